@@ -1,0 +1,309 @@
+"""Experiment configs: a YAML document to a validated, frozen `Config`, with line-numbered errors."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from pppca_bench.errors import ConfigError
+from pppca_bench.yaml_source import Location, YamlSource, read_yaml
+
+PIVOT_HIDDEN: dict[str, tuple[int, ...]] = {
+    "cancer": (4, 2),
+    "card": (32,),
+    "diabetes": (32,),
+    "glass": (16, 8),
+    "heart": (32,),
+    "horse": (16, 8),
+    "soybean": (16, 8),
+    "thyroid": (16, 8),
+}
+"""Hidden nodes of the pivot architectures (Proben1 report, table 7).
+
+Choice: permutations 2 and 3 of a problem take the architecture of permutation 1, the only one that the slides use.
+"""
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+def _as_list(value: object) -> object:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _each_once(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    for position, value in enumerate(values):
+        if value in values[:position]:
+            raise PydanticCustomError("repeated", "expected each value once, got {value} again", {"value": repr(value)})
+    return values
+
+
+Positive = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
+Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+Tau = Annotated[float, Field(gt=1, le=1e12, allow_inf_nan=False)]
+Percent = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)]
+Width = Annotated[int, Field(ge=1, le=1000)]
+Widths = Annotated[tuple[Width, ...], Field(max_length=5, strict=False)]
+Range = Annotated[tuple[NotNegative, NotNegative], Field(strict=False)]
+_GRID = (Field(min_length=1, max_length=1000, strict=False), BeforeValidator(_as_list), AfterValidator(_each_once))
+Taus = Annotated[tuple[Tau, ...], *_GRID]
+Percents = Annotated[tuple[Percent, ...], *_GRID]
+
+
+class Section(BaseModel):
+    """A part of a config: frozen, no unknown keys, no silent conversion of types."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Classifier(Section):
+    """The downstream network; the defaults are the Proben1 report's (section 3.3).
+
+    ``hidden`` is the nodes of each hidden layer, or ``pivot`` for the report's architecture of the problem;
+    an empty list is the linear network. The other keys are the parameters of `RpropMLPClassifier`.
+    """
+
+    hidden: Annotated[Literal["pivot"] | Widths, Field(union_mode="left_to_right")] = "pivot"
+    shortcuts: bool = True
+    output_activation: Literal["linear", "sigmoid"] = "linear"
+    eta_plus: Annotated[float, Field(ge=1, le=10, allow_inf_nan=False)] = 1.2
+    eta_minus: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.5
+    initial_step_range: Range = (0.005, 0.02)
+    step_min: NotNegative = 0.0
+    step_max: Positive = 50.0
+    initial_weight_range: Positive = 0.01
+    max_epochs: Count = 3000
+    strip_length: Count = 5
+    generalisation_loss: Positive | None = 5.0
+    training_progress: Positive | None = 0.1
+
+
+class Gha(Section):
+    """Sanger's generalized Hebbian algorithm: all nodes learn from the start and none is removed."""
+
+    method: Literal["gha"]
+    n_components: Count | None = None
+    learning_rate: Positive = 0.0586
+    n_epochs: Count = 252
+    decay_epochs: Positive | None = None
+    rows_per_epoch: Positive | None = None
+    initial_rows: Literal["direction", "uniform"] = "direction"
+    initial_norm: Positive = 0.64
+    sort_initial: bool = False
+    centre: bool = True
+    shuffle: bool = True
+
+
+class Dgha(Section):
+    """GHA that removes nodes by criterion (1) before an epoch and learns from a share of the data."""
+
+    method: Literal["dgha"]
+    tau: Taus | None = None
+    data_fraction: Percents = (100.0,)
+    n_components: Count | None = None
+    learning_rate: Positive = 0.0586
+    n_epochs: Count = 252
+    decay_epochs: Positive | None = None
+    rows_per_epoch: Positive | None = 0.316
+    join_by: Literal["node", "position"] = "node"
+    initial_rows: Literal["direction", "uniform"] = "direction"
+    initial_norm: Positive = 0.64
+    sort_initial: bool = True
+    variance: Literal["direction", "raw"] = "direction"
+    first_check: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    check_interval: Count = 1
+    centre: bool = True
+    shuffle: bool = True
+
+
+class NePpca(Section):
+    """Neuroevolutionary pseudo-PCA: a genetic algorithm that evolves an orthonormal linear network."""
+
+    method: Literal["ne_ppca"]
+    tau: Taus | None = None
+    n_components: Count | None = None
+    population_size: Annotated[int, Field(ge=2, le=100_000)] = 20
+    n_generations: Count = 50
+    tournament_size: Count = 5
+    n_elite: Annotated[int, Field(ge=0, le=100_000)] = 1
+    crossover_probability: Probability = 0.9
+    mutation_probability: Probability = 0.2
+    mutation_scale: NotNegative = 0.01
+    centre: bool = True
+
+    @model_validator(mode="after")
+    def _elite_fits(self) -> NePpca:
+        if self.n_elite >= self.population_size:
+            raise PydanticCustomError(
+                "elite",
+                "expected n_elite below population_size ({size}), got {elite}",
+                {"size": self.population_size, "elite": self.n_elite},
+            )
+        return self
+
+
+class AllFeatures(Section):
+    """No reduction: the classifier sees every feature, as in the Proben1 report."""
+
+    method: Literal["all_features"]
+
+
+Method = Annotated[Gha | Dgha | NePpca | AllFeatures, Field(discriminator="method")]
+METHODS: dict[str, type[Section]] = {
+    get_args(model.model_fields["method"].annotation)[0]: model for model in (Gha, Dgha, NePpca, AllFeatures)
+}
+
+
+class Config(Section):
+    """Everything that one experiment runs: problems x methods x tau x data fractions x repeats."""
+
+    name: Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
+    problems: Annotated[tuple[str, ...], *_GRID]
+    repeats: Annotated[int, Field(ge=1, le=10_000)]
+    seed: Annotated[int, Field(ge=0, lt=2**63)]
+    tau: Taus | None = None
+    methods: Annotated[tuple[Method, ...], Field(min_length=1, max_length=100, strict=False)]
+    classifier: Classifier = Classifier()
+
+    @field_validator("problems")
+    @classmethod
+    def _known(cls, names: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        known: Collection[str] = (info.context or {}).get("problems", ())
+        for name in names:
+            if not name.endswith(".dt") and name not in known:
+                raise PydanticCustomError(
+                    "unknown_problem",
+                    "expected a problem's name (`pppca data list` shows them) or the path of a .dt file, got {name}{hint}",
+                    {"name": repr(name), "hint": _nearest(name, known)},
+                )
+        return names
+
+    @model_validator(mode="after")
+    def _complete(self) -> Config:
+        for position, method in enumerate(self.methods):
+            if isinstance(method, Dgha | NePpca) and method.tau is None and self.tau is None:
+                raise PydanticCustomError(
+                    "no_tau",
+                    "methods[{position}] ({method}) needs a threshold: expected `tau: [5, 10, 15, 20]`, got none",
+                    {"position": position, "method": method.method},
+                )
+        if self.classifier.hidden == "pivot":
+            for name in self.problems:
+                if family(name) not in PIVOT_HIDDEN:
+                    raise PydanticCustomError(
+                        "no_pivot",
+                        "the Proben1 report has no pivot architecture for {name}: expected `classifier: {{hidden: [16, 8]}}`"
+                        " or other layer sizes, got hidden: pivot",
+                        {"name": repr(name)},
+                    )
+        return self
+
+
+def family(problem: str) -> str:
+    """Return a Proben1 problem's name without the number of its permutation ("cancer1" -> "cancer")."""
+    return re.sub(r"[123]$", "", problem)
+
+
+def load_config(path: Path, *, problems: Collection[str]) -> Config:
+    """Read and validate one experiment config.
+
+    Parameters
+    ----------
+    path : Path
+        The YAML file.
+    problems : collection of str
+        Names that ``problems:`` may hold.
+
+    Raises
+    ------
+    ConfigError
+        One line for each mistake: file, line, key, what was expected and what was found.
+    """
+    return parse_config(read_yaml(path), problems=problems)
+
+
+def parse_config(source: YamlSource, *, problems: Collection[str]) -> Config:
+    """Validate a parsed document; see `load_config`."""
+    if not isinstance(source.value, dict):
+        found = type(source.value).__name__ if source.value is not None else "nothing"
+        raise ConfigError(
+            f"{source.path}:1: expected a mapping with the keys {', '.join(Config.model_fields)}, got {found}."
+        )
+    try:
+        return Config.model_validate(source.value, context={"problems": problems})
+    except ValidationError as error:
+        lines = [_describe(source, detail) for detail in error.errors()]
+        raise ConfigError("\n".join(dict.fromkeys(lines))) from None
+
+
+def _describe(source: YamlSource, detail: ErrorDetails) -> str:
+    location = _in_document(source.value, detail["loc"])
+    where = f"{source.path}:{source.line(location)}: {_dotted(location) or 'config'}"
+    kind, context = detail["type"], detail.get("ctx", {})
+    if kind == "extra_forbidden":
+        keys = _expected_keys(source.value, location[:-1])
+        return f"{where}: unknown key, expected one of {', '.join(keys)}{_nearest(str(location[-1]), keys)}."
+    if kind == "missing":
+        return f"{where}: expected a value, got none. Add the key `{location[-1]}`."
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        got = context.get("tag", "none")
+        return f"{where}: expected method to be one of {', '.join(METHODS)}, got {got}{_nearest(str(got), METHODS)}."
+    message = detail["msg"].replace("Input should be", "expected").replace("String should", "expected text to")
+    if "got" in message:
+        return f"{where}: {message}."
+    message = message if message.startswith("expected") else f"expected otherwise ({message})"
+    return f"{where}: {message}, got {_shown(detail['input'])}."
+
+
+def _in_document(value: Any, location: tuple[str | int, ...]) -> Location:
+    """Drop what pydantic puts into a location that the document does not hold, such as a union's tag."""
+    kept: list[str | int] = []
+    for position, part in enumerate(location):
+        last = position == len(location) - 1
+        if isinstance(value, dict) and (part in value or (last and isinstance(part, str))):
+            kept.append(part)
+            value = value.get(part)
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            kept.append(part)
+            value = value[part]
+    return tuple(kept)
+
+
+def _expected_keys(document: Any, location: Location) -> list[str]:
+    if location[:1] == ("classifier",):
+        return list(Classifier.model_fields)
+    if location[:1] == ("methods",) and len(location) > 1:
+        return list(METHODS[document["methods"][location[1]]["method"]].model_fields)
+    return list(Config.model_fields)
+
+
+def _dotted(location: Location) -> str:
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    return text.removeprefix(".")
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,93 @@
+"""Expansion of a config into ordered runs, with their keys and seeds; no input or output.
+
+The same config gives the same runs in the same order, whatever the machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pppca_bench.config import PIVOT_HIDDEN, Classifier, Config, Section, family
+from pppca_bench.records import Parameters, RunSpec
+
+ALGORITHM_VERSIONS = {"gha": 1, "dgha": 1, "ne_ppca": 1, "all_features": 1, "classifier": 1}
+"""Raised by hand whenever a change of code changes a method's numbers: results of older versions are not reused."""
+
+_NOT_PARAMETERS = {"method", "tau", "data_fraction"}
+
+
+def expand(config: Config, *, repeats: int | None = None) -> list[RunSpec]:
+    """List the runs that a config asks for.
+
+    Parameters
+    ----------
+    config : Config
+        A validated config.
+    repeats : int, optional
+        Number of repeats in place of the config's own.
+
+    Returns
+    -------
+    list of RunSpec
+        Ordered by problem, method, tau, data fraction and repeat; each run once, even where two entries
+        of the config ask for it.
+    """
+    n_repeats = config.repeats if repeats is None else repeats
+    runs = itertools.chain.from_iterable(
+        _method_runs(config, problem, method, n_repeats) for problem in config.problems for method in config.methods
+    )
+    return list({run.key: run for run in runs}.values())
+
+
+def derive_seed(config_seed: int, problem: str, method: str, repeat: int) -> int:
+    """Derive a run's seed from its identity, never from the order of execution.
+
+    Choice: tau, data fraction and the parameters stay out of it, so that all cells of a repeat meet the same
+    random numbers and differ by what is compared alone.
+
+    Returns
+    -------
+    int
+        In [0, 2**63).
+    """
+    return int(_digest([config_seed, problem, method, repeat])[:16], 16) >> 1
+
+
+def _method_runs(config: Config, problem: str, method: Section, n_repeats: int) -> Iterator[RunSpec]:
+    name: str = method.method  # type: ignore[attr-defined]
+    parameters = _frozen({key: value for key, value in method.model_dump().items() if key not in _NOT_PARAMETERS})
+    classifier = _resolved_classifier(config.classifier, problem)
+    for tau, fraction, repeat in itertools.product(_taus(config, method), _fractions(method), range(n_repeats)):
+        seed = derive_seed(config.seed, problem, name, repeat)
+        identity = (problem, name, parameters, tau, fraction, repeat, seed, classifier)
+        versions = (ALGORITHM_VERSIONS[name], ALGORITHM_VERSIONS["classifier"])
+        yield RunSpec(_digest([*identity, *versions])[:32], *identity)
+
+
+def _taus(config: Config, method: Section) -> Sequence[float | None]:
+    if "tau" not in type(method).model_fields:
+        return [None]
+    return method.tau or config.tau or [None]  # type: ignore[attr-defined, no-any-return]
+
+
+def _fractions(method: Section) -> Sequence[float | None]:
+    return getattr(method, "data_fraction", [None])
+
+
+def _resolved_classifier(classifier: Classifier, problem: str) -> Parameters:
+    values = classifier.model_dump()
+    if values["hidden"] == "pivot":
+        values["hidden"] = PIVOT_HIDDEN[family(problem)]
+    return _frozen(values)
+
+
+def _frozen(values: dict[str, Any]) -> Parameters:
+    return tuple(sorted(values.items()))
+
+
+def _digest(identity: object) -> str:
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()

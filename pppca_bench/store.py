@@ -1,0 +1,290 @@
+"""The results database: plan runs, append results, look up what is done.
+
+One SQLite file. ``runs`` has a row per run, from the moment it is planned; ``histories`` the learning curves;
+``plans`` says which runs the last expansion of each config asked for, so that the tables of a changed config
+never mix in results of its older form (which stay in the store).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from pppca_bench.errors import StoreError
+from pppca_bench.records import Parameters, RunResult, RunSpec
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SCHEMA_VERSION = 1
+BUSY_TIMEOUT_S = 60.0
+
+_SCHEMA = """
+CREATE TABLE runs (
+    key TEXT PRIMARY KEY, problem TEXT NOT NULL, method TEXT NOT NULL, parameters TEXT NOT NULL,
+    tau REAL, data_fraction REAL, repeat INTEGER NOT NULL, seed INTEGER NOT NULL, classifier TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('planned', 'done', 'failed')),
+    data_sha256 TEXT, error TEXT, dimensionality INTEGER, fit_time_ms REAL, classifier_time_ms REAL,
+    n_epochs INTEGER, total_epochs INTEGER, relevant_epochs INTEGER,
+    train_error_percent REAL, validation_error_percent REAL, test_error_percent REAL,
+    provenance INTEGER REFERENCES provenances (id), finished_at TEXT
+) STRICT;
+CREATE TABLE histories (key TEXT PRIMARY KEY REFERENCES runs (key), curves BLOB NOT NULL) STRICT;
+CREATE TABLE provenances (id INTEGER PRIMARY KEY, description TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE configs (name TEXT PRIMARY KEY, planned_at TEXT NOT NULL, sequence INTEGER NOT NULL) STRICT;
+CREATE TABLE plans (
+    config TEXT NOT NULL, key TEXT NOT NULL REFERENCES runs (key), PRIMARY KEY (config, key)
+) STRICT, WITHOUT ROWID;
+"""
+
+_RESULT_COLUMNS = tuple(f.name for f in fields(RunResult) if f.name not in ("key", "history"))
+_NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """Pair a planned run with what came of it; ``result`` is None until it is done or failed."""
+
+    spec: RunSpec
+    result: RunResult | None
+
+
+class Store:
+    """A results database, opened for reading and, unless ``read_only``, for appending.
+
+    Parameters
+    ----------
+    path : Path
+        The SQLite file; it and its folder are made when they do not exist.
+    read_only : bool, default False
+        Refuse to create or to change anything.
+
+    Raises
+    ------
+    StoreError
+        The file cannot be opened, is no results database, or was written by a newer version.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path = path
+        if read_only and not path.exists():
+            raise StoreError(f"no results in {path}: run `pppca run CONFIG` first, or name the folder with --results.")
+        with self._explained():
+            if not read_only:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            mode = "ro" if read_only else "rwc"
+            uri = f"{path.absolute().as_uri()}?mode={mode}"
+            self._connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+            try:
+                self._prepare(read_only)
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database; what was recorded is safe without it."""
+        self._connection.close()
+
+    def plan(self, config_name: str, specs: Sequence[RunSpec]) -> None:
+        """Record ``specs`` as what the config named ``config_name`` now asks for; results stay untouched."""
+        rows = [_spec_row(spec) for spec in specs]
+        with self._transaction() as connection:
+            connection.executemany(
+                "INSERT INTO runs (key, problem, method, parameters, tau, data_fraction, repeat, seed, classifier, status)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'planned') ON CONFLICT DO NOTHING",
+                rows,
+            )
+            connection.execute("DELETE FROM plans WHERE config = ?", (config_name,))
+            connection.executemany("INSERT INTO plans VALUES (?, ?)", [(config_name, spec.key) for spec in specs])
+            connection.execute(
+                "INSERT OR REPLACE INTO configs"
+                f" VALUES (?, {_NOW}, (SELECT coalesce(max(sequence), 0) + 1 FROM configs))",
+                (config_name,),
+            )
+
+    def forget(self, keys: Collection[str]) -> None:
+        """Turn the runs back into planned ones, so that they are computed anew."""
+        with self._transaction() as connection:
+            blanks = ", ".join(f"{column} = NULL" for column in _RESULT_COLUMNS if column != "status")
+            connection.executemany(
+                f"UPDATE runs SET status = 'planned', {blanks} WHERE key = ?", [(key,) for key in keys]
+            )
+            connection.executemany("DELETE FROM histories WHERE key = ?", [(key,) for key in keys])
+
+    def record(self, results: Sequence[RunResult], provenance: str) -> None:
+        """Append finished runs in one transaction; a run that another process has done stays as it is.
+
+        Parameters
+        ----------
+        results : sequence of RunResult
+            Results of planned runs.
+        provenance : str
+            JSON text that tells code, library versions and machine.
+        """
+        assignments = ", ".join(f"{column} = ?" for column in _RESULT_COLUMNS)
+        with self._transaction() as connection:
+            connection.execute("INSERT INTO provenances (description) VALUES (?) ON CONFLICT DO NOTHING", (provenance,))
+            for result in results:
+                values = [getattr(result, column) for column in _RESULT_COLUMNS]
+                changed = connection.execute(
+                    f"UPDATE runs SET {assignments}, finished_at = {_NOW},"
+                    " provenance = (SELECT id FROM provenances WHERE description = ?)"
+                    " WHERE key = ? AND status != 'done'",
+                    (*values, provenance, result.key),
+                ).rowcount
+                if changed and result.history:
+                    connection.execute(
+                        "INSERT OR REPLACE INTO histories VALUES (?, ?)", (result.key, _pack(result.history))
+                    )
+
+    def done(self, keys: Iterable[str]) -> dict[str, str]:
+        """Return the SHA-256 of the data behind each of the ``keys`` whose run is done."""
+        with self._explained():
+            found = dict(self._connection.execute("SELECT key, data_sha256 FROM runs WHERE status = 'done'").fetchall())
+        return {key: found[key] for key in keys if key in found}
+
+    def configs(self) -> list[str]:
+        """Return the names of all configs that were ever planned, the latest last."""
+        with self._explained():
+            return [name for (name,) in self._connection.execute("SELECT name FROM configs ORDER BY sequence")]
+
+    def runs(self, configs: Sequence[str] | None = None) -> list[StoredRun]:
+        """Return the runs that the configs ask for, those of later planned configs last.
+
+        Parameters
+        ----------
+        configs : sequence of str, optional
+            Names of configs; all by default.
+
+        Raises
+        ------
+        StoreError
+            A config of that name was never run into this store.
+        """
+        known = self.configs()
+        for name in configs or ():
+            if name not in known:
+                raise StoreError(
+                    f"no runs of config {name!r} in {self.path}: expected one of {', '.join(known) or 'none yet'}."
+                    " Run it first with `pppca run`."
+                )
+        wanted = [name for name in known if configs is None or name in configs]
+        order = {name: position for position, name in enumerate(wanted)}
+        latest: dict[str, int] = {}
+        with self._explained():
+            for config, key in self._connection.execute("SELECT config, key FROM plans"):
+                if config in order:
+                    latest[key] = max(latest.get(key, 0), order[config])
+            rows = self._connection.execute(
+                f"SELECT key, problem, method, parameters, tau, data_fraction, repeat, seed, classifier,"
+                f" {', '.join(_RESULT_COLUMNS)} FROM runs"
+            ).fetchall()
+        found = [_stored_run(row) for row in rows if row[0] in latest]
+        return sorted(found, key=lambda run: (latest[run.spec.key], run.spec.repeat))
+
+    def histories(self, keys: Collection[str]) -> dict[str, Mapping[str, NDArray]]:  # type: ignore[type-arg]
+        """Return the learning curves of those of the runs that have some."""
+        with self._explained():
+            rows = [
+                self._connection.execute("SELECT key, curves FROM histories WHERE key = ?", (key,)).fetchone()
+                for key in keys
+            ]
+        return {row[0]: _unpack(row[1]) for row in rows if row is not None}
+
+    def _prepare(self, read_only: bool) -> None:
+        self._connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
+        if not read_only:
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._create_schema()
+        version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        if version != SCHEMA_VERSION:
+            raise StoreError(
+                f"{self.path}: expected a results database of version {SCHEMA_VERSION}, got version {version}."
+                " Use the version of pppca that wrote it, or another folder (--results)."
+            )
+
+    def _create_schema(self) -> None:
+        with self._transaction() as connection:
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            if version == 0 and tables == 0:
+                for statement in filter(str.strip, _SCHEMA.split(";")):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._explained():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(
+                f"{self.path}: cannot be used as the results database ({error})."
+                " Check the disk and the file, or name another folder with --results."
+            ) from error
+
+
+def _spec_row(spec: RunSpec) -> tuple[object, ...]:
+    key, problem, method, parameters, tau, data_fraction, repeat, seed, classifier = astuple(spec)
+    return (key, problem, method, _json(parameters), tau, data_fraction, repeat, seed, _json(classifier))
+
+
+def _json(parameters: Parameters) -> str:
+    return json.dumps(dict(parameters), sort_keys=True)
+
+
+def _parameters(text: str) -> Parameters:
+    values = json.loads(text)
+    return tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in sorted(values.items()))
+
+
+def _stored_run(row: tuple[object, ...]) -> StoredRun:
+    key, problem, method, parameters, tau, data_fraction, repeat, seed, classifier, *values = row
+    spec = RunSpec(
+        key, problem, method, _parameters(parameters), tau, data_fraction, repeat, seed, _parameters(classifier)  # type: ignore[arg-type]
+    )
+    given = dict(zip(_RESULT_COLUMNS, values, strict=True))
+    if given["status"] == "planned":
+        return StoredRun(spec, None)
+    return StoredRun(spec, RunResult(key, **given))  # type: ignore[arg-type]
+
+
+def _pack(history: Mapping[str, NDArray]) -> bytes:  # type: ignore[type-arg]
+    import numpy as np
+
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **{name: np.asarray(curve, np.float32) for name, curve in history.items()})
+    return buffer.getvalue()
+
+
+def _unpack(blob: bytes) -> Mapping[str, NDArray]:  # type: ignore[type-arg]
+    import numpy as np
+
+    with np.load(io.BytesIO(blob), allow_pickle=False) as curves:
+        return {name: curves[name] for name in curves.files}

@@ -1,0 +1,132 @@
+"""YAML text to plain values that remember the line each key stands on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pppca_bench.errors import ConfigError
+
+MAX_BYTES = 1_000_000
+"""A config is written by hand; anything longer is a mistake or an attack."""
+
+MAX_DEPTH = 20
+"""Configs nest three levels deep; a limit keeps a hostile file from exhausting the stack."""
+
+Location = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class YamlSource:
+    """Hold a parsed document and where each of its values stands.
+
+    Attributes
+    ----------
+    path : Path
+        The file, as the user named it.
+    value : object
+        Plain dicts, lists, strings, numbers, booleans and None.
+    lines : dict of location to int
+        Line, from 1, of the key (in a mapping) or of the item (in a list) at each location.
+    """
+
+    path: Path
+    value: object
+    lines: dict[Location, int]
+
+    def line(self, location: Location) -> int:
+        """Return the line of the nearest enclosing value that has one."""
+        while location and location not in self.lines:
+            location = location[:-1]
+        return self.lines.get(location, 1)
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe loader without aliases: they serve no config, and nested ones grow without bound."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.events.AliasEvent):
+            mark = self.peek_event().start_mark
+            raise yaml.composer.ComposerError(None, None, "expected plain values, got an alias (*name)", mark)
+        return super().compose_node(parent, index)
+
+
+def read_yaml(path: Path) -> YamlSource:
+    """Read a YAML document safely, with the line of every key.
+
+    Raises
+    ------
+    ConfigError
+        The file cannot be read, is not UTF-8 or not YAML, repeats a key, uses aliases or unsafe tags,
+        or nests too deeply.
+    """
+    loader = _Loader(_read_text(path))
+    try:
+        node = loader.get_single_node()
+        lines: dict[Location, int] = {}
+        value = _plain(loader, node, (), lines) if node is not None else None
+    except yaml.YAMLError as error:
+        raise ConfigError(_yaml_message(path, error)) from None
+    except (ValueError, OverflowError) as error:
+        raise ConfigError(f"{path}: expected YAML values that Python can hold, got {error}. Correct the file.") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: expected at most {MAX_DEPTH} levels, got far more. Flatten the file.") from None
+    finally:
+        loader.dispose()
+    return YamlSource(path, value, lines)
+
+
+def _read_text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}). Check the path.") from None
+    if len(data) > MAX_BYTES:
+        raise ConfigError(f"{path}: expected at most {MAX_BYTES} bytes, got more. Is it a config?")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{path}:{line}: expected UTF-8 text, got byte 0x{data[error.start]:02x}.") from None
+
+
+def _yaml_message(path: Path, error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    line = f":{mark.line + 1}" if mark is not None else ""
+    problem = getattr(error, "problem", None) or " ".join(str(error).split())
+    return f"{path}{line}: not valid YAML: {problem}."
+
+
+def _plain(loader: _Loader, node: yaml.Node, here: Location, lines: dict[Location, int]) -> Any:
+    lines.setdefault(here, node.start_mark.line + 1)
+    if len(here) > MAX_DEPTH:
+        raise yaml.composer.ComposerError(
+            None, None, f"expected at most {MAX_DEPTH} levels, got more", node.start_mark
+        )
+    if isinstance(node, yaml.MappingNode):
+        return _plain_mapping(loader, node, here, lines)
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(loader, item, (*here, index), lines) for index, item in enumerate(node.value)]
+    return loader.construct_object(node, deep=True)
+
+
+def _plain_mapping(
+    loader: _Loader, node: yaml.MappingNode, here: Location, lines: dict[Location, int]
+) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
+        if key is None:
+            raise yaml.composer.ComposerError(None, None, "expected a plain key, got a list or mapping", key_node.start_mark)
+        if key in result:
+            first = lines[(*here, key)]
+            raise yaml.composer.ComposerError(
+                None, None, f"expected each key once, got {key!r} again (first on line {first})", key_node.start_mark
+            )
+        lines[(*here, key)] = key_node.start_mark.line + 1
+        result[key] = _plain(loader, value_node, (*here, key), lines)
+    return result
