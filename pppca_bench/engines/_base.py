@@ -1,0 +1,361 @@
+"""What GHA and DGHA share: training moments, the rows that learn, their schedule and their history."""
+
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._hebbian_kernels import fast_epoch, literal_epoch, literal_variances
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+# Rows tend to unit norm; one this long never comes back, and its variances would overflow.
+_DIVERGED_WEIGHT = 1e8
+_SAMPLES_PER_BATCH = 4096
+
+
+class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Train rows of a linear network sample by sample; subclasses say what happens before an epoch."""
+
+    n_components: int | None
+    learning_rate: float
+    n_epochs: int
+    decay_epochs: float | None
+    rows_per_epoch: float | None
+    initial_rows: str
+    initial_norm: float
+    sort_initial: bool
+    center: bool
+    shuffle: bool
+    kernel: str
+    random_state: Any
+
+    def fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
+        """Learn from X for `n_epochs` epochs.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features), n_samples >= 2
+            Training samples. C-contiguous float64 is read where it lies, a numpy.memmap too.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        Self
+            This estimator.
+
+        Raises
+        ------
+        ValueError
+            When a parameter or X is out of its range, or when the rows diverge.
+        TypeError
+            When a parameter is of the wrong type.
+        """
+        self._check_parameters()
+        X = self._validated(X, reset=True)
+        self._reset()
+        self._update_moments(X)
+        self._draw_rows()
+        for _ in range(self.n_epochs):
+            self._learn_epoch(X)
+        self._publish()
+        return self
+
+    def partial_fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
+        """Learn from one chunk of samples, in one pass that counts as an epoch.
+
+        The mean and C are those of all chunks so far: the first ones are centred less exactly.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features), n_samples >= 2
+            A chunk of the training samples.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        Self
+            This estimator.
+
+        Raises
+        ------
+        ValueError
+            When a parameter or X is out of its range, or when the rows diverge.
+        TypeError
+            When a parameter is of the wrong type.
+        """
+        first = not hasattr(self, "components_")
+        self._check_parameters()
+        X = self._validated(X, reset=first)
+        if first:
+            self._reset()
+        self._update_moments(X)
+        if first:
+            self._draw_rows()
+        self._learn_epoch(X)
+        self._publish()
+        return self
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Project samples on the rows.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features)
+            Samples; the training mean is subtracted.
+
+        Returns
+        -------
+        float64 array, shape (n_samples, n_components_)
+            Outputs y = W (x − mean).
+        """
+        check_is_fitted(self)
+        samples: Floats = validate_data(self, X, dtype=np.float64, reset=False)
+        return (samples - self.mean_) @ self.components_.T
+
+    def inverse_transform(self, X: ArrayLike) -> Floats:
+        """Return the points of the rows' span that have these projections.
+
+        Choice: by the pseudo-inverse, hence the orthogonal projection of a sample on the span, whatever the
+        rows' norms and angles; `X @ components_` equals it once the rows are orthonormal.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_components_)
+            Projections, as `transform` returns them.
+
+        Returns
+        -------
+        float64 array, shape (n_samples, n_features)
+            Samples in the input space, with the training mean.
+        """
+        check_is_fitted(self)
+        return np.asarray(X, dtype=np.float64) @ np.linalg.pinv(self.components_).T + self.mean_
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def _before_epoch(self, X: Floats) -> None:
+        """Change the rows before an epoch over X; plain GHA changes nothing."""
+
+    def _n_joined(self) -> int:
+        """Count the rows of the schedule that learn in this epoch, without regard to removals."""
+        if self.rows_per_epoch is None:
+            return self._n_initial_rows
+        return min(self._n_initial_rows, int(self.rows_per_epoch * self.n_epochs_) + 1)
+
+    def _n_learning(self) -> int:
+        """Count the leading rows that learn in this epoch."""
+        return min(len(self._rows), self._n_joined())
+
+    def _n_drawn(self, n_samples: int) -> int:
+        """Count the samples that an epoch takes."""
+        return n_samples
+
+    def _check_parameters(self) -> None:
+        where = type(self).__name__
+        if self.n_components is not None:
+            check_integer(where, "n_components", self.n_components, low=1)
+        check_number(where, "learning_rate", self.learning_rate, low=0.0, open_low=True)
+        check_integer(where, "n_epochs", self.n_epochs, low=1)
+        for name in ("decay_epochs", "rows_per_epoch"):
+            if getattr(self, name) is not None:
+                check_number(where, name, getattr(self, name), low=0.0, open_low=True)
+        check_choice(where, "initial_rows", self.initial_rows, ("direction", "orthonormal", "positive"))
+        check_number(where, "initial_norm", self.initial_norm, low=0.0, open_low=True)
+        check_choice(where, "kernel", self.kernel, ("fast", "literal"))
+
+    def _validated(self, X: ArrayLike, reset: bool) -> Floats:
+        samples = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2, reset=reset)
+        if self.n_components is not None and self.n_components > samples.shape[1]:
+            raise ValueError(
+                f"n_components in {type(self).__name__}: expected at most n_features = {samples.shape[1]}, "
+                f"got {self.n_components}. Give fewer, or None for all."
+            )
+        # A plain read-only view: one compiled version of each kernel serves arrays and memory maps alike.
+        view = np.asarray(samples).view()
+        view.flags.writeable = False
+        return view
+
+    def _reset(self) -> None:
+        self._rng = make_generator(self.random_state)
+        self.n_epochs_ = 0
+        self.n_operations_ = 0
+        self.n_samples_seen_ = 0
+        self.mean_ = np.zeros(self.n_features_in_)
+        self._C = np.zeros((self.n_features_in_, self.n_features_in_))
+        self._dimensionality: list[int] = []
+        self._variances: list[Floats] = []
+
+    def _update_moments(self, X: Floats) -> None:
+        """Merge the samples into the mean and C, batch by batch (Chan, Golub and LeVeque 1983)."""
+        for rows in gen_batches(len(X), _SAMPLES_PER_BATCH):
+            batch = X[rows]
+            share = len(batch) / (self.n_samples_seen_ + len(batch))
+            mean = batch.mean(axis=0) if self.center else self.mean_
+            deviations = batch - mean
+            shift = mean - self.mean_
+            self._C += share * (deviations.T @ deviations / len(batch) - self._C)
+            self._C += share * (1.0 - share) * np.outer(shift, shift)
+            self.mean_ = self.mean_ + share * shift
+            self.n_samples_seen_ += len(batch)
+
+    def _draw_rows(self) -> None:
+        self._n_initial_rows = self.n_components or self.n_features_in_
+        self._rows = self.initial_norm * draw_directions(
+            self._rng, self._n_initial_rows, self.n_features_in_, kind=self.initial_rows
+        )
+        self.nodes_ = np.arange(self._n_initial_rows)
+        if self.sort_initial:
+            self._rows = self._rows[np.argsort(-self._row_variances(), kind="stable")]
+
+    def _keep(self, kept: Indices) -> None:
+        if len(kept) < len(self._rows):
+            self._rows = self._rows[kept]
+            self.nodes_ = self.nodes_[kept]
+
+    def _learn_epoch(self, X: Floats) -> None:
+        self._before_epoch(X)
+        self._record()
+        rows = self._rows[: self._n_learning()]
+        order = self._draw_order(len(X))
+        if self.kernel == "literal":
+            self.n_operations_ += literal_epoch(rows, X, self.mean_, order, self._rate())
+        else:
+            fast_epoch(rows, X, self.mean_, order, self._rate())
+        self.n_epochs_ += 1
+        self._check_finite(X)
+
+    def _draw_order(self, n_samples: int) -> Indices:
+        n_drawn = self._n_drawn(n_samples)
+        if self.shuffle:
+            return self._rng.permutation(n_samples)[:n_drawn]
+        if n_drawn == n_samples:
+            return np.arange(n_samples)
+        return np.sort(self._rng.permutation(n_samples)[:n_drawn])
+
+    def _rate(self) -> float:
+        if self.decay_epochs is None:
+            return float(self.learning_rate)
+        return float(self.learning_rate * self.decay_epochs / (self.n_epochs_ + self.decay_epochs))
+
+    def _check_finite(self, X: Floats) -> None:
+        largest = float(np.abs(self._rows).max())
+        if largest <= _DIVERGED_WEIGHT:
+            return
+        squared_norm = max(
+            float(np.square(X[rows] - self.mean_).sum(axis=1).max())
+            for rows in gen_batches(len(X), _SAMPLES_PER_BATCH)
+        )
+        raise ValueError(
+            f"{type(self).__name__} diverged in epoch {self.n_epochs_}: learning_rate {self.learning_rate} "
+            f"is too large for samples of squared norm up to {squared_norm:.3g}; expected weights up to "
+            f"{_DIVERGED_WEIGHT:g}, got {largest:g}. Try a rate below {1.0 / squared_norm:.2g}, "
+            "or smaller initial rows."
+        )
+
+    def _row_variances(self) -> Floats:
+        """Compute w C wᵀ of each row: its cost does not depend on the number of samples."""
+        return np.einsum("ji,ji->j", self._rows @ self._C, self._rows)
+
+    def _response_variances(self, X: Floats) -> Floats:
+        """Compute the same from the responses to X, as the slides do, counting operations."""
+        variances = np.empty(len(self._rows))
+        self.n_operations_ += literal_variances(self._rows, X, self.mean_, variances)
+        return variances
+
+    def _per_direction(self, variances: Floats) -> Floats:
+        return variances / np.einsum("ji,ji->j", self._rows, self._rows)
+
+    def _record(self) -> None:
+        variances = np.full(self._n_initial_rows, np.nan)
+        variances[self.nodes_] = self._row_variances()
+        self._variances.append(variances)
+        self._dimensionality.append(len(self._rows))
+
+    def _publish(self) -> None:
+        """Set the learned attributes; the record of the end stays out of the running lists."""
+        self.components_ = self._rows.copy()
+        self.n_components_ = len(self._rows)
+        self.explained_variance_ = self._per_direction(self._row_variances())
+        total = float(np.trace(self._C))
+        self.explained_variance_ratio_ = self.explained_variance_ / (total if total > 0.0 else 1.0)
+        self._record()
+        self.history_ = {
+            "dimensionality": np.array(self._dimensionality),
+            "variances": np.array(self._variances),
+        }
+        self._dimensionality.pop()
+        self._variances.pop()
+
+
+def make_generator(random_state: Any) -> np.random.Generator:
+    """Return a numpy Generator for an int, a SeedSequence, a Generator, a RandomState or None.
+
+    A Generator is used as it is; a RandomState gives the seed of one.
+    """
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
+    return np.random.default_rng(random_state)
+
+
+def draw_directions(rng: np.random.Generator, n_rows: int, n_features: int, *, kind: str) -> Floats:
+    """Draw rows of unit norm.
+
+    Parameters
+    ----------
+    rng : numpy Generator
+        Source of randomness.
+    n_rows, n_features : int
+        Shape of the result; n_rows <= n_features where kind is "orthonormal".
+    kind : {"direction", "orthonormal", "positive"}
+        Uniformly distributed directions, an orthonormal set, or weights uniform(0, 1) scaled to unit norm.
+
+    Returns
+    -------
+    float64 array, shape (n_rows, n_features)
+        The rows.
+    """
+    if kind == "positive":
+        rows = rng.uniform(size=(n_rows, n_features))
+    else:
+        rows = rng.standard_normal((n_rows, n_features))
+    if kind == "orthonormal":
+        return np.ascontiguousarray(np.linalg.qr(rows.T)[0].T)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def check_number(
+    where: str, name: str, value: Any, *, low: float, high: float = np.inf, open_low: bool = False
+) -> None:
+    """Raise unless `value` is a finite real number from `low` (itself excluded where open) to `high`."""
+    rule = f"a number {'>' if open_low else '>='} {low:g}" + (f" and <= {high:g}" if high < np.inf else "")
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} in {where}: expected {rule}, got {value!r}. Give a number.")
+    number = float(value)
+    in_range = (low < number if open_low else low <= number) and number <= high
+    if not in_range or not np.isfinite(number):
+        raise ValueError(f"{name} in {where}: expected {rule}, got {value!r}. Change {name}.")
+
+
+def check_integer(where: str, name: str, value: Any, *, low: int) -> None:
+    """Raise unless `value` is an integer of at least `low`."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} in {where}: expected an integer >= {low}, got {value!r}. Give an integer.")
+    if value < low:
+        raise ValueError(f"{name} in {where}: expected an integer >= {low}, got {value!r}. Change {name}.")
+
+
+def check_choice(where: str, name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Raise unless `value` is one of `choices`."""
+    if value not in choices:
+        options = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} in {where}: expected one of {options}, got {value!r}. Change {name}.")

@@ -1,0 +1,183 @@
+"""The dynamical GHA: rows whose projection variance is too small are removed while the others learn."""
+
+from typing import Any
+
+import numpy as np
+
+from ._base import Floats, HebbianTransformer, Indices, check_choice, check_integer, check_number
+
+
+class DGHA(HebbianTransformer):
+    """Learn leading subspaces by GHA, removing rows of small projection variance before epochs.
+
+    Source: slides "Dynamical GHA" and "Dynamical GHA with reduced data set". Row i is removed for good when
+    Var(q̂0) / Var(q̂i) > tau, formula (1), q̂0 being the row of the largest variance, over the whole training
+    set; then a fraction of the samples, drawn without replacement, updates the rows. At least one stays.
+
+    The defaults are the setting that reproduces the published dimensionalities best. Where the slides say
+    nothing, the parameter is marked.
+
+    Parameters
+    ----------
+    tau : float, default 10.0
+        Threshold of formula (1), >= 1. The slides use 5, 10, 15 and 20.
+    data_fraction : float, default 100.0
+        Share of the training samples that each epoch draws, in percent, in (0, 100]. Choice: the number is
+        rounded to the nearest integer, halves upwards, and is at least 1.
+    n_components : int or None, default None
+        Number of rows at the start, in [1, n_features]; None stands for n_features.
+    learning_rate : float, default 0.0586
+        η > 0. Choice: the slides give none.
+    n_epochs : int, default 252
+        Epochs, >= 1. Choice: a fixed number, since the slides name no stopping criterion and their times
+        fall almost in proportion to the data fraction.
+    decay_epochs : float or None, default None
+        c > 0 makes the rate η c / (n + c) in epoch n = 0, 1, …; None keeps it constant.
+    rows_per_epoch : float or None, default 0.316
+        Rows that join the learning per epoch, > 0: row j learns from epoch j / rows_per_epoch on, and waits
+        as it was drawn until then. None: all rows learn from the start. Choice: one after another, the only
+        way found to reach one dimension on horse1 at tau = 5, as published: the first row settles while
+        the others still have the mean eigenvalue as their variance.
+    join_by : {"node", "position"}, default "node"
+        What j is after removals: the row's place at the start, or among the rows that are left. Choice: by
+        node, the closer to the published dimensionalities.
+    initial_rows : {"direction", "orthonormal", "positive"}, default "direction"
+        How rows are drawn: uniformly distributed directions, a random orthonormal set, or weights
+        uniform(0, 1) scaled to one norm. Choice.
+    initial_norm : float, default 0.64
+        Norm of each row at the start, > 0. Choice.
+    sort_initial : bool, default True
+        Whether rows start in decreasing order of their projection variance. Choice: formula (1) supposes
+        sorted estimates.
+    variance : {"direction", "raw"}, default "direction"
+        What formula (1) compares: wᵀ C w / ‖w‖², or the outputs' own variance wᵀ C w. Choice: q̂i is a
+        basis vector in the slides' proposition, hence of unit norm.
+    first_check : int, default 0
+        Epoch before which removal begins, >= 0.
+    check_interval : int, default 1
+        Epochs between checks, >= 1.
+    center : bool, default True
+        Subtract the training mean (covariance); False keeps the inputs as they are ("autocor" on the
+        slides: each "variance" is then a second moment).
+    shuffle : bool, default True
+        Whether an epoch takes its samples in random order; False keeps their order in the training set.
+    kernel : {"fast", "literal"}, default "fast"
+        "literal" computes updates and responses as they are written, several times slower, and counts its
+        operations; the results agree to rounding.
+    random_state : int, Generator, RandomState or None, default None
+        The one source of randomness: initial rows, the samples drawn and their order.
+
+    Attributes
+    ----------
+    components_ : float64 array, shape (n_components_, n_features)
+        The rows that are left, as learnt: neither normalised nor orthogonalised.
+    nodes_ : int64 array, shape (n_components_,)
+        Their places among the rows at the start, increasing.
+    explained_variance_ : float64 array, shape (n_components_,)
+        Variance (divisor N) of the samples along each row's direction, wᵀ C w / ‖w‖².
+    explained_variance_ratio_ : float64 array, shape (n_components_,)
+        The same over the total variance, the trace of C.
+    mean_ : float64 array, shape (n_features,)
+        Training mean; zeros where center is False.
+    n_components_ : int
+        Number of rows that are left.
+    n_epochs_ : int
+        Epochs made. Each call of partial_fit is one.
+    n_samples_seen_ : int
+        Number of samples in the mean and in C.
+    n_operations_ : int
+        Multiply-adds counted by the literal kernel, checks included; 0 for the fast one.
+    history_ : dict of arrays
+        "dimensionality", shape (n_epochs_ + 1,): number of rows in each epoch, after its check, and at the
+        end. "variances", shape (n_epochs_ + 1, n_initial_rows): each row's projection variance at the
+        same times, a column per initial row, NaN once it is removed.
+    """
+
+    def __init__(
+        self,
+        tau: float = 10.0,
+        *,
+        data_fraction: float = 100.0,
+        n_components: int | None = None,
+        learning_rate: float = 0.0586,
+        n_epochs: int = 252,
+        decay_epochs: float | None = None,
+        rows_per_epoch: float | None = 0.316,
+        join_by: str = "node",
+        initial_rows: str = "direction",
+        initial_norm: float = 0.64,
+        sort_initial: bool = True,
+        variance: str = "direction",
+        first_check: int = 0,
+        check_interval: int = 1,
+        center: bool = True,
+        shuffle: bool = True,
+        kernel: str = "fast",
+        random_state: Any = None,
+    ) -> None:
+        self.tau = tau
+        self.data_fraction = data_fraction
+        self.n_components = n_components
+        self.learning_rate = learning_rate
+        self.n_epochs = n_epochs
+        self.decay_epochs = decay_epochs
+        self.rows_per_epoch = rows_per_epoch
+        self.join_by = join_by
+        self.initial_rows = initial_rows
+        self.initial_norm = initial_norm
+        self.sort_initial = sort_initial
+        self.variance = variance
+        self.first_check = first_check
+        self.check_interval = check_interval
+        self.center = center
+        self.shuffle = shuffle
+        self.kernel = kernel
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number("DGHA", "tau", self.tau, low=1.0)
+        check_number("DGHA", "data_fraction", self.data_fraction, low=0.0, high=100.0, open_low=True)
+        check_choice("DGHA", "join_by", self.join_by, ("node", "position"))
+        check_choice("DGHA", "variance", self.variance, ("direction", "raw"))
+        check_integer("DGHA", "first_check", self.first_check, low=0)
+        check_integer("DGHA", "check_interval", self.check_interval, low=1)
+
+    def _before_epoch(self, X: Floats) -> None:
+        late = self.n_epochs_ - self.first_check
+        if late >= 0 and late % self.check_interval == 0:
+            self._keep(surviving_rows(self._measured_variances(X), self.tau))
+
+    def _measured_variances(self, X: Floats) -> Floats:
+        variances = self._response_variances(X) if self.kernel == "literal" else self._row_variances()
+        return self._per_direction(variances) if self.variance == "direction" else variances
+
+    def _n_learning(self) -> int:
+        if self.rows_per_epoch is None or self.join_by == "position":
+            return super()._n_learning()
+        return int(np.searchsorted(self.nodes_, self._n_joined()))
+
+    def _n_drawn(self, n_samples: int) -> int:
+        return max(1, int(n_samples * self.data_fraction / 100.0 + 0.5))
+
+
+def surviving_rows(variances: Floats, tau: float) -> Indices:
+    """Return the indices of the rows that formula (1) keeps, in increasing order.
+
+    Source: slide "How to decide?", formula (1): row i goes when max(variances) / variances[i] > tau.
+    Choice: compared as max(variances) > tau variances[i], so that a variance of zero divides nothing: such
+    a row goes unless all are zero. The row of the largest variance always stays.
+
+    Parameters
+    ----------
+    variances : float64 array, shape (l,), l >= 1, >= 0
+        Projection variances, in any order.
+    tau : float
+        Threshold, >= 1.
+
+    Returns
+    -------
+    int64 array, shape (n,), n >= 1
+        Indices into `variances`.
+    """
+    return np.flatnonzero(variances.max() <= tau * variances)
