@@ -1,1 +1,39 @@
-"""."""
+"""The problems that experiments run on: Proben1's files, scikit-learn's data sets and the user's files."""
+
+from pppca_bench.problems._registry import (
+    PROBEN1_COMMIT,
+    PROBEN1_URL,
+    ProblemInfo,
+    Task,
+    known_problems,
+    problem_info,
+    registry,
+)
+from pppca_bench.problems.bundled import load_bundled
+from pppca_bench.problems.dt import read_dt
+from pppca_bench.problems.fetch import FetchedFile, FileStatus, fetch, verify
+from pppca_bench.problems.load import cache_dir, ensure, fetch_dir, find_file, load_problem, search_path
+from pppca_bench.problems.problem import Problem
+
+__all__ = [
+    "PROBEN1_COMMIT",
+    "PROBEN1_URL",
+    "FetchedFile",
+    "FileStatus",
+    "Problem",
+    "ProblemInfo",
+    "Task",
+    "cache_dir",
+    "ensure",
+    "fetch",
+    "fetch_dir",
+    "find_file",
+    "known_problems",
+    "load_bundled",
+    "load_problem",
+    "problem_info",
+    "read_dt",
+    "registry",
+    "search_path",
+    "verify",
+]

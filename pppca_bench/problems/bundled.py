@@ -1,0 +1,100 @@
+"""The data sets that come with scikit-learn, scaled and split as Proben1 does: no download."""
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from pppca_bench.errors import DataError
+from pppca_bench.problems.problem import FloatArray, Problem
+
+_LOADERS = {"iris": "load_iris", "wine": "load_wine", "wdbc": "load_breast_cancer", "digits": "load_digits"}
+_SPLIT_SEED = 1994
+
+
+def load_bundled(name: str) -> Problem:
+    """Return a problem made from a data set of scikit-learn.
+
+    Choice: inputs are scaled to [0, 1] column by column over the whole data set, not over the training split:
+    so were Proben1's own files, and the two kinds of problem should differ in nothing but their content.
+    A constant column, of which digits has three, becomes 0.
+    Choice: the split is one random permutation without strata, as Proben1's; its seed is 1994, the report's
+    year. The generator is NumPy's legacy one, whose stream is frozen: no version of NumPy moves a sample.
+
+    Parameters
+    ----------
+    name : {"iris", "wine", "wdbc", "digits"}
+        Data set; wdbc is the Wisconsin diagnostic breast cancer set.
+
+    Returns
+    -------
+    Problem
+        With ``sha256`` over the shapes and values of all arrays.
+
+    Raises
+    ------
+    DataError
+        If the name is none of the four.
+    """
+    if name not in _LOADERS:
+        raise DataError(f"bundled problem: expected one of {', '.join(_LOADERS)}, got {name!r}. Correct it.")
+    from sklearn import datasets  # slow to import, and not needed for the Proben1 files
+
+    data = getattr(datasets, _LOADERS[name])()
+    X, y = scale_to_unit_interval(data.data), data.target.astype(np.int64)
+    order = np.random.RandomState(_SPLIT_SEED).permutation(len(y))
+    ends = np.cumsum(split_sizes(len(y))[:2])
+    X_train, X_validation, X_test = np.split(X[order], ends)
+    y_train, y_validation, y_test = np.split(y[order], ends)
+    return Problem(
+        name=name,
+        task="classification",
+        X_train=X_train,
+        y_train=y_train,
+        X_validation=X_validation,
+        y_validation=y_validation,
+        X_test=X_test,
+        y_test=y_test,
+        n_classes=len(data.target_names),
+        sha256=_sha256([X_train, y_train, X_validation, y_validation, X_test, y_test]),
+        feature_names=tuple(map(str, data.feature_names)),
+    )
+
+
+def split_sizes(n_samples: int) -> tuple[int, int, int]:
+    """Return the sizes of training, validation and test set: 50, 25 and 25 percent, as Proben1 rounds them.
+
+    Half of the samples and a quarter, each rounded half up, and the rest: 699 gives 350, 175 and 174.
+    Choice: Proben1's files never show a quarter of .25; it is rounded down, as the nearest.
+
+    Parameters
+    ----------
+    n_samples : int
+        Size of the data set, at least 0.
+    """
+    n_train = (n_samples + 1) // 2
+    n_validation = (n_samples + 2) // 4
+    return n_train, n_validation, n_samples - n_train - n_validation
+
+
+def scale_to_unit_interval(X: FloatArray) -> FloatArray:
+    """Return X with each column's minimum moved to 0 and its maximum to 1; a constant column becomes 0.
+
+    Parameters
+    ----------
+    X : float64 array of shape (n_samples, n_features)
+        Finite values.
+    """
+    low = X.min(axis=0)
+    span = X.max(axis=0) - low
+    scaled: FloatArray = (X - low) / np.where(span > 0, span, 1)
+    return scaled
+
+
+def _sha256(arrays: Sequence[np.ndarray]) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        # Little-endian on every machine, so that the hash names the data and not the computer.
+        little = array.astype(array.dtype.newbyteorder("<"))
+        digest.update(f"{little.dtype.str}{little.shape}".encode() + little.tobytes())
+    return digest.hexdigest()

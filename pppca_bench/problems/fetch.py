@@ -1,0 +1,253 @@
+"""Fetching the Proben1 files from the network or from a copy, and proving them by their SHA-256."""
+
+import hashlib
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pppca_bench.errors import DataError
+from pppca_bench.problems._registry import PROBEN1_URL, ProblemInfo, proben1_infos
+
+Status = Literal["ok", "missing", "damaged"]
+Action = Literal["kept", "copied", "downloaded"]
+_TIMEOUT_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatus:
+    """Say what stands where a Proben1 file should.
+
+    Attributes
+    ----------
+    name : str
+        Name of the problem.
+    path : Path
+        Where its file should be.
+    status : {"ok", "missing", "damaged"}
+        ``"ok"`` only if the SHA-256 is the registry's.
+    """
+
+    name: str
+    path: Path
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedFile:
+    """Say how a Proben1 file came to its place.
+
+    Attributes
+    ----------
+    name : str
+        Name of the problem.
+    path : Path
+        Where its file is, verified.
+    action : {"kept", "copied", "downloaded"}
+        ``"kept"`` if a good file was there already.
+    """
+
+    name: str
+    path: Path
+    action: Action
+
+
+def verify(names: Iterable[str] | None, data_dir: str | Path) -> list[FileStatus]:
+    """Compare the files of a folder with the registry's SHA-256.
+
+    Parameters
+    ----------
+    names : iterable of str or None
+        Problems in question, None for all of Proben1; bundled ones have no file and are left out.
+    data_dir : str or Path
+        Folder; it need not exist.
+
+    Raises
+    ------
+    DataError
+        If a name is unknown or a file cannot be read.
+    """
+    infos = proben1_infos(names)
+    paths = [Path(data_dir) / info.filename for info in infos]
+    return [FileStatus(info.name, path, _status(info, path)) for info, path in zip(infos, paths, strict=True)]
+
+
+def fetch(
+    names: Iterable[str] | None,
+    target_dir: str | Path,
+    *,
+    source_dir: str | Path | None = None,
+    base_url: str | None = None,
+    force: bool = False,
+    progress: bool = False,
+    retries: int = 2,
+) -> list[FetchedFile]:
+    """Put verified Proben1 files into a folder.
+
+    A file is downloaded or copied beside its place, proved by its SHA-256 and then moved there in one step,
+    so a failure leaves what was there before. A good file is kept, a damaged one is replaced.
+
+    Parameters
+    ----------
+    names : iterable of str or None
+        Problems in question, None for all of Proben1; bundled ones need no file and are left out.
+    target_dir : str or Path
+        Folder, created if need be.
+    source_dir : str or Path, optional
+        Folder with a copy of the files, flat or with the folders of the Proben1 repository; no network then.
+    base_url : str, optional
+        Server with the folders of the Proben1 repository. Default: $PPPCA_DATA_URL, or the pinned commit.
+    force : bool, default=False
+        Replace good files too.
+    progress : bool, default=False
+        Show one tqdm bar over the files on stderr.
+    retries : int, default=2
+        Further attempts after a failed download, at least 0.
+
+    Returns
+    -------
+    list of FetchedFile
+        One per file, in the order of the names.
+
+    Raises
+    ------
+    DataError
+        If a name is unknown, the folder cannot be written, the copy lacks a file or holds a damaged one, or
+        the download fails.
+    """
+    from tqdm import tqdm  # needed only here, and start-up time counts
+
+    target, infos = Path(target_dir), proben1_infos(names)
+    if source_dir is not None:
+        action: Action = "copied"
+        obtain = _copier(Path(source_dir))
+    else:
+        action = "downloaded"
+        obtain = _downloader(base_url or os.environ.get("PPPCA_DATA_URL") or PROBEN1_URL, retries)
+    fetched = []
+    for info in tqdm(infos, desc="Proben1", unit="file", disable=not progress):
+        path = target / info.filename
+        keep = not force and _status(info, path) == "ok"
+        if not keep:
+            _place(info, path, obtain)
+        fetched.append(FetchedFile(info.name, path, "kept" if keep else action))
+    return fetched
+
+
+def _status(info: ProblemInfo, path: Path) -> Status:
+    try:
+        return "ok" if _sha256(path) == info.sha256 else "damaged"
+    except (FileNotFoundError, NotADirectoryError):
+        return "missing"
+    except OSError as error:
+        raise _unreadable(info, path.parent, error) from error
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _unreadable(info: ProblemInfo, folder: Path, error: OSError) -> DataError:
+    return DataError(
+        f"{info.filename} in {folder}: expected a file that can be read and copied, got {error.strerror}. "
+        "Give another folder."
+    )
+
+
+def _place(info: ProblemInfo, path: Path, obtain: Callable[[ProblemInfo, Path], Path]) -> None:
+    with _staging(path.parent) as staging:
+        verified = obtain(info, staging)
+        # pooch leaves its files readable for their owner alone; a data folder is often shared.
+        verified.chmod(0o644)
+        verified.replace(path)
+
+
+@contextmanager
+def _staging(target: Path) -> Iterator[Path]:
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        staging = tempfile.TemporaryDirectory(dir=target, prefix=".pppca-")
+    except OSError as error:
+        raise DataError(
+            f"{target}: expected a folder to write to, got {error.strerror}. "
+            "Give another one with --data DIR."
+        ) from error
+    with staging as name:
+        yield Path(name)
+
+
+def _copier(source: Path) -> Callable[[ProblemInfo, Path], Path]:
+    def copy(info: ProblemInfo, staging: Path) -> Path:
+        places = [source / info.filename, source / info.folder / info.filename]
+        found = next((place for place in places if place.is_file()), None)
+        if found is None:
+            raise DataError(
+                f"{info.filename} in {source}: expected a copy of the file, got none. "
+                f"Take it from {info.url}."
+            )
+        try:
+            copied = Path(shutil.copyfile(found, staging / info.filename))
+        except OSError as error:
+            raise _unreadable(info, found.parent, error) from error
+        if (sha256 := _sha256(copied)) != info.sha256:
+            raise DataError(
+                f"{info.filename} in {found.parent}: expected SHA-256 {info.sha256}, got {sha256}. "
+                f"This copy is damaged: take the file from {info.url}."
+            )
+        return copied
+
+    return copy
+
+
+def _downloader(base_url: str, retries: int) -> Callable[[ProblemInfo, Path], Path]:
+    def download(info: ProblemInfo, staging: Path) -> Path:
+        import pooch  # slow to import, and not needed where the files are there
+
+        url = info.url_below(base_url)
+        keeper = pooch.create(
+            path=staging,
+            base_url="",
+            registry={info.filename: info.sha256},
+            urls={info.filename: url},
+            retry_if_failed=retries,
+        )
+        with _silenced(pooch.get_logger()):
+            try:
+                return Path(keeper.fetch(info.filename, downloader=pooch.HTTPDownloader(timeout=_TIMEOUT_S)))
+            except (
+                OSError,
+                ValueError,
+            ) as error:  # requests' errors are OSErrors, pooch's hash error a ValueError
+                raise DataError(
+                    f"{info.filename} from {url}: expected the registered file, "
+                    f"got {_cause(error)}. With a local copy run `pppca data fetch --from DIR`; "
+                    "`make demo` needs no download."
+                ) from error
+
+    return download
+
+
+@contextmanager
+def _silenced(logger: logging.Logger) -> Iterator[None]:
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _cause(error: BaseException) -> str:
+    response = getattr(error, "response", None)
+    if response is not None:
+        return f"the answer {response.status_code} {response.reason}"
+    if isinstance(error, ValueError) and "hash" in str(error):
+        return "a file with another SHA-256"
+    while (deeper := error.__cause__ or error.__context__) is not None:
+        error = deeper
+    return " ".join(str(getattr(error, "strerror", None) or error or type(error).__name__).split())

@@ -1,0 +1,68 @@
+"""The data of one problem, in the three splits that every run uses."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pppca_bench.problems._registry import Task
+
+FloatArray = NDArray[np.float64]
+Targets = NDArray[np.float64] | NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Hold a problem's inputs and targets; the arrays are C-contiguous and read-only.
+
+    Attributes
+    ----------
+    name : str
+        Name in configs and tables.
+    task : {"classification", "approximation"}
+        What the targets are.
+    X_train, X_validation, X_test : float64 array of shape (n_samples, n_features)
+        Inputs, rows are samples.
+    y_train, y_validation, y_test : int64 array of shape (n_samples,) or float64 array (n_samples, n_outputs)
+        Class indices from 0 to n_classes - 1, or the targets of an approximation.
+    n_classes : int or None
+        Number of classes, None for approximation.
+    sha256 : str
+        Hash of the source, so that a stored run can be traced to its data.
+    feature_names : tuple of str or None
+        Names of the inputs where the source has any.
+    """
+
+    name: str
+    task: Task
+    X_train: FloatArray
+    y_train: Targets
+    X_validation: FloatArray
+    y_validation: Targets
+    X_test: FloatArray
+    y_test: Targets
+    n_classes: int | None
+    sha256: str
+    feature_names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name in (field.name for field in fields(self) if field.name.startswith(("X_", "y_"))):
+            object.__setattr__(self, name, _read_only(getattr(self, name)))
+
+    @property
+    def n_features(self) -> int:
+        """Number of input columns."""
+        return int(self.X_train.shape[1])
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of network outputs: one per class, or one per target."""
+        return self.n_classes if self.n_classes is not None else int(self.y_train.shape[1])
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    # A copy, so that the caller's array stays writable and the split does not keep the whole file alive.
+    frozen = np.array(array, order="C")
+    frozen.setflags(write=False)
+    return frozen
