@@ -216,9 +216,11 @@ def _downloader(base_url: str, retries: int) -> Callable[[ProblemInfo, Path], Pa
             urls={info.filename: url},
             retry_if_failed=retries,
         )
+        # Not streamed: the files are small, and pooch leaves the stream of a failed download open.
+        downloader = pooch.HTTPDownloader(timeout=_TIMEOUT_S, stream=False)
         with _silenced(pooch.get_logger()):
             try:
-                return Path(keeper.fetch(info.filename, downloader=pooch.HTTPDownloader(timeout=_TIMEOUT_S)))
+                return Path(keeper.fetch(info.filename, downloader=downloader))
             except (
                 OSError,
                 ValueError,

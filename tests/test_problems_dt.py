@@ -1,0 +1,320 @@
+"""The .dt reader: what it takes, what it refuses and how it says so."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pppca_bench.errors import DataError
+from pppca_bench.problems import Problem, known_problems, problem_info, read_dt
+
+CLASSES = """bool_in=0
+real_in=2
+bool_out=3
+real_out=0
+training_examples=3
+validation_examples=1
+test_examples=2
+0.25 1 1 0 0
+-1 0.5 0 1 0
+0 0 0 0 1
+.125 1.05 1 0 0
+1e-2 -0 0 0 1
+0.75 +1 0 1 0
+"""
+NUMBERS = """bool_in=1
+real_in=1
+bool_out=0
+real_out=2
+training_examples=1
+validation_examples=0
+test_examples=1
+1 0.5 0.25 -1
+0 -0.5 0.75 1
+"""
+
+# Slide "Proben1 data set", as printed: features, classes, training / validation / test set sizes.
+SLIDE_TABLE = {
+    "cancer1": (9, 2, 350, 175, 174),
+    "card1": (51, 2, 345, 173, 172),
+    "diabetes1": (8, 2, 384, 192, 192),
+    "glass1": (9, 6, 107, 54, 53),
+    "heart1": (35, 2, 460, 230, 230),
+    "horse1": (58, 3, 182, 91, 91),
+    "thyroid1": (21, 3, 3600, 1800, 1800),
+}
+EXAMPLES_OF_SETTINGS = settings(
+    max_examples=200,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+def write(folder: Path, content: str | bytes, name: str = "own.dt") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def error_of(folder: Path, content: str | bytes, name: str = "own.dt") -> str:
+    path = write(folder, content, name)
+    with pytest.raises(DataError) as caught:
+        read_dt(path)
+    return str(caught.value)
+
+
+class TestAccepted:
+    def test_classes_and_splits_are_the_files_own_in_its_order(self, tmp_path):
+        problem = read_dt(write(tmp_path, CLASSES))
+        np.testing.assert_array_equal(problem.X_train, [[0.25, 1], [-1, 0.5], [0, 0]])
+        np.testing.assert_array_equal(problem.X_validation, [[0.125, 1.05]])
+        np.testing.assert_array_equal(problem.X_test, [[0.01, 0], [0.75, 1]])
+        assert [problem.y_train.tolist(), problem.y_validation.tolist(), problem.y_test.tolist()] == [
+            [0, 1, 2],
+            [0],
+            [2, 1],
+        ]
+        assert (problem.name, problem.task, problem.n_classes) == ("own", "classification", 3)
+        assert (problem.n_features, problem.n_outputs) == (2, 3)
+        assert problem.sha256 == hashlib.sha256(CLASSES.encode()).hexdigest()
+
+    def test_targets_of_an_approximation_stay_numbers(self, tmp_path):
+        problem = read_dt(write(tmp_path, NUMBERS))
+        np.testing.assert_array_equal(problem.y_train, [[0.25, -1]])
+        np.testing.assert_array_equal(problem.y_test, [[0.75, 1]])
+        assert problem.y_validation.shape == (0, 2)
+        assert problem.X_validation.shape == (0, 2)
+        assert (problem.task, problem.n_classes, problem.n_outputs) == ("approximation", None, 2)
+
+    def test_a_single_bool_output_is_a_number_as_in_hearta(self, tmp_path):
+        content = NUMBERS.replace("bool_out=0", "bool_out=1").replace("real_out=2", "real_out=0")
+        problem = read_dt(write(tmp_path, content.replace(" 0.25 -1", " 0.3").replace(" 0.75 1", " 0.9")))
+        assert problem.task == "approximation"
+        np.testing.assert_array_equal(problem.y_test, [[0.9]])
+
+    @pytest.mark.parametrize("content", [CLASSES, NUMBERS])
+    def test_arrays_are_contiguous_typed_and_read_only(self, tmp_path, content):
+        problem = read_dt(write(tmp_path, content))
+        for split in ("train", "validation", "test"):
+            X, y = getattr(problem, f"X_{split}"), getattr(problem, f"y_{split}")
+            assert X.dtype == np.float64
+            assert y.dtype == (np.int64 if problem.n_classes else np.float64)
+            for array in (X, y):
+                assert array.flags.c_contiguous
+                assert not array.flags.writeable
+
+    def test_windows_line_ends_change_no_value(self, tmp_path):
+        unix, windows = write(tmp_path, CLASSES), write(tmp_path, CLASSES.replace("\n", "\r\n"), "w.dt")
+        np.testing.assert_array_equal(read_dt(windows).X_train, read_dt(unix).X_train)
+
+    def test_every_printed_number_is_rounded_as_python_does(self, tmp_path):
+        printed = ["0.1", "0.333333", "1.0000000000000002", "5e-324", "0.30000000000000004"]
+        for number in printed:
+            problem = read_dt(write(tmp_path, NUMBERS.replace("-0.5", number)))
+            assert problem.X_test[0, 1] == float(number)
+
+
+REFUSED = [
+    # (text, its replacement, line of the message, what was expected, what was got)
+    ("bool_in=0", "bool_inn=0", 1, "'bool_in=<count>', the count of at most 9 digits", "'bool_inn=0'"),
+    ("bool_in=0", "<!DOCTYPE html>", 1, "'bool_in=<count>'", "'<!DOCTYPE html>'"),
+    ("bool_in=0", "\ufeffbool_in=0", 1, "'bool_in=<count>'", r"'\xef\xbb\xbfbool_in=0'"),
+    ("real_in=2\nbool_out=3", "bool_out=3\nreal_in=2", 2, "'real_in=<count>'", "'bool_out=3'"),
+    ("real_in=2", "real_in=-2", 2, "'real_in=<count>'", "'real_in=-2'"),
+    ("real_in=2", "real_in=2.0", 2, "'real_in=<count>'", "'real_in=2.0'"),
+    ("real_in=2", "real_in=", 2, "'real_in=<count>'", "'real_in='"),
+    ("real_in=2", "real_in=\u0662", 2, "'real_in=<count>'", r"'real_in=\xd9\xa2'"),
+    ("real_in=2", "real_in=" + "9" * 5000, 2, "'real_in=<count>'", "'real_in=" + "9" * 32 + "...'"),
+    ("real_in=2", "real_in=0", 2, "at least one input (bool_in + real_in)", "0"),
+    ("bool_out=3", "bool_out=0", 4, "at least one output (bool_out + real_out)", "0"),
+    ("real_out=0", "real_out=1", 4, "outputs of one kind", "bool_out=3 and real_out=1"),
+    ("training_examples=3", "training_examples=0", 5, "at least one training example", "0"),
+    ("-1 0.5 0 1 0", "-1 0.5 0 1", 9, "5 values (2 inputs + 3 outputs)", "4"),
+    ("-1 0.5 0 1 0", "-1 0.5 0 1 0 0", 9, "5 values (2 inputs + 3 outputs)", "6"),
+    ("-1 0.5 0 1 0", "", 9, "5 values (2 inputs + 3 outputs)", "0"),
+    ("test_examples=2", "test_examples=3", 14, "7 examples (3 + 1 + 3)", "the end of the file after 6"),
+    ("test_examples=2", "test_examples=1", 13, "the end of the file after 5 examples", "'0.75 +1 0 1 0'"),
+    ("0.75 +1 0 1 0\n", "0.75 +1 0 1 0", 13, "a line feed after the last value", "the end of the file"),
+    ("0.75 +1 0 1 0\n", "0.75 +1 0 1 0\n\n", 14, "the end of the file after 6 examples", "an empty line"),
+    ("0.75 +1 0 1 0\n", "0.75 +1 0 1 0\n\0", 14, "the end of the file after 6 examples", r"'\x00'"),
+    ("-1 0.5 0 1 0", "-1 1.2 0 1 0", 9, "as value 2 a number within [-1.1, 1.1]", "'1.2'"),
+    ("-1 0.5 0 1 0", "-1.11 0.5 0 1 0", 9, "as value 1 a number within [-1.1, 1.1]", "'-1.11'"),
+    ("-1 0.5 0 1 0", "-1 0.5 0 0.9 0", 9, "as value 4 0 or 1 (declared bool)", "'0.9'"),
+    ("-1 0.5 0 1 0", "-1 0.5 -1 1 1", 9, "as value 3 0 or 1 (declared bool)", "'-1'"),
+    ("-1 0.5 0 1 0", "-1 0.5 0 1 1", 9, "exactly one 1 among the 3 outputs", "2"),
+    ("-1 0.5 0 1 0", "-1 0.5 0 0 0", 9, "exactly one 1 among the 3 outputs", "0"),
+]
+NOT_DECIMAL = [
+    *(
+        "nan",
+        "NaN",
+        "inf",
+        "-Infinity",
+        "1e999",
+        "1_0",
+        "0x1",
+        "1,5",
+        "1e",
+        "e1",
+        "--1",
+        "+",
+        ".",
+        "1-1",
+        "?",
+    ),
+    *("\u0661", "\uff11", "½", "1\u00a0", "\x1c1", "1\0"),
+]
+
+
+class TestRefused:
+    @pytest.mark.parametrize(("old", "new", "line", "expected", "got"), REFUSED)
+    def test_message_names_file_line_expected_and_got(self, tmp_path, old, new, line, expected, got):
+        assert CLASSES.count(old) == 1
+        message = error_of(tmp_path, CLASSES.replace(old, new))
+        assert message.startswith(f"own.dt, line {line}: expected {expected}")
+        assert message.endswith(f", got {got}. Correct the file.")
+
+    @pytest.mark.parametrize("token", NOT_DECIMAL)
+    def test_what_is_no_finite_decimal_number_is_refused(self, tmp_path, token):
+        message = error_of(tmp_path, CLASSES.replace("-1 0.5 0 1 0", f"-1 {token} 0 1 0"))
+        assert message.startswith("own.dt, line 9: expected as value 2 a finite decimal number, got '")
+
+    @pytest.mark.parametrize("value", ["0.5", "-1", "2"])
+    def test_a_bool_input_is_0_or_1(self, tmp_path, value):
+        message = error_of(tmp_path, NUMBERS.replace("1 0.5 ", f"{value} 0.5 "))
+        assert message.startswith(
+            f"own.dt, line 8: expected as value 1 0 or 1 (declared bool), got '{value}'"
+        )
+
+    def test_a_proben1_file_is_to_be_fetched_again(self, tmp_path):
+        message = error_of(tmp_path, CLASSES.replace("-1 0.5 0 1 0", "-1 0.5 0 1"), "cancer1.dt")
+        assert message == (
+            "cancer1.dt, line 9: expected 5 values (2 inputs + 3 outputs), got 4. "
+            "The file is damaged: run `pppca data fetch --force cancer1`."
+        )
+
+    @pytest.mark.parametrize("content", ["", "\n", "\n" * 7, "\r", "\xa0", b"\xff\xfeb\0o\0o\0l\0"])
+    def test_no_content_is_refused_at_line_1(self, tmp_path, content):
+        assert error_of(tmp_path, content).startswith("own.dt, line 1: expected 'bool_in=<count>'")
+
+    def test_a_header_alone_is_refused(self, tmp_path):
+        header = "\n".join(CLASSES.split("\n")[:7])
+        assert "line 8: expected 6 examples (3 + 1 + 2), got the end of the file" in error_of(
+            tmp_path, header
+        )
+
+    def test_a_file_that_cannot_be_read_is_an_error_of_one_line(self, tmp_path):
+        with pytest.raises(DataError, match=r"^none\.dt: expected a readable file, got No such file"):
+            read_dt(tmp_path / "none.dt")
+        with pytest.raises(DataError, match=r"expected a readable file, got Is a directory"):
+            read_dt(tmp_path)
+        with pytest.raises(DataError, match="expected a readable file"):
+            read_dt("a\0.dt")
+
+
+def assert_refused_or_unchanged(path: Path) -> None:
+    """A file is refused in one line, or its arrays are what a lenient reader sees in its text."""
+    try:
+        problem = read_dt(path)
+    except DataError as error:
+        message = str(error)
+    else:
+        assert_values_are_those_printed(problem, path)
+        return
+    assert re.fullmatch(r"\S+\.dt, line \d+: expected .+, got .+\. [A-Z].+\.", message)
+
+
+def assert_values_are_those_printed(problem: Problem, path: Path) -> None:
+    rows = [[float(token) for token in line.split()] for line in path.read_bytes().split(b"\n")[7:-1]]
+    X = np.vstack([problem.X_train, problem.X_validation, problem.X_test])
+    y = np.concatenate([problem.y_train, problem.y_validation, problem.y_test])
+    outputs = y if problem.n_classes is None else np.eye(problem.n_classes)[y]
+    np.testing.assert_array_equal(np.hstack([X, outputs]), rows)
+    assert np.isfinite(rows).all()
+
+
+@st.composite
+def mutations(draw, content: bytes) -> bytes:
+    """Replace up to three pieces of the content by bytes, likely ones more often."""
+    pieces = st.sampled_from([b"0", b"1", b" ", b"\n", b"-", b".", b"e", b"=", b"nan", b"\r", b"_", b"0 1"])
+    for _ in range(draw(st.integers(1, 3))):
+        start = draw(st.integers(0, len(content)))
+        end = start + draw(st.integers(0, 12))
+        content = content[:start] + draw(st.one_of(pieces, st.binary(max_size=4))) + content[end:]
+    return content
+
+
+class TestMutations:
+    @given(data=st.data())
+    @EXAMPLES_OF_SETTINGS
+    @pytest.mark.parametrize("content", [CLASSES, NUMBERS])
+    def test_no_mutation_of_a_small_file_is_misread(self, tmp_path, content, data):
+        assert_refused_or_unchanged(write(tmp_path, data.draw(mutations(content.encode()))))
+
+    @given(content=st.binary(max_size=200))
+    @EXAMPLES_OF_SETTINGS
+    def test_no_noise_is_misread(self, tmp_path, content):
+        assert_refused_or_unchanged(write(tmp_path, content))
+
+    @pytest.mark.parametrize("content", [CLASSES, NUMBERS])
+    def test_every_cut_is_refused(self, tmp_path, content):
+        for end in range(len(content)):
+            error_of(tmp_path, content[:end])
+
+    @pytest.mark.data
+    @given(data=st.data())
+    @EXAMPLES_OF_SETTINGS
+    @pytest.mark.parametrize("name", ["glass1", "hearta1"])
+    def test_no_mutation_of_a_real_file_is_misread(self, proben1_dir, tmp_path, name, data):
+        content = (proben1_dir / f"{name}.dt").read_bytes()
+        assert_refused_or_unchanged(write(tmp_path, data.draw(mutations(content)), f"{name}.dt"))
+
+    @pytest.mark.data
+    @given(data=st.data())
+    @EXAMPLES_OF_SETTINGS
+    def test_no_cut_of_a_real_file_is_accepted(self, proben1_dir, tmp_path, data):
+        content = (proben1_dir / "glass1.dt").read_bytes()
+        error_of(tmp_path, content[: data.draw(st.integers(0, len(content) - 1))])
+
+
+@pytest.mark.data
+class TestProben1Files:
+    @pytest.mark.parametrize("name", known_problems("proben1"))
+    def test_every_file_is_what_the_registry_says(self, proben1_dir, name):
+        problem, info = read_dt(proben1_dir / f"{name}.dt"), problem_info(name)
+        assert problem.sha256 == info.sha256
+        assert (problem.task, problem.n_classes) == (info.task, info.n_classes)
+        assert (problem.n_features, problem.n_outputs) == (info.n_features, info.n_outputs)
+        assert problem.X_train.shape == (info.n_train, info.n_features)
+        assert problem.X_validation.shape == (info.n_validation, info.n_features)
+        assert problem.X_test.shape == (info.n_test, info.n_features)
+
+    @pytest.mark.parametrize("name", SLIDE_TABLE)
+    def test_sizes_are_those_of_the_slides(self, proben1_dir, name):
+        problem = read_dt(proben1_dir / f"{name}.dt")
+        splits = (len(problem.y_train), len(problem.y_validation), len(problem.y_test))
+        assert (problem.n_features, problem.n_classes, *splits) == SLIDE_TABLE[name]
+
+    @pytest.mark.parametrize(
+        ("name", "examples_by_class"),
+        # UCI repository, "Class Distribution" of breast-cancer-wisconsin and glass.
+        [("cancer", [458, 241]), ("glass", [70, 76, 17, 13, 9, 29])],
+    )
+    def test_classes_are_as_frequent_as_in_the_uci_repository(self, proben1_dir, name, examples_by_class):
+        for number in "123":
+            problem = read_dt(proben1_dir / f"{name}{number}.dt")
+            y = np.concatenate([problem.y_train, problem.y_validation, problem.y_test])
+            assert np.bincount(y).tolist() == examples_by_class
+
+    def test_first_and_last_example_of_cancer1_are_as_printed_in_the_file(self, proben1_dir):
+        problem = read_dt(proben1_dir / "cancer1.dt")
+        lines = (proben1_dir / "cancer1.dt").read_text().splitlines()
+        assert problem.X_train[0].tolist() == [0.2, 0.1, 0.1, 0.1, 0.2, 0.1, 0.2, 0.1, 0.1]
+        assert problem.y_train[0] == 0
+        assert [f"{value:g}" for value in problem.X_test[-1]] == lines[-1].split()[:9]
+        assert lines[-1].split()[9 + problem.y_test[-1]] == "1"
