@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._hebbian_kernels import fast_epoch, literal_epoch, literal_variances
+from ._hebbian_kernels import fast_epoch, in_place_epoch, literal_epoch, literal_variances
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -171,7 +171,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 check_number(where, name, getattr(self, name), low=0.0, open_low=True)
         check_choice(where, "initial_rows", self.initial_rows, ("direction", "orthonormal", "positive"))
         check_number(where, "initial_norm", self.initial_norm, low=0.0, open_low=True)
-        check_choice(where, "kernel", self.kernel, ("fast", "literal"))
+        check_choice(where, "kernel", self.kernel, ("fast", "literal", "in_place"))
 
     def _validated(self, X: ArrayLike, reset: bool) -> Floats:
         samples = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2, reset=reset)
@@ -230,7 +230,8 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if self.kernel == "literal":
             self.n_operations_ += literal_epoch(rows, X, self.mean_, order, self._rate())
         else:
-            fast_epoch(rows, X, self.mean_, order, self._rate())
+            learn = fast_epoch if self.kernel == "fast" else in_place_epoch
+            learn(rows, X, self.mean_, order, self._rate())
         self.n_epochs_ += 1
         self._check_finite(X)
 

@@ -61,9 +61,10 @@ class DGHA(HebbianTransformer):
         slides: each "variance" is then a second moment).
     shuffle : bool, default True
         Whether an epoch takes its samples in random order; False keeps their order in the training set.
-    kernel : {"fast", "literal"}, default "fast"
+    kernel : {"fast", "literal", "in_place"}, default "fast"
         "literal" computes updates and responses as they are written, several times slower, and counts its
-        operations; the results agree to rounding.
+        operations; the results agree to rounding. "in_place" updates row after row, each reading those
+        before it as just updated, as the published runs on iris do.
     random_state : int, Generator, RandomState or None, default None
         The one source of randomness: initial rows, the samples drawn and their order.
 
@@ -86,7 +87,7 @@ class DGHA(HebbianTransformer):
     n_samples_seen_ : int
         Number of samples in the mean and in C.
     n_operations_ : int
-        Multiply-adds counted by the literal kernel, checks included; 0 for the fast one.
+        Multiply-adds counted by the literal kernel, checks included; 0 for the others.
     history_ : dict of arrays
         "dimensionality", shape (n_epochs_ + 1,): number of rows in each epoch, after its check, and at the
         end. "variances", shape (n_epochs_ + 1, n_initial_rows): each row's projection variance at the

@@ -38,9 +38,10 @@ class GHA(HebbianTransformer):
         "variance" is then a second moment).
     shuffle : bool, default True
         Whether each epoch takes the samples in a new random order.
-    kernel : {"fast", "literal"}, default "fast"
+    kernel : {"fast", "literal", "in_place"}, default "fast"
         "literal" computes the update formula as it is written, several times slower, and counts its
-        operations; the results agree to rounding.
+        operations; the results agree to rounding. "in_place" updates row after row, each reading those
+        before it as just updated, as the published runs on iris do.
     random_state : int, Generator, RandomState or None, default None
         The one source of randomness: initial rows and the order of samples.
 
@@ -61,7 +62,7 @@ class GHA(HebbianTransformer):
     n_samples_seen_ : int
         Number of samples in the mean and in C.
     n_operations_ : int
-        Multiply-adds counted by the literal kernel; 0 for the fast one.
+        Multiply-adds counted by the literal kernel; 0 for the others.
     history_ : dict of arrays
         "dimensionality", shape (n_epochs_ + 1,): number of rows before each epoch, and at the end.
         "variances", shape (n_epochs_ + 1, n_initial_rows): each row's projection variance at the same

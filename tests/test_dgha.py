@@ -1,0 +1,193 @@
+"""DGHA as an estimator: formula (1), permanent removal, plain-loop runs, operation counts."""
+
+import numpy as np
+import pytest
+import reference_hebbian as reference
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris, load_wine
+from sklearn.preprocessing import minmax_scale
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pppca_bench.engines.dgha import DGHA, surviving_rows
+
+WINE = minmax_scale(load_wine().data)
+
+
+@parametrize_with_checks([DGHA(n_epochs=3), DGHA(n_epochs=2, kernel="literal", data_fraction=50.0)])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("tau", "kept"),
+    [(5.0, [0, 2]), (9.9, [0, 2]), (10.0, [0, 2, 3]), (39.0, [0, 2, 3]), (40.0, [0, 1, 2, 3])],
+)
+def test_formula_1_removes_ratios_above_tau_only(tau, kept):
+    # Ratios to the largest variance, 40: 1, 40, 2, 10. A ratio equal to tau stays.
+    np.testing.assert_array_equal(surviving_rows(np.array([40.0, 1.0, 20.0, 4.0]), tau), kept)
+
+
+def test_rows_without_variance_go_unless_no_row_has_any():
+    np.testing.assert_array_equal(surviving_rows(np.array([0.0, 1.0]), 20.0), [1])
+    np.testing.assert_array_equal(surviving_rows(np.zeros(3), 20.0), [0, 1, 2])
+
+
+@given(st.lists(st.floats(0.0, 1e6), min_size=1, max_size=20), st.floats(1.0, 100.0))
+def test_the_largest_variance_always_stays(variances, tau):
+    assert int(np.argmax(variances)) in surviving_rows(np.array(variances), tau)
+
+
+@pytest.mark.parametrize("tau", [2.0, 10.0])
+def test_run_agrees_with_plain_loops(tau):
+    # A twin of the run draws the same rows and orders, then learns by loops over plain lists.
+    dgha = DGHA(tau, data_fraction=30.0, n_epochs=20, rows_per_epoch=0.5, sort_initial=False, random_state=7)
+    dgha.fit(WINE)
+    rng = np.random.default_rng(7)
+    rows = rng.standard_normal((13, 13))
+    rows *= 0.64 / np.linalg.norm(rows, axis=1, keepdims=True)
+    orders = [rng.permutation(178)[:53] for _ in range(20)]
+    joined = [epoch // 2 + 1 for epoch in range(20)]
+    W, places = reference.dgha(WINE, rows, tau=tau, learning_rate=0.0586, orders=orders, joined=joined)
+    assert 1 <= len(places) < 13
+    np.testing.assert_array_equal(dgha.nodes_, places)
+    np.testing.assert_allclose(dgha.components_, W, rtol=1e-9)
+
+
+@pytest.mark.parametrize("tau", [2.0, 5.0, 10.0])
+def test_removal_is_permanent(tau):
+    dgha = DGHA(tau, random_state=0).fit(WINE)
+    gone = np.isnan(dgha.history_["variances"])
+    assert (np.diff(dgha.history_["dimensionality"]) <= 0).all()
+    assert (gone[1:] | ~gone[:-1]).all()
+    np.testing.assert_array_equal((~gone).sum(axis=1), dgha.history_["dimensionality"])
+    np.testing.assert_array_equal(np.flatnonzero(~gone[-1]), dgha.nodes_)
+
+
+def test_at_least_one_row_stays_at_the_smallest_tau():
+    dgha = DGHA(1.0, random_state=0).fit(WINE)
+    assert dgha.n_components_ == 1
+    assert dgha.transform(WINE).shape == (178, 1)
+
+
+def test_constant_samples_remove_nothing():
+    dgha = DGHA(5.0, n_epochs=3, random_state=0).fit(np.ones((6, 4)))
+    assert dgha.n_components_ == 4
+    np.testing.assert_array_equal(dgha.explained_variance_ratio_, 0.0)
+
+
+def test_no_row_breaks_formula_1_after_a_check():
+    dgha = DGHA(10.0, variance="raw", random_state=0).fit(WINE)
+    variances = dgha.history_["variances"][:-1]
+    assert (np.nanmax(variances, axis=1) / np.nanmin(variances, axis=1) <= 10.0).all()
+
+
+def test_rows_left_after_long_learning_are_those_of_exact_pca():
+    eigenvalues = np.linalg.eigvalsh(np.cov(WINE.T, bias=True))[::-1]
+    expected = int((eigenvalues[0] / eigenvalues <= 10.0).sum())
+    dgha = DGHA(10.0, rows_per_epoch=0.1, learning_rate=0.05, decay_epochs=100, n_epochs=600, random_state=0)
+    assert dgha.fit(WINE).n_components_ == expected
+
+
+def test_checks_begin_at_the_first_and_come_at_the_interval():
+    options = {"variance": "raw", "rows_per_epoch": None, "learning_rate": 0.05, "random_state": 0}
+    dgha = DGHA(2.0, first_check=4, check_interval=3, n_epochs=20, **options).fit(WINE)
+    removals = np.flatnonzero(np.diff(dgha.history_["dimensionality"])) + 1
+    assert len(removals) > 0
+    assert set(removals) <= {4, 7, 10, 13, 16, 19}
+
+
+def test_joining_by_position_lets_waiting_rows_move_up():
+    options = {"tau": 3.0, "n_epochs": 40, "rows_per_epoch": 0.2, "learning_rate": 0.05, "random_state": 1}
+    moved = {}
+    for join_by in ("node", "position"):
+        dgha = DGHA(join_by=join_by, **options).fit(WINE)
+        moved[join_by] = (np.nan_to_num(np.diff(dgha.history_["variances"], axis=0)) != 0.0).any(axis=0)
+    assert set(np.flatnonzero(moved["node"])) <= set(range(9))
+    assert moved["position"].sum() >= moved["node"].sum()
+
+
+@pytest.mark.parametrize(("fraction", "n_drawn"), [(100.0, 150), (25.0, 38), (10.0, 15), (0.1, 1)])
+def test_an_epoch_draws_its_share_of_samples(fraction, n_drawn):
+    # A quarter of 150 is 37.5, rounded up. One row, one epoch: (4 + 1) m per sample, N m per check.
+    dgha = DGHA(n_components=1, data_fraction=fraction, n_epochs=1, kernel="literal", random_state=0)
+    dgha.fit(load_iris().data / 10.0)
+    assert dgha.n_operations_ == 4 * 5 * n_drawn + 150 * 4
+
+
+@pytest.mark.parametrize("options", [{}, {"rows_per_epoch": None, "check_interval": 4, "first_check": 2}])
+def test_counted_operations_follow_the_history(options):
+    dgha = DGHA(5.0, data_fraction=50.0, n_epochs=30, kernel="literal", random_state=0, **options).fit(WINE)
+    rows = dgha.history_["dimensionality"]
+    present = ~np.isnan(dgha.history_["variances"])
+    expected = 0
+    for epoch in range(30):
+        n_joined = 13 if options else int(0.316 * epoch) + 1
+        learning = present[epoch, :n_joined].sum()
+        expected += 89 * 13 * (4 * learning + learning * (learning + 1) / 2)
+        if not options:
+            expected += 178 * 13 * (rows[epoch - 1] if epoch else 13)
+        elif epoch >= 2 and (epoch - 2) % 4 == 0:
+            expected += 178 * 13 * rows[epoch - 1]
+    assert dgha.n_operations_ == expected
+
+
+def test_kernels_keep_the_same_rows():
+    fast = DGHA(5.0, data_fraction=50.0, random_state=2).fit(WINE)
+    literal = DGHA(5.0, data_fraction=50.0, random_state=2, kernel="literal").fit(WINE)
+    np.testing.assert_array_equal(fast.nodes_, literal.nodes_)
+    np.testing.assert_allclose(fast.components_, literal.components_, rtol=1e-6)
+
+
+def test_samples_are_drawn_in_their_order_without_shuffling():
+    options = {"data_fraction": 10.0, "n_components": 2, "n_epochs": 1, "random_state": 0}
+    dgha = DGHA(20.0, shuffle=False, rows_per_epoch=None, sort_initial=False, **options).fit(WINE)
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((2, 13))
+    rows *= 0.64 / np.linalg.norm(rows, axis=1, keepdims=True)
+    drawn = np.sort(rng.permutation(178)[:18])
+    expected = reference.gha_epoch(rows, (WINE - WINE.mean(axis=0))[drawn], 0.0586)
+    np.testing.assert_allclose(dgha.components_, expected, rtol=1e-12)
+
+
+def test_autocorrelation_mode_compares_second_moments():
+    # Inputs off the origin: the mean's direction holds nearly all of the second moment.
+    X = 1.0 + np.random.default_rng(0).uniform(size=(40, 3))
+    options = {"learning_rate": 0.03, "rows_per_epoch": None, "n_epochs": 200, "random_state": 0}
+    assert DGHA(10.0, center=False, **options).fit(X).n_components_ == 1
+    assert DGHA(10.0, center=True, **options).fit(X).n_components_ == 3
+
+
+def test_partial_fit_removes_rows_chunk_by_chunk():
+    dgha = DGHA(5.0, rows_per_epoch=None, learning_rate=0.05, random_state=0)
+    for _ in range(60):
+        for chunk in np.array_split(WINE, 3):
+            dgha.partial_fit(chunk)
+    assert dgha.n_epochs_ == 180
+    assert dgha.history_["variances"].shape == (181, 13)
+    assert 1 <= dgha.n_components_ < 13
+    assert dgha.transform(WINE).shape[1] == dgha.n_components_
+
+
+def test_divergence_names_epoch_and_rate():
+    with pytest.raises(ValueError, match=r"DGHA diverged in epoch \d+: learning_rate 9.0 is too large"):
+        DGHA(learning_rate=9.0, random_state=0).fit(WINE)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "error"),
+    [
+        ("tau", 0.5, ValueError),
+        ("tau", "10", TypeError),
+        ("data_fraction", 0.0, ValueError),
+        ("data_fraction", 101.0, ValueError),
+        ("join_by", "row", ValueError),
+        ("variance", "sample", ValueError),
+        ("first_check", -1, ValueError),
+        ("check_interval", 0, ValueError),
+        ("check_interval", 1.5, TypeError),
+    ],
+)
+def test_values_out_of_range_are_refused_by_name(parameter, value, error):
+    with pytest.raises(error, match=rf"{parameter} in DGHA: expected .*, got {value!r}"):
+        DGHA(**{parameter: value}).fit(WINE)

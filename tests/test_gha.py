@@ -1,0 +1,266 @@
+"""GHA as an estimator: exact PCA, the published iris run, scikit-learn's contract, chunks and memory maps."""
+
+import numpy as np
+import pytest
+import reference_hebbian as reference
+from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pppca_bench.engines.gha import GHA
+
+# Printed in "Hebbian-Based Principal Component Analysis": rows learnt from centred iris, and from iris with
+# columns mapped to [-1, 1]; the spectral norm of X − Y W; and the reference PCA of each.
+PUBLISHED_CENTRED = [
+    [0.3868362, -0.03370618, 0.8417560, 0.37670935],
+    [0.6365878, 0.71272462, -0.1696528, -0.05774605],
+    [0.5986174, -0.54297189, -0.1008112, -0.54043736],
+    [-0.2621777, 0.36708316, 0.4533275, -0.70828539],
+]
+PUBLISHED_ENCODED = [
+    [-0.4349662, 0.1248902, -0.61242855, -0.64859483],
+    [-0.4298506, -0.8961971, 0.09053084, 0.03808553],
+    [0.7020452, -0.3530506, 0.06045431, -0.61216302],
+    [-0.3503979, 0.2245385, 0.78301676, -0.45535006],
+]
+PUBLISHED_PCA_CENTRED = [
+    [0.3613866, -0.08452251, 0.85667061, 0.35828920],
+    [-0.6565888, -0.73016143, 0.17337266, 0.07548102],
+    [0.5820299, -0.59791083, -0.07623608, -0.54583143],
+    [0.3154872, -0.31972310, -0.47983899, 0.75365743],
+]
+
+
+@parametrize_with_checks([GHA(n_epochs=3), GHA(n_epochs=2, kernel="literal")])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def iris_inputs(encoded):
+    X = load_iris().data
+    X = X - X.mean(axis=0)
+    return 2.0 * (X - X.min(axis=0)) / np.ptp(X, axis=0) - 1.0 if encoded else X
+
+
+def cancer1_inputs(proben1_dir):
+    lines = (proben1_dir / "cancer1.dt").read_text().splitlines()[7 : 7 + 350]
+    return np.array([[float(value) for value in line.split()[:9]] for line in lines])
+
+
+def cosines(rows, others):
+    rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.abs(np.sum(rows * others, axis=1))
+
+
+def up_to_sign(rows, others):
+    return rows * np.sign(np.sum(rows * others, axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize(
+    ("encoded", "published", "published_error"),
+    [(False, PUBLISHED_CENTRED, 1.878206), (True, PUBLISHED_ENCODED, 0.1473655)],
+    ids=["centred", "encoded"],
+)
+def test_iris_gives_the_published_digits(encoded, published, published_error):
+    # The notebook starts each pass at the second sample, rates 1/150, and collects Y in the last pass.
+    samples = np.roll(iris_inputs(encoded), -1, axis=0)
+    gha = GHA(
+        learning_rate=1 / 150, n_epochs=9999, center=False, shuffle=False, kernel="in_place", random_state=0
+    ).fit(samples)
+    W, outputs = reference.in_place_epoch(gha.components_, samples, 1 / 150)
+    np.testing.assert_allclose(up_to_sign(W, published), published, rtol=0, atol=1e-7)
+    assert np.linalg.norm(samples - outputs @ W, 2) == pytest.approx(published_error, rel=1e-6)
+
+
+def test_iris_rows_updated_at_once_are_near_the_published_ones():
+    gha = GHA(learning_rate=1 / 150, n_epochs=2000, shuffle=False, random_state=0).fit(iris_inputs(False))
+    assert (
+        cosines(gha.components_, PUBLISHED_CENTRED / np.linalg.norm(PUBLISHED_CENTRED, axis=1)[:, None]).min()
+        > 0.999
+    )
+
+
+def test_iris_components_align_with_the_published_pca():
+    gha = GHA(learning_rate=0.01, decay_epochs=200, n_epochs=3000, random_state=0).fit(load_iris().data)
+    assert cosines(gha.components_, PUBLISHED_PCA_CENTRED).min() > 0.999
+
+
+@pytest.mark.data
+def test_cancer1_components_align_with_exact_pca(proben1_dir):
+    X = cancer1_inputs(proben1_dir)
+    exact = PCA().fit(X)
+    separated = np.ones(9, dtype=bool)
+    ratios = exact.explained_variance_[:-1] / exact.explained_variance_[1:]
+    separated[:-1] &= ratios > 1.2
+    separated[1:] &= ratios > 1.2
+    gha = GHA(learning_rate=0.05, decay_epochs=100, n_epochs=3000, random_state=0).fit(X)
+    assert separated.sum() >= 3
+    assert cosines(gha.components_, exact.components_)[separated].min() > 0.99
+    np.testing.assert_allclose(gha.explained_variance_, exact.explained_variance_ * 349 / 350, rtol=0.05)
+
+
+def test_autocorrelation_mode_aligns_with_the_eigenvectors_of_second_moments():
+    X = load_iris().data
+    exact = np.linalg.eigh(X.T @ X)[1][:, ::-1].T
+    gha = GHA(2, center=False, learning_rate=0.002, decay_epochs=50, n_epochs=500, random_state=0).fit(X)
+    assert cosines(gha.components_, exact[:2]).min() > 0.999
+    np.testing.assert_array_equal(gha.mean_, 0.0)
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_ratios_sum_to_one_once_rows_are_orthonormal(center):
+    X = iris_inputs(True)
+    gha = GHA(center=center, learning_rate=0.05, decay_epochs=200, n_epochs=1500, random_state=0).fit(X)
+    np.testing.assert_allclose(gha.components_ @ gha.components_.T, np.eye(4), atol=0.01)
+    assert gha.explained_variance_ratio_.sum() == pytest.approx(1.0, abs=1e-3)
+
+
+def test_initial_orthonormal_rows_split_the_total_variance():
+    gha = GHA(initial_rows="orthonormal", initial_norm=1.0, n_epochs=1, random_state=0).fit(load_iris().data)
+    total = load_iris().data.var(axis=0).sum()
+    assert gha.history_["variances"][0].sum() == pytest.approx(total, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["direction", "orthonormal", "positive"])
+def test_initial_rows_have_the_initial_norm(kind):
+    # η = 1e-300 leaves the rows as they were drawn.
+    gha = GHA(initial_rows=kind, initial_norm=0.3, learning_rate=1e-300, n_epochs=1, random_state=0)
+    rows = gha.fit(load_iris().data).components_
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 0.3, rtol=1e-12)
+    assert (rows > 0).all() == (kind == "positive")
+
+
+def test_rows_start_sorted_by_variance_on_request():
+    gha = GHA(sort_initial=True, n_epochs=1, random_state=0).fit(load_iris().data)
+    assert (np.diff(gha.history_["variances"][0]) <= 0).all()
+
+
+def test_kernels_give_the_same_rows():
+    X = load_iris().data
+    fast = GHA(n_epochs=5, learning_rate=0.01, random_state=3).fit(X)
+    literal = GHA(n_epochs=5, learning_rate=0.01, random_state=3, kernel="literal").fit(X)
+    np.testing.assert_allclose(fast.components_, literal.components_, rtol=1e-10)
+    assert fast.n_operations_ == 0
+    assert literal.n_operations_ == 5 * 150 * 4 * (4 * 4 + 4 * 5 / 2)
+
+
+def test_rows_join_one_after_another():
+    # At half a row an epoch, rows 0, 1, 2 join before epochs 0, 2, 4; row 3 never does in five epochs.
+    gha = GHA(rows_per_epoch=0.5, learning_rate=0.01, n_epochs=5, random_state=0).fit(load_iris().data)
+    moved = np.diff(gha.history_["variances"], axis=0) != 0.0
+    np.testing.assert_array_equal(moved.argmax(axis=0)[:3], [0, 2, 4])
+    assert not moved[:, 3].any()
+
+
+def test_learning_rate_decays_as_one_over_epochs():
+    # With samples (1, 0) alone and one row, w = (a, 0) moves by η a (1 − a²) per sample.
+    X = np.array([[1.0], [1.0]])
+    gha = GHA(learning_rate=0.2, decay_epochs=2.0, n_epochs=3, center=False, initial_norm=0.5, random_state=0)
+    a = 0.5
+    for rate in (0.2, 0.2, 0.4 / 3, 0.4 / 3, 0.1, 0.1):
+        a += rate * a * (1.0 - a * a)
+    assert abs(gha.fit(X).components_[0, 0]) == pytest.approx(a, rel=1e-12)
+
+
+def test_same_seed_same_rows_and_another_seed_other_rows():
+    X = load_iris().data
+    one, two, three = (GHA(n_epochs=2, random_state=seed).fit(X).components_ for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, two)
+    assert not np.allclose(one, three)
+
+
+@pytest.mark.parametrize("source", [np.random.default_rng, np.random.RandomState])
+def test_generators_are_accepted(source):
+    X = load_iris().data
+    one, two = (GHA(n_epochs=2, random_state=source(5)).fit(X).components_ for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_chunks_of_one_pass_equal_the_whole_pass():
+    X = iris_inputs(True)
+    options = {"center": False, "shuffle": False, "learning_rate": 0.05, "random_state": 0}
+    whole = GHA(n_epochs=1, **options).fit(X)
+    chunked = GHA(**options)
+    for chunk in np.split(X, 3):
+        chunked.partial_fit(chunk)
+    np.testing.assert_allclose(chunked.components_, whole.components_, rtol=1e-12)
+    np.testing.assert_allclose(chunked.explained_variance_, whole.explained_variance_, rtol=1e-12)
+    assert (chunked.n_epochs_, chunked.n_samples_seen_) == (3, 150)
+
+
+def test_chunks_merge_into_the_mean_and_variance_of_the_whole():
+    X = load_iris().data
+    gha = GHA(1, initial_rows="positive", learning_rate=0.001, random_state=0)
+    for chunk in np.array_split(X, 7):
+        gha.partial_fit(chunk)
+    np.testing.assert_allclose(gha.mean_, X.mean(axis=0), rtol=1e-12)
+    direction = gha.components_[0] / np.linalg.norm(gha.components_[0])
+    assert gha.explained_variance_[0] == pytest.approx(np.var(X @ direction), rel=1e-10)
+
+
+def test_memory_map_gives_the_same_rows_without_a_copy(tmp_path, monkeypatch):
+    X = load_iris().data
+    X.tofile(tmp_path / "X")
+    mapped = np.memmap(tmp_path / "X", dtype=np.float64, mode="r", shape=X.shape)
+    seen = []
+    learn_epoch = GHA._learn_epoch
+    monkeypatch.setattr(GHA, "_learn_epoch", lambda self, X: (seen.append(X), learn_epoch(self, X)))
+    gha = GHA(n_epochs=2, random_state=0).fit(mapped)
+    assert np.shares_memory(seen[0], mapped)
+    np.testing.assert_array_equal(gha.components_, GHA(n_epochs=2, random_state=0).fit(X).components_)
+
+
+def test_inverse_transform_projects_on_the_span_of_the_rows():
+    X = load_iris().data
+    gha = GHA(2, n_epochs=3, learning_rate=0.01, random_state=0).fit(X)
+    restored = gha.inverse_transform(gha.transform(X))
+    np.testing.assert_allclose((X - restored) @ gha.components_.T, 0.0, atol=1e-10)
+    np.testing.assert_allclose(gha.inverse_transform(gha.transform(restored)), restored, atol=1e-10)
+
+
+def test_all_components_restore_the_samples():
+    X = load_iris().data
+    gha = GHA(n_epochs=3, learning_rate=0.01, random_state=0).fit(X)
+    np.testing.assert_allclose(gha.inverse_transform(gha.transform(X)), X, atol=1e-9)
+
+
+def test_outputs_are_named_after_the_class_and_carried_by_data_frames():
+    frame = load_iris(as_frame=True).data
+    out = GHA(2, n_epochs=1, random_state=0).set_output(transform="pandas").fit_transform(frame)
+    assert list(out.columns) == ["gha0", "gha1"]
+
+
+def test_history_has_a_record_before_each_epoch_and_one_at_the_end():
+    gha = GHA(3, n_epochs=4, learning_rate=0.01, random_state=0).fit(load_iris().data)
+    assert gha.history_["variances"].shape == (5, 3)
+    np.testing.assert_array_equal(gha.history_["dimensionality"], [3] * 5)
+
+
+def test_divergence_names_epoch_and_rate():
+    with pytest.raises(
+        ValueError, match=r"GHA diverged in epoch 1: learning_rate 2.0 is too large for samples"
+    ):
+        GHA(learning_rate=2.0, random_state=0).fit(load_iris().data)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "error"),
+    [
+        ("n_components", 0, ValueError),
+        ("n_components", 5, ValueError),
+        ("n_components", 2.0, TypeError),
+        ("learning_rate", 0.0, ValueError),
+        ("learning_rate", float("nan"), ValueError),
+        ("learning_rate", "fast", TypeError),
+        ("n_epochs", 0, ValueError),
+        ("n_epochs", True, TypeError),
+        ("decay_epochs", -1.0, ValueError),
+        ("rows_per_epoch", 0, ValueError),
+        ("initial_rows", "ones", ValueError),
+        ("initial_norm", 0.0, ValueError),
+        ("kernel", "slow", ValueError),
+    ],
+)
+def test_values_out_of_range_are_refused_by_name(parameter, value, error):
+    with pytest.raises(error, match=rf"{parameter} in GHA: expected .*, got {value!r}"):
+        GHA(**{parameter: value}).fit(load_iris().data)

@@ -1,0 +1,113 @@
+"""The compiled Hebbian updates against hand-worked numbers and plain loops."""
+
+import numpy as np
+import pytest
+import reference_hebbian as reference
+
+from pppca_bench.engines._hebbian_kernels import fast_epoch, in_place_epoch, literal_epoch, literal_variances
+
+KERNELS = {"fast": fast_epoch, "literal": literal_epoch}
+SHAPES = [(1, 1), (1, 5), (3, 3), (2, 9), (9, 9), (5, 17), (13, 13)]
+
+
+def problem(n_rows, n_features, n_samples=7, seed=0):
+    rng = np.random.default_rng(seed)
+    W = 0.5 * rng.standard_normal((n_rows, n_features))
+    X = rng.uniform(size=(n_samples, n_features))
+    return W, X, X.mean(axis=0), rng.permutation(n_samples)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_one_update_equals_the_hand_worked_one(kernel):
+    # W = [[1, 0], [1, 1]], x = (2, 1): y = (2, 3). Row 1: 2 x − 2 (2 w1) = (0, 2).
+    # Row 2: 3 x − 3 (2 w1 + 3 w2) = (6, 3) − 3 (5, 3) = (−9, −6). η = 0.1.
+    W = np.array([[1.0, 0.0], [1.0, 1.0]])
+    KERNELS[kernel](W, np.array([[2.0, 1.0]]), np.zeros(2), np.array([0]), 0.1)
+    np.testing.assert_allclose(W, [[1.0, 0.2], [0.1, 0.4]], rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_kernel_agrees_with_plain_loops(kernel, shape):
+    W, X, mean, order = problem(*shape)
+    expected = reference.gha_epoch(W, (X - mean)[order], 0.1)
+    KERNELS[kernel](W, X, mean, order, 0.1)
+    np.testing.assert_allclose(W, expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_in_place_kernel_agrees_with_the_published_recipe(shape):
+    W, X, mean, order = problem(*shape)
+    expected, _ = reference.in_place_epoch(W, (X - mean)[order], 0.1)
+    in_place_epoch(W, X, mean, order, 0.1)
+    np.testing.assert_allclose(W, expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("n_samples", range(1, 10))
+def test_fast_kernel_agrees_for_any_number_of_samples(n_samples):
+    W, X, mean, order = problem(6, 10, n_samples)
+    expected = reference.gha_epoch(W, (X - mean)[order], 0.1)
+    fast_epoch(W, X, mean, order, 0.1)
+    np.testing.assert_allclose(W, expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_samples_are_learnt_in_the_given_order_and_number(kernel):
+    W, X, mean, _ = problem(3, 4)
+    order = np.array([5, 1, 1])
+    expected = reference.gha_epoch(W, (X - mean)[[5, 1, 1]], 0.1)
+    KERNELS[kernel](W, X, mean, order, 0.1)
+    np.testing.assert_allclose(W, expected, rtol=1e-12, atol=1e-13)
+
+
+def test_rows_beyond_the_leading_ones_wait_unchanged():
+    W, X, mean, order = problem(5, 6)
+    before = W.copy()
+    fast_epoch(W[:2], X, mean, order, 0.1)
+    np.testing.assert_array_equal(W[2:], before[2:])
+    np.testing.assert_allclose(W[:2], reference.gha_epoch(before[:2], (X - mean)[order], 0.1), rtol=1e-12)
+
+
+def test_kernels_agree_after_many_updates():
+    W, X, mean, _ = problem(8, 8, n_samples=40)
+    order = np.random.default_rng(1).integers(0, 40, size=400)
+    fast, literal = W.copy(), W.copy()
+    fast_epoch(fast, X, mean, order, 0.05)
+    literal_epoch(literal, X, mean, order, 0.05)
+    np.testing.assert_allclose(fast, literal, rtol=1e-9, atol=1e-11)
+
+
+def test_overflow_shows_as_values_that_are_not_finite():
+    W, X, mean, order = problem(3, 4, n_samples=30)
+    with np.errstate(all="ignore"):
+        fast_epoch(W, 100.0 * X, mean, order, 10.0)
+    assert not np.isfinite(W).all()
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_counted_operations_follow_the_cost_formula(shape):
+    n_rows, n_features = shape
+    W, X, mean, order = problem(n_rows, n_features)
+    counted = literal_epoch(W, X, mean, order, 0.1)
+    assert counted == len(order) * n_features * (4 * n_rows + n_rows * (n_rows + 1) / 2)
+    assert literal_variances(W, X, mean, np.empty(n_rows)) == len(X) * n_rows * n_features
+
+
+def test_variances_of_responses_equal_the_hand_worked_ones():
+    # Responses of (1, 1) to (1, 2), (3, 0), (2, 4) are 3, 3, 6: mean 4, variance (1 + 1 + 4) / 3 = 2.
+    X = np.array([[1.0, 2.0], [3.0, 0.0], [2.0, 4.0]])
+    variances = np.empty(1)
+    literal_variances(np.array([[1.0, 1.0]]), X, X.mean(axis=0), variances)
+    assert variances[0] == pytest.approx(2.0, abs=1e-15)
+    literal_variances(np.array([[1.0, 1.0]]), X, np.zeros(2), variances)
+    assert variances[0] == pytest.approx((9.0 + 9.0 + 36.0) / 3.0)
+
+
+def test_variances_sum_to_the_total_over_any_orthonormal_basis():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(size=(20, 6))
+    for _ in range(3):
+        basis = np.linalg.qr(rng.standard_normal((6, 6)))[0]
+        variances = np.empty(6)
+        literal_variances(np.ascontiguousarray(basis), X, X.mean(axis=0), variances)
+        assert variances.sum() == pytest.approx(X.var(axis=0).sum(), rel=1e-12)
