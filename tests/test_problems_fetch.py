@@ -132,10 +132,11 @@ class TestDownload:
         assert len(pauses) == 2
         assert everything_in(target) == {"tiny1.dt": GOOD}
 
-    def test_nothing_is_printed_unless_asked_for(self, server, target, capfd):
+    def test_nothing_is_printed_or_logged_unless_asked_for(self, server, target, capfd, caplog):
         fetch(["tiny1"], target, base_url=server.url)
         failure(lambda: fetch(["tiny2"], target, base_url=server.url, retries=0))
         assert capfd.readouterr() == ("", "")
+        assert caplog.records == []
 
     def test_progress_is_one_bar_on_stderr(self, server, target, capfd):
         fetch(["tiny1"], target, base_url=server.url, progress=True)
@@ -162,9 +163,7 @@ FAULTS = {
 
 class TestFailure:
     @pytest.mark.parametrize("fault", FAULTS)
-    @pytest.mark.parametrize(
-        "before", [{}, {"tiny1.dt": OTHER}, {"tiny1.dt": GOOD}], ids=["none", "bad", "good"]
-    )
+    @pytest.mark.parametrize("before", [{}, {"tiny1.dt": OTHER}, {"tiny1.dt": GOOD}], ids=["none", "bad", "good"])
     def test_it_is_one_line_and_leaves_the_folder_as_it_was(self, server, target, fault, before):
         target.mkdir()
         for name, content in before.items():
@@ -190,9 +189,7 @@ class TestFailure:
             message = failure(lambda: fetch(["tiny1"], target, base_url=url, retries=0))
         assert message.endswith(f"expected the registered file, got timed out. {HINT}")
 
-    @pytest.mark.parametrize(
-        "url", ["gopher://127.0.0.1", "nonsense", "http://", "http://[::1", "http://\0/"]
-    )
+    @pytest.mark.parametrize("url", ["gopher://127.0.0.1", "nonsense", "http://", "http://[::1", "http://\0/"])
     def test_a_wrong_address_is_one_line(self, target, url):
         assert HINT in failure(lambda: fetch(["tiny1"], target, base_url=url, retries=0))
 
@@ -245,8 +242,7 @@ class TestCopy:
         message = failure(lambda: fetch(["tiny1"], target, source_dir=tmp_path, force=True))
         expected, got = (hashlib.sha256(content).hexdigest() for content in (GOOD, OTHER))
         assert message.startswith(
-            f"tiny1.dt in {tmp_path}: expected SHA-256 {expected}, got {got}. "
-            "This copy is damaged: take the file"
+            f"tiny1.dt in {tmp_path}: expected SHA-256 {expected}, got {got}. This copy is damaged: take the file"
         )
         assert everything_in(target) == {"tiny1.dt": GOOD}
 
@@ -274,15 +270,11 @@ class TestVerify:
     def test_a_folder_in_a_files_place_is_one_line(self, tmp_path):
         (tmp_path / "tiny1.dt").mkdir()
         message = failure(lambda: verify(["tiny1"], tmp_path))
-        assert message.startswith(
-            f"tiny1.dt in {tmp_path}: expected a file that can be read and copied, got Is a dir"
-        )
+        assert message.startswith(f"tiny1.dt in {tmp_path}: expected a file that can be read and copied, got Is a dir")
 
 
 class TestEnsure:
-    def test_only_what_is_nowhere_is_downloaded_into_the_first_place(
-        self, server, target, tmp_path, monkeypatch
-    ):
+    def test_only_what_is_nowhere_is_downloaded_into_the_first_place(self, server, target, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         monkeypatch.setenv("PPPCA_DATA", str(tmp_path / "shared"))
         monkeypatch.setenv("PPPCA_DATA_URL", server.url)
