@@ -22,22 +22,8 @@ from pydantic import (
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from pppca_bench.errors import ConfigError
+from pppca_bench.published import pivot_hidden
 from pppca_bench.yaml_source import Location, YamlSource, read_yaml
-
-PIVOT_HIDDEN: dict[str, tuple[int, ...]] = {
-    "cancer": (4, 2),
-    "card": (32,),
-    "diabetes": (32,),
-    "glass": (16, 8),
-    "heart": (32,),
-    "horse": (16, 8),
-    "soybean": (16, 8),
-    "thyroid": (16, 8),
-}
-"""Hidden nodes of the pivot architectures (Proben1 report, table 7).
-
-Choice: permutations 2 and 3 of a problem take the architecture of permutation 1, the only one that the slides use.
-"""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
@@ -53,6 +39,16 @@ def _each_once(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return values
 
 
+def _pivot_or_list(value: object) -> object:
+    if value != "pivot" and not isinstance(value, list | tuple):
+        raise PydanticCustomError(
+            "hidden",
+            "expected pivot or a list of layer sizes such as [16, 8], got {value}",
+            {"value": repr(value)},
+        )
+    return value
+
+
 Positive = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -62,7 +58,11 @@ Percent = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)]
 Width = Annotated[int, Field(ge=1, le=1000)]
 Widths = Annotated[tuple[Width, ...], Field(max_length=5, strict=False)]
 Range = Annotated[tuple[NotNegative, NotNegative], Field(strict=False)]
-_GRID = (Field(min_length=1, max_length=1000, strict=False), BeforeValidator(_as_list), AfterValidator(_each_once))
+_GRID = (
+    Field(min_length=1, max_length=1000, strict=False),
+    BeforeValidator(_as_list),
+    AfterValidator(_each_once),
+)
 Taus = Annotated[tuple[Tau, ...], *_GRID]
 Percents = Annotated[tuple[Percent, ...], *_GRID]
 
@@ -80,7 +80,7 @@ class Classifier(Section):
     an empty list is the linear network. The other keys are the parameters of `RpropMLPClassifier`.
     """
 
-    hidden: Annotated[Literal["pivot"] | Widths, Field(union_mode="left_to_right")] = "pivot"
+    hidden: Annotated[Literal["pivot"] | Widths, BeforeValidator(_pivot_or_list)] = "pivot"
     shortcuts: bool = True
     output_activation: Literal["linear", "sigmoid"] = "linear"
     eta_plus: Annotated[float, Field(ge=1, le=10, allow_inf_nan=False)] = 1.2
@@ -190,7 +190,7 @@ class Config(Section):
             if not name.endswith(".dt") and name not in known:
                 raise PydanticCustomError(
                     "unknown_problem",
-                    "expected a problem's name (`pppca data list` shows them) or the path of a .dt file, got {name}{hint}",
+                    "expected the name of a problem (see `pppca data list`) or the path of a .dt file, got {name}{hint}",
                     {"name": repr(name), "hint": _nearest(name, known)},
                 )
         return names
@@ -206,19 +206,14 @@ class Config(Section):
                 )
         if self.classifier.hidden == "pivot":
             for name in self.problems:
-                if family(name) not in PIVOT_HIDDEN:
+                if pivot_hidden(name) is None:
                     raise PydanticCustomError(
                         "no_pivot",
-                        "the Proben1 report has no pivot architecture for {name}: expected `classifier: {{hidden: [16, 8]}}`"
-                        " or other layer sizes, got hidden: pivot",
+                        "the Proben1 report has no pivot architecture for {name}: expected layer sizes,"
+                        " such as `classifier: {{hidden: [16, 8]}}`, got hidden: pivot",
                         {"name": repr(name)},
                     )
         return self
-
-
-def family(problem: str) -> str:
-    """Return a Proben1 problem's name without the number of its permutation ("cancer1" -> "cancer")."""
-    return re.sub(r"[123]$", "", problem)
 
 
 def load_config(path: Path, *, problems: Collection[str]) -> Config:
@@ -249,12 +244,18 @@ def parse_config(source: YamlSource, *, problems: Collection[str]) -> Config:
     try:
         return Config.model_validate(source.value, context={"problems": problems})
     except ValidationError as error:
-        lines = [_describe(source, detail) for detail in error.errors()]
-        raise ConfigError("\n".join(dict.fromkeys(lines))) from None
+        raise ConfigError("\n".join(_describe_all(source, error.errors()))) from None
 
 
-def _describe(source: YamlSource, detail: ErrorDetails) -> str:
-    location = _in_document(source.value, detail["loc"])
+def _describe_all(source: YamlSource, details: list[ErrorDetails]) -> list[str]:
+    """Describe the first mistake at each place; further ones at the same place follow from it."""
+    located: dict[Location, ErrorDetails] = {}
+    for detail in details:
+        located.setdefault(_in_document(source.value, detail["loc"]), detail)
+    return [_describe(source, location, detail) for location, detail in located.items()]
+
+
+def _describe(source: YamlSource, location: Location, detail: ErrorDetails) -> str:
     where = f"{source.path}:{source.line(location)}: {_dotted(location) or 'config'}"
     kind, context = detail["type"], detail.get("ctx", {})
     if kind == "extra_forbidden":

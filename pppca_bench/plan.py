@@ -11,7 +11,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pppca_bench.config import PIVOT_HIDDEN, Classifier, Config, Section, family
+from pppca_bench.config import Classifier, Config, Section
+from pppca_bench.published import pivot_hidden
 from pppca_bench.records import Parameters, RunSpec
 
 ALGORITHM_VERSIONS = {"gha": 1, "dgha": 1, "ne_ppca": 1, "all_features": 1, "classifier": 1}
@@ -81,7 +82,7 @@ def _fractions(method: Section) -> Sequence[float | None]:
 def _resolved_classifier(classifier: Classifier, problem: str) -> Parameters:
     values = classifier.model_dump()
     if values["hidden"] == "pivot":
-        values["hidden"] = PIVOT_HIDDEN[family(problem)]
+        values["hidden"] = pivot_hidden(problem)
     return _frozen(values)
 
 

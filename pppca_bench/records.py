@@ -97,3 +97,16 @@ class RunResult:
     validation_error_percent: float | None = None
     test_error_percent: float | None = None
     history: Mapping[str, NDArray] = field(default_factory=dict)  # type: ignore[type-arg]
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemFacts:
+    """Hold a problem's sizes, as read from its data."""
+
+    name: str
+    data_sha256: str
+    n_features: int
+    n_classes: int
+    n_train: int
+    n_validation: int
+    n_test: int

@@ -12,13 +12,13 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, fields
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pppca_bench.errors import StoreError
-from pppca_bench.records import Parameters, RunResult, RunSpec
+from pppca_bench.records import Parameters, ProblemFacts, RunResult, RunSpec
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,6 +36,10 @@ CREATE TABLE runs (
     train_error_percent REAL, validation_error_percent REAL, test_error_percent REAL,
     provenance INTEGER REFERENCES provenances (id), finished_at TEXT
 ) STRICT;
+CREATE TABLE problems (
+    name TEXT PRIMARY KEY, data_sha256 TEXT NOT NULL, n_features INTEGER NOT NULL, n_classes INTEGER NOT NULL,
+    n_train INTEGER NOT NULL, n_validation INTEGER NOT NULL, n_test INTEGER NOT NULL
+) STRICT;
 CREATE TABLE histories (key TEXT PRIMARY KEY REFERENCES runs (key), curves BLOB NOT NULL) STRICT;
 CREATE TABLE provenances (id INTEGER PRIMARY KEY, description TEXT NOT NULL UNIQUE) STRICT;
 CREATE TABLE configs (name TEXT PRIMARY KEY, planned_at TEXT NOT NULL, sequence INTEGER NOT NULL) STRICT;
@@ -44,16 +48,13 @@ CREATE TABLE plans (
 ) STRICT, WITHOUT ROWID;
 """
 
+_SPEC_COLUMNS = "key, problem, method, parameters, tau, data_fraction, repeat, seed, classifier"
 _RESULT_COLUMNS = tuple(f.name for f in fields(RunResult) if f.name not in ("key", "history"))
 _NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRun:
-    """Pair a planned run with what came of it; ``result`` is None until it is done or failed."""
-
-    spec: RunSpec
-    result: RunResult | None
+StoredRun = tuple[RunSpec, RunResult | None]
+"""A planned run and what came of it: None until it is done or failed."""
 
 
 class Store:
@@ -105,7 +106,7 @@ class Store:
         rows = [_spec_row(spec) for spec in specs]
         with self._transaction() as connection:
             connection.executemany(
-                "INSERT INTO runs (key, problem, method, parameters, tau, data_fraction, repeat, seed, classifier, status)"
+                f"INSERT INTO runs ({_SPEC_COLUMNS}, status)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'planned') ON CONFLICT DO NOTHING",
                 rows,
             )
@@ -117,17 +118,22 @@ class Store:
                 (config_name,),
             )
 
-    def forget(self, keys: Collection[str]) -> None:
-        """Turn the runs back into planned ones, so that they are computed anew."""
+    def describe_problems(self, facts: Sequence[ProblemFacts]) -> None:
+        """Keep the sizes of the problems as they were read from the data."""
         with self._transaction() as connection:
-            blanks = ", ".join(f"{column} = NULL" for column in _RESULT_COLUMNS if column != "status")
             connection.executemany(
-                f"UPDATE runs SET status = 'planned', {blanks} WHERE key = ?", [(key,) for key in keys]
+                "INSERT OR REPLACE INTO problems VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [astuple(fact) for fact in facts],
             )
-            connection.executemany("DELETE FROM histories WHERE key = ?", [(key,) for key in keys])
 
-    def record(self, results: Sequence[RunResult], provenance: str) -> None:
-        """Append finished runs in one transaction; a run that another process has done stays as it is.
+    def problems(self) -> dict[str, ProblemFacts]:
+        """Return the sizes of every problem that was ever run into this store, by name."""
+        with self._explained():
+            rows = self._connection.execute("SELECT * FROM problems").fetchall()
+        return {row[0]: ProblemFacts(*row) for row in rows}
+
+    def record(self, results: Sequence[RunResult], provenance: str, *, replace: bool = False) -> None:
+        """Append finished runs in one transaction; a run that was done with the same data stays as it is.
 
         Parameters
         ----------
@@ -135,6 +141,8 @@ class Store:
             Results of planned runs.
         provenance : str
             JSON text that tells code, library versions and machine.
+        replace : bool, default False
+            Put the new results in the place of stored ones.
         """
         assignments = ", ".join(f"{column} = ?" for column in _RESULT_COLUMNS)
         with self._transaction() as connection:
@@ -144,8 +152,8 @@ class Store:
                 changed = connection.execute(
                     f"UPDATE runs SET {assignments}, finished_at = {_NOW},"
                     " provenance = (SELECT id FROM provenances WHERE description = ?)"
-                    " WHERE key = ? AND status != 'done'",
-                    (*values, provenance, result.key),
+                    " WHERE key = ? AND (? OR status != 'done' OR data_sha256 != ?)",
+                    (*values, provenance, result.key, replace, result.data_sha256),
                 ).rowcount
                 if changed and result.history:
                     connection.execute(
@@ -191,11 +199,10 @@ class Store:
                 if config in order:
                     latest[key] = max(latest.get(key, 0), order[config])
             rows = self._connection.execute(
-                f"SELECT key, problem, method, parameters, tau, data_fraction, repeat, seed, classifier,"
-                f" {', '.join(_RESULT_COLUMNS)} FROM runs"
+                f"SELECT {_SPEC_COLUMNS}, {', '.join(_RESULT_COLUMNS)} FROM runs"
             ).fetchall()
         found = [_stored_run(row) for row in rows if row[0] in latest]
-        return sorted(found, key=lambda run: (latest[run.spec.key], run.spec.repeat))
+        return sorted(found, key=lambda run: (latest[run[0].key], run[0].repeat))
 
     def histories(self, keys: Collection[str]) -> dict[str, Mapping[str, NDArray]]:  # type: ignore[type-arg]
         """Return the learning curves of those of the runs that have some."""
@@ -264,22 +271,22 @@ def _parameters(text: str) -> Parameters:
     return tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in sorted(values.items()))
 
 
-def _stored_run(row: tuple[object, ...]) -> StoredRun:
-    key, problem, method, parameters, tau, data_fraction, repeat, seed, classifier, *values = row
-    spec = RunSpec(
-        key, problem, method, _parameters(parameters), tau, data_fraction, repeat, seed, _parameters(classifier)  # type: ignore[arg-type]
-    )
-    given = dict(zip(_RESULT_COLUMNS, values, strict=True))
-    if given["status"] == "planned":
-        return StoredRun(spec, None)
-    return StoredRun(spec, RunResult(key, **given))  # type: ignore[arg-type]
+def _stored_run(row: Sequence[Any]) -> StoredRun:
+    n_spec = len(row) - len(_RESULT_COLUMNS)
+    key, problem, method, parameters, tau, data_fraction, repeat, seed, classifier = row[:n_spec]
+    settings = _parameters(parameters), tau, data_fraction, repeat, seed, _parameters(classifier)
+    spec = RunSpec(key, problem, method, *settings)
+    given = dict(zip(_RESULT_COLUMNS, row[n_spec:], strict=True))
+    return spec, None if given["status"] == "planned" else RunResult(key, **given)
 
 
 def _pack(history: Mapping[str, NDArray]) -> bytes:  # type: ignore[type-arg]
     import numpy as np
 
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **{name: np.asarray(curve, np.float32) for name, curve in history.items()})
+    np.savez_compressed(
+        buffer, allow_pickle=False, **{name: np.asarray(curve, np.float32) for name, curve in history.items()}
+    )
     return buffer.getvalue()
 
 

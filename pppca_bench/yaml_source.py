@@ -49,7 +49,7 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.events.AliasEvent):
-            mark = self.peek_event().start_mark
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise yaml.composer.ComposerError(None, None, "expected plain values, got an alias (*name)", mark)
         return super().compose_node(parent, index)
 
@@ -71,7 +71,9 @@ def read_yaml(path: Path) -> YamlSource:
     except yaml.YAMLError as error:
         raise ConfigError(_yaml_message(path, error)) from None
     except (ValueError, OverflowError) as error:
-        raise ConfigError(f"{path}: expected YAML values that Python can hold, got {error}. Correct the file.") from None
+        raise ConfigError(
+            f"{path}: expected YAML values that Python can hold, got {error}. Correct the file."
+        ) from None
     except RecursionError:
         raise ConfigError(f"{path}: expected at most {MAX_DEPTH} levels, got far more. Flatten the file.") from None
     finally:
@@ -104,9 +106,7 @@ def _yaml_message(path: Path, error: yaml.YAMLError) -> str:
 def _plain(loader: _Loader, node: yaml.Node, here: Location, lines: dict[Location, int]) -> Any:
     lines.setdefault(here, node.start_mark.line + 1)
     if len(here) > MAX_DEPTH:
-        raise yaml.composer.ComposerError(
-            None, None, f"expected at most {MAX_DEPTH} levels, got more", node.start_mark
-        )
+        raise yaml.composer.ComposerError(None, None, f"expected at most {MAX_DEPTH} levels, got more", node.start_mark)
     if isinstance(node, yaml.MappingNode):
         return _plain_mapping(loader, node, here, lines)
     if isinstance(node, yaml.SequenceNode):
@@ -121,11 +121,16 @@ def _plain_mapping(
     for key_node, value_node in node.value:
         key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
         if key is None:
-            raise yaml.composer.ComposerError(None, None, "expected a plain key, got a list or mapping", key_node.start_mark)
+            raise yaml.composer.ComposerError(
+                None, None, "expected a plain key, got a list or mapping", key_node.start_mark
+            )
         if key in result:
             first = lines[(*here, key)]
             raise yaml.composer.ComposerError(
-                None, None, f"expected each key once, got {key!r} again (first on line {first})", key_node.start_mark
+                None,
+                None,
+                f"expected each key once, got {key!r} again (first on line {first})",
+                key_node.start_mark,
             )
         lines[(*here, key)] = key_node.start_mark.line + 1
         result[key] = _plain(loader, value_node, (*here, key), lines)

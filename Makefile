@@ -1,0 +1,48 @@
+# Each target makes what it needs, from nothing. Variables:
+#   PYTHON     interpreter to build .venv with
+#   DATA_FROM  folder with a copy of the Proben1 files; empty: from the network
+#   RESULTS    where the results database and the rendered tables go
+
+PYTHON ?= python3
+DATA_FROM ?= $(wildcard ../shared/proben1)
+RESULTS ?= results
+BIN := .venv/bin
+CONFIGS := $(filter-out configs/demo.yaml,$(wildcard configs/*.yaml))
+
+.PHONY: setup demo data tables test test-all lint clean
+
+setup: .venv/installed
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint]'
+	touch $@
+
+demo: setup
+	$(BIN)/pppca run configs/demo.yaml --results $(RESULTS)/demo
+	$(BIN)/pppca tables --results $(RESULTS)/demo
+
+data: setup
+	$(BIN)/pppca data fetch --data data $(if $(DATA_FROM),--from $(DATA_FROM))
+
+tables: data
+	$(BIN)/pppca run $(CONFIGS) --data data --results $(RESULTS)
+	$(BIN)/pppca tables --results $(RESULTS) --format markdown --out $(RESULTS)/tables
+	$(BIN)/pppca tables --results $(RESULTS) --format latex --out $(RESULTS)/tables
+	$(BIN)/pppca tables --results $(RESULTS) --format csv --out $(RESULTS)/tables
+
+test: setup
+	$(BIN)/python -m pytest -q -m "not slow"
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m "not slow" tests/test_*_kernels.py
+
+test-all: setup
+	$(BIN)/python -m pytest -q
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,299 @@
+"""The ``pppca`` command: parse, call, print, exit code (0 done, 1 something failed, 2 usage or config error).
+
+Heavy imports stand inside the commands, so that ``pppca --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from pppca_bench import __version__
+from pppca_bench.errors import ConfigError, PppcaError
+
+if TYPE_CHECKING:
+    from pppca_bench.config import Config
+    from pppca_bench.records import RunSpec
+    from pppca_bench.runner import Outcome
+    from pppca_bench.tables import Format, Table
+
+DATABASE = "results.sqlite"
+EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
+FORMATS = ("terminal", "markdown", "latex", "csv", "json")
+
+_Folder = click.Path(file_okay=False, path_type=Path)
+results_option = click.option(
+    "--results",
+    type=_Folder,
+    default=Path("results"),
+    show_default=True,
+    help="Folder of the results database.",
+)
+data_option = click.option("--data", "data_dir", type=_Folder, help="First folder to look for Proben1 files.")
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived."""
+
+
+class _Commands(click.Group):
+    """Turn the package's errors into one line and an exit code, whichever command raises them."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except PppcaError as error:
+            click.echo(f"Error: {error}", err=True)
+            ctx.exit(2 if isinstance(error, ConfigError) else 1)
+        except OSError as error:
+            click.echo(f"Error: {error.filename}: {error.strerror}.", err=True)
+            ctx.exit(1)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="pppca")
+def cli() -> None:
+    """Reproduce the Proben1 tables of pseudo-PCA: GHA, DGHA and NE-pPCA."""
+
+
+def main() -> None:
+    """Run the command line."""
+    cli(prog_name="pppca")
+
+
+@cli.command()
+@click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--repeats", type=click.IntRange(1, 10_000), help="Repeats in place of the config's own.")
+@click.option("--workers", type=click.IntRange(0, 1024), help="Worker processes [default: all cores]; 0 uses none.")
+@results_option
+@data_option
+@click.option("--fresh", is_flag=True, help="Compute again what the results already hold.")
+@click.option("--dry-run", is_flag=True, help="Say what would be run, and run nothing.")
+@click.option("--quiet", is_flag=True, help="No progress bar and no summary.")
+def run(
+    configs: tuple[Path, ...],
+    repeats: int | None,
+    workers: int | None,
+    results: Path,
+    data_dir: Path | None,
+    fresh: bool,
+    dry_run: bool,
+    quiet: bool,
+) -> None:
+    """Run the experiments that CONFIGS (YAML files) describe, except what the results already hold."""
+    plans = _plans(configs, repeats)
+    from pppca_bench import problems, runner
+    from pppca_bench.store import Store
+
+    specs = list({spec.key: spec for plan in plans.values() for spec in plan}.values())
+    if dry_run:
+        _print_dry_run(specs, results, fresh)
+        return
+    problems.ensure(dict.fromkeys(spec.problem for spec in specs), data_dir, progress=not quiet)
+    with Store(results / DATABASE) as store, _stoppable(results, configs):
+        for name, plan in plans.items():
+            store.plan(name, plan)
+        with _progress_bar(quiet) as progress:
+            outcome = runner.run(
+                specs,
+                store,
+                data_dir=data_dir,
+                workers=runner.available_cores() if workers is None else workers,
+                fresh=fresh,
+                progress=progress,
+            )
+    _print_outcome(outcome, results, quiet)
+    if outcome.n_failed:
+        sys.exit(1)
+
+
+@cli.command()
+@click.argument("configs", nargs=-1)
+@results_option
+@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True)
+@click.option("--out", type=_Folder, help="Write one file a table into this folder instead of printing.")
+def tables(configs: tuple[str, ...], results: Path, form: Format, out: Path | None) -> None:
+    """Print the slides' tables from the results, beside the published numbers.
+
+    CONFIGS are names of configs that were run (all by default).
+    """
+    from pppca_bench.tables import EXTENSIONS, records, render
+
+    built = _tables(results, configs)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        for table in built:
+            (out / f"{table.table}.{EXTENSIONS[form]}").write_text(render(table, form), encoding="utf-8")
+        click.echo(f"Wrote {len(built)} tables to {out}.")
+    elif form == "json":
+        import json
+
+        click.echo(json.dumps([record for table in built for record in records(table)], indent=1))
+    elif form == "csv":
+        header, *_ = render(built[0], form).splitlines()
+        click.echo("\n".join([header, *(line for table in built for line in render(table, form).splitlines()[1:])]))
+    else:
+        click.echo("\n\n".join(render(table, form) for table in built), nl=False)
+
+
+@cli.group()
+def data() -> None:
+    """List, fetch and verify the Proben1 files."""
+
+
+@data.command("list")
+@data_option
+def data_list(data_dir: Path | None) -> None:
+    """List every problem: its task, sizes and where its file is."""
+    from tabulate import tabulate
+
+    from pppca_bench import problems
+
+    rows = []
+    for info in problems.registry().values():
+        found = problems.find_file(info.name, data_dir) if info.source == "proben1" else "bundled"
+        sizes = f"{info.n_train} / {info.n_validation} / {info.n_test}"
+        rows.append([info.name, info.task, info.n_features, info.n_outputs, sizes, found or "not fetched"])
+    headers = ["problem", "task", "features", "outputs", "train / validation / test", "file"]
+    click.echo(tabulate(rows, headers, tablefmt="simple"))
+
+
+@data.command("fetch")
+@click.argument("names", nargs=-1)
+@click.option("--from", "source_dir", type=_Folder, help="Take the files from this folder instead of the network.")
+@click.option("--force", is_flag=True, help="Fetch again what is there.")
+@data_option
+def data_fetch(names: tuple[str, ...], source_dir: Path | None, force: bool, data_dir: Path | None) -> None:
+    """Fetch Proben1 files (all by default), verified by SHA-256."""
+    from pppca_bench import problems
+
+    target = problems.fetch_dir(data_dir)
+    fetched = problems.fetch(names or None, target, source_dir=source_dir, force=force, progress=source_dir is None)
+    n_new = sum(file.action != "kept" for file in fetched)
+    click.echo(f"{target}: {n_new} files fetched, {len(fetched) - n_new} already there; all verified.")
+
+
+@data.command("verify")
+@click.argument("names", nargs=-1)
+@data_option
+def data_verify(names: tuple[str, ...], data_dir: Path | None) -> None:
+    """Check the files (all by default) against their SHA-256."""
+    from pppca_bench import problems
+
+    folder = problems.fetch_dir(data_dir)
+    statuses = problems.verify(names or None, folder)
+    wrong = [status for status in statuses if status.status != "ok"]
+    for status in wrong:
+        click.echo(f"{status.path}: {status.status}. Run `pppca data fetch --force {status.name}`.", err=True)
+    click.echo(f"{folder}: {len(statuses) - len(wrong)} of {len(statuses)} files are as registered.")
+    if wrong:
+        sys.exit(1)
+
+
+@data.command("path")
+@data_option
+def data_path(data_dir: Path | None) -> None:
+    """Print the folder that new files go to, and in brackets the others that are searched."""
+    from pppca_bench import problems
+
+    click.echo(problems.fetch_dir(data_dir))
+
+
+def _plans(configs: Sequence[Path], repeats: int | None) -> dict[str, list[RunSpec]]:
+    from pppca_bench.config import load_config
+    from pppca_bench.plan import expand
+    from pppca_bench.problems import known_problems
+
+    known = known_problems()
+    loaded: dict[str, tuple[Path, Config]] = {}
+    for path in configs:
+        config = load_config(path, problems=known)
+        other = loaded.get(config.name, (path,))[0]
+        if other != path:
+            raise ConfigError(f"{path}: expected a name of its own, got {config.name!r}, which {other} has.")
+        loaded[config.name] = (path, config)
+    return {name: expand(config, repeats=repeats) for name, (_, config) in loaded.items()}
+
+
+def _tables(results: Path, configs: Sequence[str]) -> list[Table]:
+    from pppca_bench.store import Store
+    from pppca_bench.summary import Results
+    from pppca_bench.tables import build_tables
+
+    with Store(results / DATABASE, read_only=True) as store:
+        stored = store.runs(configs or None)
+        facts = store.problems()
+    named = {spec.problem for spec, _ in stored}
+    built = build_tables(Results(stored), {name: fact for name, fact in facts.items() if name in named})
+    filled = [table.without_empty_rows() for table in built]
+    return [table for table in filled if table.row_labels]
+
+
+def _print_dry_run(specs: Sequence[RunSpec], results: Path, fresh: bool) -> None:
+    from pppca_bench.store import Store
+
+    missing: Sequence[RunSpec] = specs
+    if (results / DATABASE).exists() and not fresh:
+        with Store(results / DATABASE, read_only=True) as store:
+            done = store.done(spec.key for spec in specs)
+        missing = [spec for spec in specs if spec.key not in done]
+    cells = {spec.cell for spec in missing}
+    click.echo(
+        f"{len(specs)} runs planned, {len(specs) - len(missing)} done, {len(missing)} to run in {len(cells)} cells."
+    )
+
+
+@contextmanager
+def _progress_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    if quiet:
+        yield None
+        return
+    from tqdm import tqdm
+
+    with tqdm(unit="run", file=sys.stderr, dynamic_ncols=True, leave=False, delay=0.2) as bar:
+
+        def show(n_finished: int, n_total: int) -> None:
+            bar.total = n_total
+            bar.update(n_finished - bar.n)
+
+        yield show
+
+
+@contextmanager
+def _stoppable(results: Path, configs: Sequence[Path]) -> Iterator[None]:
+    """Stop on Ctrl-C and SIGTERM with what is done kept, and say how to go on."""
+
+    def terminate(*_: object) -> NoReturn:
+        raise Terminated
+
+    previous = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    except (KeyboardInterrupt, Terminated) as stop:
+        again = f"pppca run {' '.join(map(str, configs))}"
+        click.echo(f"\nStopped. What was done is kept in {results}; go on with `{again}`.", err=True)
+        sys.exit(EXIT_INTERRUPTED if isinstance(stop, KeyboardInterrupt) else EXIT_TERMINATED)
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def _print_outcome(outcome: Outcome, results: Path, quiet: bool) -> None:
+    if outcome.n_failed:
+        click.echo(
+            f"{outcome.n_failed} of {outcome.n_planned} runs failed, the first: {outcome.first_error}",
+            err=True,
+        )
+        click.echo(f"The tracebacks are in {results / DATABASE}; the next `pppca run` tries them again.", err=True)
+    if quiet:
+        return
+    if outcome.n_reused == outcome.n_planned:
+        click.echo(f"Nothing to do: all {outcome.n_planned} runs are in {results}. See `pppca tables`.")
+        return
+    outdated = f" ({outcome.n_outdated} of them from other data before)" if outcome.n_outdated else ""
+    click.echo(f"{outcome.n_done} runs done{outdated}, {outcome.n_reused} were there already. See `pppca tables`.")
