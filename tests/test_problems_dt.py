@@ -187,9 +187,7 @@ class TestRefused:
     @pytest.mark.parametrize("value", ["0.5", "-1", "2"])
     def test_a_bool_input_is_0_or_1(self, tmp_path, value):
         message = error_of(tmp_path, NUMBERS.replace("1 0.5 ", f"{value} 0.5 "))
-        assert message.startswith(
-            f"own.dt, line 8: expected as value 1 0 or 1 (declared bool), got '{value}'"
-        )
+        assert message.startswith(f"own.dt, line 8: expected as value 1 0 or 1 (declared bool), got '{value}'")
 
     def test_a_proben1_file_is_to_be_fetched_again(self, tmp_path):
         message = error_of(tmp_path, CLASSES.replace("-1 0.5 0 1 0", "-1 0.5 0 1"), "cancer1.dt")
@@ -204,9 +202,7 @@ class TestRefused:
 
     def test_a_header_alone_is_refused(self, tmp_path):
         header = "\n".join(CLASSES.split("\n")[:7])
-        assert "line 8: expected 6 examples (3 + 1 + 2), got the end of the file" in error_of(
-            tmp_path, header
-        )
+        assert "line 8: expected 6 examples (3 + 1 + 2), got the end of the file" in error_of(tmp_path, header)
 
     def test_a_file_that_cannot_be_read_is_an_error_of_one_line(self, tmp_path):
         with pytest.raises(DataError, match=r"^none\.dt: expected a readable file, got No such file"):

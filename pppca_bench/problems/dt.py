@@ -190,9 +190,7 @@ def _to_float(token: bytes) -> float:
     return float(token) if _DECIMAL.fullmatch(token) else math.nan
 
 
-def _check_values(
-    values: FloatArray, rows: Sequence[Sequence[bytes]], header: _Header, place: _Place
-) -> None:
+def _check_values(values: FloatArray, rows: Sequence[Sequence[bytes]], header: _Header, place: _Place) -> None:
     is_class = header.task == "classification"
     is_bool = np.repeat([True, False, is_class], [header.bool_in, header.real_in, header.n_outputs])
     rules = (

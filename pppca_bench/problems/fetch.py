@@ -174,8 +174,7 @@ def _staging(target: Path) -> Iterator[Path]:
         staging = tempfile.TemporaryDirectory(dir=target, prefix=".pppca-")
     except OSError as error:
         raise DataError(
-            f"{target}: expected a folder to write to, got {error.strerror}. "
-            "Give another one with --data DIR."
+            f"{target}: expected a folder to write to, got {error.strerror}. Give another one with --data DIR."
         ) from error
     with staging as name:
         yield Path(name)
@@ -187,8 +186,7 @@ def _copier(source: Path) -> Callable[[ProblemInfo, Path], Path]:
         found = next((place for place in places if place.is_file()), None)
         if found is None:
             raise DataError(
-                f"{info.filename} in {source}: expected a copy of the file, got none. "
-                f"Take it from {info.url}."
+                f"{info.filename} in {source}: expected a copy of the file, got none. Take it from {info.url}."
             )
         try:
             copied = Path(shutil.copyfile(found, staging / info.filename))

@@ -92,9 +92,7 @@ def cache_dir() -> Path:
     return Path(pooch.os_cache("pppca"))
 
 
-def ensure(
-    names: Iterable[str], data_dir: str | Path | None = None, *, progress: bool = False
-) -> list[FetchedFile]:
+def ensure(names: Iterable[str], data_dir: str | Path | None = None, *, progress: bool = False) -> list[FetchedFile]:
     """Download the files of those problems that no folder of the search path holds, into `fetch_dir`.
 
     A damaged file is not replaced: `load_problem` names it, for it may be the only trace of a mistake.
@@ -156,8 +154,7 @@ def _load_proben1(info: ProblemInfo, data_dir: str | Path | None) -> Problem:
     problem = read_dt(path, remedy=remedy)
     if problem.sha256 != info.sha256:
         raise DataError(
-            f"{info.filename} in {path.parent}: expected SHA-256 {info.sha256}, got {problem.sha256}. "
-            f"{remedy}"
+            f"{info.filename} in {path.parent}: expected SHA-256 {info.sha256}, got {problem.sha256}. {remedy}"
         )
     return problem
 
