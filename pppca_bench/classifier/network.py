@@ -1,0 +1,117 @@
+"""Owns the multi-layer perceptron: its architecture, its weight matrices, their initial values and its outputs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Activation = Literal["linear", "softsign"]
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Describe a feed-forward network with a bias in every hidden and output unit.
+
+    Parameters
+    ----------
+    n_inputs, n_outputs : int
+        >= 1.
+    hidden_layer_sizes : tuple of int
+        Units of each hidden layer, >= 1 each; empty for the linear network.
+    shortcuts : bool
+        Whether each layer takes the inputs and all earlier layers, or only the layer before it.
+    output_activation : {"linear", "softsign"}
+        Softsign, x / (1 + |x|), is what the hidden units have.
+    """
+
+    n_inputs: int
+    hidden_layer_sizes: tuple[int, ...]
+    n_outputs: int
+    shortcuts: bool
+    output_activation: Activation
+
+    @property
+    def layer_sizes(self) -> tuple[int, ...]:
+        """Units of each layer that has weights."""
+        return (*self.hidden_layer_sizes, self.n_outputs)
+
+    @property
+    def n_sources(self) -> tuple[int, ...]:
+        """Number of units that feed each layer, the constant 1 of the bias included."""
+        before = (self.n_inputs, *self.hidden_layer_sizes)
+        if self.shortcuts:
+            return tuple(1 + sum(before[: k + 1]) for k in range(len(before)))
+        return tuple(1 + size for size in before)
+
+    @property
+    def n_weights(self) -> int:
+        """Number of weights, biases included."""
+        return sum(n * m for n, m in zip(self.layer_sizes, self.n_sources, strict=True))
+
+    def layer_table(self) -> tuple[NDArray[np.int64], list[int]]:
+        """Place the units of a sample in one row; return the kernels' table of layers and the constant units.
+
+        See `_network_kernels.Network` for the table's columns.
+        """
+        constants, start, weight = [0], 1 + self.n_inputs, 0
+        source, hidden = 0, start
+        rows: list[list[int]] = []
+        for size, n_sources in zip(self.layer_sizes, self.n_sources, strict=True):
+            if rows and not self.shortcuts:
+                source, hidden = rows[-1][3] - 1, rows[-1][3]
+            is_hidden = len(rows) < len(self.hidden_layer_sizes)
+            if is_hidden and not self.shortcuts:
+                constants.append(start)
+                start += 1
+            adds = self.shortcuts and is_hidden
+            rows.append([source, n_sources, hidden, start, size, weight, adds])
+            start += size
+            weight += size * n_sources
+        return np.array(rows, dtype=np.int64), constants
+
+
+def uniform_per_weight(architecture: Architecture, low: float, high: float, rng: np.random.Generator) -> list[Floats]:
+    """Draw one number for each weight: a float64 (n_units, n_sources) matrix for each layer."""
+    shapes = zip(architecture.layer_sizes, architecture.n_sources, strict=True)
+    return [rng.uniform(low, high, size=shape) for shape in shapes]
+
+
+def pack(matrices: Sequence[Floats], narrow: Architecture, wide: Architecture) -> Floats:
+    """Flatten a network's matrices to the weight rows of an architecture with at least as many inputs.
+
+    The weights of the inputs that the narrow network lacks are zero.
+    """
+    missing = wide.n_inputs - narrow.n_inputs
+    sees_inputs = [k == 0 or narrow.shortcuts for k in range(len(matrices))]
+    end = 1 + narrow.n_inputs
+    padded = [
+        np.insert(matrix, [end] * missing, 0.0, axis=1) if sees else matrix
+        for matrix, sees in zip(matrices, sees_inputs, strict=True)
+    ]
+    return np.concatenate([matrix.ravel() for matrix in padded])
+
+
+def unpack(weights: Floats, narrow: Architecture, wide: Architecture) -> list[Floats]:
+    """Undo `pack`."""
+    matrices, start = [], 0
+    for k, (size, n_sources) in enumerate(zip(wide.layer_sizes, wide.n_sources, strict=True)):
+        matrix = weights[start : start + size * n_sources].reshape(size, n_sources)
+        start += matrix.size
+        if k == 0 or wide.shortcuts:
+            matrix = np.delete(matrix, np.s_[1 + narrow.n_inputs : 1 + wide.n_inputs], axis=1)
+        matrices.append(matrix.copy())
+    return matrices
+
+
+def network_outputs(architecture: Architecture, matrices: Sequence[Floats], X: Floats) -> Floats:
+    """Compute the outputs, float64 (n_samples, n_outputs), for inputs X, float64 (n_samples, n_inputs)."""
+    sources = X
+    for k, matrix in enumerate(matrices):
+        outputs = sources @ matrix[:, 1:].T + matrix[:, 0]
+        if k < len(matrices) - 1 or architecture.output_activation == "softsign":
+            outputs /= 1.0 + np.abs(outputs)
+        sources = np.hstack([sources, outputs]) if architecture.shortcuts else outputs
+    return outputs
