@@ -77,22 +77,23 @@ class Classifier(Section):
     """The downstream network; the defaults are the Proben1 report's (section 3.3).
 
     ``hidden`` is the nodes of each hidden layer, or ``pivot`` for the report's architecture of the problem;
-    an empty list is the linear network. The other keys are the parameters of `RpropMLPClassifier`.
+    an empty list is the linear network. ``generalisation_loss: .inf`` and ``training_progress: 0`` switch these
+    stopping rules off. The other keys are the parameters of `RpropMLPClassifier`.
     """
 
     hidden: Annotated[Literal["pivot"] | Widths, BeforeValidator(_pivot_or_list)] = "pivot"
     shortcuts: bool = True
-    output_activation: Literal["linear", "sigmoid"] = "linear"
-    eta_plus: Annotated[float, Field(ge=1, le=10, allow_inf_nan=False)] = 1.2
-    eta_minus: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.5
+    output_activation: Literal["linear", "softsign"] = "linear"
+    eta_plus: Annotated[float, Field(gt=1, le=10, allow_inf_nan=False)] = 1.2
+    eta_minus: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] = 0.5
     initial_step_range: Range = (0.005, 0.02)
     step_min: NotNegative = 0.0
     step_max: Positive = 50.0
     initial_weight_range: Positive = 0.01
     max_epochs: Count = 3000
     strip_length: Count = 5
-    generalisation_loss: Positive | None = 5.0
-    training_progress: Positive | None = 0.1
+    generalisation_loss: Annotated[float, Field(ge=0)] = 5.0
+    training_progress: NotNegative = 0.1
 
 
 class Gha(Section):

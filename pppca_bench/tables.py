@@ -50,6 +50,8 @@ class TableCell:
         By quantity; empty where the source prints nothing.
     n_planned, n_failed : int
         Repeats asked for, and failed.
+    has_source : bool
+        Whether runs of ours can fill the cell.
     """
 
     row: str
@@ -58,6 +60,7 @@ class TableCell:
     published: Mapping[str, PublishedCell]
     n_planned: int = 0
     n_failed: int = 0
+    has_source: bool = False
 
     @property
     def n(self) -> int:
@@ -207,13 +210,13 @@ def _cell(layout: Layout, row: str, column: str, results: Results, facts: Mappin
     theirs = {name: number for name in quantities if (number := published(layout.table, row, column, name))}
     if layout.form == "count":
         known = {"count": _exact(_size(facts[row], column))} if row in facts else {}
-        return TableCell(row, column, known, theirs)
+        return TableCell(row, column, known, theirs, has_source=True)
     source = layout.source(row, column)
     summary = results.cell(source) if source else CellSummary({}, 0, 0)
     ours = {name: summary.quantities[name] for name in quantities if name in summary.quantities}
     if source and source.method == "all_features":
         ours.pop("dimensionality", None)
-    return TableCell(row, column, ours, theirs, summary.n_planned, summary.n_failed)
+    return TableCell(row, column, ours, theirs, summary.n_planned, summary.n_failed, source is not None)
 
 
 def _exact(value: float) -> Summary:
