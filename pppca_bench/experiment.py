@@ -161,7 +161,7 @@ def _train(reduced: Sequence[_Reduced], problem: Problem) -> Sequence[RpropMLPCl
         RpropMLPClassifier(hidden_layer_sizes=hidden, **parameters, random_state=one.classifier_seed) for one in reduced
     ]
     data = [(one.train, problem.y_train, one.validation, problem.y_validation) for one in reduced]
-    return fit_together(networks, data)
+    return fit_together(networks, data, classes=np.arange(problem.n_outputs))
 
 
 def _result(one: _Reduced, network: RpropMLPClassifier, problem: Problem, share_ms: float) -> RunResult:

@@ -154,8 +154,8 @@ def test_autocorrelation_mode_compares_second_moments():
     # Inputs off the origin: the mean's direction holds nearly all of the second moment.
     X = 1.0 + np.random.default_rng(0).uniform(size=(40, 3))
     options = {"learning_rate": 0.03, "rows_per_epoch": None, "n_epochs": 200, "random_state": 0}
-    assert DGHA(10.0, center=False, **options).fit(X).n_components_ == 1
-    assert DGHA(10.0, center=True, **options).fit(X).n_components_ == 3
+    assert DGHA(10.0, centre=False, **options).fit(X).n_components_ == 1
+    assert DGHA(10.0, centre=True, **options).fit(X).n_components_ == 3
 
 
 def test_partial_fit_removes_rows_chunk_by_chunk():

@@ -65,7 +65,7 @@ def test_iris_gives_the_published_digits(encoded, published, published_error):
     # The notebook starts each pass at the second sample, rates 1/150, and collects Y in the last pass.
     samples = np.roll(iris_inputs(encoded), -1, axis=0)
     gha = GHA(
-        learning_rate=1 / 150, n_epochs=9999, center=False, shuffle=False, kernel="in_place", random_state=0
+        learning_rate=1 / 150, n_epochs=9999, centre=False, shuffle=False, kernel="in_place", random_state=0
     ).fit(samples)
     W, outputs = reference.in_place_epoch(gha.components_, samples, 1 / 150)
     np.testing.assert_allclose(up_to_sign(W, published), published, rtol=0, atol=1e-7)
@@ -102,15 +102,15 @@ def test_cancer1_components_align_with_exact_pca(proben1_dir):
 def test_autocorrelation_mode_aligns_with_the_eigenvectors_of_second_moments():
     X = load_iris().data
     exact = np.linalg.eigh(X.T @ X)[1][:, ::-1].T
-    gha = GHA(2, center=False, learning_rate=0.002, decay_epochs=50, n_epochs=500, random_state=0).fit(X)
+    gha = GHA(2, centre=False, learning_rate=0.002, decay_epochs=50, n_epochs=500, random_state=0).fit(X)
     assert cosines(gha.components_, exact[:2]).min() > 0.999
     np.testing.assert_array_equal(gha.mean_, 0.0)
 
 
-@pytest.mark.parametrize("center", [True, False])
-def test_ratios_sum_to_one_once_rows_are_orthonormal(center):
+@pytest.mark.parametrize("centre", [True, False])
+def test_ratios_sum_to_one_once_rows_are_orthonormal(centre):
     X = iris_inputs(True)
-    gha = GHA(center=center, learning_rate=0.05, decay_epochs=200, n_epochs=1500, random_state=0).fit(X)
+    gha = GHA(centre=centre, learning_rate=0.05, decay_epochs=200, n_epochs=1500, random_state=0).fit(X)
     np.testing.assert_allclose(gha.components_ @ gha.components_.T, np.eye(4), atol=0.01)
     assert gha.explained_variance_ratio_.sum() == pytest.approx(1.0, abs=1e-3)
 
@@ -155,7 +155,7 @@ def test_rows_join_one_after_another():
 def test_learning_rate_decays_as_one_over_epochs():
     # With samples (1, 0) alone and one row, w = (a, 0) moves by η a (1 − a²) per sample.
     X = np.array([[1.0], [1.0]])
-    gha = GHA(learning_rate=0.2, decay_epochs=2.0, n_epochs=3, center=False, initial_norm=0.5, random_state=0)
+    gha = GHA(learning_rate=0.2, decay_epochs=2.0, n_epochs=3, centre=False, initial_norm=0.5, random_state=0)
     a = 0.5
     for rate in (0.2, 0.2, 0.4 / 3, 0.4 / 3, 0.1, 0.1):
         a += rate * a * (1.0 - a * a)
@@ -178,7 +178,7 @@ def test_generators_are_accepted(source):
 
 def test_chunks_of_one_pass_equal_the_whole_pass():
     X = iris_inputs(True)
-    options = {"center": False, "shuffle": False, "learning_rate": 0.05, "random_state": 0}
+    options = {"centre": False, "shuffle": False, "learning_rate": 0.05, "random_state": 0}
     whole = GHA(n_epochs=1, **options).fit(X)
     chunked = GHA(**options)
     for chunk in np.split(X, 3):

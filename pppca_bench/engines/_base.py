@@ -30,7 +30,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     initial_rows: str
     initial_norm: float
     sort_initial: bool
-    center: bool
+    centre: bool
     shuffle: bool
     kernel: str
     random_state: Any
@@ -200,7 +200,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         for rows in gen_batches(len(X), _SAMPLES_PER_BATCH):
             batch = X[rows]
             share = len(batch) / (self.n_samples_seen_ + len(batch))
-            mean = batch.mean(axis=0) if self.center else self.mean_
+            mean = batch.mean(axis=0) if self.centre else self.mean_
             deviations = batch - mean
             shift = mean - self.mean_
             self._C += share * (deviations.T @ deviations / len(batch) - self._C)

@@ -56,7 +56,7 @@ class DGHA(HebbianTransformer):
         Epoch before which removal begins, >= 0.
     check_interval : int, default 1
         Epochs between checks, >= 1.
-    center : bool, default True
+    centre : bool, default True
         Subtract the training mean (covariance); False keeps the inputs as they are ("autocor" on the
         slides: each "variance" is then a second moment).
     shuffle : bool, default True
@@ -79,7 +79,7 @@ class DGHA(HebbianTransformer):
     explained_variance_ratio_ : float64 array, shape (n_components_,)
         The same over the total variance, the trace of C.
     mean_ : float64 array, shape (n_features,)
-        Training mean; zeros where center is False.
+        Training mean; zeros where centre is False.
     n_components_ : int
         Number of rows that are left.
     n_epochs_ : int
@@ -111,7 +111,7 @@ class DGHA(HebbianTransformer):
         variance: str = "direction",
         first_check: int = 0,
         check_interval: int = 1,
-        center: bool = True,
+        centre: bool = True,
         shuffle: bool = True,
         kernel: str = "fast",
         random_state: Any = None,
@@ -130,7 +130,7 @@ class DGHA(HebbianTransformer):
         self.variance = variance
         self.first_check = first_check
         self.check_interval = check_interval
-        self.center = center
+        self.centre = centre
         self.shuffle = shuffle
         self.kernel = kernel
         self.random_state = random_state

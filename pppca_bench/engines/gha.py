@@ -33,7 +33,7 @@ class GHA(HebbianTransformer):
         Norm of each row at the start, > 0.
     sort_initial : bool, default False
         Whether rows start in decreasing order of their projection variance.
-    center : bool, default True
+    centre : bool, default True
         Subtract the training mean (covariance); False keeps the inputs as they are (autocorrelation: each
         "variance" is then a second moment).
     shuffle : bool, default True
@@ -54,7 +54,7 @@ class GHA(HebbianTransformer):
     explained_variance_ratio_ : float64 array, shape (n_components_,)
         The same over the total variance, the trace of C. Sums to 1 over any orthonormal basis.
     mean_ : float64 array, shape (n_features,)
-        Training mean; zeros where center is False.
+        Training mean; zeros where centre is False.
     n_components_ : int
         Number of rows.
     n_epochs_ : int
@@ -80,7 +80,7 @@ class GHA(HebbianTransformer):
         initial_rows: str = "direction",
         initial_norm: float = 0.64,
         sort_initial: bool = False,
-        center: bool = True,
+        centre: bool = True,
         shuffle: bool = True,
         kernel: str = "fast",
         random_state: Any = None,
@@ -93,7 +93,7 @@ class GHA(HebbianTransformer):
         self.initial_rows = initial_rows
         self.initial_norm = initial_norm
         self.sort_initial = sort_initial
-        self.center = center
+        self.centre = centre
         self.shuffle = shuffle
         self.kernel = kernel
         self.random_state = random_state
