@@ -96,7 +96,13 @@ class Classifier(Section):
     training_progress: NotNegative = 0.1
 
 
-class Gha(Section):
+class MethodSection(Section):
+    """What every entry of ``methods:`` may hold."""
+
+    classifier: Classifier | None = None
+
+
+class Gha(MethodSection):
     """Sanger's generalized Hebbian algorithm: all nodes learn from the start and none is removed."""
 
     method: Literal["gha"]
@@ -112,7 +118,7 @@ class Gha(Section):
     shuffle: bool = True
 
 
-class Dgha(Section):
+class Dgha(MethodSection):
     """GHA that removes nodes by criterion (1) before an epoch and learns from a share of the data."""
 
     method: Literal["dgha"]
@@ -134,7 +140,7 @@ class Dgha(Section):
     shuffle: bool = True
 
 
-class NePpca(Section):
+class NePpca(MethodSection):
     """Neuroevolutionary pseudo-PCA: a genetic algorithm that evolves an orthonormal linear network."""
 
     method: Literal["ne_ppca"]
@@ -160,14 +166,14 @@ class NePpca(Section):
         return self
 
 
-class AllFeatures(Section):
+class AllFeatures(MethodSection):
     """No reduction: the classifier sees every feature, as in the Proben1 report."""
 
     method: Literal["all_features"]
 
 
 Method = Annotated[Gha | Dgha | NePpca | AllFeatures, Field(discriminator="method")]
-METHODS: dict[str, type[Section]] = {
+METHODS: dict[str, type[MethodSection]] = {
     get_args(model.model_fields["method"].annotation)[0]: model for model in (Gha, Dgha, NePpca, AllFeatures)
 }
 
@@ -205,7 +211,8 @@ class Config(Section):
                     "methods[{position}] ({method}) needs a threshold: expected `tau: [5, 10, 15, 20]`, got none",
                     {"position": position, "method": method.method},
                 )
-        if self.classifier.hidden == "pivot":
+        classifiers = [method.classifier or self.classifier for method in self.methods]
+        if any(classifier.hidden == "pivot" for classifier in classifiers):
             for name in self.problems:
                 if pivot_hidden(name) is None:
                     raise PydanticCustomError(
@@ -289,7 +296,7 @@ def _in_document(value: Any, location: tuple[str | int, ...]) -> Location:
 
 
 def _expected_keys(document: Any, location: Location) -> list[str]:
-    if location[:1] == ("classifier",):
+    if "classifier" in location:
         return list(Classifier.model_fields)
     if location[:1] == ("methods",) and len(location) > 1:
         return list(METHODS[document["methods"][location[1]]["method"]].model_fields)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pppca_bench.classifier import RpropMLPClassifier, fit_together
 from pppca_bench.engines import DGHA, GHA, NEpPCA
 from pppca_bench.problems import Problem
-from pppca_bench.records import RunResult, RunSpec
+from pppca_bench.records import RunResult, RunSpec, failed
 
 FloatArray = NDArray[np.float64]
 
@@ -100,11 +100,6 @@ def run_group(specs: Sequence[RunSpec], problem: Problem) -> list[RunResult]:
     for result in _classify(reduced, problem):
         results[result.key] = result
     return [results[spec.key] for spec in specs]
-
-
-def failed(spec: RunSpec, data_sha256: str, cause: str) -> RunResult:
-    """Return the record of a run that ended without numbers."""
-    return RunResult(spec.key, "failed", data_sha256, error=cause)
 
 
 def warm_up(spec: RunSpec) -> None:

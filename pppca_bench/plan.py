@@ -11,14 +11,14 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pppca_bench.config import Classifier, Config, Section
+from pppca_bench.config import Classifier, Config, MethodSection
 from pppca_bench.published import pivot_hidden
 from pppca_bench.records import Parameters, RunSpec
 
 ALGORITHM_VERSIONS = {"gha": 1, "dgha": 1, "ne_ppca": 1, "all_features": 1, "classifier": 1}
 """Raised by hand whenever a change of code changes a method's numbers: results of older versions are not reused."""
 
-_NOT_PARAMETERS = {"method", "tau", "data_fraction"}
+_NOT_PARAMETERS = {"method", "tau", "data_fraction", "classifier"}
 
 
 def expand(config: Config, *, repeats: int | None = None) -> list[RunSpec]:
@@ -58,10 +58,10 @@ def derive_seed(config_seed: int, problem: str, method: str, repeat: int) -> int
     return int(_digest([config_seed, problem, method, repeat])[:16], 16) >> 1
 
 
-def _method_runs(config: Config, problem: str, method: Section, n_repeats: int) -> Iterator[RunSpec]:
+def _method_runs(config: Config, problem: str, method: MethodSection, n_repeats: int) -> Iterator[RunSpec]:
     name: str = method.method  # type: ignore[attr-defined]
     parameters = _frozen({key: value for key, value in method.model_dump().items() if key not in _NOT_PARAMETERS})
-    classifier = _resolved_classifier(config.classifier, problem)
+    classifier = _resolved_classifier(method.classifier or config.classifier, problem)
     for tau, fraction, repeat in itertools.product(_taus(config, method), _fractions(method), range(n_repeats)):
         seed = derive_seed(config.seed, problem, name, repeat)
         identity = (problem, name, parameters, tau, fraction, repeat, seed, classifier)
@@ -69,13 +69,13 @@ def _method_runs(config: Config, problem: str, method: Section, n_repeats: int) 
         yield RunSpec(_digest([*identity, *versions])[:32], *identity)
 
 
-def _taus(config: Config, method: Section) -> Sequence[float | None]:
+def _taus(config: Config, method: MethodSection) -> Sequence[float | None]:
     if "tau" not in type(method).model_fields:
         return [None]
-    return method.tau or config.tau or [None]  # type: ignore[attr-defined, no-any-return]
+    return method.tau or config.tau or [None]  # type: ignore[attr-defined]
 
 
-def _fractions(method: Section) -> Sequence[float | None]:
+def _fractions(method: MethodSection) -> Sequence[float | None]:
     return getattr(method, "data_fraction", [None])
 
 

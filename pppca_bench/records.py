@@ -99,6 +99,11 @@ class RunResult:
     history: Mapping[str, NDArray] = field(default_factory=dict)  # type: ignore[type-arg]
 
 
+def failed(spec: RunSpec, data_sha256: str, cause: str) -> RunResult:
+    """Return the record of a run that ended without numbers."""
+    return RunResult(spec.key, "failed", data_sha256, error=cause)
+
+
 @dataclass(frozen=True, slots=True)
 class ProblemFacts:
     """Hold a problem's sizes, as read from its data."""

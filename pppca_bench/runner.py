@@ -17,13 +17,10 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from threadpoolctl import threadpool_limits
-
-from pppca_bench import experiment
 from pppca_bench.errors import ConfigError
 from pppca_bench.problems import Problem, load_problem
 from pppca_bench.provenance import describe
-from pppca_bench.records import ProblemFacts, RunResult, RunSpec
+from pppca_bench.records import ProblemFacts, RunResult, RunSpec, failed
 
 if TYPE_CHECKING:
     from pppca_bench.store import Store
@@ -215,7 +212,7 @@ def _run_alone(groups: Iterable[Group], data_dir: Path | None) -> Iterator[tuple
                 digest = load_problem(spec.problem, data_dir).sha256
                 yield (
                     (spec,),
-                    [experiment.failed(spec, digest, "the worker process died (killed, or out of memory)")],
+                    [failed(spec, digest, "the worker process died (killed, or out of memory)")],
                 )
                 pool = _new_pool(1)
     finally:
@@ -226,7 +223,7 @@ def _new_pool(workers: int) -> ProcessPoolExecutor:
     methods = multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if context.get_start_method() == "forkserver":
-        context.set_forkserver_preload([__name__])
+        context.set_forkserver_preload(["pppca_bench.experiment"])
     return ProcessPoolExecutor(workers, mp_context=context, initializer=_prepare_worker)
 
 
@@ -237,6 +234,8 @@ def _stop(pool: ProcessPoolExecutor) -> None:
 
 
 def _prepare_worker() -> None:
+    from threadpoolctl import threadpool_limits
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(1)
     parent = multiprocessing.parent_process()
@@ -251,19 +250,17 @@ def _end_with(parent: BaseProcess) -> None:
 
 
 def _run_group(group: Group, data_dir: Path | None) -> list[RunResult]:
+    from pppca_bench import experiment  # slow to import, and not needed where nothing is left to do
+
     problem = _problem(group[0].problem, data_dir)
     try:
-        _warm_up(group[0])
+        if group[0].method not in _warmed:
+            experiment.warm_up(group[0])
+            _warmed.add(group[0].method)
         return experiment.run_group(group, problem)
     except Exception:  # noqa: BLE001 the boundary: one broken run must not end the others
-        return [experiment.failed(spec, problem.sha256, traceback.format_exc()) for spec in group]
+        return [failed(spec, problem.sha256, traceback.format_exc()) for spec in group]
 
 
 _problem = cache(load_problem)
 _warmed: set[str] = set()
-
-
-def _warm_up(spec: RunSpec) -> None:
-    if spec.method not in _warmed:
-        experiment.warm_up(spec)
-        _warmed.add(spec.method)
