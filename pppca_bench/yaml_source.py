@@ -16,6 +16,9 @@ MAX_BYTES = 1_000_000
 MAX_DEPTH = 20
 """Configs nest three levels deep; a limit keeps a hostile file from exhausting the stack."""
 
+MAX_BITS = 1024
+"""As many as the largest float has; Python refuses to print far larger integers, such as a long 0x number."""
+
 Location = tuple[str | int, ...]
 
 
@@ -63,19 +66,21 @@ def read_yaml(path: Path) -> YamlSource:
         The file cannot be read, is not UTF-8 or not YAML, repeats a key, uses aliases or unsafe tags,
         or nests too deeply.
     """
-    loader = _Loader(_read_text(path))
+    text = _read_text(path)
+    try:
+        loader = _Loader(text)
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise ConfigError(f"{path}:{line}: expected printable text, got character {error.character:#x}.") from None
     try:
         node = loader.get_single_node()
         lines: dict[Location, int] = {}
         value = _plain(loader, node, (), lines) if node is not None else None
     except yaml.YAMLError as error:
         raise ConfigError(_yaml_message(path, error)) from None
-    except (ValueError, OverflowError) as error:
-        raise ConfigError(
-            f"{path}: expected YAML values that Python can hold, got {error}. Correct the file."
-        ) from None
     except RecursionError:
-        raise ConfigError(f"{path}: expected at most {MAX_DEPTH} levels, got far more. Flatten the file.") from None
+        line = loader.line + 1
+        raise ConfigError(f"{path}:{line}: expected at most {MAX_DEPTH} levels, got far more. Flatten it.") from None
     finally:
         loader.dispose()
     return YamlSource(path, value, lines)
@@ -103,15 +108,31 @@ def _yaml_message(path: Path, error: yaml.YAMLError) -> str:
     return f"{path}{line}: not valid YAML: {problem}."
 
 
+def _refusal(problem: str, node: yaml.Node) -> yaml.YAMLError:
+    return yaml.composer.ComposerError(None, None, problem, node.start_mark)
+
+
 def _plain(loader: _Loader, node: yaml.Node, here: Location, lines: dict[Location, int]) -> Any:
     lines.setdefault(here, node.start_mark.line + 1)
     if len(here) > MAX_DEPTH:
-        raise yaml.composer.ComposerError(None, None, f"expected at most {MAX_DEPTH} levels, got more", node.start_mark)
+        raise _refusal(f"expected at most {MAX_DEPTH} levels, got more", node)
+    if isinstance(node, yaml.ScalarNode):
+        return _plain_scalar(loader, node)
+    if node.tag not in (loader.DEFAULT_MAPPING_TAG, loader.DEFAULT_SEQUENCE_TAG):
+        raise _refusal(f"expected plain values, got the tag {node.tag!r}", node)
     if isinstance(node, yaml.MappingNode):
         return _plain_mapping(loader, node, here, lines)
-    if isinstance(node, yaml.SequenceNode):
-        return [_plain(loader, item, (*here, index), lines) for index, item in enumerate(node.value)]
-    return loader.construct_object(node, deep=True)
+    return [_plain(loader, item, (*here, index), lines) for index, item in enumerate(node.value)]
+
+
+def _plain_scalar(loader: _Loader, node: yaml.ScalarNode) -> Any:
+    try:
+        value = loader.construct_object(node, deep=True)
+    except (ValueError, OverflowError) as error:
+        raise _refusal(f"expected a value that Python can hold, got {node.value[:40]!r} ({error})", node) from None
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        raise _refusal(f"expected numbers of at most {MAX_BITS} bits, got {node.value[:40]!r}...", node)
+    return value
 
 
 def _plain_mapping(
@@ -119,19 +140,12 @@ def _plain_mapping(
 ) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for key_node, value_node in node.value:
-        key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
-        if key is None:
-            raise yaml.composer.ComposerError(
-                None, None, "expected a plain key, got a list or mapping", key_node.start_mark
-            )
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise _refusal("expected a plain key, got a list or mapping", key_node)
+        key = key_node.value
         if key in result:
             first = lines[(*here, key)]
-            raise yaml.composer.ComposerError(
-                None,
-                None,
-                f"expected each key once, got {key!r} again (first on line {first})",
-                key_node.start_mark,
-            )
+            raise _refusal(f"expected each key once, got {key!r} again (first on line {first})", key_node)
         lines[(*here, key)] = key_node.start_mark.line + 1
         result[key] = _plain(loader, value_node, (*here, key), lines)
     return result

@@ -1,0 +1,185 @@
+"""Reading YAML: plain values with their lines, and refusal of all that is no plain config."""
+
+import re
+
+import pytest
+import yaml
+
+from pppca_bench.errors import ConfigError
+from pppca_bench.yaml_source import MAX_BYTES, MAX_DEPTH, YamlSource, read_yaml
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read_text(content: str | bytes) -> YamlSource:
+        path = tmp_path / "a.yaml"
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return read_yaml(path)
+
+    return read_text
+
+
+@pytest.fixture
+def refusal(read):
+    """Return the message, without its folder, with which a document is refused."""
+
+    def read_and_fail(content: str | bytes) -> str:
+        with pytest.raises(ConfigError) as caught:
+            read(content)
+        assert caught.value.__cause__ is None
+        return re.sub(r"^\S*/(a\.yaml)", r"\1", str(caught.value))
+
+    return read_and_fail
+
+
+DOCUMENT = """\
+# a comment
+name: cancer1
+tau: [5,
+      10.5]
+methods:
+  - method: dgha
+    centre: true
+
+  - {method: gha, n_components: null}
+"""
+
+
+def test_values_are_plain_and_typed_by_yaml(read):
+    assert read(DOCUMENT).value == {
+        "name": "cancer1",
+        "tau": [5, 10.5],
+        "methods": [{"method": "dgha", "centre": True}, {"method": "gha", "n_components": None}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("location", "line"),
+    [
+        (("name",), 2),
+        (("tau", 0), 3),
+        (("tau", 1), 4),
+        (("methods",), 5),
+        (("methods", 0), 6),
+        (("methods", 0, "centre"), 7),
+        (("methods", 1, "n_components"), 9),
+    ],
+)
+def test_each_value_knows_the_line_of_its_key_or_item(read, location, line):
+    assert read(DOCUMENT).line(location) == line
+
+
+def test_a_place_that_does_not_exist_has_the_line_of_what_encloses_it(read):
+    source = read(DOCUMENT)
+    assert source.line(("methods", 1, "classifier", "hidden")) == 9
+    assert source.line(("seed",)) == 2, "the document begins on line 2"
+
+
+def test_an_empty_document_holds_nothing(read):
+    assert read("# nothing\n").value is None
+    assert read("").line(("name",)) == 1
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (
+            "name: a\nseed: 1\nname: b\n",
+            "a.yaml:3: not valid YAML: expected each key once, got 'name' again (first on line 1).",
+        ),
+        (
+            "classifier:\n  hidden: [8]\n  hidden: [9]\n",
+            "a.yaml:3: not valid YAML: expected each key once, got 'hidden' again (first on line 2).",
+        ),
+        ("tau: &t [5]\nx: *t\n", "a.yaml:2: not valid YAML: expected plain values, got an alias (*name)."),
+        ("? [a]\n: 1\n", "a.yaml:1: not valid YAML: expected a plain key, got a list or mapping."),
+        (
+            "problems: !!python/object/apply:os.system [ls]\n",
+            "a.yaml:1: not valid YAML: expected plain values, got the tag"
+            " 'tag:yaml.org,2002:python/object/apply:os.system'.",
+        ),
+        (
+            "name: a\nclassifier: !mine {hidden: [8]}\n",
+            "a.yaml:2: not valid YAML: expected plain values, got the tag '!mine'.",
+        ),
+        (
+            "name: !!python/name:os.system ''\n",
+            "a.yaml:1: not valid YAML: could not determine a constructor for the tag"
+            " 'tag:yaml.org,2002:python/name:os.system'.",
+        ),
+        (
+            "a: 1\nseed: 2012-13-45\n",
+            "a.yaml:2: not valid YAML: expected a value that Python can hold, got '2012-13-45'"
+            " (month must be in 1..12).",
+        ),
+        ("name: a: b\n", "a.yaml:1: not valid YAML: mapping values are not allowed here."),
+        ("name: a\n--- b\n", "a.yaml:2: not valid YAML: but found another document."),
+        ("name: a\nx: \x07\n", "a.yaml:2: expected printable text, got character 0x7."),
+        (b"name: a\nx: \xff\n", "a.yaml:2: expected UTF-8 text, got byte 0xff."),
+    ],
+)
+def test_what_is_no_plain_yaml_is_refused_with_its_line(refusal, document, message):
+    assert refusal(document) == message
+
+
+def test_a_number_too_long_to_print_is_refused(refusal):
+    digits = "1" * 5000
+    assert refusal(f"a: 1\nseed: {digits}\n").startswith(
+        f"a.yaml:2: not valid YAML: expected a value that Python can hold, got '{digits[:40]}' (Exceeds"
+    )
+    assert refusal(f"a: 1\nseed: 0x{'f' * 5000}\n") == (
+        f"a.yaml:2: not valid YAML: expected numbers of at most 1024 bits, got '0x{'f' * 38}'...."
+    )
+
+
+@pytest.mark.parametrize("value", ["0x" + "f" * 256, str(2**1024 - 1)])
+def test_numbers_up_to_the_largest_float_are_read(read, value):
+    assert read(f"seed: {value}\n").value == {"seed": 2**1024 - 1}
+
+
+def test_nesting_is_read_to_the_limit_and_refused_beyond(read, refusal):
+    assert read("[" * MAX_DEPTH + "]" * MAX_DEPTH).value is not None
+    deeper = "a:\n " + "[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1)
+    assert refusal(deeper) == f"a.yaml:2: not valid YAML: expected at most {MAX_DEPTH} levels, got more."
+
+
+def test_nesting_that_would_exhaust_the_stack_is_refused(refusal):
+    message = refusal("a: 1\nb: " + "[" * 100_000)
+    assert message == f"a.yaml:2: expected at most {MAX_DEPTH} levels, got far more. Flatten it."
+
+
+def test_aliases_that_would_grow_without_bound_are_refused_at_the_first(refusal):
+    bomb = "a0: &a0 [x, x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for i in range(1, 40))
+    assert refusal(bomb).startswith("a.yaml:2: not valid YAML: expected plain values, got an alias")
+
+
+def test_a_huge_file_is_refused_unread(refusal):
+    assert refusal("#" * (MAX_BYTES + 1)) == f"a.yaml: expected at most {MAX_BYTES} bytes, got more. Is it a config?"
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(
+        ConfigError, match=r"none\.yaml: cannot be read \(No such file or directory\)\. Check the path\.$"
+    ):
+        read_yaml(tmp_path / "none.yaml")
+
+
+def test_a_folder_is_no_config(tmp_path):
+    with pytest.raises(ConfigError, match=r"cannot be read \(Is a directory\)"):
+        read_yaml(tmp_path)
+
+
+def test_no_tag_runs_code(read, refusal, tmp_path):
+    trace = tmp_path / "trace"
+    refusal(f"a: !!python/object/apply:pathlib.Path.touch [!!python/object/apply:pathlib.Path [{trace}]]\n")
+    refusal(f"a: !!python/object/new:pathlib.Path.touch [{trace}]\n")
+    read(f"!!python/object/apply:pathlib.Path.touch a: {trace}\n")  # a key is its text alone
+    assert not trace.exists()
+
+
+def test_a_merge_key_is_a_key_like_any_other(read):
+    assert read("<<: {a: 1}\n").value == {"<<": {"a": 1}}
+
+
+def test_the_text_of_a_plain_document_is_read_as_the_safe_loader_does(read):
+    assert read(DOCUMENT).value == yaml.safe_load(DOCUMENT)
