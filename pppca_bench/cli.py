@@ -123,9 +123,9 @@ def tables(configs: tuple[str, ...], results: Path, form: Format, out: Path | No
 
     CONFIGS are names of configs that were run (all by default).
     """
-    from pppca_bench.tables import EXTENSIONS, records, render
+    from pppca_bench.tables import EXTENSIONS, Table, records, render
 
-    built = _tables(results, configs)
+    built = [table for table in map(Table.without_empty_rows, _tables(results, configs)) if table.row_labels]
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         for table in built:
@@ -140,6 +140,45 @@ def tables(configs: tuple[str, ...], results: Path, form: Format, out: Path | No
         click.echo("\n".join([header, *(line for table in built for line in render(table, form).splitlines()[1:])]))
     else:
         click.echo("\n\n".join(render(table, form) for table in built), nl=False)
+
+
+@cli.command()
+@click.argument("configs", nargs=-1)
+@results_option
+@click.option("--format", "form", type=click.Choice(("terminal", "json", "markdown")), default="terminal")
+@click.option("--scores", is_flag=True, help="Print the scores of whole tables instead of every cell.")
+@click.option("--strict", is_flag=True, help="Exit 1 if a cell is worse than recorded in the baseline, or not run.")
+@click.option("--baseline", type=click.Path(dir_okay=False, path_type=Path), help="[default: RESULTS/baseline.json]")
+@click.option("--record", is_flag=True, help="Write the baseline from these results.")
+def compare(
+    configs: tuple[str, ...],
+    results: Path,
+    form: str,
+    scores: bool,
+    strict: bool,
+    baseline: Path | None,
+    record: bool,
+) -> None:
+    """Compare every published number with ours: mean, sd, 95 % interval, difference and verdict.
+
+    CONFIGS are names of configs that were run (all by default).
+    """
+    from pppca_bench import baseline as recorded
+    from pppca_bench import comparison
+
+    built = _tables(results, configs)
+    compared = comparison.compare(built)
+    click.echo(comparison.render_scores(compared, form) if scores else comparison.render(compared, form))
+    path = baseline or results / "baseline.json"
+    if record:
+        recorded.write_baseline(recorded.record(built), path)
+        click.echo(f"Wrote {path}.", err=True)
+    if strict:
+        worse = recorded.regressions(built, recorded.read_baseline(path))
+        for regression in worse:
+            click.echo(f"Worse than recorded: {', '.join(regression.place)} {regression.reason}.", err=True)
+        if worse:
+            sys.exit(1)
 
 
 @cli.group()
@@ -230,9 +269,7 @@ def _tables(results: Path, configs: Sequence[str]) -> list[Table]:
         stored = store.runs(configs or None)
         facts = store.problems()
     named = {spec.problem for spec, _ in stored}
-    built = build_tables(Results(stored), {name: fact for name, fact in facts.items() if name in named})
-    filled = [table.without_empty_rows() for table in built]
-    return [table for table in filled if table.row_labels]
+    return build_tables(Results(stored), {name: fact for name, fact in facts.items() if name in named})
 
 
 def _print_dry_run(specs: Sequence[RunSpec], results: Path, fresh: bool) -> None:

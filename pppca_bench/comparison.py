@@ -10,14 +10,18 @@ The rule, written down before any result was looked at. A cell is
 
 from __future__ import annotations
 
+import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+from tabulate import tabulate
+
 from pppca_bench.published import PublishedCell, published
 from pppca_bench.summary import Summary
-from pppca_bench.tables import Table
+from pppca_bench.tables import SIZES, Table
 
 Verdict = Literal["reproduced", "close", "differs", "not run"]
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "close", "differs", "not run")
@@ -45,7 +49,7 @@ class Tolerance:
 
 
 TOLERANCES: Mapping[str, Tolerance] = {
-    "count": Tolerance(0.0, 0.0, relative=False),
+    **dict.fromkeys(SIZES, Tolerance(0.0, 0.0, relative=False)),
     "error_percent": Tolerance(1.0, 2.5, relative=False),
     "dimensionality": Tolerance(0.10, 0.35, relative=True),
     "speedup": Tolerance(0.20, 0.50, relative=True),
@@ -159,7 +163,7 @@ def _verdict(number: PublishedCell, ours: Summary, distance: float) -> Verdict:
     # A hair's width, so that a difference of exactly the bound is not lost to binary fractions.
     hair = 1e-9 * max(1.0, abs(number.value))
     inside = ours.low - number.half_unit - hair <= number.value <= ours.high + number.half_unit + hair
-    if (inside and number.quantity != "count") or distance <= reproduced + hair:
+    if (inside and number.quantity not in SIZES) or distance <= reproduced + hair:
         return "reproduced"
     return "close" if distance <= close + hair else "differs"
 
@@ -249,6 +253,43 @@ def _score(group: _Group, comparisons: Sequence[Comparison]) -> Score:
     return Score(group.name, len(cells), len(distances), mean, max(distances, default=None), unit, group.target)
 
 
-def as_records(items: Iterable[Comparison | Score]) -> list[dict[str, object]]:
-    """Return plain dictionaries for JSON and for tables."""
-    return [asdict(item) for item in items]
+def render(comparisons: Sequence[Comparison], form: str) -> str:
+    """Render comparisons as ``terminal``, ``markdown`` or ``json`` text, with a count of the verdicts."""
+    if form == "json":
+        return _json(comparisons)
+    headers = ("table", "row", "column", "quantity", "published", "ours", "sd", "n", "95 % interval", "diff", "verdict")
+    rows = [_row(item) for item in comparisons]
+    counts = Counter(item.verdict for item in comparisons)
+    tally = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    return f"{_grid(rows, headers, form)}\n\n{len(comparisons)} published numbers: {tally}."
+
+
+def render_scores(comparisons: Sequence[Comparison], form: str) -> str:
+    """Render the scores of `scores` as ``terminal``, ``markdown`` or ``json`` text."""
+    found = scores(comparisons)
+    if form == "json":
+        return _json(found)
+    headers = ("score", "cells", "run", "mean", "worst", "unit", "target")
+    rows = [
+        (item.name, item.n_cells, item.n_run, _number(item.score, 3), _number(item.worst, 3), item.unit, item.target)
+        for item in found
+    ]
+    return _grid(rows, headers, form)
+
+
+def _row(item: Comparison) -> tuple[object, ...]:
+    interval = "–" if item.low is None else f"{item.low:.2f} to {item.high:.2f}"
+    numbers = (_number(item.mean), _number(item.sd), item.n, interval, _number(item.difference, sign="+"))
+    return (*item.place, f"{item.published:g}", *numbers, item.verdict)
+
+
+def _number(value: float | None, decimals: int = 2, sign: str = "") -> str:
+    return "–" if value is None else f"{value:{sign}.{decimals}f}"
+
+
+def _grid(rows: Sequence[Sequence[object]], headers: Sequence[str], form: str) -> str:
+    return tabulate(rows, headers, tablefmt="github" if form == "markdown" else "simple", disable_numparse=True)
+
+
+def _json(items: Iterable[Comparison | Score]) -> str:
+    return json.dumps([asdict(item) for item in items], indent=1, ensure_ascii=False)

@@ -9,7 +9,7 @@ from typing import Literal
 from pppca_bench.published import pivot_hidden
 from pppca_bench.summary import Source
 
-Form = Literal["count", "error", "error (dimensionality)", "speed-up"]
+Form = Literal["size", "error", "error (dimensionality)", "speed-up"]
 
 PROBLEMS = ("cancer1", "card1", "diabetes1", "glass1", "heart1", "horse1", "soybean1", "thyroid1")
 TAUS = (5, 10, 15, 20)
@@ -101,7 +101,7 @@ def _report_no_shortcuts(row: str, column: str) -> Source:  # noqa: ARG001
 
 
 _TAU_COLUMNS = tuple(f"tau={tau}" for tau in TAUS)
-_SIZES = ("features", "classes", "train", "validation", "test")
+_SIZES = ("features", "classes", "sizes")
 _METHODS = ("DGHA", "DGHA (autocor)", "FLGP", "RFENN", "RFESVM", "NE pPCA")
 _BOTH: Form = "error (dimensionality)"
 
@@ -111,7 +111,7 @@ def _fractions_of(problem: str) -> tuple[str, ...]:
 
 
 LAYOUTS = (
-    Layout("T0", "Proben1 problem name", PROBLEMS, _SIZES, "count", _no_source),
+    Layout("T0", "Proben1 problem name", PROBLEMS, _SIZES, "size", _no_source),
     Layout("T1", "Problem", PROBLEMS, _TAU_COLUMNS, _BOTH, _ne_ppca),
     Layout("T2", "Problem", PROBLEMS, ("Proben1", "GA", "Pruning", "NE-pPCA"), _BOTH, _other_approaches),
     Layout("T3", "Method", _METHODS, ("cancer1", "diabetes1", "heart1"), _BOTH, _feature_selection),

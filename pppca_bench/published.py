@@ -41,8 +41,9 @@ class PublishedCell:
     table, row, column : str
         Place in the tables: T0 to T7 (slides), P1 to P3 (report).
     quantity : str
-        ``error_percent``, ``dimensionality``, ``speedup``, ``time_ms``, ``count``, ``total_epochs``,
-        ``relevant_epochs``, or one of these with ``_sd`` for a printed standard deviation.
+        ``error_percent``, ``dimensionality``, ``speedup``, ``time_ms``, ``total_epochs``, ``relevant_epochs``, or one
+        of these with ``_sd`` for a printed standard deviation; or a size: ``features``, ``classes``, ``train``,
+        ``validation``, ``test``.
     text : str
         The number as printed, so that its precision is known.
     """

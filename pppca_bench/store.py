@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -80,8 +81,7 @@ class Store:
         with self._explained():
             if not read_only:
                 path.parent.mkdir(parents=True, exist_ok=True)
-            mode = "ro" if read_only else "rwc"
-            uri = f"{path.absolute().as_uri()}?mode={mode}"
+            uri = f"{path.absolute().as_uri()}?mode={_access_mode(path, read_only)}"
             self._connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)
             try:
                 self._prepare(read_only)
@@ -216,9 +216,9 @@ class Store:
     def _prepare(self, read_only: bool) -> None:
         self._connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
         if not read_only:
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = NORMAL")
             self._create_schema()
+        else:
+            self._connection.execute("PRAGMA query_only = ON")
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
         if version != SCHEMA_VERSION:
             raise StoreError(
@@ -255,6 +255,13 @@ class Store:
                 f"{self.path}: cannot be used as the results database ({error})."
                 " Check the disk and the file, or name another folder with --results."
             ) from error
+
+
+def _access_mode(path: Path, read_only: bool) -> str:
+    if not read_only:
+        return "rwc"
+    # After a killed run the next reader has to roll its unfinished transaction back, which takes the right to write.
+    return "rw" if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK) else "ro"
 
 
 def _spec_row(spec: RunSpec) -> tuple[object, ...]:

@@ -100,11 +100,14 @@ class CellSummary:
     ----------
     quantities : dict of str to Summary
         By quantity; empty when no repeat is in.
+    values : dict of str to dict of int to float
+        By quantity, each repeat's value by its number.
     n_planned, n_failed : int
         Repeats that were asked for, and those that failed.
     """
 
     quantities: dict[str, Summary]
+    values: dict[str, dict[int, float]]
     n_planned: int
     n_failed: int
 
@@ -136,14 +139,15 @@ class Results:
     def cell(self, source: Source) -> CellSummary:
         """Summarise the runs of a cell."""
         runs = self.runs(source)
-        results = [result for _, result in runs if result is not None]
-        done = [result for result in results if result.status == "done"]
-        quantities = {
-            name: summarise([getattr(result, attribute) for result in done])
+        done = {spec.repeat: result for spec, result in runs if result is not None and result.status == "done"}
+        n_failed = sum(result is not None and result.status == "failed" for _, result in runs)
+        values = {
+            name: {repeat: getattr(result, attribute) for repeat, result in done.items()}
             for name, attribute in QUANTITIES.items()
-            if done and getattr(done[0], attribute) is not None
+            if all(getattr(result, attribute) is not None for result in done.values())
         }
-        return CellSummary(quantities, n_planned=len(runs), n_failed=len(results) - len(done))
+        quantities = {name: summarise(list(of_repeats.values())) for name, of_repeats in values.items() if of_repeats}
+        return CellSummary(quantities, values, len(runs), n_failed)
 
     def sources(self) -> list[Source]:
         """Return a source for every cell that was planned, in the order of plans."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tabulate import tabulate
@@ -25,10 +25,11 @@ EXTENSIONS: Mapping[Format, str] = {
     "json": "json",
 }
 EMPTY = "–"
+SIZES = ("features", "classes", "train", "validation", "test")
 
 _TABULATE = {"terminal": "simple", "markdown": "github", "latex": "latex_booktabs"}
 _QUANTITIES: Mapping[Form, tuple[str, ...]] = {
-    "count": ("count",),
+    "size": SIZES,
     "error": ("error_percent",),
     "error (dimensionality)": ("error_percent", "dimensionality"),
     "speed-up": ("speedup",),
@@ -48,6 +49,8 @@ class TableCell:
         By quantity; empty when nothing was run.
     published : dict of str to PublishedCell
         By quantity; empty where the source prints nothing.
+    values : dict of str to dict of int to float
+        By quantity, each repeat's value by its number.
     n_planned, n_failed : int
         Repeats asked for, and failed.
     has_source : bool
@@ -58,6 +61,7 @@ class TableCell:
     column: str
     ours: Mapping[str, Summary]
     published: Mapping[str, PublishedCell]
+    values: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     n_planned: int = 0
     n_failed: int = 0
     has_source: bool = False
@@ -208,23 +212,21 @@ def _fill(layout: Layout, results: Results, facts: Mapping[str, ProblemFacts]) -
 def _cell(layout: Layout, row: str, column: str, results: Results, facts: Mapping[str, ProblemFacts]) -> TableCell:
     quantities = _QUANTITIES[layout.form]
     theirs = {name: number for name in quantities if (number := published(layout.table, row, column, name))}
-    if layout.form == "count":
-        known = {"count": _exact(_size(facts[row], column))} if row in facts else {}
-        return TableCell(row, column, known, theirs, has_source=True)
+    if layout.form == "size":
+        sizes = _sizes(facts[row], column) if row in facts else {}
+        return TableCell(row, column, sizes, theirs, has_source=True)
     source = layout.source(row, column)
-    summary = results.cell(source) if source else CellSummary({}, 0, 0)
+    summary = results.cell(source) if source else CellSummary({}, {}, 0, 0)
     ours = {name: summary.quantities[name] for name in quantities if name in summary.quantities}
     if source and source.method == "all_features":
         ours.pop("dimensionality", None)
-    return TableCell(row, column, ours, theirs, summary.n_planned, summary.n_failed, source is not None)
+    return TableCell(row, column, ours, theirs, summary.values, summary.n_planned, summary.n_failed, source is not None)
 
 
-def _exact(value: float) -> Summary:
-    return replace(summarise([value]), low=value, high=value)
-
-
-def _size(facts: ProblemFacts, column: str) -> int:
-    return int(getattr(facts, f"n_{column}"))
+def _sizes(facts: ProblemFacts, column: str) -> dict[str, Summary]:
+    names = ("train", "validation", "test") if column == "sizes" else (column,)
+    values = {name: getattr(facts, f"n_{name}") for name in names}
+    return {name: replace(summarise([value]), low=value, high=value) for name, value in values.items()}
 
 
 def _row_label(layout: Layout, row: str, facts: Mapping[str, ProblemFacts]) -> str:
@@ -233,7 +235,12 @@ def _row_label(layout: Layout, row: str, facts: Mapping[str, ProblemFacts]) -> s
 
 
 def _column_label(column: str) -> str:
-    labels = {"NE-pPCA": "τ = 15", "features": "# of features", "classes": "# of classes"}
+    labels = {
+        "NE-pPCA": "τ = 15",
+        "features": "# of features",
+        "classes": "# of classes",
+        "sizes": "Training / Validation / Test sets sizes",
+    }
     return column.replace("tau=", "τ = ") if column.startswith("tau=") else labels.get(column, column)
 
 
@@ -254,7 +261,7 @@ def _other_runs(sources: Sequence[Source], results: Results, facts: Mapping[str,
         summary = results.cell(source)
         ours = {name: summary.quantities[name] for name in _QUANTITIES["error (dimensionality)"] if summary.quantities}
         row = _source_label(source, facts)
-        cells[row, column] = TableCell(row, column, ours, {}, summary.n_planned, summary.n_failed)
+        cells[row, column] = TableCell(row, column, ours, {}, summary.values, summary.n_planned, summary.n_failed)
     rows = {row: row for row, _ in cells}
     title = "Runs beyond the published tables"
     return Table("X", title, "", "Problem, method", rows, columns, "error (dimensionality)", cells)
@@ -303,7 +310,7 @@ def _grid(table: Table, form: Format, text: object) -> str:
 
 
 def _notes(table: Table, form: Format) -> list[str]:
-    if table.form == "count":
+    if table.form == "size":
         return []
     cells = [cell for cell in table.cells.values() if cell.row in table.row_labels]
     counts = sorted({cell.n for cell in cells if cell.n})
@@ -333,6 +340,8 @@ def _published_text(cell: TableCell | None, form: Form) -> str:
     if cell is None or not cell.published:
         return EMPTY
     texts = [cell.published[name].text for name in _QUANTITIES[form] if name in cell.published]
+    if form == "size":
+        return " / ".join(texts)
     return texts[0] + "".join(f" ({text})" for text in texts[1:])
 
 
@@ -348,8 +357,8 @@ def _difference_text(cell: TableCell | None, form: Form) -> str:
 def _cell_text(values: Mapping[str, float], form: Form, sign: str = "") -> str:
     if not values:
         return EMPTY
-    if form == "count":
-        return f"{values['count']:{sign}.0f}".replace("-", "−")
+    if form == "size":
+        return " / ".join(f"{values[name]:{sign}.0f}" for name in SIZES if name in values).replace("-", "−")
     main = values.get("error_percent", values.get("speedup", math.nan))
     text = f"{main:{sign}.2f}"
     if "dimensionality" in values:
