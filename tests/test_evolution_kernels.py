@@ -210,6 +210,25 @@ class TestBreeding:
         networks, children = self.breed([[2, 2]], [True])
         np.testing.assert_array_equal(children[0], networks[2][0])
 
+    def test_pairs_before_the_drawn_ones_are_copied(self):
+        networks, children = self.breed([[1, 1], [0, 0], [2, 0]], [True])
+        np.testing.assert_array_equal(children[0], networks[1][0])
+        np.testing.assert_array_equal(children[1], networks[0][0])
+        np.testing.assert_allclose(children[2], reference.child_of(networks[2], networks[0]), rtol=1e-12)
+
+
+class TestSelection:
+    FITNESS = np.array([0.3, 0.9, 0.1, 0.7])
+
+    def test_the_elite_comes_first_by_decreasing_fitness(self):
+        parents = kernels.select_parents(self.FITNESS, np.zeros((1, 2, 1), dtype=np.int64))
+        np.testing.assert_array_equal(parents[:3], [[1, 1], [3, 3], [0, 0]])
+
+    def test_each_tournament_is_won_by_its_fittest_and_the_fitter_winner_leads(self):
+        contestants = np.array([[[0, 2], [3, 0]], [[1, 3], [2, 2]], [[2, 0], [0, 2]], [[3, 3], [1, 2]]])
+        parents = kernels.select_parents(self.FITNESS, contestants)
+        np.testing.assert_array_equal(parents, [[3, 0], [1, 2], [0, 0], [1, 3]])
+
 
 class TestMutation:
     def test_adds_the_noise_to_the_chosen_genes_of_present_nodes(self):

@@ -302,16 +302,47 @@ def cross_node(w_i: FloatArray, w_j: FloatArray, v_i: float, v_j: float, child: 
 
 
 @njit(cache=True)
+def select_parents(fitness: FloatArray, contestants: IntArray) -> IntArray:
+    """Return the parents of the next generation: each elite network with itself, then the tournaments' winners.
+
+    The elite has as many networks as the children are fewer than the population. Of equal fitness the first wins.
+
+    Parameters
+    ----------
+    fitness : float64 array of shape (n_individuals,)
+    contestants : int64 array of shape (n_children, 2, tournament_size), n_children <= n_individuals
+        Indices of individuals, a tournament for each of the two parents.
+
+    Returns
+    -------
+    parents : int64 array of shape (n_individuals, 2), the fitter parent first
+    """
+    parents = np.empty((fitness.shape[0], 2), dtype=np.int64)
+    n_elite = fitness.shape[0] - contestants.shape[0]
+    if n_elite > 0:
+        order = np.argsort(-fitness, kind="mergesort")
+        for e in range(n_elite):
+            parents[e] = order[e]
+    for c in range(contestants.shape[0]):
+        first = contestants[c, 0, np.argmax(fitness[contestants[c, 0]])]
+        second = contestants[c, 1, np.argmax(fitness[contestants[c, 1]])]
+        if fitness[second] > fitness[first]:
+            first, second = second, first
+        parents[n_elite + c, 0], parents[n_elite + c, 1] = first, second
+    return parents
+
+
+@njit(cache=True)
 def breed(
     weights: FloatArray,
     variances: FloatArray,
     sizes: IntArray,
     parents: IntArray,
     crossed: BoolArray,
-    children: FloatArray,
-    child_sizes: IntArray,
+    offspring: FloatArray,
+    offspring_sizes: IntArray,
 ) -> None:
-    """Make one child of each pair of parents, node by node.
+    """Copy the elite and make one child of each other pair of parents, node by node.
 
     Choice: a child has as many nodes as its longer parent, the surplus copied from it; removal stays the only
     step that shortens a network.
@@ -321,29 +352,25 @@ def breed(
     weights : float64 array of shape (n_individuals, n_nodes, n_features), evaluated
     variances : float64 array of shape (n_individuals, n_nodes)
     sizes : int64 array of shape (n_individuals,)
-    parents : int64 array of shape (n_children, 2), indices of individuals
-    crossed : bool array of shape (n_children,)
-        False: the child is a copy of its first parent.
-    children : float64 array of shape (n_children, n_nodes, n_features), overwritten; not weights
-    child_sizes : int64 array of shape (n_children,), overwritten
+    parents : int64 array of shape (n_offspring, 2), indices of individuals
+    crossed : bool array of shape (<= n_offspring,)
+        For the last of the offspring: False makes a copy of the first parent. All before them are copies.
+    offspring : float64 array of shape (n_offspring, n_nodes, n_features), overwritten; not weights
+    offspring_sizes : int64 array of shape (n_offspring,), overwritten
     """
+    n_copied = parents.shape[0] - crossed.shape[0]
     for c in range(parents.shape[0]):
         longer, shorter = parents[c, 0], parents[c, 1]
-        if not crossed[c]:
+        if c < n_copied or not crossed[c - n_copied]:
             shorter = longer
         elif sizes[longer] < sizes[shorter]:
             longer, shorter = shorter, longer
         common = sizes[shorter] if shorter != longer else 0
         for k in range(common):
-            cross_node(
-                weights[longer, k],
-                weights[shorter, k],
-                variances[longer, k],
-                variances[shorter, k],
-                children[c, k],
-            )
-        child_sizes[c] = sizes[longer]
-        children[c, common : sizes[longer]] = weights[longer, common : sizes[longer]]
+            v_i, v_j = variances[longer, k], variances[shorter, k]
+            cross_node(weights[longer, k], weights[shorter, k], v_i, v_j, offspring[c, k])
+        offspring_sizes[c] = sizes[longer]
+        offspring[c, common : sizes[longer]] = weights[longer, common : sizes[longer]]
 
 
 @njit(cache=True)

@@ -16,8 +16,10 @@ from pppca_bench.engines._evolution_kernels import (
     breed,
     evaluate_population,
     mutate,
+    select_parents,
 )
 
+History = dict[str, npt.NDArray[Any]]
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
 _LEAST_INTEGERS = {"population_size": 1, "n_generations": 0, "tournament_size": 1, "n_elite": 0}
@@ -224,26 +226,26 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return int(self.n_components)
 
-    def _evolve(
-        self, population: "_Population", C: FloatArray, generator: np.random.Generator
-    ) -> dict[str, npt.NDArray[Any]]:
-        records = [population.evaluate(C, self.tau)]
-        for _ in range(self.n_generations):
-            self._breed(population, generator)
-            records.append(population.evaluate(C, self.tau))
-        return {key: np.array([record[key] for record in records]) for key in records[0]}
-
-    def _breed(self, population: "_Population", generator: np.random.Generator) -> None:
-        """Replace the population by elite and children; what is drawn does not depend on removals."""
+    def _evolve(self, population: "_Population", C: FloatArray, generator: np.random.Generator) -> History:
+        """Run all generations; the numbers drawn do not depend on removals."""
         n_children = self.population_size - self.n_elite
-        contestants = generator.integers(self.population_size, size=(n_children, 2, self.tournament_size))
-        crossed = generator.random(n_children) < self.crossover_probability
-        shape = (n_children, *population.weights.shape[1:])
-        mutated = generator.random(shape, dtype=np.float32) < self.mutation_probability
+        per_generation = (self.n_generations, n_children)
+        contestants = generator.integers(self.population_size, size=(*per_generation, 2, self.tournament_size))
+        crossed = generator.random(per_generation) < self.crossover_probability
+        history = _empty_history(self.n_generations + 1, population.variances.shape[1])
+        population.evaluate(C, self.tau, history, 0)
+        for g in range(self.n_generations):
+            population.breed(contestants[g], crossed[g])
+            population.mutate(*self._draw_mutations(population, generator), self.n_elite)
+            population.evaluate(C, self.tau, history, g + 1)
+        return history
+
+    def _draw_mutations(self, population: "_Population", generator: np.random.Generator) -> tuple[IntArray, FloatArray]:
+        """Draw which genes of the children mutate, as flat indices, and by how much."""
+        n_genes = (self.population_size - self.n_elite) * population.weights[0].size
+        mutated = generator.random(n_genes, dtype=np.float32) < self.mutation_probability
         positions = np.flatnonzero(mutated)
-        noise = generator.standard_normal(positions.size) * self.mutation_scale
-        population.breed(_tournaments(population.fitness, contestants), crossed, self.n_elite)
-        mutate(population.weights[self.n_elite :], population.sizes[self.n_elite :], positions, noise)
+        return positions, generator.standard_normal(positions.size) * self.mutation_scale
 
     def _take(self, population: "_Population", C: FloatArray) -> None:
         best = int(np.argmax(population.fitness))
@@ -264,44 +266,47 @@ class _Population:
     sizes: IntArray
     fitness: FloatArray
 
+    spare: FloatArray
+    """Receives the next generation's weights, so that breeding allocates nothing large."""
+
     @classmethod
-    def random(
-        cls, n_individuals: int, n_nodes: int, n_features: int, generator: np.random.Generator
-    ) -> "_Population":
+    def random(cls, n_individuals: int, n_nodes: int, n_features: int, generator: np.random.Generator) -> "_Population":
         """Draw weights. Choice: uniform(0, 1); the slides give no distribution and it has no effect."""
+        weights = generator.random((n_individuals, n_nodes, n_features))
         return cls(
-            weights=generator.random((n_individuals, n_nodes, n_features)),
+            weights=weights,
             variances=np.zeros((n_individuals, n_nodes)),
             sizes=np.full(n_individuals, n_nodes, dtype=np.int64),
             fitness=np.zeros(n_individuals),
+            spare=np.empty_like(weights),
         )
 
-    def evaluate(self, C: FloatArray, tau: float) -> dict[str, Any]:
-        """Evaluate all networks in place and return the record of this generation."""
+    def evaluate(self, C: FloatArray, tau: float, history: History, generation: int) -> None:
+        """Evaluate all networks in place and record the fittest."""
         evaluate_population(self.weights, self.sizes, C, float(tau), self.variances, self.fitness)
-        best = int(np.argmax(self.fitness))
-        nodes = np.arange(self.variances.shape[1])
-        return {
-            "dimensionality": self.sizes[best],
-            "mean_dimensionality": self.sizes.mean(),
-            "fitness": self.fitness[best],
-            "variances": np.where(nodes < self.sizes[best], self.variances[best], np.nan),
-        }
+        best = self.fitness.argmax()
+        n_kept = self.sizes[best]
+        history["dimensionality"][generation] = n_kept
+        history["mean_dimensionality"][generation] = self.sizes.mean()
+        history["fitness"][generation] = self.fitness[best]
+        history["variances"][generation, :n_kept] = self.variances[best, :n_kept]
 
-    def breed(self, parents: IntArray, crossed: BoolArray, n_elite: int) -> None:
-        """Put the elite first, by decreasing fitness, and a child of each pair of parents after it."""
-        elite = np.argsort(-self.fitness, kind="stable")[:n_elite]
-        pairs = np.concatenate([np.column_stack([elite, elite]), parents])
-        crossed = np.concatenate([np.zeros(n_elite, dtype=np.bool_), crossed])
-        children, sizes = np.empty_like(self.weights), np.empty_like(self.sizes)
-        breed(self.weights, self.variances, self.sizes, pairs, crossed, children, sizes)
-        self.weights, self.sizes = children, sizes
+    def breed(self, contestants: IntArray, crossed: BoolArray) -> None:
+        """Replace the population: its elite first, by decreasing fitness, then a child of each tournament pair."""
+        parents = select_parents(self.fitness, contestants)
+        sizes = np.empty_like(self.sizes)
+        breed(self.weights, self.variances, self.sizes, parents, crossed, self.spare, sizes)
+        self.weights, self.spare, self.sizes = self.spare, self.weights, sizes
+
+    def mutate(self, positions: IntArray, noise: FloatArray, n_elite: int) -> None:
+        """Add noise to genes of the children, counted from the first gene after the elite."""
+        mutate(self.weights[n_elite:], self.sizes[n_elite:], positions, noise)
 
 
-def _tournaments(fitness: FloatArray, contestants: IntArray) -> IntArray:
-    """Return the fittest of each tournament, (n_children, 2), the fitter parent of each pair first."""
-    winners = np.argmax(fitness[contestants], axis=2)
-    parents = np.take_along_axis(contestants, winners[:, :, np.newaxis], axis=2)[:, :, 0]
-    order = np.argsort(-fitness[parents], axis=1, kind="stable")
-    ordered: IntArray = np.take_along_axis(parents, order, axis=1)
-    return ordered
+def _empty_history(n_evaluations: int, n_nodes: int) -> History:
+    return {
+        "dimensionality": np.empty(n_evaluations, dtype=np.int64),
+        "mean_dimensionality": np.empty(n_evaluations),
+        "fitness": np.empty(n_evaluations),
+        "variances": np.full((n_evaluations, n_nodes), np.nan),
+    }
