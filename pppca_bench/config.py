@@ -13,7 +13,9 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
+    Tag,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -57,7 +59,12 @@ Tau = Annotated[float, Field(gt=1, le=1e12, allow_inf_nan=False)]
 Percent = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)]
 Width = Annotated[int, Field(ge=1, le=1000)]
 Widths = Annotated[tuple[Width, ...], Field(max_length=5, strict=False)]
-Range = Annotated[tuple[NotNegative, NotNegative], Field(strict=False)]
+Range = Annotated[tuple[Positive, Positive], Field(strict=False)]
+Hidden = Annotated[
+    Annotated[Literal["pivot"], Tag("name")] | Annotated[Widths, Tag("layers")],
+    Discriminator(lambda value: "name" if value == "pivot" else "layers"),
+    BeforeValidator(_pivot_or_list),
+]
 _GRID = (
     Field(min_length=1, max_length=1000, strict=False),
     BeforeValidator(_as_list),
@@ -81,7 +88,7 @@ class Classifier(Section):
     stopping rules off. The other keys are the parameters of `RpropMLPClassifier`.
     """
 
-    hidden: Annotated[Literal["pivot"] | Widths, BeforeValidator(_pivot_or_list)] = "pivot"
+    hidden: Hidden = "pivot"
     shortcuts: bool = True
     output_activation: Literal["linear", "softsign"] = "linear"
     eta_plus: Annotated[float, Field(gt=1, le=10, allow_inf_nan=False)] = 1.2
@@ -94,6 +101,20 @@ class Classifier(Section):
     strip_length: Count = 5
     generalisation_loss: Annotated[float, Field(ge=0)] = 5.0
     training_progress: NotNegative = 0.1
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Classifier:
+        for low_name, low, high_name, high in (
+            ("initial_step_range[0]", self.initial_step_range[0], "initial_step_range[1]", self.initial_step_range[1]),
+            ("step_min", self.step_min, "step_max", self.step_max),
+        ):
+            if low > high:
+                raise PydanticCustomError(
+                    "order",
+                    "expected {low_name} at most {high_name} ({high}), got {low}",
+                    {"low_name": low_name, "low": low, "high_name": high_name, "high": high},
+                )
+        return self
 
 
 class MethodSection(Section):
@@ -111,7 +132,7 @@ class Gha(MethodSection):
     n_epochs: Count = 252
     decay_epochs: Positive | None = None
     rows_per_epoch: Positive | None = None
-    initial_rows: Literal["direction", "uniform"] = "direction"
+    initial_rows: Literal["direction", "orthonormal", "positive"] = "direction"
     initial_norm: Positive = 0.64
     sort_initial: bool = False
     centre: bool = True
@@ -130,7 +151,7 @@ class Dgha(MethodSection):
     decay_epochs: Positive | None = None
     rows_per_epoch: Positive | None = 0.316
     join_by: Literal["node", "position"] = "node"
-    initial_rows: Literal["direction", "uniform"] = "direction"
+    initial_rows: Literal["direction", "orthonormal", "positive"] = "direction"
     initial_norm: Positive = 0.64
     sort_initial: bool = True
     variance: Literal["direction", "raw"] = "direction"
@@ -197,7 +218,7 @@ class Config(Section):
             if not name.endswith(".dt") and name not in known:
                 raise PydanticCustomError(
                     "unknown_problem",
-                    "expected the name of a problem (see `pppca data list`) or the path of a .dt file, got {name}{hint}",
+                    "expected a problem's name (see `pppca data list`) or the path of a .dt file, got {name}{hint}",
                     {"name": repr(name), "hint": _nearest(name, known)},
                 )
         return names
@@ -208,8 +229,8 @@ class Config(Section):
             if isinstance(method, Dgha | NePpca) and method.tau is None and self.tau is None:
                 raise PydanticCustomError(
                     "no_tau",
-                    "methods[{position}] ({method}) needs a threshold: expected `tau: [5, 10, 15, 20]`, got none",
-                    {"position": position, "method": method.method},
+                    "{method} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none",
+                    {"method": method.method, "location": ("methods", position)},
                 )
         classifiers = [method.classifier or self.classifier for method in self.methods]
         if any(classifier.hidden == "pivot" for classifier in classifiers):
@@ -218,8 +239,8 @@ class Config(Section):
                     raise PydanticCustomError(
                         "no_pivot",
                         "the Proben1 report has no pivot architecture for {name}: expected layer sizes,"
-                        " such as `classifier: {{hidden: [16, 8]}}`, got hidden: pivot",
-                        {"name": repr(name)},
+                        " such as `classifier: {hidden: [16, 8]}`, got hidden: pivot",
+                        {"name": repr(name), "location": ("classifier",)},
                     )
         return self
 
@@ -256,11 +277,12 @@ def parse_config(source: YamlSource, *, problems: Collection[str]) -> Config:
 
 
 def _describe_all(source: YamlSource, details: list[ErrorDetails]) -> list[str]:
-    """Describe the first mistake at each place; further ones at the same place follow from it."""
+    """Describe the first mistake at each place; others there, and those of what encloses it, follow from it."""
     located: dict[Location, ErrorDetails] = {}
     for detail in details:
-        located.setdefault(_in_document(source.value, detail["loc"]), detail)
-    return [_describe(source, location, detail) for location, detail in located.items()]
+        located.setdefault(_in_document(source.value, detail), detail)
+    enclosing = {location[:end] for location in located for end in range(len(location))}
+    return [_describe(source, location, detail) for location, detail in located.items() if location not in enclosing]
 
 
 def _describe(source: YamlSource, location: Location, detail: ErrorDetails) -> str:
@@ -269,24 +291,39 @@ def _describe(source: YamlSource, location: Location, detail: ErrorDetails) -> s
     if kind == "extra_forbidden":
         keys = _expected_keys(source.value, location[:-1])
         return f"{where}: unknown key, expected one of {', '.join(keys)}{_nearest(str(location[-1]), keys)}."
-    if kind == "missing":
+    if kind == "missing" and isinstance(detail["loc"][-1], str):
         return f"{where}: expected a value, got none. Add the key `{location[-1]}`."
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         got = context.get("tag", "none")
         return f"{where}: expected method to be one of {', '.join(METHODS)}, got {got}{_nearest(str(got), METHODS)}."
-    message = detail["msg"].replace("Input should be", "expected").replace("String should", "expected text to")
+    message = _expectation(kind, context) or detail["msg"]
+    message = message.replace("Input should be", "expected").replace("String should", "expected text to")
     if "got" in message:
         return f"{where}: {message}."
-    message = message if message.startswith("expected") else f"expected otherwise ({message})"
     return f"{where}: {message}, got {_shown(detail['input'])}."
 
 
-def _in_document(value: Any, location: tuple[str | int, ...]) -> Location:
-    """Drop what pydantic puts into a location that the document does not hold, such as a union's tag."""
-    kept: list[str | int] = []
+def _expectation(kind: str, context: dict[str, Any]) -> str | None:
+    """Put pydantic's words for the Python side of a mistake into those of a config."""
+    if kind == "too_short":
+        return f"expected at least {context['min_length']} value{'s' if context['min_length'] > 1 else ''}"
+    if kind == "too_long":
+        return f"expected at most {context['max_length']} values"
+    if kind == "missing":
+        return "expected one value more"
+    if kind in ("model_type", "model_attributes_type"):
+        return "expected a mapping of keys to values"
+    return None
+
+
+def _in_document(document: Any, detail: ErrorDetails) -> Location:
+    """Return where a mistake stands, without what pydantic puts into a location, such as a union's tag."""
+    location: Location = detail.get("ctx", {}).get("location") or detail["loc"]
+    if location[:1] == ("methods",):
+        location = (*location[:2], *location[3:])
+    value, kept = document, list[str | int]()
     for position, part in enumerate(location):
-        last = position == len(location) - 1
-        if isinstance(value, dict) and (part in value or (last and isinstance(part, str))):
+        if isinstance(value, dict) and (part in value or position == len(location) - 1):
             kept.append(part)
             value = value.get(part)
         elif isinstance(value, list) and isinstance(part, int) and part < len(value):

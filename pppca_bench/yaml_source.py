@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,12 @@ class _Loader(yaml.SafeLoader):
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise yaml.composer.ComposerError(None, None, "expected plain values, got an alias (*name)", mark)
         return super().compose_node(parent, index)
+
+
+# YAML 1.1, which PyYAML reads, takes 1e-3 for text; everybody else takes it for a number.
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?(\.[0-9]+|[0-9]+\.?[0-9]*)[eE][-+]?[0-9]+$"), list("-+.0123456789")
+)
 
 
 def read_yaml(path: Path) -> YamlSource:

@@ -177,6 +177,13 @@ def test_no_tag_runs_code(read, refusal, tmp_path):
     assert not trace.exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "value"), [("1e-3", 1e-3), ("1E3", 1e3), ("-.5e+2", -50.0), ("2.e1", 20.0), ("e3", "e3"), ("1e", "1e")]
+)
+def test_powers_of_ten_are_numbers_without_a_point_too(read, text, value):
+    assert read(f"x: {text}\n").value == {"x": value}
+
+
 def test_a_merge_key_is_a_key_like_any_other(read):
     assert read("<<: {a: 1}\n").value == {"<<": {"a": 1}}
 
