@@ -6,7 +6,10 @@ reaches some 80 % of the processor's peak. With NUMBA_DISABLE_JIT=1 the twins ta
 The callers' compiled code is cached by the callers' files: after an edit here delete ``__pycache__``.
 """
 
-from typing import Any, Final
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import product
+from typing import Any, Final, NamedTuple
 
 import numba
 import numba.core.cgutils
@@ -21,14 +24,14 @@ LANES: Final = 8
 """Nets side by side: eight float64 fill one AVX-512 register; other machines split the vector."""
 
 LINEAR: Final = 0
-SOFTSIGN: Final = 1
-ADD: Final = 2
+ADD: Final = 1
+SOFTSIGN: Final = 2
 
-COPY: Final = 0
-DIFFERENCE: Final = 1
-SLOPE: Final = 2
-ADD_PRODUCT: Final = 3
+DIFFERENCE: Final = 0
+SLOPE: Final = 1
+ADD_PRODUCT: Final = 2
 
+_MULTIPLY = "pppca_bench.classifier.multiply"
 _INT = ir.IntType(64)
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 _ZERO = ir.Constant(_VECTOR, [0.0] * LANES)
@@ -68,102 +71,115 @@ def _first_row(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
     return builder.bitcast(data, _VECTOR.as_pointer())
 
 
-class _Matrix:
-    """Address the elements of a LaneMatrix in LLVM's terms."""
+class _Matrix(NamedTuple):
+    """Address the elements of a matrix of lanes in LLVM's terms: the first one and the distances to the next."""
 
-    def __init__(self, context: Any, builder: Any, matrix_type: Any, matrix: Any) -> None:
-        lanes, *self.layout = cgutils.unpack_tuple(builder, matrix, 4)
-        self.builder = builder
-        self.base = _first_row(context, builder, matrix_type[0], lanes)
+    first: Any
+    down: Any
+    across: Any
 
-    def address(self, i: Any, j: Any) -> Any:
+    def address(self, builder: Any, i: Any, j: Any) -> Any:
         """Return the address of element (i, j)."""
-        start, down, across = self.layout
-        builder = self.builder
-        offset = builder.add(builder.add(start, builder.mul(i, down)), builder.mul(j, across))
-        return builder.gep(self.base, [offset])
+        return builder.gep(self.first, [builder.add(builder.mul(i, self.down), builder.mul(j, self.across))])
 
-    def load(self, i: Any, j: Any) -> Any:
+    def load(self, builder: Any, i: Any, j: Any) -> Any:
         """Load element (i, j)."""
-        return self.builder.load(self.address(i, j), align=8)
+        return builder.load(self.address(builder, i, j), align=8)
 
 
-class _Tile:
-    """Write the code of one tile of `multiply`; its sums live in stack slots that LLVM turns into registers."""
-
-    def __init__(self, builder: Any, C: _Matrix, rows: list[Any], columns: list[Any]) -> None:
-        self.builder, self.C, self.rows, self.columns = builder, C, rows, columns
-        self.sums = {(i, j): cgutils.alloca_once_value(builder, _ZERO) for i in rows for j in columns}
-
-    def start_from_target(self) -> None:
-        """Start the sums from what C holds."""
-        for (i, j), total in self.sums.items():
-            self.builder.store(self.C.load(i, j), total)
-
-    def add_products(self, A: _Matrix, B: _Matrix, k: Any) -> None:
-        """Add the k-th products: it takes one load for each row and each column of the tile."""
-        a = {i: A.load(i, k) for i in self.rows}
-        for j in self.columns:
-            b = B.load(j, k)
-            for i in self.rows:
-                total = self.sums[i, j]
-                self.builder.store(_multiply_add(self.builder, a[i], b, self.builder.load(total)), total)
-
-    def squash(self) -> None:
-        """Apply the softsign."""
-        for total in self.sums.values():
-            self.builder.store(_softsign(self.builder, self.builder.load(total)), total)
-
-    def finish(self) -> None:
-        """Store the sums in C."""
-        for (i, j), total in self.sums.items():
-            self.builder.store(self.builder.load(total), self.C.address(i, j), align=8)
+def _write_tile(builder: Any, matrices: list[_Matrix], rows: list[Any], columns: list[Any], n: Any, mode: Any) -> None:
+    """Write the code of one tile of C: its sums live in stack slots, which LLVM turns into vector registers."""
+    C, A, B = matrices
+    sums = {(i, j): cgutils.alloca_once(builder, _VECTOR) for i in rows for j in columns}
+    for total in sums.values():
+        builder.store(_ZERO, total)
+    with builder.if_then(builder.icmp_signed("!=", builder.and_(mode, _INT(ADD)), _INT(0))):
+        for (i, j), total in sums.items():
+            builder.store(C.load(builder, i, j), total)
+    with cgutils.for_range(builder, n) as loop:
+        a = {i: A.load(builder, i, loop.index) for i in rows}
+        b = {j: B.load(builder, j, loop.index) for j in columns}
+        for (i, j), total in sums.items():
+            builder.store(_multiply_add(builder, a[i], b[j], builder.load(total)), total)
+    with builder.if_then(builder.icmp_signed("!=", builder.and_(mode, _INT(SOFTSIGN)), _INT(0))):
+        for total in sums.values():
+            builder.store(_softsign(builder, builder.load(total)), total)
+    for (i, j), total in sums.items():
+        builder.store(builder.load(total), C.address(builder, i, j), align=8)
 
 
-@intrinsic(prefer_literal=True)
-def _compiled_tile(
-    _context: Any, height: Any, width: Any, C: Any, A: Any, B: Any, i: Any, j: Any, n: Any, mode: Any
-) -> Any:
-    """Compute the height x width elements of `multiply`'s C from (i, j) on."""
+@contextmanager
+def _strips(builder: Any, length: Any, size: int) -> Iterator[list[Any]]:
+    """Write a loop that cuts a length into fours, then a two, then a one; this one takes those of ``size``."""
+    rest = builder.and_(length, _INT(-2 * size)) if size < 4 else _INT(0)
+    count = builder.udiv(builder.sub(length, rest), _INT(size))
+    with cgutils.for_range(builder, count) as loop:
+        start = builder.add(rest, builder.mul(loop.index, _INT(size)))
+        yield [builder.add(start, _INT(offset)) for offset in range(size)]
+
+
+def _multiply_function(module: Any) -> Any:
+    """Return LLVM's function for `multiply`, written at the first use in a module.
+
+    It is kept out of its callers: to have it in each of them costs more in compilation than the calls take.
+    """
+    vectors, number = _VECTOR.as_pointer(), _INT
+    arguments = [vectors, number, number] * 3 + [number] * 4
+    function = cgutils.get_or_insert_function(module, ir.FunctionType(ir.VoidType(), arguments), _MULTIPLY)
+    if function.is_declaration:
+        function.linkage = "linkonce_odr"
+        function.attributes.add("noinline")
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        matrices = [_Matrix(*function.args[k : k + 3]) for k in (0, 3, 6)]
+        height, width, n, mode = function.args[9:]
+        for rows_at_once, columns_at_once in product((4, 2, 1), repeat=2):
+            with (
+                _strips(builder, height, rows_at_once) as rows,
+                _strips(builder, width, columns_at_once) as columns,
+            ):
+                _write_tile(builder, matrices, rows, columns, n, mode)
+        builder.ret_void()
+    return function
+
+
+@intrinsic
+def _compiled_multiply(_context: Any, C: Any, A: Any, B: Any, height: Any, width: Any, n: Any, mode: Any) -> Any:
+    """Compute what `multiply` promises."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        matrices = [_Matrix(context, builder, signature.args[k], args[k]) for k in (2, 3, 4)]
-        i, j, n, mode = args[5:]
-        rows = [builder.add(i, _INT(offset)) for offset in range(height.literal_value)]
-        columns = [builder.add(j, _INT(offset)) for offset in range(width.literal_value)]
-        tile = _Tile(builder, matrices[0], rows, columns)
-        with builder.if_then(builder.icmp_signed("==", mode, _INT(ADD))):
-            tile.start_from_target()
-        with cgutils.for_range(builder, n) as loop:
-            tile.add_products(matrices[1], matrices[2], loop.index)
-        with builder.if_then(builder.icmp_signed("==", mode, _INT(SOFTSIGN))):
-            tile.squash()
-        tile.finish()
+        numbers = [context.cast(builder, args[k], signature.args[k], types.int64) for k in range(3, 7)]
+        matrices: list[Any] = []
+        for matrix_type, matrix in zip(signature.args[:3], args[:3], strict=True):
+            lanes, *layout = cgutils.unpack_tuple(builder, matrix, 4)
+            start, down, across = [
+                context.cast(builder, value, value_type, types.int64)
+                for value, value_type in zip(layout, matrix_type.types[1:], strict=True)
+            ]
+            first = builder.gep(_first_row(context, builder, matrix_type.types[0], lanes), [start])
+            matrices += [first, down, across]
+        builder.call(_multiply_function(builder.module), matrices + numbers)
         return context.get_dummy_value()
 
-    return types.void(height, width, C, A, B, i, j, n, mode), generate
+    return types.void(C, A, B, height, width, n, mode), generate
 
 
-def _python_tile(height: int, width: int, C: Any, A: Any, B: Any, i: int, j: int, n: int, mode: int) -> None:
-    """Compute what `_compiled_tile` computes."""
-    for row in range(i, i + height):
-        for column in range(j, j + width):
-            target = C.start + row * C.down + column * C.across
-            total = C.lanes[target] if mode == ADD else np.zeros(LANES)
-            for k in range(n):
-                a = A.lanes[A.start + row * A.down + k * A.across]
-                total = total + a * B.lanes[B.start + column * B.down + k * B.across]
-            C.lanes[target] = total / (1.0 + abs(total)) if mode == SOFTSIGN else total
+def _python_multiply(C: Any, A: Any, B: Any, height: int, width: int, n: int, mode: int) -> None:
+    """Compute what `_compiled_multiply` computes."""
+    for i, j in product(range(height), range(width)):
+        target = C.start + i * C.down + j * C.across
+        total = C.lanes[target] if mode & ADD else np.zeros(LANES)
+        for k in range(n):
+            a = A.lanes[A.start + i * A.down + k * A.across]
+            total = total + a * B.lanes[B.start + j * B.down + k * B.across]
+        C.lanes[target] = total / (1.0 + abs(total)) if mode & SOFTSIGN else total
 
 
 _EMITTERS: dict[int, Any] = {
-    COPY: lambda _builder, _c, a, _b: a,
     DIFFERENCE: lambda builder, _c, a, b: builder.fsub(a, b),
     SLOPE: lambda builder, _c, a, b: _times_slope(builder, a, b),
     ADD_PRODUCT: lambda builder, c, a, b: _multiply_add(builder, a, b, c),
 }
 _OPERATIONS: dict[int, Any] = {
-    COPY: lambda _c, a, _b: a,
     DIFFERENCE: lambda _c, a, b: a - b,
     SLOPE: lambda _c, a, b: a * ((1.0 - abs(b)) * (1.0 - abs(b))),
     ADD_PRODUCT: lambda c, a, b: c + a * b,
@@ -193,5 +209,5 @@ def _python_combine(operation: int, C: Any, c: int, A: Any, a: int, B: Any, b: i
 
 
 _config: Any = numba.config
-multiply_tile: Any = _python_tile if _config.DISABLE_JIT else _compiled_tile
+multiply: Any = _python_multiply if _config.DISABLE_JIT else _compiled_multiply
 combine_rows: Any = _python_combine if _config.DISABLE_JIT else _compiled_combine

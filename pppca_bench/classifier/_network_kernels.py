@@ -1,9 +1,4 @@
-"""Owns the compiled forward and backward pass of many nets of one architecture, one block of samples at a time.
-
-Units of a sample lie in one row of a block: the constant 1, the inputs, then each layer's units (without shortcuts a
-further constant 1 stands before every hidden layer), so the sources of a layer are always one run of units that starts
-with a constant 1, whose weights are the biases.
-"""
+"""Owns the compiled forward and backward pass of many nets of one architecture, one block of samples at a time."""
 
 from typing import Final, NamedTuple
 
@@ -14,35 +9,45 @@ from numpy.typing import NDArray
 from pppca_bench.classifier._lane_instructions import (
     ADD,
     ADD_PRODUCT,
-    COPY,
     DIFFERENCE,
     LINEAR,
     SLOPE,
     SOFTSIGN,
     combine_rows,
+    multiply,
 )
-from pppca_bench.classifier._lanes import LaneMatrix, lane_matrix, multiply
+from pppca_bench.classifier._lanes import LaneMatrix
 
-SOURCE: Final = 0
-N_SOURCES: Final = 1
-HIDDEN_SOURCE: Final = 2
-UNIT: Final = 3
-N_UNITS: Final = 4
-WEIGHT: Final = 5
-ADDS: Final = 6
+N_INPUTS: Final = 0
+SOURCE: Final = 1
+N_SOURCES: Final = 2
+N_CONSTANT: Final = 3
+UNIT: Final = 4
+N_UNITS: Final = 5
+WEIGHT: Final = 6
+ADDS: Final = 7
 
 
 class Network(NamedTuple):
     """Describe an architecture to the kernels.
 
-    ``layers`` is int64 (n_layers, 7), one row a layer: first source unit, number of source units, first
-    source that is a hidden unit (or the end of the sources), first own unit, number of own units, first
-    weight row, 1 where a layer above has put errors into the same hidden sources.
+    A bias is the weight of a constant 1. One stands before the inputs of each sample and, without shortcuts, one
+    before the units of each hidden layer, so that what feeds a layer is a run of inputs and a run of units.
+
+    ``layers`` is int64 (n_layers, 8), one row a layer:
+
+    - N_INPUTS: how many inputs feed it, the constant 1 included: all or none;
+    - SOURCE, N_SOURCES, N_CONSTANT: the first unit that feeds it, how many do, how many of these are a constant 1;
+    - UNIT, N_UNITS: its own first unit and how many it has;
+    - WEIGHT: its first weight; a unit's weights are those of the inputs, then those of the units;
+    - ADDS: 1 where a layer above has put errors into the units that feed it.
+
+    ``n_inputs`` counts the constant 1, ``n_units`` all units of a sample; ``output_activation`` is LINEAR or SOFTSIGN.
     """
 
     layers: NDArray[np.int64]
-    n_units: int
     n_inputs: int
+    n_units: int
     output_activation: int
 
 
@@ -63,25 +68,22 @@ class Block(NamedTuple):
 
 
 @njit(cache=True)
-def load_inputs(network: Network, samples: Samples, first: int, n: int, block: Block) -> None:
-    """Copy the inputs of samples first .. first + n - 1 into a block, in place."""
-    m = network.n_inputs
-    for s in range(n):
-        unit, row = s * network.n_units + 1, (first + s) * m
-        combine_rows(COPY, block.values, unit, samples.inputs, row, samples.inputs, row, m)
-
-
-@njit(cache=True)
-def forward(network: Network, weights: NDArray[np.float64], block: Block, n: int) -> None:
-    """Compute the values of all hidden and output units of the block's first n samples, in place."""
+def forward(network: Network, weights: NDArray[np.float64], samples: Samples, first: int, n: int, block: Block) -> None:
+    """Compute the block's unit values for samples first .. first + n - 1, in place."""
     n_layers = network.layers.shape[0]
     for index in range(n_layers):
         layer = network.layers[index]
         activation = network.output_activation if index == n_layers - 1 else SOFTSIGN
-        values = lane_matrix(block.values, layer[UNIT], network.n_units, 1)
-        sources = lane_matrix(block.values, layer[SOURCE], network.n_units, 1)
-        W = lane_matrix(weights, layer[WEIGHT], layer[N_SOURCES], 1)
-        multiply(values, sources, W, n, layer[N_UNITS], layer[N_SOURCES], activation)
+        n_inputs, n_sources, n_units = layer[N_INPUTS], layer[N_SOURCES], layer[N_UNITS]
+        values = LaneMatrix(block.values, layer[UNIT], network.n_units, 1)
+        if n_inputs:
+            inputs = LaneMatrix(samples.inputs, first * n_inputs, n_inputs, 1)
+            W = LaneMatrix(weights, layer[WEIGHT], n_inputs + n_sources, 1)
+            multiply(values, inputs, W, n, n_units, n_inputs, LINEAR if n_sources else activation)
+        if n_sources:
+            sources = LaneMatrix(block.values, layer[SOURCE], network.n_units, 1)
+            W = LaneMatrix(weights, layer[WEIGHT] + n_inputs, n_inputs + n_sources, 1)
+            multiply(values, sources, W, n, n_units, n_sources, activation | (ADD if n_inputs else LINEAR))
 
 
 @njit(cache=True)
@@ -107,14 +109,16 @@ def compare_outputs(
 def backward(
     network: Network,
     weights: NDArray[np.float64],
-    block: Block,
+    samples: Samples,
+    first: int,
     n: int,
+    block: Block,
     gradient: NDArray[np.float64],
     mode: int,
 ) -> None:
-    """Compute the gradient of half the squared error over the block's first n samples, in place.
+    """Compute the gradient of half the squared error over samples first .. first + n - 1, in place.
 
-    The output units' errors must be in the block; those of the hidden units are computed here.
+    The block must hold the values and the output units' errors; those of the hidden units are computed here.
 
     Parameters
     ----------
@@ -126,17 +130,20 @@ def backward(
     for index in range(n_layers - 1, -1, -1):
         layer = network.layers[index]
         if index < n_layers - 1 or network.output_activation == SOFTSIGN:
-            _multiply_by_derivative(network, layer, block, n)
-        errors = lane_matrix(block.errors, layer[UNIT], network.n_units, 1)
-        _add_source_errors(network, layer, weights, errors, block, n)
-        G = lane_matrix(gradient, layer[WEIGHT], layer[N_SOURCES], 1)
-        errors_by_unit = lane_matrix(block.errors, layer[UNIT], 1, network.n_units)
-        sources = lane_matrix(block.values, layer[SOURCE], 1, network.n_units)
-        multiply(G, errors_by_unit, sources, layer[N_UNITS], layer[N_SOURCES], n, mode)
+            _multiply_by_slope(network, layer, n, block)
+        _pass_errors_back(network, layer, weights, n, block)
+        n_inputs, n_sources, n_units = layer[N_INPUTS], layer[N_SOURCES], layer[N_UNITS]
+        errors = LaneMatrix(block.errors, layer[UNIT], 1, network.n_units)
+        inputs = LaneMatrix(samples.inputs, first * n_inputs, 1, n_inputs)
+        G = LaneMatrix(gradient, layer[WEIGHT], n_inputs + n_sources, 1)
+        multiply(G, errors, inputs, n_units, n_inputs, n, mode)
+        sources = LaneMatrix(block.values, layer[SOURCE], 1, network.n_units)
+        G = LaneMatrix(gradient, layer[WEIGHT] + n_inputs, n_inputs + n_sources, 1)
+        multiply(G, errors, sources, n_units, n_sources, n, mode)
 
 
 @njit(cache=True)
-def _multiply_by_derivative(network: Network, layer: NDArray[np.int64], block: Block, n: int) -> None:
+def _multiply_by_slope(network: Network, layer: NDArray[np.int64], n: int, block: Block) -> None:
     """Multiply a layer's errors by the derivative of x / (1 + |x|), (1 - |value|)², in place."""
     for s in range(n):
         unit = s * network.n_units + layer[UNIT]
@@ -144,18 +151,13 @@ def _multiply_by_derivative(network: Network, layer: NDArray[np.int64], block: B
 
 
 @njit(cache=True)
-def _add_source_errors(
-    network: Network,
-    layer: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    errors: LaneMatrix,
-    block: Block,
-    n: int,
+def _pass_errors_back(
+    network: Network, layer: NDArray[np.int64], weights: NDArray[np.float64], n: int, block: Block
 ) -> None:
-    """Pass a layer's errors back to the hidden units among its sources, in place."""
-    skipped = layer[HIDDEN_SOURCE] - layer[SOURCE]
-    n_hidden = layer[N_SOURCES] - skipped
-    source_errors = lane_matrix(block.errors, layer[HIDDEN_SOURCE], network.n_units, 1)
-    W_by_source = lane_matrix(weights, layer[WEIGHT] + skipped, 1, layer[N_SOURCES])
-    mode = ADD if layer[ADDS] else LINEAR
-    multiply(source_errors, errors, W_by_source, n, n_hidden, layer[N_UNITS], mode)
+    """Pass a layer's errors back to the hidden units that feed it, in place."""
+    errors = LaneMatrix(block.errors, layer[UNIT], network.n_units, 1)
+    source_errors = LaneMatrix(block.errors, layer[SOURCE] + layer[N_CONSTANT], network.n_units, 1)
+    weight = layer[WEIGHT] + layer[N_INPUTS] + layer[N_CONSTANT]
+    W = LaneMatrix(weights, weight, 1, layer[N_INPUTS] + layer[N_SOURCES])
+    n_hidden = layer[N_SOURCES] - layer[N_CONSTANT]
+    multiply(source_errors, errors, W, n, n_hidden, layer[N_UNITS], ADD if layer[ADDS] else LINEAR)

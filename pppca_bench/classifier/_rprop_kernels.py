@@ -16,7 +16,6 @@ from pppca_bench.classifier._network_kernels import (
     backward,
     compare_outputs,
     forward,
-    load_inputs,
 )
 
 IDLE: Final = 0
@@ -136,10 +135,9 @@ def compute_gradient(
     squared_error[:] = 0.0
     for first in range(0, samples.n_samples, block.n_samples):
         n = min(block.n_samples, samples.n_samples - first)
-        load_inputs(network, samples, first, n, block)
-        forward(network, weights, block, n)
+        forward(network, weights, samples, first, n, block)
         compare_outputs(network, samples, first, n, block, squared_error)
-        backward(network, weights, block, n, gradient, ADD if first > 0 else LINEAR)
+        backward(network, weights, samples, first, n, block, gradient, ADD if first > 0 else LINEAR)
 
 
 @njit(cache=True)
@@ -154,8 +152,7 @@ def measure_error(
     squared_error[:] = 0.0
     for first in range(0, samples.n_samples, block.n_samples):
         n = min(block.n_samples, samples.n_samples - first)
-        load_inputs(network, samples, first, n, block)
-        forward(network, weights, block, n)
+        forward(network, weights, samples, first, n, block)
         compare_outputs(network, samples, first, n, block, squared_error)
 
 

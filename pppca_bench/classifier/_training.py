@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from pppca_bench.classifier import _rprop_kernels as kernels
 from pppca_bench.classifier._lane_instructions import LANES, LINEAR, SOFTSIGN
 from pppca_bench.classifier._lanes import lane_zeros
-from pppca_bench.classifier._network_kernels import Block, Network, Samples
+from pppca_bench.classifier._network_kernels import N_UNITS, UNIT, Block, Network, Samples
 from pppca_bench.classifier.network import Architecture, Floats, pack, unpack
 
-BLOCK_SAMPLES = 16
+BLOCK_SAMPLES = 32
 """Samples that pass through the net before their gradient is added up: enough to spread the cost of a pass, few enough
 to stay in the cache."""
 
@@ -62,7 +62,7 @@ def train_nets(
 ) -> list[TrainedNet]:
     """Train nets of one `Task.shape` together, each with the result, to the last bit, of training alone."""
     n_inputs = max(task.architecture.n_inputs for task in tasks)
-    lanes = _Lanes(tasks[0], n_inputs, stopping_rule)
+    lanes = Lanes(tasks[0], n_inputs, stopping_rule)
     waiting = iter(enumerate(tasks))
     seated: dict[int, int] = {}
     trained: dict[int, TrainedNet] = {}
@@ -76,7 +76,7 @@ def train_nets(
     return [trained[index] for index in range(len(tasks))]
 
 
-def _seat_waiting(lanes: "_Lanes", waiting: Iterator[tuple[int, Task]], seated: dict[int, int]) -> None:
+def _seat_waiting(lanes: "Lanes", waiting: Iterator[tuple[int, Task]], seated: dict[int, int]) -> None:
     """Give each free lane to the next waiting net."""
     for lane in set(range(LANES)) - seated.keys():
         for index, task in waiting:
@@ -85,7 +85,7 @@ def _seat_waiting(lanes: "_Lanes", waiting: Iterator[tuple[int, Task]], seated: 
             break
 
 
-class _Lanes:
+class Lanes:
     """Hold the arrays of the nets in training."""
 
     def __init__(self, task: Task, n_inputs: int, rule: kernels.StoppingRule) -> None:
@@ -141,25 +141,27 @@ class _Lanes:
 def _network_and_block(architecture: Architecture) -> tuple[Network, Block]:
     """Return the kernels' description of an architecture and an empty block whose constant units are 1."""
     layers, constants = architecture.layer_table()
-    n_units = int(layers[-1, 3] + layers[-1, 4])
+    n_units = int(layers[-1, UNIT] + layers[-1, N_UNITS])
     activation = SOFTSIGN if architecture.output_activation == "softsign" else LINEAR
     values, errors = (lane_zeros(BLOCK_SAMPLES * n_units) for _ in range(2))
     for unit in constants:
         values[unit::n_units] = 1.0
-    return Network(layers, n_units, architecture.n_inputs, activation), Block(values, errors, BLOCK_SAMPLES)
+    return Network(layers, 1 + architecture.n_inputs, n_units, activation), Block(values, errors, BLOCK_SAMPLES)
 
 
 def _samples(architecture: Architecture, n_samples: int) -> Samples:
     """Allocate the lanes of a set of samples."""
-    n_inputs, n_outputs = architecture.n_inputs, architecture.n_outputs
-    return Samples(lane_zeros(n_samples * n_inputs), lane_zeros(n_samples * n_outputs), n_samples)
+    inputs = lane_zeros(n_samples * (1 + architecture.n_inputs))
+    return Samples(inputs, lane_zeros(n_samples * architecture.n_outputs), n_samples)
 
 
 def _fill(samples: Samples, lane: int, X: Floats, targets: Floats) -> None:
-    """Copy one net's samples into its lane; inputs that it lacks are zero."""
+    """Copy one net's samples into its lane, each after the constant 1; inputs that it lacks are zero."""
     inputs = samples.inputs.reshape(len(X), -1, LANES)
-    inputs[:, : X.shape[1], lane] = X
-    inputs[:, X.shape[1] :, lane] = 0.0
+    end = 1 + X.shape[1]
+    inputs[:, 0, lane] = 1.0
+    inputs[:, 1:end, lane] = X
+    inputs[:, end:, lane] = 0.0
     samples.targets.reshape(*targets.shape, LANES)[:, :, lane] = targets
 
 

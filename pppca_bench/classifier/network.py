@@ -56,20 +56,21 @@ class Architecture:
 
         See `_network_kernels.Network` for the table's columns.
         """
-        constants, start, weight = [0], 1 + self.n_inputs, 0
-        source, hidden = 0, start
+        constants: list[int] = []
         rows: list[list[int]] = []
-        for size, n_sources in zip(self.layer_sizes, self.n_sources, strict=True):
-            if rows and not self.shortcuts:
-                source, hidden = rows[-1][3] - 1, rows[-1][3]
-            is_hidden = len(rows) < len(self.hidden_layer_sizes)
-            if is_hidden and not self.shortcuts:
+        start = weight = source = 0
+        for k, (size, n_weights) in enumerate(zip(self.layer_sizes, self.n_sources, strict=True)):
+            n_inputs = 1 + self.n_inputs if k == 0 or self.shortcuts else 0
+            n_sources = n_weights - n_inputs
+            has_constant = not self.shortcuts and k > 0
+            if not self.shortcuts and k < len(self.hidden_layer_sizes):
                 constants.append(start)
                 start += 1
-            adds = self.shortcuts and is_hidden
-            rows.append([source, n_sources, hidden, start, size, weight, adds])
+            adds = self.shortcuts and k < len(self.hidden_layer_sizes)
+            rows.append([n_inputs, source, n_sources, has_constant, start, size, weight, adds])
+            source = 0 if self.shortcuts else start - 1
             start += size
-            weight += size * n_sources
+            weight += size * n_weights
         return np.array(rows, dtype=np.int64), constants
 
 

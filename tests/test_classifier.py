@@ -1,0 +1,185 @@
+"""The classifier keeps scikit-learn's contract, the report's training and its promises about data."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pppca_bench.classifier import RpropMLPClassifier, fit_together
+
+
+@parametrize_with_checks([RpropMLPClassifier(max_epochs=300, random_state=0)])
+def test_estimator_keeps_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = (X[order] - X.mean(axis=0)) / X.std(axis=0), y[order]
+    return X[:90], y[:90], X[90:], y[90:]
+
+
+def weights_of(classifier):
+    return np.concatenate([matrix.ravel() for matrix in [*classifier.coefs_, *classifier.intercepts_]])
+
+
+@pytest.mark.parametrize("hidden", [(), (4,), (4, 2)])
+@pytest.mark.parametrize("shortcuts", [False, True])
+def test_iris_is_learnt(iris, hidden, shortcuts):
+    X, y, X_val, y_val = iris
+    classifier = RpropMLPClassifier(hidden, shortcuts=shortcuts, random_state=1).fit(X, y, X_val, y_val)
+    assert classifier.score(X_val, y_val) > (0.75 if hidden == () else 0.9)
+
+
+def test_weights_have_the_shapes_of_the_layers_sources(iris):
+    classifier = RpropMLPClassifier((4, 2), shortcuts=True, max_epochs=5, random_state=0).fit(*iris)
+    assert [matrix.shape for matrix in classifier.coefs_] == [(4, 4), (8, 2), (10, 3)]
+    assert [vector.shape for vector in classifier.intercepts_] == [(4,), (2,), (3,)]
+
+
+def test_curves_tell_the_epochs_and_the_validation_minimum(iris):
+    classifier = RpropMLPClassifier((4,), random_state=3).fit(*iris)
+    assert len(classifier.training_curve_) == classifier.n_epochs_
+    assert len(classifier.validation_curve_) == -(-classifier.n_epochs_ // 5)
+    assert classifier.best_epoch_ == 5 * (1 + np.argmin(classifier.validation_curve_))
+
+
+def test_result_has_the_weights_of_the_validation_minimum(iris):
+    X, y, X_val, y_val = iris
+    classifier = RpropMLPClassifier((4,), random_state=3).fit(X, y, X_val, y_val)
+    error = np.mean((classifier.decision_function(X_val) - np.eye(3)[y_val]) ** 2)
+    assert classifier.best_epoch_ < classifier.n_epochs_
+    assert 100 * error == pytest.approx(classifier.validation_curve_.min(), rel=1e-12)
+
+
+def test_same_seed_gives_the_same_bits_and_another_seed_does_not(iris):
+    fits = [RpropMLPClassifier((3,), max_epochs=30, random_state=seed).fit(*iris) for seed in (5, 5, 6)]
+    np.testing.assert_array_equal(weights_of(fits[0]), weights_of(fits[1]))
+    assert not np.array_equal(weights_of(fits[0]), weights_of(fits[2]))
+
+
+@pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
+def test_random_state_may_be_a_generator(iris, make):
+    one, other = (RpropMLPClassifier((3,), max_epochs=10, random_state=make(4)).fit(*iris) for _ in range(2))
+    np.testing.assert_array_equal(weights_of(one), weights_of(other))
+
+
+def test_fitting_together_gives_the_same_bits_as_fitting_alone(iris):
+    """Different seeds, widths, projections and sizes, and sets without validation data."""
+    X, y, X_val, y_val = iris
+    rng = np.random.default_rng(0)
+    classifiers, sets = [], []
+    for seed in range(12):
+        W = rng.normal(size=(4, 1 + seed % 4))
+        n = 90 - seed % 2
+        given = (X_val @ W, y_val) if seed % 3 else (None, None)
+        classifiers.append(RpropMLPClassifier((4, 2), shortcuts=True, max_epochs=40, random_state=seed))
+        sets.append((X[:n] @ W, y[:n], *given))
+    alone = [clone(classifier).fit(*data) for classifier, data in zip(classifiers, sets, strict=True)]
+    together = fit_together(classifiers, sets)
+    assert all(one is other for one, other in zip(together, classifiers, strict=True))
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(weights_of(one), weights_of(other))
+        np.testing.assert_array_equal(one.training_curve_, other.training_curve_)
+        np.testing.assert_array_equal(one.validation_curve_, other.validation_curve_)
+
+
+def test_fitting_nothing_together_gives_nothing():
+    assert fit_together([], []) == []
+
+
+def test_no_progress_stops_a_net_that_has_nothing_to_learn():
+    X = np.zeros((20, 1))
+    classifier = RpropMLPClassifier((), random_state=0).fit(X, [0, 1] * 10, X, [0, 1] * 10)
+    assert classifier.stop_reason_ == "training_progress"
+    np.testing.assert_allclose(classifier.intercepts_[0], 0.5, atol=1e-2)
+
+
+def test_without_validation_data_a_stratified_share_is_held_out(iris):
+    X, y = iris[:2]
+    classifier = RpropMLPClassifier((4,), validation_fraction=0.2, random_state=0).fit(X, y)
+    assert classifier.score(X, y) > 0.9
+
+
+def test_class_that_only_the_validation_data_have_gets_an_output(iris):
+    X, y, X_val, y_val = iris
+    few = y != 2
+    classifier = RpropMLPClassifier((3,), max_epochs=20, random_state=0).fit(X[few], y[few], X_val, y_val)
+    np.testing.assert_array_equal(classifier.classes_, [0, 1, 2])
+    assert classifier.decision_function(X).shape == (90, 3)
+
+
+def test_given_classes_are_the_outputs_whatever_the_labels(iris):
+    X, y, X_val, y_val = iris
+    classifier = RpropMLPClassifier((3,), max_epochs=60, random_state=0).fit(X, y, X_val, y_val, classes=range(5))
+    assert classifier.predict_proba(X).shape == (90, 5)
+    assert set(classifier.predict(X)) <= {0, 1, 2}
+
+
+def test_probabilities_are_the_nearest_to_the_outputs(iris):
+    classifier = RpropMLPClassifier((), max_epochs=1, random_state=0).fit(*iris)
+    classifier._weights = [np.array([[0.9, 0, 0, 0, 0], [0.5, 0, 0, 0, 0], [-0.3, 0, 0, 0, 0]])]
+    np.testing.assert_allclose(classifier.predict_proba(np.zeros((1, 4))), [[0.7, 0.3, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"hidden_layer_sizes": (4, 0)}, r"hidden_layer_sizes in RpropMLPClassifier: expected a sequence"),
+        ({"hidden_layer_sizes": 4}, r"expected a sequence of integers >= 1, or \(\), got 4"),
+        ({"shortcuts": "yes"}, "shortcuts .* expected True or False, got 'yes'"),
+        ({"output_activation": "tanh"}, "expected 'linear' or 'softsign', got 'tanh'"),
+        ({"eta_plus": 1.0}, "eta_plus .* expected a number > 1, got 1.0"),
+        ({"eta_minus": 1.0}, "eta_minus .* expected a number between 0 and 1"),
+        ({"initial_step_range": (0.2, 0.1)}, "initial_step_range .* expected two numbers, 0 < low <= high"),
+        ({"step_min": 2.0, "step_max": 1.0}, r"step_min .* expected at most step_max \(1.0\), got 2.0"),
+        ({"initial_weight_range": 0}, "initial_weight_range .* expected a number > 0"),
+        ({"max_epochs": 0}, "max_epochs .* expected an integer >= 1"),
+        ({"strip_length": 2.5}, "strip_length .* expected an integer >= 1"),
+        ({"generalisation_loss": -1.0}, "generalisation_loss .* expected a number >= 0"),
+        ({"training_progress": float("nan")}, "training_progress .* expected a number >= 0"),
+        ({"validation_fraction": 1.0}, "validation_fraction .* expected a number between 0 and 1"),
+    ],
+)
+def test_parameter_out_of_range_is_refused(iris, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        RpropMLPClassifier(**parameters).fit(*iris)
+
+
+def test_training_that_overflows_is_refused_with_its_cause(iris):
+    X, y, X_val, y_val = iris
+    with pytest.raises(ValueError, match=r"training of .* expected finite errors, got one that is not in epoch 5"):
+        RpropMLPClassifier((), random_state=0).fit(X * 1e200, y, X_val, y_val)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_validation_data_that_are_not_finite_are_refused(iris, bad):
+    X, y, X_val, y_val = iris
+    X_val = X_val.copy()
+    X_val[0, 0] = bad
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        RpropMLPClassifier().fit(X, y, X_val, y_val)
+
+
+def test_validation_inputs_without_labels_are_refused(iris):
+    with pytest.raises(ValueError, match=r"expected both X_val and y_val, or neither, got one"):
+        RpropMLPClassifier().fit(*iris[:3])
+
+
+def test_label_outside_the_given_classes_is_refused(iris):
+    with pytest.raises(ValueError, match=r"labels of .* expected members of classes, got"):
+        RpropMLPClassifier().fit(*iris, classes=[0, 1])
+
+
+def test_classifiers_with_different_parameters_are_not_fitted_together(iris):
+    classifiers = [RpropMLPClassifier((2,)), RpropMLPClassifier((3,))]
+    with pytest.raises(ValueError, match=r"hidden_layer_sizes in fit_together: expected \(2,\) .* got \(3,\)"):
+        fit_together(classifiers, [iris, iris])
+
+
+def test_each_classifier_needs_its_training_set(iris):
+    with pytest.raises(ValueError, match=r"training_sets in fit_together: expected 2, .* got 1"):
+        fit_together([RpropMLPClassifier(), RpropMLPClassifier()], [iris])

@@ -1,0 +1,234 @@
+"""The compiled training agrees with hand-worked numbers, finite differences and plain loops."""
+
+import math
+
+import numpy as np
+import pytest
+import reference_classifier as reference
+from numba import njit
+
+from pppca_bench.classifier import _rprop_kernels as kernels
+from pppca_bench.classifier._lane_instructions import ADD, LANES, LINEAR, SOFTSIGN, multiply
+from pppca_bench.classifier._lanes import LaneMatrix, lane_zeros
+from pppca_bench.classifier._rprop_kernels import RpropRule, RpropState, StoppingRule
+from pppca_bench.classifier._training import Lanes, Task, train_nets
+from pppca_bench.classifier.network import Architecture, network_outputs, pack, uniform_per_weight, unpack
+
+RPROP = RpropRule(eta_plus=1.2, eta_minus=0.5, step_min=0.0, step_max=50.0)
+ARCHITECTURES = [
+    Architecture(3, hidden, 2, shortcuts, output)
+    for hidden in [(), (3,), (4, 2), (2, 3, 2)]
+    for shortcuts in [False, True]
+    for output in ["linear", "softsign"]
+]
+
+
+def make_task(architecture, seed, n_samples=6, weight_range=0.7):
+    rng = np.random.default_rng(seed)
+    sizes = (n_samples, n_samples // 2 + 1)
+    X, X_val = (rng.normal(size=(n, architecture.n_inputs)) for n in sizes)
+    targets, targets_val = (np.eye(architecture.n_outputs)[rng.integers(architecture.n_outputs, size=n)] for n in sizes)
+    weights = uniform_per_weight(architecture, -weight_range, weight_range, rng)
+    return Task(architecture, X, targets, X_val, targets_val, weights, uniform_per_weight(architecture, 0.05, 0.2, rng))
+
+
+def as_lists(matrices):
+    return [matrix.tolist() for matrix in matrices]
+
+
+def compute_gradient(task, lane=3):
+    lanes = Lanes(task, task.architecture.n_inputs, StoppingRule(5, 5.0, 0.1, 10))
+    lanes.seat(lane, task)
+    squared_error = np.zeros((task.architecture.n_outputs, LANES))
+    kernels.compute_gradient(
+        lanes.network, lanes.state.weights, lanes.training, lanes.block, lanes.state.gradient, squared_error
+    )
+    gradient = unpack(lanes.state.gradient[:, lane], task.architecture, task.architecture)
+    return gradient, squared_error[:, lane].sum()
+
+
+@njit
+def multiply_row_major(C, A, B, height, width, n, mode):
+    multiply(LaneMatrix(C, 0, width, 1), LaneMatrix(A, 0, n, 1), LaneMatrix(B, 0, 1, width), height, width, n, mode)
+
+
+@pytest.mark.parametrize("mode", [LINEAR, ADD, SOFTSIGN, ADD | SOFTSIGN])
+@pytest.mark.parametrize("height", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("width", [0, 1, 3, 6])
+def test_product_of_lane_matrices_is_the_product_of_each_lane(height, width, mode):
+    rng = np.random.default_rng(height)
+    n = 5
+    A, B, C = (rng.normal(size=shape) for shape in [(height, n, LANES), (n, width, LANES), (height, width, LANES)])
+    expected = np.einsum("ikl,kjl->ijl", A, B) + (C if mode & ADD else 0.0)
+    if mode & SOFTSIGN:
+        expected = expected / (1.0 + abs(expected))
+    lanes = C.reshape(-1, LANES).copy()
+    multiply_row_major(lanes, A.reshape(-1, LANES), B.reshape(-1, LANES), height, width, n, mode)
+    np.testing.assert_allclose(lanes.reshape(C.shape), expected, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES, ids=str)
+def test_gradient_agrees_with_finite_differences(architecture):
+    task = make_task(architecture, seed=1)
+    gradient, _ = compute_gradient(task)
+
+    def half_error():
+        return 0.5 * np.sum((network_outputs(architecture, task.weights, task.X) - task.targets) ** 2)
+
+    for matrix, computed in zip(task.weights, gradient, strict=True):
+        for place in np.ndindex(matrix.shape):
+            weight, h = matrix[place], 1e-5
+            matrix[place] = weight + h
+            above = half_error()
+            matrix[place] = weight - h
+            below = half_error()
+            matrix[place] = weight
+            assert computed[place] == pytest.approx((above - below) / (2 * h), rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES, ids=str)
+def test_gradient_and_error_agree_with_plain_loops(architecture):
+    task = make_task(architecture, seed=2, n_samples=37)
+    gradient, error = compute_gradient(task)
+    network = architecture.shortcuts, architecture.output_activation
+    data = task.X.tolist(), task.targets.tolist()
+    expected = reference.gradient(as_lists(task.weights), *data, *network)
+    for computed, matrix in zip(gradient, expected, strict=True):
+        np.testing.assert_allclose(computed, matrix, rtol=1e-12, atol=1e-12)
+    assert error == pytest.approx(reference.squared_error(as_lists(task.weights), *data, *network), rel=1e-12)
+
+
+def rprop_state(weight, step):
+    state = RpropState(*(lane_zeros(1) for _ in range(4)))
+    state.weights[:], state.steps[:] = weight, step
+    return state
+
+
+def follow(rule, gradients, weight=1.0, step=0.1):
+    """Return weight and step size after each of the given gradients."""
+    state = rprop_state(weight, step)
+    path = []
+    for gradient in gradients:
+        state.gradient[:] = gradient
+        kernels.rprop_step(rule, state)
+        path.append((state.weights[0, 5], state.steps[0, 5]))
+    return np.array(path)
+
+
+def test_rprop_follows_hand_worked_numbers():
+    path = follow(RPROP, [2.0, 3.0, -1.0, -1.0, -0.5, 0.0, 4.0])
+    expected = [
+        (0.9, 0.1),  # no gradient before: the step as it is
+        (0.78, 0.12),  # same sign: 1.2 times the step
+        (0.9, 0.06),  # other sign: back by 0.12, half the step
+        (0.96, 0.06),  # the gradient was forgotten: the step as it is
+        (1.032, 0.072),
+        (1.032, 0.072),  # zero gradient: no move
+        (0.96, 0.072),
+    ]
+    np.testing.assert_allclose(path, expected, rtol=1e-13)
+
+
+def test_rprop_keeps_steps_within_their_bounds():
+    rule = RPROP._replace(step_min=0.08, step_max=0.11)
+    path = follow(rule, [1.0, 1.0, -1.0])
+    np.testing.assert_allclose(path, [(0.9, 0.1), (0.79, 0.11), (0.9, 0.08)], rtol=1e-13)
+
+
+def test_generalisation_loss_follows_hand_worked_numbers():
+    assert kernels.generalisation_loss(2.1, 2.0) == pytest.approx(5.0)
+    assert kernels.generalisation_loss(2.0, 2.0) == 0.0
+    assert kernels.generalisation_loss(0.0, 0.0) == 0.0
+    assert kernels.generalisation_loss(0.1, 0.0) == math.inf
+
+
+def test_training_progress_follows_hand_worked_numbers():
+    strip = [5.0, 4.0, 4.0, 4.0, 3.0]
+    assert kernels.training_progress(sum(strip) / 5, min(strip)) == pytest.approx(1000 / 3)
+    assert kernels.training_progress(2.0, 2.0) == 0.0
+    assert kernels.training_progress(0.0, 0.0) == 0.0
+    assert kernels.training_progress(1.0, 0.0) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("architecture", "seed", "max_epochs", "stop_reason"),
+    [
+        (Architecture(2, (3,), 2, False, "linear"), 0, 60, "generalisation_loss"),
+        (Architecture(2, (2, 2), 2, True, "linear"), 2, 60, "generalisation_loss"),
+        (Architecture(2, (2,), 2, True, "softsign"), 1, 13, "max_epochs"),
+        (Architecture(1, (), 2, False, "linear"), 3, 200, "training_progress"),
+    ],
+    ids=str,
+)
+def test_training_agrees_with_plain_loops(architecture, seed, max_epochs, stop_reason):
+    task = make_task(architecture, seed)
+    limit = math.inf if stop_reason != "generalisation_loss" else 5.0
+    net = train_nets([task], RPROP, StoppingRule(5, limit, 0.1, max_epochs))[0]
+    expected = reference.train(
+        as_lists(task.weights),
+        as_lists(task.steps),
+        (task.X.tolist(), task.targets.tolist()),
+        (task.X_val.tolist(), task.targets_val.tolist()),
+        shortcuts=architecture.shortcuts,
+        output_activation=architecture.output_activation,
+        max_epochs=max_epochs,
+        loss_limit=limit,
+    )
+    assert net.stop_reason == expected.stop_reason == stop_reason
+    assert net.best_epoch == expected.best_epoch
+    np.testing.assert_allclose(net.training_curve, expected.training_curve, rtol=1e-12)
+    np.testing.assert_allclose(net.validation_curve, expected.validation_curve, rtol=1e-12)
+    for computed, matrix in zip(net.weights, expected.weights, strict=True):
+        np.testing.assert_allclose(computed, matrix, rtol=1e-12, atol=1e-12)
+
+
+def same(one, other):
+    """Tell whether two trainings gave the same bits."""
+    return (
+        one.stop_reason == other.stop_reason
+        and one.best_epoch == other.best_epoch
+        and np.array_equal(one.training_curve, other.training_curve)
+        and np.array_equal(one.validation_curve, other.validation_curve)
+        and all(np.array_equal(a, b) for a, b in zip(one.weights, other.weights, strict=True))
+    )
+
+
+@pytest.mark.parametrize("shortcuts", [False, True])
+@pytest.mark.parametrize("output", ["linear", "softsign"])
+def test_nets_trained_together_equal_nets_trained_alone_to_the_last_bit(shortcuts, output):
+    """More nets than lanes, with different inputs and different numbers of inputs, stopping at different times."""
+    widths = [3, 1, 5, 2, 4, 5, 1, 3, 2, 4, 3]
+    tasks = [make_task(Architecture(m, (3, 2), 2, shortcuts, output), seed) for seed, m in enumerate(widths)]
+    rule = StoppingRule(5, 5.0, 0.1, 23)
+    together = train_nets(tasks, RPROP, rule)
+    assert len({len(net.training_curve) for net in together}) > 1
+    for task, net in zip(tasks, together, strict=True):
+        assert same(net, train_nets([task], RPROP, rule)[0])
+
+
+def test_order_of_the_nets_does_not_matter():
+    tasks = [make_task(ARCHITECTURES[5], seed) for seed in range(11)]
+    rule = StoppingRule(5, 5.0, 0.1, 20)
+    forwards, backwards = train_nets(tasks, RPROP, rule), train_nets(tasks[::-1], RPROP, rule)
+    assert all(same(one, other) for one, other in zip(forwards, backwards[::-1], strict=True))
+
+
+def test_a_net_that_overflows_does_not_disturb_its_neighbours():
+    tasks = [make_task(Architecture(3, (), 2, False, "linear"), seed) for seed in range(3)]
+    tasks[1].X[:] = 1e200
+    rule = StoppingRule(5, 5.0, 0.1, 20)
+    with np.errstate(all="ignore"):
+        nets = train_nets(tasks, RPROP, rule)
+        assert nets[1].stop_reason == "not_finite"
+        assert all(same(nets[k], train_nets([tasks[k]], RPROP, rule)[0]) for k in (0, 2))
+
+
+@pytest.mark.parametrize("shortcuts", [False, True])
+def test_packed_weights_of_missing_inputs_are_zero(shortcuts):
+    narrow, wide = (Architecture(m, (2,), 1, shortcuts, "linear") for m in (1, 3))
+    matrices = [np.array([[1.0, 2.0], [3.0, 4.0]]), np.arange(5.0, 9.0 if shortcuts else 8.0)[None]]
+    expected = [1, 2, 0, 0, 3, 4, 0, 0, 5, 6, 0, 0, 7, 8] if shortcuts else [1, 2, 0, 0, 3, 4, 0, 0, 5, 6, 7]
+    packed = pack(matrices, narrow, wide)
+    np.testing.assert_array_equal(packed, expected)
+    for matrix, unpacked in zip(matrices, unpack(packed, narrow, wide), strict=True):
+        np.testing.assert_array_equal(matrix, unpacked)
