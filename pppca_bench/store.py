@@ -155,10 +155,10 @@ class Store:
                     " WHERE key = ? AND (? OR status != 'done' OR data_sha256 != ?)",
                     (*values, provenance, result.key, replace, result.data_sha256),
                 ).rowcount
+                if changed:
+                    connection.execute("DELETE FROM histories WHERE key = ?", (result.key,))
                 if changed and result.history:
-                    connection.execute(
-                        "INSERT OR REPLACE INTO histories VALUES (?, ?)", (result.key, _pack(result.history))
-                    )
+                    connection.execute("INSERT INTO histories VALUES (?, ?)", (result.key, _pack(result.history)))
 
     def done(self, keys: Iterable[str]) -> dict[str, str]:
         """Return the SHA-256 of the data behind each of the ``keys`` whose run is done."""
@@ -241,10 +241,12 @@ class Store:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
+                self._connection.execute("COMMIT")
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                # A full disk has ended the transaction already, and a second error would hide that cause.
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
                 raise
-            self._connection.execute("COMMIT")
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
