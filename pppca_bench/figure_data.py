@@ -3,44 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import NDArray
 
+from pppca_bench.curves import Curve, ranked_variances, summarise_steps, until_removed
 from pppca_bench.layouts import CENTRED, FRACTIONS, LAYOUTS
 from pppca_bench.store import Store
-from pppca_bench.summary import Results, Source, student_t_975
+from pppca_bench.summary import Results, Source
 from pppca_bench.tables import Table, TableCell
 
-FloatArray = NDArray[np.float32]
 Quantity = Literal["dimensionality", "mean_dimensionality", "variances"]
 Step = Literal["epoch", "generation"]
 Record = Mapping[str, object]
 
 PROBLEMS = ("cancer1", "diabetes1", "glass1", "heart1")
 TAU = 10.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Curve:
-    """Hold the mean of a quantity over repeats at each step of a run, as far as there is something to show.
-
-    Attributes
-    ----------
-    label : str
-    mean, low, high : float32 array, shape (n_steps,)
-        Mean and its 95 % interval by Student's t distribution (nan for a single repeat). Step 0 is the random start.
-    n : int
-        Repeats behind every step.
-    """
-
-    label: str
-    mean: FloatArray
-    low: FloatArray
-    high: FloatArray
-    n: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,42 +164,6 @@ def build_figures(results: Results, store: Store, tables: Sequence[Table]) -> li
     return [*(_curve_figure(layout, results, store) for layout in _CURVE_FIGURES), _comparison(tables)]
 
 
-def summarise_steps(label: str, curves: Sequence[NDArray[Any]]) -> Curve:
-    """Average one quantity over repeats, step by step.
-
-    Choice: the band is the 95 % interval of the mean, as in the tables, since the slides show averages. Numbers are
-    kept as float32, the precision of the stored curves, so that what is plotted and what is written are the same.
-
-    Parameters
-    ----------
-    label : str
-    curves : sequence of float arrays, shape (n_steps,)
-        One a repeat, at least one.
-    """
-    values = np.stack(curves).astype(np.float64)
-    n, mean = len(values), values.mean(axis=0)
-    half = np.full_like(mean, np.nan)
-    if n > 1:
-        half = student_t_975(n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n)
-    mean, low, high = (curve.astype(np.float32) for curve in (mean, mean - half, mean + half))
-    return Curve(label, mean, low, high, n)
-
-
-def ranked_variances(variances: NDArray[Any]) -> NDArray[Any]:
-    """Sort projection variances, largest first, at each step; a removed node (nan) counts as 0.
-
-    Source: slide "How to decide?": "all eigenvectors estimates are sorted by projection variances".
-    Choice: 0, since the mean then runs over the same repeats at every step and the curves add up to the variance that
-    is kept; a mean over the repeats that still have the node would rise whenever one of small variance loses it.
-
-    Parameters
-    ----------
-    variances : float array, shape (n_steps, n_nodes)
-        Of one run, nan once a node is removed.
-    """
-    return -np.sort(-np.nan_to_num(variances, nan=0.0), axis=1)
-
-
 @dataclass(frozen=True, slots=True)
 class _CurveFigure:
     """Say what a figure shows: in each panel a curve (or one for each leading node) of each source."""
@@ -333,13 +276,7 @@ def _source_curves(
         return
     ranked = [ranked_variances(value) for value in values]
     for rank in range(min(layout.n_nodes, ranked[0].shape[1])):
-        yield _until_removed(summarise_steps(f"estimate {rank + 1}", [variances[:, rank] for variances in ranked]))
-
-
-def _until_removed(curve: Curve) -> Curve:
-    """End a curve of variances at the first of the zeros that it ends with, where no repeat has the node any more."""
-    n_steps = int(np.max(np.flatnonzero(curve.mean), initial=-1)) + 2
-    return replace(curve, mean=curve.mean[:n_steps], low=curve.low[:n_steps], high=curve.high[:n_steps])
+        yield until_removed(summarise_steps(f"estimate {rank + 1}", [variances[:, rank] for variances in ranked]))
 
 
 _SERIES = {

@@ -1,0 +1,107 @@
+"""The index of the results: every link leads somewhere, and what was not run is named."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pppca_bench.figure_data import Figure, build_figures
+from pppca_bench.figures import write_figures
+from pppca_bench.records import ProblemFacts, RunResult, RunSpec
+from pppca_bench.results_index import not_run, render_index
+from pppca_bench.store import Store
+from pppca_bench.summary import Results
+from pppca_bench.tables import EXTENSIONS, Table, build_tables, render
+
+FACTS = {"cancer1": ProblemFacts("cancer1", "", 9, 2, 350, 175, 174)}
+
+
+def ne_ppca_runs(tau: float, n_repeats: int, n_done: int) -> list[tuple[RunSpec, RunResult | None]]:
+    runs: list[tuple[RunSpec, RunResult | None]] = []
+    for repeat in range(n_repeats):
+        key = f"{tau:g}-{repeat}"
+        spec = RunSpec(key, "cancer1", "ne_ppca", (("centre", True),), tau, None, repeat, repeat, ())
+        history = {"mean_dimensionality": np.array([9.0, 2.0]), "variances": np.array([[0.5, 0.1], [0.6, np.nan]])}
+        result = RunResult(key, "done", "", dimensionality=2, test_error_percent=2.0, history=history)
+        runs.append((spec, result if repeat < n_done else None))
+    return runs
+
+
+def build(folder: Path, runs: list[tuple[RunSpec, RunResult | None]]) -> tuple[list[Table], list[Figure]]:
+    with Store(folder / "results.sqlite") as store:
+        store.plan("tiny", [spec for spec, _ in runs])
+        store.record([result for _, result in runs if result is not None], "{}")
+        results = Results(store.runs())
+        tables = build_tables(results, FACTS)
+        figures = build_figures(results, store, tables)
+    filled = [table.without_empty_rows() for table in tables]
+    return [table for table in filled if table.row_labels], figures
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> tuple[list[Table], list[Figure]]:
+    """Hold T1's first row at two thresholds, three repeats each."""
+    return build(tmp_path, ne_ppca_runs(5.0, 3, 3) + ne_ppca_runs(10.0, 3, 3))
+
+
+def test_every_link_leads_to_a_file_that_is_written(tiny: tuple[list[Table], list[Figure]], tmp_path: Path) -> None:
+    tables, figures = tiny
+    (tmp_path / "tables").mkdir()
+    for table in tables:
+        for form in ("markdown", "latex", "csv"):
+            (tmp_path / "tables" / f"{table.table}.{EXTENSIONS[form]}").write_text(render(table, form))
+    write_figures(figures, tmp_path / "figures")
+    targets = re.findall(r"\]\(([^#)]+)\)", render_index(tables, figures))
+    assert {"tables/T1.md", "tables/T1.tex", "tables/T1.csv", "figures/F1.png", "figures/F5.svg"} <= set(targets)
+    assert [target for target in targets if not (tmp_path / target).is_file()] == []
+    assert "figures/F3.png" not in targets
+
+
+def test_every_entry_of_the_contents_leads_to_a_section(tiny: tuple[list[Table], list[Figure]]) -> None:
+    index = render_index(*tiny)
+    entries = re.findall(r"\]\(#([^)]+)\)", index)
+    assert entries == ["T0", "T1", "F1", "F2", "F5"]
+    assert re.findall(r'<a id="([^"]+)"></a>', index) == entries
+
+
+def test_tables_stand_in_it_as_they_are_rendered(tiny: tuple[list[Table], list[Figure]]) -> None:
+    tables, figures = tiny
+    assert render(tables[1], "markdown").rstrip() in render_index(tables, figures)
+
+
+def test_figures_stand_in_it_as_images_with_their_note(tiny: tuple[list[Table], list[Figure]]) -> None:
+    index = render_index(*tiny)
+    assert "![F1. Change of averaged mean dimensionality (NE-pPCA, τ = 10)](figures/F1.png)" in index
+    assert "Mean of 3 repeats. Dimensionality is averaged over the population, then over repeats." in index
+
+
+def test_the_contents_tell_the_number_of_repeats(tmp_path: Path) -> None:
+    index = render_index(*build(tmp_path, ne_ppca_runs(5.0, 3, 3) + ne_ppca_runs(10.0, 2, 2)))
+    assert "(#T1): 2 to 3 repeats\n" in index
+    assert "(#F1): 2 repeats\n" in index
+    assert "(#T0)\n" in index
+
+
+def test_what_was_not_run_is_named(tiny: tuple[list[Table], list[Figure]]) -> None:
+    lines = not_run(*tiny)
+    places = [line.partition(".")[0] for line in lines]
+    assert {"T2", "T3", "P3", "F5"} <= set(places)
+    assert "F2" not in places
+    others = "cancer1, card1, diabetes1, glass1, heart1, horse1, soybean1, thyroid1"
+    assert f"T1. Classification errors (%) for different values of τ: 30 of 32 cells ({others})" in lines
+    assert "F1. Change of averaged mean dimensionality (NE-pPCA, τ = 10): diabetes1; glass1; heart1" in lines
+    assert "F4. Change of averaged dimensionality (DGHA, 100 % of the data, τ = 10): all of it" in lines
+
+
+def test_repeats_that_are_not_in_are_named(tmp_path: Path) -> None:
+    lines = not_run(*build(tmp_path, ne_ppca_runs(5.0, 4, 1) + ne_ppca_runs(10.0, 4, 3)))
+    assert "T1. Classification errors (%) for different values of τ: 4 repeats, in 2 cells" in lines
+
+
+def test_methods_that_are_only_quoted_are_not_missed(tmp_path: Path) -> None:
+    tables, figures = build(tmp_path, ne_ppca_runs(15.0, 1, 1))
+    gaps = [line for line in not_run(tables, figures) if line.startswith("T2.")]
+    # Of 8 × 4 cells GA's and pruning's are quoted, and one is run.
+    assert len(gaps) == 1
+    assert ": 15 of 16 cells (" in gaps[0]
