@@ -19,8 +19,11 @@ from pppca_bench.errors import ConfigError, PppcaError
 
 if TYPE_CHECKING:
     from pppca_bench.config import Config
+    from pppca_bench.figure_data import Figure
     from pppca_bench.records import RunSpec
     from pppca_bench.runner import Outcome
+    from pppca_bench.store import Store
+    from pppca_bench.summary import Results
     from pppca_bench.tables import Format, Table
 
 DATABASE = "results.sqlite"
@@ -123,23 +126,57 @@ def tables(configs: tuple[str, ...], results: Path, form: Format, out: Path | No
 
     CONFIGS are names of configs that were run (all by default).
     """
-    from pppca_bench.tables import EXTENSIONS, Table, records, render
+    from pppca_bench.tables import records
+    from pppca_bench.tables import render as rendered
 
-    built = [table for table in map(Table.without_empty_rows, _tables(results, configs)) if table.row_labels]
+    built = _filled(_tables(results, configs))
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        for table in built:
-            (out / f"{table.table}.{EXTENSIONS[form]}").write_text(render(table, form), encoding="utf-8")
+        _write_tables(built, form, out)
         click.echo(f"Wrote {len(built)} tables to {out}.")
     elif form == "json":
         import json
 
         click.echo(json.dumps([record for table in built for record in records(table)], indent=1))
     elif form == "csv":
-        header, *_ = render(built[0], form).splitlines()
-        click.echo("\n".join([header, *(line for table in built for line in render(table, form).splitlines()[1:])]))
+        header, *_ = rendered(built[0], form).splitlines()
+        click.echo("\n".join([header, *(line for table in built for line in rendered(table, form).splitlines()[1:])]))
     else:
-        click.echo("\n\n".join(render(table, form) for table in built), nl=False)
+        click.echo("\n\n".join(rendered(table, form) for table in built), nl=False)
+
+
+@cli.command()
+@results_option
+@click.option("--out", type=_Folder, help="Folder to write to [default: RESULTS/figures].")
+def figures(results: Path, out: Path | None) -> None:
+    """Draw the slides' figures from the results: SVG, PNG, and the plotted numbers as CSV."""
+    from pppca_bench.figures import write_figures
+
+    _, built = _tables_and_figures(results)
+    folder = out or results / "figures"
+    paths = write_figures(built, folder)
+    click.echo(f"Wrote {len(paths)} files to {folder}.")
+    for figure in built:
+        if figure.missing:
+            click.echo(f"{figure.figure}: not run: {'; '.join(figure.missing)}.", err=True)
+
+
+@cli.command()
+@results_option
+def render(results: Path) -> None:
+    """Write every table and figure and an index of them, README.md, into the results folder."""
+    from pppca_bench.figures import write_figures
+    from pppca_bench.results_index import render_index
+
+    built, drawn = _tables_and_figures(results)
+    built = _filled(built)
+    for form in ("markdown", "latex", "csv"):
+        _write_tables(built, form, results / "tables")
+    write_figures(drawn, results / "figures")
+    (results / "README.md").write_text(render_index(built, drawn), encoding="utf-8")
+    click.echo(
+        f"Wrote {len(built)} tables, {sum(bool(figure.panels) for figure in drawn)} figures and their index"
+        f" to {results}."
+    )
 
 
 @cli.command()
@@ -262,14 +299,41 @@ def _plans(configs: Sequence[Path], repeats: int | None) -> dict[str, list[RunSp
 
 def _tables(results: Path, configs: Sequence[str]) -> list[Table]:
     from pppca_bench.store import Store
+
+    with Store(results / DATABASE, read_only=True) as store:
+        return _built(store, configs)[0]
+
+
+def _tables_and_figures(results: Path) -> tuple[list[Table], list[Figure]]:
+    from pppca_bench.figure_data import build_figures
+    from pppca_bench.store import Store
+
+    with Store(results / DATABASE, read_only=True) as store:
+        tables, found = _built(store, ())
+        return tables, build_figures(found, store, tables)
+
+
+def _built(store: Store, configs: Sequence[str]) -> tuple[list[Table], Results]:
     from pppca_bench.summary import Results
     from pppca_bench.tables import build_tables
 
-    with Store(results / DATABASE, read_only=True) as store:
-        stored = store.runs(configs or None)
-        facts = store.problems()
+    stored = store.runs(configs or None)
     named = {spec.problem for spec, _ in stored}
-    return build_tables(Results(stored), {name: fact for name, fact in facts.items() if name in named})
+    found = Results(stored)
+    return build_tables(found, {name: fact for name, fact in store.problems().items() if name in named}), found
+
+
+def _filled(tables: Sequence[Table]) -> list[Table]:
+    return [table for table in (table.without_empty_rows() for table in tables) if table.row_labels]
+
+
+def _write_tables(tables: Sequence[Table], form: Format, folder: Path) -> None:
+    from pppca_bench.tables import EXTENSIONS
+    from pppca_bench.tables import render as rendered
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in tables:
+        (folder / f"{table.table}.{EXTENSIONS[form]}").write_text(rendered(table, form), encoding="utf-8")
 
 
 def _print_dry_run(specs: Sequence[RunSpec], results: Path, fresh: bool) -> None:
