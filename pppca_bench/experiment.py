@@ -121,7 +121,7 @@ def _reduce(spec: RunSpec, problem: Problem) -> _Reduced:
     train, validation, test = (
         np.ascontiguousarray(reducer.transform(X)) for X in (problem.X_train, problem.X_validation, problem.X_test)
     )
-    n_epochs = getattr(reducer, "n_epochs_", None)
+    n_epochs = getattr(reducer, "n_epochs_", getattr(reducer, "n_generations", None))
     history = {name: _leading(curve) for name, curve in reducer.history_.items()}
     return _Reduced(spec, classifier_seed, train, validation, test, fit_time_ms, n_epochs, history)
 

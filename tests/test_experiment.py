@@ -1,0 +1,315 @@
+"""A cell's runs: what each split is used for, what is measured, and that company changes no number."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from pppca_bench import experiment
+from pppca_bench.config import METHODS, Config
+from pppca_bench.engines import DGHA, NEpPCA
+from pppca_bench.experiment import run_group, warm_up
+from pppca_bench.plan import expand
+from pppca_bench.problems import Problem, load_problem
+from pppca_bench.records import RunResult, RunSpec
+
+TIMES = ("fit_time_ms", "classifier_time_ms")
+SHORT = {"gha": {"n_epochs": 20}, "dgha": {"n_epochs": 20}, "ne_ppca": {"n_generations": 5}, "all_features": {}}
+
+
+def planned(method: str, *, repeats: int = 3, problem: str = "iris", tau: float = 20.0, **parameters) -> list[RunSpec]:
+    """Return the runs of one cell."""
+    values = {
+        "name": "a",
+        "problems": [problem],
+        "repeats": repeats,
+        "seed": 1,
+        "tau": [tau],
+        "methods": [{"method": method, **SHORT[method], **parameters}],
+        "classifier": {"hidden": [4], "max_epochs": 30, "initial_weight_range": 0.5},
+    }
+    return expand(Config.model_validate(values, context={"problems": [problem]}))
+
+
+def timeless(results: Sequence[RunResult]) -> list[dict[str, object]]:
+    """Return results without their times; curves as nested lists, nan as None, so that they can be compared."""
+
+    def plain(curve):
+        return [plain(value) for value in curve] if np.ndim(curve) else (None if np.isnan(curve) else float(curve))
+
+    records = []
+    for result in results:
+        record = asdict(replace(result, **dict.fromkeys(TIMES)))
+        record["history"] = {name: plain(curve) for name, curve in result.history.items()}
+        records.append(record)
+    return records
+
+
+@pytest.fixture(scope="module")
+def iris() -> Problem:
+    return load_problem("iris")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_in_company_gives_what_it_gives_alone_to_the_last_bit(iris, method):
+    specs = planned(method)
+    together = timeless(run_group(specs, iris))
+    alone = timeless([result for spec in specs for result in run_group([spec], iris)])
+    turned = timeless(run_group(specs[::-1], iris))[::-1]
+    assert together == alone == turned
+    assert all(record["status"] == "done" for record in together), together[0]["error"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_repeats_differ_by_their_seeds_alone(iris, method):
+    first, second = planned(method, repeats=2)
+    same = replace(second, key="another", seed=first.seed)
+    results = timeless(run_group([first, second, same], iris))
+    for record in results:
+        del record["key"]
+    assert results[0] == results[2]
+    assert results[0] != results[1]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_result_holds_every_number_in_its_range(iris, method):
+    (result,) = run_group(planned(method, repeats=1), iris)
+    assert (result.status, result.error, result.data_sha256) == ("done", None, iris.sha256)
+    assert 1 <= result.dimensionality <= 4
+    assert result.n_epochs == {"gha": 20, "dgha": 20, "ne_ppca": 5, "all_features": None}[method]
+    assert 1 <= result.relevant_epochs <= result.total_epochs <= 30
+    assert result.fit_time_ms >= 0
+    assert result.classifier_time_ms > 0
+    for split in ("train", "validation", "test"):
+        n_wrong = getattr(result, f"{split}_error_percent") * len(getattr(iris, f"y_{split}")) / 100
+        assert n_wrong == pytest.approx(round(n_wrong), abs=1e-9)
+        assert 0 <= getattr(result, f"{split}_error_percent") <= 100
+
+
+def test_all_numbers_of_a_result_are_plain_so_that_the_store_takes_them(iris):
+    results = [result for method in METHODS for result in run_group(planned(method, repeats=1), iris)]
+    kinds = {type(value) for result in results for name, value in asdict(result).items() if name != "history"}
+    assert kinds <= {str, int, float, type(None)}
+
+
+def test_the_test_split_serves_to_count_errors_alone(iris):
+    specs = planned("dgha")
+    rng = np.random.default_rng(0)
+    other = replace(iris, X_test=rng.uniform(size=iris.X_test.shape), y_test=rng.permutation(iris.y_test))
+    before, after = timeless(run_group(specs, iris)), timeless(run_group(specs, other))
+    assert [record.pop("test_error_percent") for record in before] != [r.pop("test_error_percent") for r in after]
+    assert before == after
+
+
+def test_the_validation_split_stops_the_classifier_and_is_unknown_to_the_method(iris):
+    specs = planned("dgha")
+    other = replace(iris, X_validation=iris.X_validation[::-1] + 0.3)
+    before, after = run_group(specs, iris), run_group(specs, other)
+    assert [r.dimensionality for r in before] == [r.dimensionality for r in after]
+    for one, two in zip(before, after, strict=True):
+        np.testing.assert_array_equal(one.history["variances"], two.history["variances"])
+    assert [r.relevant_epochs for r in before] != [r.relevant_epochs for r in after]
+
+
+class _Spy:
+    """A method that keeps the first two features and remembers what it was shown."""
+
+    seen: ClassVar[list[np.ndarray]] = []
+    history_: ClassVar = {"variances": np.arange(36.0).reshape(3, 12), "dimensionality": np.arange(12)}
+    n_epochs_ = 7
+
+    def __init__(self, random_state: int) -> None:
+        assert isinstance(random_state, int)
+
+    def fit(self, X):
+        self.seen.append(X)
+        return self
+
+    def transform(self, X):
+        return X[:, :2]
+
+
+class _ByFirstFeature:
+    """A network that finds class 1 where the first feature is above 0.5."""
+
+    n_epochs_, best_epoch_ = 20, 15
+
+    def predict(self, X):
+        return (X[:, 0] > 0.5).astype(int)
+
+
+@pytest.fixture
+def tiny() -> Problem:
+    X = np.array([[0.0, 5.0, 1.0], [1.0, 6.0, 2.0], [0.2, 7.0, 3.0], [0.9, 8.0, 4.0]])
+    wrong = [np.array(classes) for classes in ([0, 1, 0, 1], [0, 1, 0, 0], [1, 1, 1, 1])]
+    return Problem("tiny", "classification", X, wrong[0], X, wrong[1], X, wrong[2], n_classes=2, sha256="c" * 64)
+
+
+@pytest.fixture
+def spied(monkeypatch, tiny):
+    """Run one run with spies in place of method and network; return its result and the network's data."""
+    shown = []
+
+    def fit_together(networks, data, classes):
+        shown.extend((networks, data, classes))
+        return [_ByFirstFeature() for _ in networks]
+
+    monkeypatch.setattr(_Spy, "seen", [])
+    monkeypatch.setitem(experiment.METHODS, "all_features", _Spy)
+    monkeypatch.setattr(experiment, "fit_together", fit_together)
+    (result,) = run_group(planned("all_features", repeats=1), tiny)
+    return result, shown
+
+
+def test_errors_are_the_share_of_misclassified_examples_in_percent(spied):
+    result, _ = spied
+    assert (result.train_error_percent, result.validation_error_percent, result.test_error_percent) == (0.0, 25.0, 50.0)
+
+
+def test_a_result_takes_epochs_and_dimensionality_from_method_and_network(spied):
+    result, _ = spied
+    assert (result.dimensionality, result.n_epochs, result.total_epochs, result.relevant_epochs) == (2, 7, 20, 15)
+
+
+def test_the_method_sees_the_training_inputs_alone_and_the_network_the_reduced_ones(spied, tiny):
+    _, (networks, data, classes) = spied
+    assert len(_Spy.seen) == 1
+    np.testing.assert_array_equal(_Spy.seen[0], tiny.X_train)
+    (train, y_train, validation, y_validation) = data[0]
+    np.testing.assert_array_equal(train, tiny.X_train[:, :2])
+    np.testing.assert_array_equal(validation, tiny.X_validation[:, :2])
+    np.testing.assert_array_equal(y_train, tiny.y_train)
+    np.testing.assert_array_equal(y_validation, tiny.y_validation)
+    np.testing.assert_array_equal(classes, [0, 1])
+    assert networks[0].hidden_layer_sizes == (4,)
+    assert networks[0].max_epochs == 30
+
+
+def test_curves_keep_the_leading_ten_nodes(spied):
+    result, _ = spied
+    np.testing.assert_array_equal(result.history["variances"], np.arange(36.0).reshape(3, 12)[:, :10])
+    np.testing.assert_array_equal(result.history["dimensionality"], np.arange(12))
+
+
+def test_the_classifier_learns_a_problem_that_a_line_separates(tiny):
+    (spec,) = planned("all_features", repeats=1)
+    (result,) = run_group([spec], replace(tiny, y_validation=tiny.y_train, y_test=tiny.y_train))
+    assert (result.train_error_percent, result.test_error_percent) == (0.0, 0.0)
+
+
+def test_all_features_reduces_nothing(iris):
+    (result,) = run_group(planned("all_features", repeats=1), iris)
+    assert result.dimensionality == 4
+    assert result.history == {}
+
+
+@pytest.mark.parametrize("method", ["dgha", "ne_ppca"])
+def test_all_taus_of_a_repeat_meet_the_same_random_numbers(iris, method):
+    first, second = (run_group(planned(method, tau=tau, repeats=1), iris) for tau in (1e11, 1e12))
+    for record in (*(one := timeless(first)), *(two := timeless(second))):
+        del record["key"]
+    assert one == two, "neither threshold removes anything, so nothing else may differ"
+
+
+def test_method_and_classifier_draw_from_streams_of_their_own(iris, monkeypatch):
+    states = {}
+
+    class Recorded(DGHA):
+        def fit(self, X, y=None):
+            states["method"] = self.random_state
+            return super().fit(X, y)
+
+    def fit_together(networks, data, classes):
+        states["classifier"] = networks[0].random_state
+        return original(networks, data, classes=classes)
+
+    original = experiment.fit_together
+    monkeypatch.setitem(experiment.METHODS, "dgha", Recorded)
+    monkeypatch.setattr(experiment, "fit_together", fit_together)
+    (spec,) = planned("dgha", repeats=1)
+    run_group([spec], iris)
+    assert len({states["method"], states["classifier"], spec.seed}) == 3
+
+
+def test_a_run_whose_method_fails_is_recorded_with_its_traceback(iris):
+    results = run_group(planned("dgha", repeats=2, n_components=5), iris)
+    assert [result.status for result in results] == ["failed", "failed"]
+    assert results[0].data_sha256 == iris.sha256
+    assert results[0].error.startswith("Traceback (most recent call last):")
+    assert "n_components in DGHA: expected at most n_features = 4, got 5" in results[0].error
+    assert results[0].test_error_percent is None
+
+
+def test_a_run_whose_method_fails_leaves_its_company_as_it_is(iris, monkeypatch):
+    specs = planned("ne_ppca", repeats=3)
+    expected = timeless(run_group(specs, iris))
+
+    class FailsOnce(NEpPCA):
+        n_fits = 0
+
+        def fit(self, X, y=None):
+            FailsOnce.n_fits += 1
+            if FailsOnce.n_fits == 2:
+                raise FloatingPointError("overflow in the second run")
+            return super().fit(X, y)
+
+    monkeypatch.setitem(experiment.METHODS, "ne_ppca", FailsOnce)
+    results = run_group(specs, iris)
+    assert [result.status for result in results] == ["done", "failed", "done"]
+    assert results[1].error.rstrip().endswith("FloatingPointError: overflow in the second run")
+    assert [timeless(results)[0], timeless(results)[2]] == [expected[0], expected[2]]
+
+
+def test_a_run_whose_classifier_fails_leaves_its_company_as_it_is(iris, monkeypatch):
+    specs = planned("all_features", repeats=3)
+    expected = timeless(run_group(specs, iris))
+    original = experiment.fit_together
+    seeds = []
+
+    def fit_together(networks, data, classes):
+        seeds.extend(network.random_state for network in networks if len(networks) == 3)
+        if any(network.random_state == seeds[1] for network in networks):
+            raise ValueError("this network fails")
+        return original(networks, data, classes=classes)
+
+    monkeypatch.setattr(experiment, "fit_together", fit_together)
+    results = run_group(specs, iris)
+    assert [result.status for result in results] == ["done", "failed", "done"]
+    assert results[1].error.rstrip().endswith("ValueError: this network fails")
+    assert [timeless(results)[0], timeless(results)[2]] == [expected[0], expected[2]]
+
+
+def test_a_mistake_in_the_code_is_not_taken_for_a_failed_run(iris, monkeypatch):
+    def broken(**_):
+        raise TypeError("no such parameter")
+
+    monkeypatch.setitem(experiment.METHODS, "gha", broken)
+    with pytest.raises(TypeError, match="no such parameter"):
+        run_group(planned("gha"), iris)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+@pytest.mark.parametrize("method", METHODS)
+def test_extreme_inputs_give_finite_numbers_or_a_failure(iris, method, scale):
+    splits = {name: getattr(iris, name) * scale for name in ("X_train", "X_validation", "X_test")}
+    for result in run_group(planned(method, repeats=1), replace(iris, **splits)):
+        if result.status == "done":
+            assert math.isfinite(result.test_error_percent)
+            assert result.dimensionality >= 1
+        else:
+            assert "ValueError" in result.error
+
+
+def test_a_learning_rate_that_is_too_large_fails_by_name(iris):
+    (result,) = run_group(planned("gha", repeats=1, learning_rate=1000), iris)
+    assert result.status == "failed"
+    assert "learning_rate" in result.error.rstrip().splitlines()[-1]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_warming_up_needs_no_data_and_leaves_nothing(method):
+    parameters = {} if method == "all_features" else {"n_components": 50}
+    assert warm_up(planned(method, repeats=1, **parameters)[0]) is None
