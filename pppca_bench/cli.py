@@ -208,7 +208,7 @@ def compare(
 
     built = _tables(results, configs)
     compared = comparison.compare(built)
-    click.echo(comparison.render_scores(compared, form) if scores else comparison.render(compared, form))
+    click.echo(comparison.render_scores(built, form) if scores else comparison.render(compared, form))
     path = baseline or results / "baseline.json"
     if record:
         recorded.write_baseline(recorded.record(built), path)

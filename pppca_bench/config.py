@@ -161,6 +161,12 @@ class Dgha(MethodSection):
     shuffle: bool = True
 
 
+class DghaSpeedup(Dgha):
+    """The time of DGHA in relation to that of GHA with the same settings; runs alone, one at a time."""
+
+    method: Literal["dgha_speedup"]  # type: ignore[assignment]
+
+
 class NePpca(MethodSection):
     """Neuroevolutionary pseudo-PCA: a genetic algorithm that evolves an orthonormal linear network."""
 
@@ -193,9 +199,10 @@ class AllFeatures(MethodSection):
     method: Literal["all_features"]
 
 
-Method = Annotated[Gha | Dgha | NePpca | AllFeatures, Field(discriminator="method")]
+Method = Annotated[Gha | Dgha | DghaSpeedup | NePpca | AllFeatures, Field(discriminator="method")]
 METHODS: dict[str, type[MethodSection]] = {
-    get_args(model.model_fields["method"].annotation)[0]: model for model in (Gha, Dgha, NePpca, AllFeatures)
+    get_args(model.model_fields["method"].annotation)[0]: model
+    for model in (Gha, Dgha, DghaSpeedup, NePpca, AllFeatures)
 }
 
 

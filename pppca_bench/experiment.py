@@ -15,6 +15,7 @@ from pppca_bench.classifier import RpropMLPClassifier, fit_together
 from pppca_bench.engines import DGHA, GHA, NEpPCA
 from pppca_bench.problems import Problem
 from pppca_bench.records import RunResult, RunSpec, failed
+from pppca_bench.timing import measure_speedup
 
 FloatArray = NDArray[np.float64]
 
@@ -90,6 +91,8 @@ def run_group(specs: Sequence[RunSpec], problem: Problem) -> list[RunResult]:
     list of RunResult
         In the order of ``specs``; a run whose numbers broke down is failed, with its traceback.
     """
+    if specs[0].method == "dgha_speedup":
+        return [_timed(spec, problem) for spec in specs]
     results: dict[str, RunResult] = {}
     reduced: list[_Reduced] = []
     for spec in specs:
@@ -110,10 +113,22 @@ def warm_up(spec: RunSpec) -> None:
     run_group([spec], tiny)
 
 
+def _timed(spec: RunSpec, problem: Problem) -> RunResult:
+    try:
+        measures, dimensionality = measure_speedup(_parameters(spec), _seeds(spec)[0], problem.X_train)
+    except (ValueError, ArithmeticError):
+        return failed(spec, problem.sha256, traceback.format_exc())
+    return RunResult(spec.key, "done", problem.sha256, dimensionality=dimensionality, measures=measures)
+
+
+def _seeds(spec: RunSpec) -> tuple[int, int]:
+    """Return the seeds of the method and of the classifier."""
+    engine, classifier = np.random.SeedSequence(spec.seed).spawn(2)
+    return int(engine.generate_state(1)[0]), int(classifier.generate_state(1)[0])
+
+
 def _reduce(spec: RunSpec, problem: Problem) -> _Reduced:
-    engine_seed, classifier_seed = (
-        int(child.generate_state(1)[0]) for child in np.random.SeedSequence(spec.seed).spawn(2)
-    )
+    engine_seed, classifier_seed = _seeds(spec)
     reducer = METHODS[spec.method](**_parameters(spec), random_state=engine_seed)
     start = time.perf_counter()
     reducer.fit(problem.X_train)

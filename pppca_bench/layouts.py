@@ -75,9 +75,13 @@ def _feature_selection(row: str, column: str) -> Source | None:
     return sources.get(row)
 
 
-def _partial_data(row: str, column: str) -> Source:
+def _partial_data(row: str, column: str, method: str = "dgha") -> Source:
     problem, fraction = row.removesuffix("%").split(", ")
-    return Source(problem, "dgha", tau_of(column), float(fraction), CENTRED)
+    return Source(problem, method, tau_of(column), float(fraction), CENTRED)
+
+
+def _speedup(row: str, column: str) -> Source:
+    return _partial_data(row, column, "dgha_speedup")
 
 
 def _report(row: str, *, shortcuts: bool) -> Source:
@@ -115,7 +119,9 @@ LAYOUTS = (
     Layout("T1", "Problem", PROBLEMS, _TAU_COLUMNS, _BOTH, _ne_ppca),
     Layout("T2", "Problem", PROBLEMS, ("Proben1", "GA", "Pruning", "NE-pPCA"), _BOTH, _other_approaches),
     Layout("T3", "Method", _METHODS, ("cancer1", "diabetes1", "heart1"), _BOTH, _feature_selection),
+    Layout("T4", "Method", _fractions_of("cancer1"), _TAU_COLUMNS, "speed-up", _speedup),
     Layout("T5", "Method", _fractions_of("cancer1"), _TAU_COLUMNS, _BOTH, _partial_data),
+    Layout("T6", "Method", _fractions_of("horse1"), _TAU_COLUMNS, "speed-up", _speedup),
     Layout("T7", "Method", _fractions_of("horse1"), _TAU_COLUMNS, _BOTH, _partial_data),
     Layout("P1", "Problem", PROBLEMS, ("test error",), "error", _report_linear),
     Layout("P2", "Problem", PROBLEMS, ("test error",), "error", _report_shortcuts),

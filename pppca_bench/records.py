@@ -79,6 +79,8 @@ class RunResult:
         Epochs that the classifier trained, and the epoch of its validation minimum.
     train_error_percent, validation_error_percent, test_error_percent : float or None
         Misclassified examples in percent.
+    measures : mapping of str to float
+        Further numbers by name, such as the speed-ups of a timed run.
     history : mapping of str to ndarray
         The method's learning curves, one value (or row) a step.
     """
@@ -96,6 +98,7 @@ class RunResult:
     train_error_percent: float | None = None
     validation_error_percent: float | None = None
     test_error_percent: float | None = None
+    measures: Mapping[str, float] = field(default_factory=dict)
     history: Mapping[str, NDArray] = field(default_factory=dict)  # type: ignore[type-arg]
 
 

@@ -34,7 +34,7 @@ CREATE TABLE runs (
     status TEXT NOT NULL CHECK (status IN ('planned', 'done', 'failed')),
     data_sha256 TEXT, error TEXT, dimensionality INTEGER, fit_time_ms REAL, classifier_time_ms REAL,
     n_epochs INTEGER, total_epochs INTEGER, relevant_epochs INTEGER,
-    train_error_percent REAL, validation_error_percent REAL, test_error_percent REAL,
+    train_error_percent REAL, validation_error_percent REAL, test_error_percent REAL, measures TEXT,
     provenance INTEGER REFERENCES provenances (id), finished_at TEXT
 ) STRICT;
 CREATE TABLE problems (
@@ -50,7 +50,7 @@ CREATE TABLE plans (
 """
 
 _SPEC_COLUMNS = "key, problem, method, parameters, tau, data_fraction, repeat, seed, classifier"
-_RESULT_COLUMNS = tuple(f.name for f in fields(RunResult) if f.name not in ("key", "history"))
+_RESULT_COLUMNS = tuple(f.name for f in fields(RunResult) if f.name not in ("key", "measures", "history"))
 _NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
 
 
@@ -150,10 +150,10 @@ class Store:
             for result in results:
                 values = [getattr(result, column) for column in _RESULT_COLUMNS]
                 changed = connection.execute(
-                    f"UPDATE runs SET {assignments}, finished_at = {_NOW},"
+                    f"UPDATE runs SET {assignments}, measures = ?, finished_at = {_NOW},"
                     " provenance = (SELECT id FROM provenances WHERE description = ?)"
                     " WHERE key = ? AND (? OR status != 'done' OR data_sha256 != ?)",
-                    (*values, provenance, result.key, replace, result.data_sha256),
+                    (*values, _json(result.measures), provenance, result.key, replace, result.data_sha256),
                 ).rowcount
                 if changed:
                     connection.execute("DELETE FROM histories WHERE key = ?", (result.key,))
@@ -199,7 +199,7 @@ class Store:
                 if config in order:
                     latest[key] = max(latest.get(key, 0), order[config])
             rows = self._connection.execute(
-                f"SELECT {_SPEC_COLUMNS}, {', '.join(_RESULT_COLUMNS)} FROM runs"
+                f"SELECT {_SPEC_COLUMNS}, {', '.join(_RESULT_COLUMNS)}, measures FROM runs"
             ).fetchall()
         found = [_stored_run(row) for row in rows if row[0] in latest]
         return sorted(found, key=lambda run: (latest[run[0].key], run[0].repeat))
@@ -268,11 +268,11 @@ def _access_mode(path: Path, read_only: bool) -> str:
 
 def _spec_row(spec: RunSpec) -> tuple[object, ...]:
     key, problem, method, parameters, tau, data_fraction, repeat, seed, classifier = astuple(spec)
-    return (key, problem, method, _json(parameters), tau, data_fraction, repeat, seed, _json(classifier))
+    return (key, problem, method, _json(dict(parameters)), tau, data_fraction, repeat, seed, _json(dict(classifier)))
 
 
-def _json(parameters: Parameters) -> str:
-    return json.dumps(dict(parameters), sort_keys=True)
+def _json(values: Mapping[str, object]) -> str:
+    return json.dumps(values, sort_keys=True)
 
 
 def _parameters(text: str) -> Parameters:
@@ -281,12 +281,13 @@ def _parameters(text: str) -> Parameters:
 
 
 def _stored_run(row: Sequence[Any]) -> StoredRun:
+    *row, measures = row
     n_spec = len(row) - len(_RESULT_COLUMNS)
     key, problem, method, parameters, tau, data_fraction, repeat, seed, classifier = row[:n_spec]
     settings = _parameters(parameters), tau, data_fraction, repeat, seed, _parameters(classifier)
     spec = RunSpec(key, problem, method, *settings)
     given = dict(zip(_RESULT_COLUMNS, row[n_spec:], strict=True))
-    return spec, None if given["status"] == "planned" else RunResult(key, **given)
+    return spec, None if given["status"] == "planned" else RunResult(key, measures=json.loads(measures), **given)
 
 
 def _pack(history: Mapping[str, NDArray]) -> bytes:  # type: ignore[type-arg]

@@ -146,6 +146,11 @@ class Results:
             for name, attribute in QUANTITIES.items()
             if all(getattr(result, attribute) is not None for result in done.values())
         }
+        measured = dict.fromkeys(name for result in done.values() for name in result.measures)
+        values |= {
+            name: {repeat: result.measures[name] for repeat, result in done.items() if name in result.measures}
+            for name in measured
+        }
         quantities = {name: summarise(list(of_repeats.values())) for name, of_repeats in values.items() if of_repeats}
         return CellSummary(quantities, values, len(runs), n_failed)
 

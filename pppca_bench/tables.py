@@ -6,6 +6,8 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from statistics import median
 from typing import Literal
 
 from tabulate import tabulate
@@ -32,7 +34,11 @@ _QUANTITIES: Mapping[Form, tuple[str, ...]] = {
     "size": SIZES,
     "error": ("error_percent",),
     "error (dimensionality)": ("error_percent", "dimensionality"),
-    "speed-up": ("speedup",),
+    "speed-up": ("speedup", "speedup_operations", "speedup_fast", "gha_time_ms"),
+}
+_BELOW_SPEEDUPS = {
+    "speedup_operations": "Ours, ratio of multiply-adds instead of times (exact on any machine)",
+    "speedup_fast": "Ours, ratio of times of the fast kernel, whose cost grows with l instead of l²",
 }
 _METHOD_NAMES = {"gha": "GHA", "dgha": "DGHA", "ne_ppca": "NE-pPCA", "all_features": "all features"}
 
@@ -247,7 +253,7 @@ def _column_label(column: str) -> str:
 def _stands_in(source: Source, shown: set[Source | None]) -> bool:
     if source.method == "all_features":
         return source.problem in PROBLEMS
-    return source in shown
+    return source.method == "dgha_speedup" or source in shown
 
 
 def _other_runs(sources: Sequence[Source], results: Results, facts: Mapping[str, ProblemFacts]) -> Table:
@@ -259,7 +265,8 @@ def _other_runs(sources: Sequence[Source], results: Results, facts: Mapping[str,
     for source in sources:
         column = "no tau" if source.tau is None else f"tau={source.tau:g}"
         summary = results.cell(source)
-        ours = {name: summary.quantities[name] for name in _QUANTITIES["error (dimensionality)"] if summary.quantities}
+        both = _QUANTITIES["error (dimensionality)"]
+        ours = {name: summary.quantities[name] for name in both if name in summary.quantities}
         row = _source_label(source, facts)
         cells[row, column] = TableCell(row, column, ours, {}, summary.values, summary.n_planned, summary.n_failed)
     rows = {row: row for row, _ in cells}
@@ -281,6 +288,9 @@ def _render_text(table: Table, form: Format) -> str:
         parts += [_caption(f"Published ({table.place})", form), _grid(table, form, _published_text)]
         if any(cell.ours and cell.published for cell in cells):
             parts += [_caption("Difference, ours − published", form), _grid(table, form, _difference_text)]
+    if table.form == "speed-up" and any(cell.ours for cell in cells):
+        for quantity, caption in _BELOW_SPEEDUPS.items():
+            parts += [_caption(caption, form), _grid(table, form, partial(_single_text, quantity))]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -318,6 +328,8 @@ def _notes(table: Table, form: Format) -> list[str]:
         return []
     repeats = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     notes = [f"Means over {repeats} repeats." if counts != [1] else "A single repeat."]
+    if table.form == "speed-up":
+        notes.append(_gha_time(table))
     late = [cell for cell in cells if cell.incomplete]
     if late:
         missing = sum(cell.n_planned - cell.n for cell in late)
@@ -327,6 +339,14 @@ def _notes(table: Table, form: Format) -> list[str]:
         )
     text = " ".join(notes)
     return [f"% {text}" if form == "latex" else text]
+
+
+def _gha_time(table: Table) -> str:
+    ours = [cell.ours["gha_time_ms"].mean for cell in table.cells.values() if "gha_time_ms" in cell.ours]
+    problem = next(iter(table.row_labels)).partition(",")[0]
+    theirs = published(table.table, problem, "GHA", "time_ms")
+    text = f"GHA takes {median(ours):.2f} ms" if ours else ""
+    return text + (f" (published: {theirs.text} ms)." if theirs else ".")
 
 
 def _ours_text(cell: TableCell | None, form: Form) -> str:
@@ -352,6 +372,10 @@ def _difference_text(cell: TableCell | None, form: Form) -> str:
         name: cell.ours[name].mean - number.value for name, number in cell.published.items() if name in cell.ours
     }
     return _cell_text(differences, form, sign="+")
+
+
+def _single_text(quantity: str, cell: TableCell | None, form: Form) -> str:  # noqa: ARG001
+    return f"{cell.ours[quantity].mean:.2f}" if cell is not None and quantity in cell.ours else EMPTY
 
 
 def _cell_text(values: Mapping[str, float], form: Form, sign: str = "") -> str:
