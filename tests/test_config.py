@@ -174,12 +174,12 @@ REFUSALS = [
     (
         "method: gha",
         "method: gah",
-        "7: methods[0]: expected method to be one of gha, dgha, ne_ppca, all_features, got gah (did you mean 'gha'?).",
+        "7: methods[0]: expected method to be one of gha, dgha, dgha_speedup, ne_ppca, all_features, got gah (did you mean 'gha'?).",
     ),
     (
         "method: gha",
         "methode: gha",
-        "7: methods[0]: expected method to be one of gha, dgha, ne_ppca, all_features, got none.",
+        "7: methods[0]: expected method to be one of gha, dgha, dgha_speedup, ne_ppca, all_features, got none.",
     ),
     (
         "- method: gha\n    learning_rate: 0.01",

@@ -82,9 +82,7 @@ class TestEvolution:
     def test_the_first_generation_is_the_best_of_the_random_start(self, wine):
         model = NEpPCA(tau=10.0, population_size=4, n_generations=0, random_state=5).fit(wine)
         weights = np.random.default_rng(5).random((4, 13, 13))
-        rows, variances, fitness = max(
-            (reference.evaluated(W, wine, 10.0) for W in weights), key=lambda r: r[2]
-        )
+        rows, variances, fitness = max((reference.evaluated(W, wine, 10.0) for W in weights), key=lambda r: r[2])
         np.testing.assert_allclose(model.components_, rows, atol=1e-9)
         np.testing.assert_allclose(model.explained_variance_, variances, rtol=1e-9)
         assert model.fitness_ == pytest.approx(fitness, rel=1e-9)
