@@ -2,14 +2,16 @@
 #   PYTHON     interpreter to build .venv with
 #   DATA_FROM  folder with a copy of the Proben1 files; empty: from the network
 #   RESULTS    where the results database and the rendered tables go
+#   CHECK_REPEATS  repeats of the regression against the recorded results
 
 PYTHON ?= python3
 DATA_FROM ?= $(wildcard ../shared/proben1)
 RESULTS ?= results
+CHECK_REPEATS ?= 3
 BIN := .venv/bin
 CONFIGS := $(filter-out configs/demo.yaml,$(wildcard configs/*.yaml))
 
-.PHONY: setup demo data tables test test-all lint clean
+.PHONY: setup demo data tables check-published test test-all lint clean
 
 setup: .venv/installed
 
@@ -27,9 +29,12 @@ data: setup
 
 tables: data
 	$(BIN)/pppca run $(CONFIGS) --data data --results $(RESULTS)
-	$(BIN)/pppca tables --results $(RESULTS) --format markdown --out $(RESULTS)/tables
-	$(BIN)/pppca tables --results $(RESULTS) --format latex --out $(RESULTS)/tables
-	$(BIN)/pppca tables --results $(RESULTS) --format csv --out $(RESULTS)/tables
+	$(BIN)/pppca render --results $(RESULTS)
+
+# The regression against the recorded results: all configs at few repeats, held against the same repeats of the full run.
+check-published: data
+	$(BIN)/pppca run $(CONFIGS) --data data --results build/check --repeats $(CHECK_REPEATS)
+	$(BIN)/pppca compare --strict --scores --results build/check --baseline results/baseline.json
 
 test: setup
 	$(BIN)/python -m pytest -q -m "not slow"
