@@ -1,0 +1,97 @@
+"""What a stored number says of its origin."""
+
+import json
+import platform
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from pppca_bench import __version__, provenance
+
+
+@pytest.fixture(autouse=True)
+def _nothing_remembered():
+    provenance.describe.cache_clear()
+    provenance.code_version.cache_clear()
+    yield
+    provenance.describe.cache_clear()
+    provenance.code_version.cache_clear()
+
+
+def git(root: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    done = subprocess.run(["git", *identity, *arguments], cwd=root, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch) -> Path:
+    """Return a git checkout with one commit, of which the code believes to be a part."""
+    module = tmp_path / "pppca_bench" / "provenance.py"
+    module.parent.mkdir()
+    module.write_text("first\n")
+    (tmp_path / "README.md").write_text("first\n")
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "--quiet", "--message=first")
+    monkeypatch.setattr(provenance, "__file__", str(module))
+    return tmp_path
+
+
+def test_the_description_names_code_libraries_interpreter_and_machine():
+    facts = json.loads(provenance.describe())
+    assert facts.keys() == {"pppca", "python", "processor", "system", "numpy", "scipy", "numba", "scikit-learn"}
+    assert facts["numpy"] == version("numpy")
+    assert facts["scikit-learn"] == version("scikit-learn")
+    assert facts["python"] == platform.python_version()
+    assert facts["pppca"].startswith(__version__)
+    assert all(facts.values())
+
+
+def test_the_description_is_the_same_text_each_time():
+    first = provenance.describe()
+    provenance.describe.cache_clear()
+    assert provenance.describe() == first
+
+
+def test_a_checkout_is_named_by_its_commit(checkout):
+    commit = git(checkout, "rev-parse", "HEAD")
+    assert provenance.code_version() == f"{__version__}+{commit[:12]}"
+
+
+def test_changed_code_is_marked_and_other_changed_files_are_not(checkout):
+    commit = git(checkout, "rev-parse", "HEAD")
+    (checkout / "README.md").write_text("second\n")
+    (checkout / "pppca_bench" / "notes.txt").write_text("untracked\n")
+    assert provenance.code_version() == f"{__version__}+{commit[:12]}"
+    provenance.code_version.cache_clear()
+    (checkout / "pppca_bench" / "provenance.py").write_text("second\n")
+    assert provenance.code_version() == f"{__version__}+{commit[:12]}.dirty"
+
+
+def test_an_installed_package_is_named_by_its_version(tmp_path, monkeypatch):
+    monkeypatch.setattr(provenance, "__file__", str(tmp_path / "pppca_bench" / "provenance.py"))
+    assert provenance.code_version() == __version__
+
+
+@pytest.mark.usefixtures("checkout")
+@pytest.mark.parametrize(
+    "error", [FileNotFoundError("git"), subprocess.CalledProcessError(128, "git"), subprocess.TimeoutExpired("git", 10)]
+)
+def test_a_checkout_without_a_working_git_is_named_by_its_version(monkeypatch, error):
+    def fails(*_arguments, **_keywords):
+        raise error
+
+    monkeypatch.setattr(subprocess, "run", fails)
+    assert provenance.code_version() == __version__
+
+
+def test_a_system_without_cpuinfo_has_a_processor_all_the_same(monkeypatch):
+    def fails(*_arguments, **_keywords):
+        raise FileNotFoundError("/proc/cpuinfo")
+
+    monkeypatch.setattr(Path, "read_text", fails)
+    monkeypatch.setattr(platform, "processor", lambda: "")
+    assert json.loads(provenance.describe())["processor"] == platform.machine()
