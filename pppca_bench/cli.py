@@ -5,6 +5,8 @@ Heavy imports stand inside the commands, so that ``pppca --help`` answers at onc
 
 from __future__ import annotations
 
+import errno
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +18,7 @@ import click
 
 from pppca_bench import __version__
 from pppca_bench.cli_data import data, data_option
-from pppca_bench.errors import ConfigError, PppcaError
+from pppca_bench.errors import ConfigError, PppcaError, StoreError
 
 if TYPE_CHECKING:
     from pppca_bench.config import Config
@@ -55,6 +57,8 @@ class _Commands(click.Group):
             click.echo(f"Error: {error}", err=True)
             ctx.exit(2 if isinstance(error, ConfigError) else 1)
         except OSError as error:
+            if error.errno == errno.EPIPE:  # the reader, such as `head`, has enough: click ends in silence
+                raise
             click.echo(f"Error: {error.filename}: {error.strerror}.", err=True)
             ctx.exit(1)
 
@@ -102,7 +106,7 @@ def run(
         _print_dry_run(specs, results, fresh)
         return
     problems.ensure(dict.fromkeys(spec.problem for spec in specs), data_dir, progress=not quiet)
-    with Store(results / DATABASE) as store, _stoppable(results, configs):
+    with Store(results / DATABASE) as store, _stoppable(results):
         for name, plan in plans.items():
             store.plan(name, plan)
         with _progress_bar(quiet) as progress:
@@ -133,6 +137,8 @@ def tables(configs: tuple[str, ...], results: Path, form: Format, out: Path | No
     from pppca_bench.tables import render as rendered
 
     built = _filled(_tables(results, configs))
+    if not built:
+        raise StoreError(f"no runs in {results / DATABASE}: run `pppca run CONFIG` first.")
     if out is not None:
         _write_tables(built, form, out)
         click.echo(f"Wrote {len(built)} tables to {out}.")
@@ -307,7 +313,7 @@ def _progress_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
 
 
 @contextmanager
-def _stoppable(results: Path, configs: Sequence[Path]) -> Iterator[None]:
+def _stoppable(results: Path) -> Iterator[None]:
     """Stop on Ctrl-C and SIGTERM with what is done kept, and say how to go on."""
 
     def terminate(*_: object) -> NoReturn:
@@ -317,7 +323,7 @@ def _stoppable(results: Path, configs: Sequence[Path]) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, Terminated) as stop:
-        again = f"pppca run {' '.join(map(str, configs))}"
+        again = shlex.join(["pppca", *(argument for argument in sys.argv[1:] if argument != "--fresh")])
         click.echo(f"\nStopped. What was done is kept in {results}; go on with `{again}`.", err=True)
         sys.exit(EXIT_INTERRUPTED if isinstance(stop, KeyboardInterrupt) else EXIT_TERMINATED)
     finally:

@@ -68,7 +68,7 @@ def data_verify(names: tuple[str, ...], data_dir: Path | None) -> None:
 @data.command("path")
 @data_option
 def data_path(data_dir: Path | None) -> None:
-    """Print the folder that new files go to, and in brackets the others that are searched."""
+    """Print the folder that new files go to."""
     from pppca_bench import problems
 
     click.echo(problems.fetch_dir(data_dir))
