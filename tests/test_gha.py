@@ -203,8 +203,8 @@ def test_memory_map_gives_the_same_rows_without_a_copy(tmp_path, monkeypatch):
     X.tofile(tmp_path / "X")
     mapped = np.memmap(tmp_path / "X", dtype=np.float64, mode="r", shape=X.shape)
     seen = []
-    learn_epoch = GHA._learn_epoch
-    monkeypatch.setattr(GHA, "_learn_epoch", lambda self, X: (seen.append(X), learn_epoch(self, X)))
+    learn = GHA._learn_epochs
+    monkeypatch.setattr(GHA, "_learn_epochs", lambda self, X, n_epochs: (seen.append(X), learn(self, X, n_epochs)))
     gha = GHA(n_epochs=2, random_state=0).fit(mapped)
     assert np.shares_memory(seen[0], mapped)
     np.testing.assert_array_equal(gha.components_, GHA(n_epochs=2, random_state=0).fit(X).components_)

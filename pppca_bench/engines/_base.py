@@ -1,5 +1,6 @@
 """What GHA and DGHA share: training moments, the rows that learn, their schedule and their history."""
 
+import time
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -9,14 +10,25 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._hebbian_kernels import fast_epoch, in_place_epoch, literal_epoch, literal_variances
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from ._hebbian_kernels import (
+    FAST,
+    IN_PLACE,
+    LITERAL,
+    Floats,
+    History,
+    Indices,
+    Rule,
+    Samples,
+    Schedule,
+    learn_epochs,
+    quadratic_variances,
+)
 
 # Rows tend to unit norm; one this long never comes back, and its variances would overflow.
 _DIVERGED_WEIGHT = 1e8
 _SAMPLES_PER_BATCH = 4096
+_ORDERED_SAMPLES_PER_BLOCK = 4_000_000
+_KERNELS = {"fast": FAST, "literal": LITERAL, "in_place": IN_PLACE}
 
 
 class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -62,8 +74,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._reset()
         self._update_moments(X)
         self._draw_rows()
-        for _ in range(self.n_epochs):
-            self._learn_epoch(X)
+        self._learn_epochs(X, self.n_epochs)
         self._publish()
         return self
 
@@ -99,7 +110,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._update_moments(X)
         if first:
             self._draw_rows()
-        self._learn_epoch(X)
+        self._learn_epochs(X, 1)
         self._publish()
         return self
 
@@ -143,19 +154,6 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _n_features_out(self) -> int:
         return self.n_components_
 
-    def _before_epoch(self, X: Floats) -> None:
-        """Change the rows before an epoch over X; plain GHA changes nothing."""
-
-    def _n_joined(self) -> int:
-        """Count the rows of the schedule that learn in this epoch, without regard to removals."""
-        if self.rows_per_epoch is None:
-            return self._n_initial_rows
-        return min(self._n_initial_rows, int(self.rows_per_epoch * self.n_epochs_) + 1)
-
-    def _n_learning(self) -> int:
-        """Count the leading rows that learn in this epoch."""
-        return min(len(self._rows), self._n_joined())
-
     def _n_drawn(self, n_samples: int) -> int:
         """Count the samples that an epoch takes."""
         return n_samples
@@ -189,6 +187,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._rng = make_generator(self.random_state)
         self.n_epochs_ = 0
         self.n_operations_ = 0
+        self.learning_time_ms_ = 0.0
         self.n_samples_seen_ = 0
         self.mean_ = np.zeros(self.n_features_in_)
         self._C = np.zeros((self.n_features_in_, self.n_features_in_))
@@ -217,23 +216,51 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if self.sort_initial:
             self._rows = self._rows[np.argsort(-self._row_variances(), kind="stable")]
 
-    def _keep(self, kept: Indices) -> None:
-        if len(kept) < len(self._rows):
-            self._rows = self._rows[kept]
-            self.nodes_ = self.nodes_[kept]
+    def _learn_epochs(self, X: Floats, n_epochs: int) -> None:
+        """Make epochs over X, in blocks whose orders of samples fit into memory."""
+        block = max(1, _ORDERED_SAMPLES_PER_BLOCK // self._n_drawn(len(X)))
+        while n_epochs > 0:
+            self._learn_block(X, min(block, n_epochs))
+            n_epochs -= block
 
-    def _learn_epoch(self, X: Floats) -> None:
-        self._before_epoch(X)
-        self._record()
-        rows = self._rows[: self._n_learning()]
-        order = self._draw_order(len(X))
-        if self.kernel == "literal":
-            self.n_operations_ += literal_epoch(rows, X, self.mean_, order, self._rate())
-        else:
-            learn = fast_epoch if self.kernel == "fast" else in_place_epoch
-            learn(rows, X, self.mean_, order, self._rate())
-        self.n_epochs_ += 1
+    def _learn_block(self, X: Floats, n_epochs: int) -> None:
+        rows, nodes = self._rows, self.nodes_
+        schedule = self._schedule(len(X), n_epochs)
+        history = History(np.empty(n_epochs, np.int64), np.full((n_epochs, self._n_initial_rows), np.nan))
+        start = time.perf_counter()
+        n_rows, n_made, n_operations = learn_epochs(
+            rows, nodes, Samples(X, self.mean_, self._C), schedule, self._rule(), history
+        )
+        self.learning_time_ms_ += 1e3 * (time.perf_counter() - start)
+        self._rows, self.nodes_ = rows[:n_rows], nodes[:n_rows]
+        self.n_epochs_ += n_made
+        self.n_operations_ += n_operations
+        self._dimensionality.extend(history.dimensionality)
+        self._variances.extend(history.variances)
         self._check_finite(X)
+
+    def _schedule(self, n_samples: int, n_epochs: int) -> Schedule:
+        epochs = np.arange(self.n_epochs_, self.n_epochs_ + n_epochs)
+        orders = np.array([self._draw_order(n_samples) for _ in epochs])
+        return Schedule(orders, self._rates(epochs), self._joined(epochs), self._checked(epochs))
+
+    def _rule(self) -> Rule:
+        return Rule(np.inf, False, False, _KERNELS[self.kernel], _DIVERGED_WEIGHT)
+
+    def _rates(self, epochs: Indices) -> Floats:
+        if self.decay_epochs is None:
+            return np.full(len(epochs), float(self.learning_rate))
+        return np.asarray(self.learning_rate * self.decay_epochs / (epochs + self.decay_epochs))
+
+    def _joined(self, epochs: Indices) -> Indices:
+        """Count the rows of the schedule that learn in each epoch, without regard to removals."""
+        if self.rows_per_epoch is None:
+            return np.full(len(epochs), self._n_initial_rows)
+        return np.minimum(self._n_initial_rows, (self.rows_per_epoch * epochs).astype(np.int64) + 1)
+
+    def _checked(self, epochs: Indices) -> NDArray[np.bool_]:
+        """Tell before which epochs rows are removed; plain GHA removes none."""
+        return np.zeros(len(epochs), bool)
 
     def _draw_order(self, n_samples: int) -> Indices:
         n_drawn = self._n_drawn(n_samples)
@@ -243,18 +270,12 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             return np.arange(n_samples)
         return np.sort(self._rng.permutation(n_samples)[:n_drawn])
 
-    def _rate(self) -> float:
-        if self.decay_epochs is None:
-            return float(self.learning_rate)
-        return float(self.learning_rate * self.decay_epochs / (self.n_epochs_ + self.decay_epochs))
-
     def _check_finite(self, X: Floats) -> None:
         largest = float(np.abs(self._rows).max())
         if largest <= _DIVERGED_WEIGHT:
             return
         squared_norm = max(
-            float(np.square(X[rows] - self.mean_).sum(axis=1).max())
-            for rows in gen_batches(len(X), _SAMPLES_PER_BATCH)
+            float(np.square(X[rows] - self.mean_).sum(axis=1).max()) for rows in gen_batches(len(X), _SAMPLES_PER_BATCH)
         )
         raise ValueError(
             f"{type(self).__name__} diverged in epoch {self.n_epochs_}: learning_rate {self.learning_rate} "
@@ -265,12 +286,8 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _row_variances(self) -> Floats:
         """Compute w C wᵀ of each row: its cost does not depend on the number of samples."""
-        return np.einsum("ji,ji->j", self._rows @ self._C, self._rows)
-
-    def _response_variances(self, X: Floats) -> Floats:
-        """Compute the same from the responses to X, as the slides do, counting operations."""
         variances = np.empty(len(self._rows))
-        self.n_operations_ += literal_variances(self._rows, X, self.mean_, variances)
+        quadratic_variances(self._rows, self._C, variances)
         return variances
 
     def _per_direction(self, variances: Floats) -> Floats:
@@ -325,10 +342,8 @@ def draw_directions(rng: np.random.Generator, n_rows: int, n_features: int, *, k
     float64 array, shape (n_rows, n_features)
         The rows.
     """
-    if kind == "positive":
-        rows = rng.uniform(size=(n_rows, n_features))
-    else:
-        rows = rng.standard_normal((n_rows, n_features))
+    shape = (n_rows, n_features)
+    rows = rng.uniform(size=shape) if kind == "positive" else rng.standard_normal(shape)
     if kind == "orthonormal":
         return np.ascontiguousarray(np.linalg.qr(rows.T)[0].T)
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)

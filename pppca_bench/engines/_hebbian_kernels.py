@@ -1,5 +1,7 @@
 """Compiled updates of the generalized Hebbian algorithm, and the projection variances of its rows."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -176,3 +178,168 @@ def literal_variances(W: Floats, X: Floats, mean: Floats, variances: Floats) -> 
     for j in range(n_rows):
         variances[j] /= X.shape[0]
     return n_operations
+
+
+@njit(cache=True, fastmath=_REORDERED_SUMS)
+def quadratic_variances(W: Floats, C: Floats, variances: Floats) -> None:
+    """Compute w C wᵀ of each row: the projection variance, at a cost that does not depend on N.
+
+    Parameters
+    ----------
+    W : float64 array, shape (l, m)
+        The rows.
+    C : float64 array, shape (m, m)
+        Covariance or autocorrelation matrix, divisor N.
+    variances : float64 array, shape (l,)
+        Receives the result.
+    """
+    n_rows, n_features = W.shape
+    for j in range(n_rows):
+        total = 0.0
+        for a in range(n_features):
+            product = 0.0
+            for b in range(n_features):
+                product += C[a, b] * W[j, b]
+            total += W[j, a] * product
+        variances[j] = total
+
+
+@njit(cache=True)
+def surviving_rows(variances: Floats, tau: float) -> Indices:
+    """Return the indices of the rows that formula (1) keeps, in increasing order.
+
+    Source: slide "How to decide?", formula (1): row i goes when max(variances) / variances[i] > tau.
+    Choice: compared as max(variances) > tau variances[i], so that a variance of zero divides nothing: such
+    a row goes unless all are zero. The row of the largest variance always stays.
+
+    Parameters
+    ----------
+    variances : float64 array, shape (l,), l >= 1, >= 0
+        Projection variances, in any order.
+    tau : float
+        Threshold, >= 1.
+
+    Returns
+    -------
+    int64 array, shape (n,), n >= 1
+        Indices into `variances`.
+    """
+    return np.flatnonzero(variances.max() <= tau * variances)
+
+
+FAST, LITERAL, IN_PLACE = 0, 1, 2
+
+
+class Samples(NamedTuple):
+    """The training samples and their moments: X (N, m), not centred, mean (m,) and C (m, m), divisor N."""
+
+    X: Floats
+    mean: Floats
+    C: Floats
+
+
+class Schedule(NamedTuple):
+    """What each epoch does.
+
+    orders (n_epochs, n): the samples, in the order in which they are learnt; rates (n_epochs,): η;
+    n_joined (n_epochs,): rows that have joined; checked (n_epochs,): whether rows are removed before it.
+    """
+
+    orders: Indices
+    rates: Floats
+    n_joined: Indices
+    checked: NDArray[np.bool_]
+
+
+class Rule(NamedTuple):
+    """What all epochs have in common.
+
+    tau: threshold of formula (1); per_direction: whether it compares variances along the rows' directions or those
+    of the outputs; join_by_node: whether n_joined counts places at the start or among the rows that are left;
+    kernel: FAST, LITERAL or IN_PLACE; limit: the largest weight that is not a divergence.
+    """
+
+    tau: float
+    per_direction: bool
+    join_by_node: bool
+    kernel: int
+    limit: float
+
+
+class History(NamedTuple):
+    """What is recorded in each epoch, after its check.
+
+    dimensionality (n_epochs,): number of rows; variances (n_epochs, l): w C wᵀ of each row in the column of its
+    place at the start, NaN for removed rows.
+    """
+
+    dimensionality: Indices
+    variances: Floats
+
+
+@njit(cache=True)
+def learn_epochs(
+    rows: Floats, nodes: Indices, samples: Samples, schedule: Schedule, rule: Rule, history: History
+) -> tuple[int, int, int]:
+    """Make epochs: remove rows where it is time to, record, and let the rows that have joined learn.
+
+    Source: slide "Dynamical GHA with reduced data set"; plain GHA never checks. With the literal kernel a check takes
+    its variances from all N responses, and epochs without one record none, so that recording costs no time there.
+
+    Parameters
+    ----------
+    rows : float64 array, shape (l, m)
+        The rows; those that are left in the end stand in front. Changed in place.
+    nodes : int64 array, shape (l,)
+        Their places at the start, increasing. Changed in place.
+    samples, schedule, rule, history
+        See these; history is filled.
+
+    Returns
+    -------
+    n_rows, n_epochs, n_operations : int
+        Rows that are left, epochs made before the end or a divergence, and multiply-adds counted by the literal
+        kernel.
+    """
+    n_rows, n_operations = len(rows), 0
+    for epoch in range(len(schedule.orders)):
+        checked = schedule.checked[epoch]
+        variances = np.full(n_rows, np.nan)
+        if checked and rule.kernel == LITERAL:
+            n_operations += literal_variances(rows[:n_rows], samples.X, samples.mean, variances)
+        elif rule.kernel != LITERAL:
+            quadratic_variances(rows[:n_rows], samples.C, variances)
+        if checked:
+            compared = _per_direction(variances, rows[:n_rows]) if rule.per_direction else variances
+            kept = surviving_rows(compared, rule.tau)
+            n_rows = len(kept)
+            rows[:n_rows] = rows[kept]
+            nodes[:n_rows] = nodes[kept]
+            variances = variances[kept]
+        _record(history, epoch, nodes[:n_rows], variances)
+        n_learning = min(n_rows, schedule.n_joined[epoch])
+        if rule.join_by_node:
+            n_learning = np.searchsorted(nodes[:n_rows], schedule.n_joined[epoch])
+        learning, order, rate = rows[:n_learning], schedule.orders[epoch], schedule.rates[epoch]
+        if rule.kernel == FAST:
+            fast_epoch(learning, samples.X, samples.mean, order, rate)
+        elif rule.kernel == LITERAL:
+            n_operations += literal_epoch(learning, samples.X, samples.mean, order, rate)
+        else:
+            in_place_epoch(learning, samples.X, samples.mean, order, rate)
+        if not np.abs(rows[:n_rows]).max() <= rule.limit:
+            return n_rows, epoch + 1, n_operations
+    return n_rows, len(schedule.orders), n_operations
+
+
+@njit(cache=True)
+def _per_direction(variances: Floats, rows: Floats) -> Floats:
+    return np.array([variances[j] / (rows[j] * rows[j]).sum() for j in range(len(rows))])
+
+
+@njit(cache=True)
+def _record(history: History, epoch: int, nodes: Indices, variances: Floats) -> None:
+    history.dimensionality[epoch] = len(nodes)
+    history.variances[epoch] = np.nan
+    for j in range(len(nodes)):
+        history.variances[epoch, nodes[j]] = variances[j]

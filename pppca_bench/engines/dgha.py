@@ -3,8 +3,10 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ._base import Floats, HebbianTransformer, Indices, check_choice, check_integer, check_number
+from ._base import HebbianTransformer, check_choice, check_integer, check_number
+from ._hebbian_kernels import Indices, Rule
 
 
 class DGHA(HebbianTransformer):
@@ -88,6 +90,8 @@ class DGHA(HebbianTransformer):
         Number of samples in the mean and in C.
     n_operations_ : int
         Multiply-adds counted by the literal kernel, checks included; 0 for the others.
+    learning_time_ms_ : float
+        Wall time of the compiled learning, without validation of input and drawing of random numbers.
     history_ : dict of arrays
         "dimensionality", shape (n_epochs_ + 1,): number of rows in each epoch, after its check, and at the
         end. "variances", shape (n_epochs_ + 1, n_initial_rows): each row's projection variance at the
@@ -144,41 +148,18 @@ class DGHA(HebbianTransformer):
         check_integer("DGHA", "first_check", self.first_check, low=0)
         check_integer("DGHA", "check_interval", self.check_interval, low=1)
 
-    def _before_epoch(self, X: Floats) -> None:
-        late = self.n_epochs_ - self.first_check
-        if late >= 0 and late % self.check_interval == 0:
-            self._keep(surviving_rows(self._measured_variances(X), self.tau))
+    def _rule(self) -> Rule:
+        return (
+            super()
+            ._rule()
+            ._replace(
+                tau=float(self.tau), per_direction=self.variance == "direction", join_by_node=self.join_by == "node"
+            )
+        )
 
-    def _measured_variances(self, X: Floats) -> Floats:
-        variances = self._response_variances(X) if self.kernel == "literal" else self._row_variances()
-        return self._per_direction(variances) if self.variance == "direction" else variances
-
-    def _n_learning(self) -> int:
-        if self.rows_per_epoch is None or self.join_by == "position":
-            return super()._n_learning()
-        return int(np.searchsorted(self.nodes_, self._n_joined()))
+    def _checked(self, epochs: Indices) -> NDArray[np.bool_]:
+        late = epochs - self.first_check
+        return (late >= 0) & (late % self.check_interval == 0)
 
     def _n_drawn(self, n_samples: int) -> int:
         return max(1, int(n_samples * self.data_fraction / 100.0 + 0.5))
-
-
-def surviving_rows(variances: Floats, tau: float) -> Indices:
-    """Return the indices of the rows that formula (1) keeps, in increasing order.
-
-    Source: slide "How to decide?", formula (1): row i goes when max(variances) / variances[i] > tau.
-    Choice: compared as max(variances) > tau variances[i], so that a variance of zero divides nothing: such
-    a row goes unless all are zero. The row of the largest variance always stays.
-
-    Parameters
-    ----------
-    variances : float64 array, shape (l,), l >= 1, >= 0
-        Projection variances, in any order.
-    tau : float
-        Threshold, >= 1.
-
-    Returns
-    -------
-    int64 array, shape (n,), n >= 1
-        Indices into `variances`.
-    """
-    return np.flatnonzero(variances.max() <= tau * variances)

@@ -63,6 +63,8 @@ class GHA(HebbianTransformer):
         Number of samples in the mean and in C.
     n_operations_ : int
         Multiply-adds counted by the literal kernel; 0 for the others.
+    learning_time_ms_ : float
+        Wall time of the compiled learning, without validation of input and drawing of random numbers.
     history_ : dict of arrays
         "dimensionality", shape (n_epochs_ + 1,): number of rows before each epoch, and at the end.
         "variances", shape (n_epochs_ + 1, n_initial_rows): each row's projection variance at the same
