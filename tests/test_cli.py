@@ -1,0 +1,492 @@
+"""The command line: what it prints, where, and with which exit code."""
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pppca_bench import __version__, experiment, problems
+from pppca_bench.cli import cli
+from pppca_bench.engines import GHA
+from pppca_bench.errors import DataError
+from pppca_bench.problems import known_problems
+from pppca_bench.store import Store
+
+SMALL = """\
+name: small
+problems: [iris, wine]
+repeats: 2
+seed: 1
+tau: [5, 15]
+methods:
+  - {method: gha, n_epochs: 10}
+  - {method: dgha, n_epochs: 10, data_fraction: [100, 10]}
+  - {method: ne_ppca, n_generations: 5}
+classifier: {hidden: [4], max_epochs: 20}
+"""
+N_RUNS = 2 * 2 * (1 + 2 * 2 + 2)
+# Quick first, then a run that would take minutes: a good moment to be interrupted.
+LONG = """\
+name: long
+problems: [wdbc]
+repeats: 1
+seed: 1
+methods:
+  - {method: gha, n_epochs: 1}
+  - {method: gha, n_epochs: 1000000}
+classifier: {hidden: [], max_epochs: 5}
+"""
+
+
+def pppca(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="pppca")
+
+
+@pytest.fixture(autouse=True)
+def _nowhere_else(tmp_path, monkeypatch):
+    """Look for data and results in this test's own folders alone."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PPPCA_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def config(tmp_path) -> Path:
+    path = tmp_path / "small.yaml"
+    path.write_text(SMALL)
+    return path
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    """Return the results folder of the small config, run once."""
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "small.yaml").write_text(SMALL)
+    result = pppca("run", folder / "small.yaml", "--results", folder / "results", "--workers", 0)
+    assert result.exit_code == 0, result.output
+    return folder / "results"
+
+
+def stored(results: Path) -> dict[str, tuple[str, str, float | None]]:
+    with Store(results / "results.sqlite", read_only=True) as store:
+        return {
+            spec.key: (spec.method, outcome.status, outcome.test_error_percent)
+            if outcome
+            else (spec.method, "planned", None)
+            for spec, outcome in store.runs()
+        }
+
+
+class TestRun:
+    def test_the_first_run_does_everything_and_the_second_nothing(self, config):
+        first = pppca("run", config, "--workers", 0)
+        assert (first.exit_code, first.stdout) == (
+            0,
+            f"{N_RUNS} runs done, 0 were there already. See `pppca tables`.\n",
+        )
+        before = stored(Path("results"))
+        assert len(before) == N_RUNS
+        assert {status for _, status, _ in before.values()} == {"done"}
+        second = pppca("run", config, "--workers", 0)
+        said = f"Nothing to do: all {N_RUNS} runs are in results. See `pppca tables`.\n"
+        assert (second.exit_code, second.stdout) == (0, said)
+        assert stored(Path("results")) == before
+
+    def test_more_repeats_are_added(self, config):
+        pppca("run", config, "--repeats", 1, "--workers", 0)
+        half = N_RUNS // 2
+        assert (
+            pppca("run", config, "--dry-run").stdout
+            == f"{N_RUNS} runs planned, {half} done, {half} to run in 14 cells.\n"
+        )
+        result = pppca("run", config, "--workers", 0)
+        assert result.stdout == f"{half} runs done, {half} were there already. See `pppca tables`.\n"
+
+    def test_fresh_runs_compute_everything_again(self, config):
+        pppca("run", config, "--workers", 0, "--repeats", 1)
+        before = stored(Path("results"))
+        result = pppca("run", config, "--workers", 0, "--repeats", 1, "--fresh")
+        assert result.stdout == f"{N_RUNS // 2} runs done, 0 were there already. See `pppca tables`.\n"
+        assert stored(Path("results")) == before
+
+    def test_a_dry_run_leaves_no_trace(self, config, tmp_path):
+        result = pppca("run", config, "--dry-run")
+        assert (result.exit_code, result.stdout) == (
+            0,
+            f"{N_RUNS} runs planned, 0 done, {N_RUNS} to run in 14 cells.\n",
+        )
+        assert [path.name for path in tmp_path.iterdir()] == ["small.yaml"]
+
+    def test_a_dry_fresh_run_counts_everything(self, config, finished):
+        result = pppca("run", config, "--results", finished, "--dry-run", "--fresh")
+        assert result.stdout == f"{N_RUNS} runs planned, 0 done, {N_RUNS} to run in 14 cells.\n"
+
+    def test_a_quiet_run_says_nothing(self, config):
+        result = pppca("run", config, "--quiet", "--workers", 0, "--repeats", 1)
+        assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+        assert len(stored(Path("results"))) == N_RUNS // 2
+
+    def test_several_configs_run_together_and_shared_runs_once(self, config, tmp_path):
+        other = tmp_path / "other.yaml"
+        other.write_text(SMALL.replace("name: small", "name: other").replace("[iris, wine]", "[iris]"))
+        result = pppca("run", config, other, "--workers", 0, "--repeats", 1)
+        assert result.stdout.startswith(f"{N_RUNS // 2} runs done")
+        with Store(Path("results/results.sqlite"), read_only=True) as store:
+            assert store.configs() == ["small", "other"]
+            assert len(store.runs(["other"])) == N_RUNS // 4
+
+    def test_progress_goes_to_stderr_with_its_true_total(self, config, monkeypatch):
+        shown = []
+        monkeypatch.setattr("tqdm.tqdm.update", lambda bar, n=1: shown.append((bar.n, n, bar.total)))
+        result = pppca("run", config, "--workers", 0, "--repeats", 1)
+        assert {total for *_, total in shown} == {N_RUNS // 2}
+        assert "run/s" not in result.stdout
+
+    def test_failed_runs_are_told_and_the_exit_code_is_1(self, config, monkeypatch):
+        class Fails(GHA):
+            def fit(self, X, y=None):  # noqa: ARG002
+                raise ValueError("learning_rate is too large")
+
+        monkeypatch.setitem(experiment.METHODS, "gha", Fails)
+        result = pppca("run", config, "--workers", 0)
+        assert result.exit_code == 1
+        assert result.stderr.endswith(
+            f"4 of {N_RUNS} runs failed, the first: iris, gha, repeat 0: ValueError: learning_rate is too large\n"
+            "The tracebacks are in results/results.sqlite; the next `pppca run` tries them again.\n"
+        )
+        assert result.stdout == f"{N_RUNS - 4} runs done, 0 were there already. See `pppca tables`.\n"
+        monkeypatch.undo()
+        again = pppca("run", config, "--workers", 0, "--results", config.parent / "results")
+        assert (again.exit_code, again.stdout[:11]) == (0, "4 runs done")
+
+    def test_results_of_other_data_are_told(self, config):
+        pppca("run", config, "--workers", 0, "--repeats", 1)
+        with Store(Path("results/results.sqlite")) as store:
+            store._connection.execute("UPDATE runs SET data_sha256 = 'older' WHERE problem = 'iris'")
+        result = pppca("run", config, "--workers", 0, "--repeats", 1)
+        assert (
+            result.stdout
+            == "7 runs done (7 of them from other data before), 7 were there already. See `pppca tables`.\n"
+        )
+
+    def test_missing_data_end_a_run_before_it_starts(self, config, monkeypatch):
+        def fails(*_arguments, **_keywords):
+            raise DataError("cancer1.dt: expected a network, got none.")
+
+        monkeypatch.setattr(problems, "ensure", fails)
+        result = pppca("run", config)
+        assert (result.exit_code, result.stderr) == (1, "Error: cancer1.dt: expected a network, got none.\n")
+        assert not Path("results").exists()
+
+
+BROKEN = [
+    ("repeats: 2", "repeat: 2", "3: repeat: unknown key, expected one of "),
+    ("tau: [5, 15]", "tau: [1]", "5: tau[0]: expected greater than 1, got 1."),
+    ("[iris, wine]", "[irsi]", "(did you mean 'iris'?)"),
+    ("seed: 1", "seed: 1\nseed: 2", "5: not valid YAML: expected each key once, got 'seed' again (first on line 4)."),
+    ("hidden: [4]", "hidden: [4", "10: not valid YAML: expected ',' or ']', but got '}'."),
+]
+
+
+class TestErrors:
+    @pytest.mark.parametrize(("old", "new", "message"), BROKEN)
+    def test_a_broken_config_is_told_in_a_line_and_the_exit_code_is_2(self, config, old, new, message):
+        config.write_text(SMALL.replace(old, new))
+        result = pppca("run", config)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith(f"Error: {config}:")
+        assert message in result.stderr
+        assert "Traceback" not in result.stderr
+        assert not Path("results").exists()
+
+    def test_a_config_that_is_not_there_is_named(self):
+        result = pppca("run", "none.yaml")
+        assert (result.exit_code, result.stderr) == (
+            2,
+            "Error: none.yaml: cannot be read (No such file or directory). Check the path.\n",
+        )
+
+    def test_two_configs_of_one_name_are_refused(self, config):
+        Path("twin.yaml").write_text(SMALL)
+        result = pppca("run", config, "twin.yaml")
+        said = f"Error: twin.yaml: expected a name of its own, got 'small', which {config} has.\n"
+        assert (result.exit_code, result.stderr) == (2, said)
+
+    def test_an_approximation_problem_is_refused(self, config):
+        Path("own.dt").write_text(
+            "bool_in=0\nreal_in=1\nbool_out=0\nreal_out=1\ntraining_examples=2\nvalidation_examples=1\ntest_examples=1\n"
+            "0.1 0.2\n0.3 0.4\n0.5 0.6\n0.7 0.8\n"
+        )
+        config.write_text(SMALL.replace("[iris, wine]", "[own.dt]"))
+        result = pppca("run", config, "--workers", 0)
+        assert result.exit_code == 2
+        assert "Error: own.dt: expected a classification problem, got approximation." in result.stderr
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["run"],
+            ["run", "a.yaml", "--repeats", "0"],
+            ["run", "a.yaml", "--repeats", "10001"],
+            ["run", "a.yaml", "--workers", "-1"],
+            ["run", "a.yaml", "--no-such-option"],
+            ["tables", "--format", "html"],
+            ["no-such-command"],
+        ],
+    )
+    def test_wrong_usage_has_exit_code_2(self, arguments):
+        result = pppca(*arguments)
+        assert result.exit_code == 2
+        assert result.stderr.startswith("Usage: pppca")
+
+    def test_a_results_folder_that_is_a_file_is_refused(self, config):
+        Path("file").write_text("")
+        result = pppca("run", config, "--results", "file")
+        assert result.exit_code == 2
+        assert "is a file" in result.stderr
+
+    def test_a_store_that_is_no_database_is_refused(self, config):
+        Path("results").mkdir()
+        Path("results/results.sqlite").write_text("my notes " * 100)
+        for arguments in (["run", config], ["tables"]):
+            result = pppca(*arguments)
+            assert (result.exit_code, result.stdout) == (1, "")
+            assert re.fullmatch(
+                r"Error: results/results\.sqlite: cannot be used as the results database \(file is not a database\)\."
+                r" Check the disk and the file, or name another folder with --results\.\n",
+                result.stderr,
+            )
+        assert Path("results/results.sqlite").read_text() == "my notes " * 100
+
+    def test_tables_without_results_say_how_to_get_some(self):
+        result = pppca("tables")
+        assert (result.exit_code, result.stderr) == (
+            1,
+            "Error: no results in results/results.sqlite: run `pppca run CONFIG` first,"
+            " or name the folder with --results.\n",
+        )
+
+    @pytest.mark.parametrize("form", ["terminal", "csv", "json"])
+    def test_tables_of_an_empty_store_say_so(self, form):
+        with Store(Path("results/results.sqlite")):
+            pass
+        result = pppca("tables", "--format", form)
+        said = "Error: no runs in results/results.sqlite: run `pppca run CONFIG` first.\n"
+        assert (result.exit_code, result.stderr) == (1, said)
+
+    def test_tables_of_an_unknown_config_name_the_known(self, finished):
+        result = pppca("tables", "large", "--results", finished)
+        assert result.exit_code == 1
+        assert "no runs of config 'large'" in result.stderr
+        assert "expected one of small." in result.stderr
+
+    def test_an_output_folder_that_cannot_be_made_is_named(self, finished):
+        Path("file").write_text("")
+        result = pppca("tables", "--results", finished, "--out", "file/tables")
+        assert (result.exit_code, result.stderr) == (1, "Error: file/tables: Not a directory.\n")
+
+
+class TestTables:
+    def test_the_terminal_shows_cells_in_the_slides_form(self, finished):
+        result = pppca("tables", "--results", finished)
+        assert result.exit_code == 0
+        assert "X. Runs beyond the published tables" in result.stdout
+        row = next(line for line in result.stdout.splitlines() if line.startswith("iris (4), NE-pPCA"))
+        assert re.fullmatch(r"iris \(4\), NE-pPCA +– +\d+\.\d\d \(\d\.\d\) +\d+\.\d\d \(\d\.\d\)", row)
+
+    def test_json_and_csv_hold_the_same_records(self, finished):
+        records = json.loads(pppca("tables", "--results", finished, "--format", "json").stdout)
+        rows = list(csv.DictReader(io.StringIO(pppca("tables", "--results", finished, "--format", "csv").stdout)))
+        assert len(records) == len(rows) == 2 * 14
+        for record, row in zip(records, rows, strict=True):
+            assert record.keys() == row.keys()
+            assert float(row["mean"]) == pytest.approx(record["mean"], rel=1e-12)
+            assert (row["table"], row["row"], row["quantity"]) == (record["table"], record["row"], record["quantity"])
+            assert (record["n"], record["n_planned"], record["n_failed"]) == (2, 2, 0)
+
+    def test_the_means_are_those_of_the_stored_runs(self, finished):
+        records = json.loads(pppca("tables", "--results", finished, "--format", "json").stdout)
+        with Store(finished / "results.sqlite", read_only=True) as store:
+            runs = [r for s, r in store.runs() if (s.problem, s.method, s.tau) == ("wine", "ne_ppca", 15)]
+        (error,) = [
+            r for r in records if r["row"].startswith("wine") and "NE-pPCA" in r["row"] and r["column"] == "tau=15"
+        ][:1]
+        assert error["quantity"] == "error_percent"
+        assert error["mean"] == pytest.approx(sum(run.test_error_percent for run in runs) / 2)
+
+    @pytest.mark.parametrize(("form", "mark"), [("markdown", "## X. Runs"), ("latex", r"\begin{tabular}")])
+    def test_documents_hold_their_own_markup(self, finished, form, mark):
+        assert mark in pppca("tables", "--results", finished, "--format", form).stdout
+
+    @pytest.mark.parametrize(
+        ("form", "extension"),
+        [("terminal", "txt"), ("markdown", "md"), ("latex", "tex"), ("csv", "csv"), ("json", "json")],
+    )
+    def test_files_hold_what_is_printed(self, finished, form, extension):
+        result = pppca("tables", "--results", finished, "--format", form, "--out", "made/tables")
+        assert (result.exit_code, result.stdout) == (0, "Wrote 1 tables to made/tables.\n")
+        (file,) = Path("made/tables").iterdir()
+        assert file.name == f"X.{extension}"
+        printed = pppca("tables", "--results", finished, "--format", form).stdout
+        written = file.read_text(encoding="utf-8")
+        if form == "json":
+            assert json.loads(printed) == json.loads(written)
+        else:
+            assert printed.strip() == written.strip()
+
+    def test_tables_can_be_limited_to_a_config(self, finished):
+        everything = pppca("tables", "--results", finished).stdout
+        assert pppca("tables", "small", "--results", finished).stdout == everything
+
+
+class TestData:
+    def test_the_list_names_every_problem_and_where_it_is(self):
+        result = pppca("data", "list")
+        assert result.exit_code == 0
+        lines = result.stdout.splitlines()
+        assert [line.split()[0] for line in lines[2:]] == known_problems()
+        (cancer1,) = [line for line in lines if line.startswith("cancer1 ")]
+        assert cancer1.split(maxsplit=4) == [
+            "cancer1",
+            "classification",
+            "9",
+            "2",
+            "350 / 175 / 174              not fetched",
+        ]
+        assert sum(line.endswith("bundled") for line in lines) == 4
+
+    def test_the_path_is_where_new_files_go(self, tmp_path, monkeypatch):
+        assert pppca("data", "path").stdout == f"{problems.cache_dir()}\n"
+        monkeypatch.setenv("PPPCA_DATA", str(tmp_path / "environment"))
+        assert pppca("data", "path").stdout == f"{tmp_path / 'environment'}\n"
+        assert pppca("data", "path", "--data", "mine").stdout == "mine\n"
+
+    @pytest.mark.data
+    def test_files_are_fetched_from_a_folder_verified_and_found(self, proben1_dir):
+        first = pppca("data", "fetch", "cancer1", "horse2", "--from", proben1_dir, "--data", "mine")
+        assert (first.exit_code, first.stdout) == (0, "mine: 2 files fetched, 0 already there; all verified.\n")
+        second = pppca("data", "fetch", "cancer1", "horse1", "--from", proben1_dir, "--data", "mine")
+        assert second.stdout == "mine: 1 files fetched, 1 already there; all verified.\n"
+        checked = pppca("data", "verify", "cancer1", "horse1", "horse2", "--data", "mine")
+        assert (checked.exit_code, checked.stdout) == (0, "mine: 3 of 3 files are as registered.\n")
+        assert "mine/cancer1.dt" in pppca("data", "list", "--data", "mine").stdout
+
+    @pytest.mark.data
+    def test_a_damaged_file_is_told_and_mended(self, proben1_dir):
+        pppca("data", "fetch", "cancer1", "--from", proben1_dir, "--data", "mine")
+        Path("mine/cancer1.dt").write_text("damaged")
+        result = pppca("data", "verify", "cancer1", "card1", "--data", "mine")
+        assert (result.exit_code, result.stdout) == (1, "mine: 0 of 2 files are as registered.\n")
+        assert "mine/cancer1.dt: damaged. Run `pppca data fetch --force cancer1`." in result.stderr
+        assert "mine/card1.dt: missing. Run `pppca data fetch --force card1`." in result.stderr
+        pppca("data", "fetch", "cancer1", "--from", proben1_dir, "--data", "mine", "--force")
+        assert pppca("data", "verify", "cancer1", "--data", "mine").exit_code == 0
+
+    def test_an_unknown_problem_is_told_with_the_nearest(self):
+        result = pppca("data", "fetch", "cancr1", "--from", ".", "--data", "mine")
+        assert result.exit_code == 1
+        assert "'cancr1'" in result.stderr
+        assert "Did you mean 'cancer1'?" in result.stderr
+
+    def test_a_file_that_the_given_folder_lacks_is_named(self):
+        result = pppca("data", "fetch", "cancer1", "--from", ".", "--data", "mine")
+        assert result.exit_code == 1
+        assert "cancer1.dt" in result.stderr
+        assert "Traceback" not in result.stderr
+
+    @pytest.mark.data
+    def test_a_proben1_problem_runs_from_the_given_folder(self, config, proben1_dir):
+        config.write_text(SMALL.replace("[iris, wine]", "[cancer1]").replace("{hidden: [4], ", "{"))
+        result = pppca("run", config, "--data", proben1_dir, "--workers", 0, "--repeats", 1)
+        assert (result.exit_code, result.stdout[:11]) == (0, "7 runs done"), result.output
+        printed = pppca("tables").stdout
+        assert "T1. Classification errors (%) for different values of τ" in printed
+        assert re.search(r"^cancer1, 100% +\d+\.\d\d \(\d\.\d\) +– +\d+\.\d\d \(\d\.\d\) +–$", printed, re.MULTILINE)
+        assert "cancer1, 100%  2.30 (1.0)  1.78 (2.5)  1.44 (4.0)  1.67 (5.6)" in printed
+
+
+def process(*arguments: object, **options) -> subprocess.Popen:
+    """Start the command as a process of its own that Ctrl-C reaches even where the tests run in the background."""
+    program = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "from pppca_bench.cli import main; main()"
+    )
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+def read_until(stream: io.TextIOBase, mark: str) -> str:
+    text = ""
+    while mark not in text:
+        character = stream.read(1)
+        assert character, f"ended before {mark!r}: {text}"
+        text += character
+    return text
+
+
+class TestProcess:
+    def test_the_package_runs_as_a_program(self, config):
+        command = [sys.executable, "-m", "pppca_bench"]
+        assert (
+            subprocess.run([*command, "--version"], capture_output=True, text=True).stdout
+            == f"pppca, version {__version__}\n"
+        )
+        result = subprocess.run(
+            [*command, "run", config, "--repeats", "1", "--workers", "2"], capture_output=True, text=True, timeout=120
+        )
+        assert (result.returncode, result.stdout) == (
+            0,
+            f"{N_RUNS // 2} runs done, 0 were there already. See `pppca tables`.\n",
+        )
+        assert "Traceback" not in result.stderr
+
+    def test_a_broken_config_ends_a_program_with_2(self, config):
+        config.write_text("name: [")
+        result = subprocess.run([sys.executable, "-m", "pppca_bench", "run", config], capture_output=True, text=True)
+        assert (result.returncode, result.stdout) == (2, "")
+        assert result.stderr == (
+            f"Error: {config}:1: not valid YAML: expected the node content, but found '<stream end>'.\n"
+        )
+
+    @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+    @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    def test_a_stopped_run_keeps_what_is_done_and_says_how_to_go_on(self, tmp_path, number, exit_code):
+        (tmp_path / "long.yaml").write_text(LONG)
+        running = process("run", "long.yaml", "--results", "kept", "--workers", 1, "--fresh", cwd=tmp_path)
+        read_until(running.stderr, "1/2")
+        running.send_signal(number)
+        # The pipes end when every process that holds them has: the workers too are gone.
+        _, errors = running.communicate(timeout=60)
+        assert running.returncode == exit_code
+        assert "Traceback" not in errors
+        assert errors.endswith(
+            "\nStopped. What was done is kept in kept; go on with `pppca run long.yaml --results kept --workers 1`.\n"
+        )
+        assert sorted(status for _, status, _ in stored(tmp_path / "kept").values()) == ["done", "planned"]
+
+    @pytest.mark.slow
+    @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+    def test_a_killed_run_keeps_what_is_done_and_leaves_no_worker_behind(self, tmp_path):
+        (tmp_path / "long.yaml").write_text(LONG)
+        running = process("run", "long.yaml", "--workers", 2, cwd=tmp_path)
+        read_until(running.stderr, "1/2")
+        running.kill()
+        running.communicate(timeout=60)
+        assert running.returncode == -signal.SIGKILL
+        assert sorted(status for _, status, _ in stored(tmp_path / "results").values()) == ["done", "planned"]
+
+    @pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
+    def test_a_reader_that_has_enough_ends_the_tables_in_silence(self, finished):
+        printing = process("tables", "--results", finished)
+        printing.stdout.close()
+        assert printing.stderr.read() == ""
+        printing.stderr.close()
+        assert printing.wait(timeout=60) == 1
