@@ -1,0 +1,208 @@
+"""The one direction of flow: who imports whom, who prints, who draws, and what a command loads at its start."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "pppca_bench"
+
+# A part of the package (a module, or a folder) and the other parts that it may import. Data flow downwards.
+MAY_IMPORT = {
+    "errors": "",
+    "records": "",
+    "published": "errors",
+    "yaml_source": "errors",
+    "config": "errors published yaml_source",
+    "plan": "errors records config published",
+    "problems": "errors",
+    "engines": "",
+    "baselines": "",
+    "classifier": "",
+    "timing": "engines",
+    "experiment": "records problems engines baselines classifier timing",
+    "provenance": "",
+    "store": "errors records",
+    "runner": "errors experiment problems provenance records store",
+    "summary": "records",
+    "layouts": "published summary",
+    "tables": "layouts published records summary",
+    "comparison": "published summary tables",
+    "baseline": "comparison errors published summary tables",
+    "curves": "summary",
+    "figure_data": "curves layouts store summary tables",
+    "figures": "figure_data",
+    "results_index": "figure_data published tables",
+    "report": "tables figures comparison",
+    "cli_data": "errors problems",
+    "cli": "baseline cli_data comparison config errors figure_data figures plan problems records report results_index"
+    " runner store summary tables",
+    "__main__": "cli",
+}
+ALONE = ("engines", "baselines", "classifier")
+SCIENCE = (*ALONE, "problems", "timing", "experiment", "runner")
+AFTER_THE_STORE = [
+    *("summary", "layouts", "tables", "comparison", "baseline"),
+    *("curves", "figure_data", "figures", "results_index", "report"),
+]
+PRINTS = ("cli", "cli_data")
+KERNELS = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("_*_kernels.py"))
+
+
+def modules() -> list[Path]:
+    return sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Yield the absolute dotted name of everything that a module imports, wherever the statement stands."""
+    package = ["pppca_bench", *path.relative_to(PACKAGE).parent.parts]
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) + 1 - node.level] if node.level else []
+            yield from (".".join([*base, *filter(None, [node.module]), alias.name]) for alias in node.names)
+
+
+def own_parts(path: Path) -> set[str]:
+    """Return the other parts of the package that a module imports."""
+    names = [name.split(".") for name in imports(path) if name.startswith("pppca_bench")]
+    return {name[1] for name in names if len(name) > 1} - {part_of(path), "__version__"}
+
+
+def foreign(path: Path) -> set[str]:
+    """Return the packages from elsewhere that a module imports."""
+    return {name.split(".")[0] for name in imports(path)} - {"pppca_bench", "__future__"}
+
+
+def calls(path: Path) -> Iterator[str]:
+    """Yield the dotted name of everything that a module calls by name."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func)
+
+
+def reachable(part: str) -> set[str]:
+    seen: set[str] = set()
+    waiting = [part]
+    while waiting:
+        for path in modules():
+            if part_of(path) == waiting[0]:
+                waiting.extend(own_parts(path) - seen)
+                seen |= own_parts(path)
+        waiting.pop(0)
+    return seen
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def test_the_allowed_imports_have_one_direction():
+    graph = {part: set(allowed.split()) for part, allowed in MAY_IMPORT.items()}
+    assert set(TopologicalSorter(graph).static_order()) == set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_each_part_imports_only_what_it_may(path):
+    assert part_of(path) in MAY_IMPORT, "a new part of the package: say here what it may import"
+    assert own_parts(path) <= set(MAY_IMPORT[part_of(path)].split())
+
+
+@pytest.mark.parametrize("path", [path for path in modules() if part_of(path) in ALONE], ids=name_of)
+def test_estimators_know_nothing_of_configs_files_stores_and_logging(path):
+    of_python = {"abc", "collections", "contextlib", "dataclasses", "functools", "itertools", "math", "numbers", "time"}
+    assert foreign(path) - of_python <= {"typing", "types", "numpy", "numba", "llvmlite", "scipy", "sklearn"}
+    assert {"open", "input", "print"}.isdisjoint(calls(path))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_are_numpy_numba_and_each_other(name):
+    path = PACKAGE / name
+    assert foreign(path) <= {"numpy", "numba", "math", "typing", "collections"}
+    own = [name.split(".") for name in imports(path) if name.startswith("pppca_bench")]
+    assert all(module[2].startswith("_") for module in own)
+
+
+def test_there_are_kernels():
+    assert {"engines/_hebbian_kernels.py", "engines/_evolution_kernels.py", "classifier/_rprop_kernels.py"} <= set(
+        KERNELS
+    )
+
+
+@pytest.mark.parametrize("part", ["plan", "config", "records", "published"])
+def test_the_way_to_a_plan_does_no_input_or_output_of_its_own(part):
+    path = PACKAGE / f"{part}.py"
+    assert foreign(path).isdisjoint({"os", "io", "time", "datetime", "random", "secrets", "subprocess", "sqlite3"})
+    assert {"open", "print", "input"}.isdisjoint(calls(path))
+
+
+@pytest.mark.parametrize("part", AFTER_THE_STORE)
+def test_nothing_after_the_store_reaches_what_computes(part):
+    assert reachable(part).isdisjoint(SCIENCE)
+
+
+def test_the_reach_of_a_part_includes_what_its_imports_reach():
+    assert {"engines", "errors", "yaml_source"} <= reachable("cli")
+    assert reachable("errors") == set()
+
+
+@pytest.mark.parametrize("path", [path for path in modules() if part_of(path) not in PRINTS], ids=name_of)
+def test_only_the_command_line_prints_and_exits(path):
+    assert {"print", "input", "exit", "quit", "sys.exit"}.isdisjoint(calls(path))
+    assert foreign(path).isdisjoint({"click", "tqdm", "rich"})
+    names = {ast.unparse(node) for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute)}
+    assert {"sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__"}.isdisjoint(names)
+
+
+def test_nothing_imports_the_command_line():
+    importers = {part_of(path) for path in modules() if {"cli", "cli_data"} & own_parts(path)}
+    assert importers == {"__main__", "cli"}
+
+
+def test_one_module_alone_draws():
+    assert [name_of(path) for path in modules() if "matplotlib" in foreign(path)] == ["figures.py"]
+
+
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_nothing_stored_is_ever_executed(path):
+    assert foreign(path).isdisjoint({"pickle", "marshal", "shelve", "joblib", "dill", "cloudpickle"})
+    forbidden = {"eval", "exec", "compile", "yaml.load", "yaml.unsafe_load", "yaml.full_load", "__import__"}
+    assert forbidden.isdisjoint(calls(path))
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
+            assert ast.unparse(node.value) == "False"
+
+
+HEAVY = ("numpy", "numba", "scipy", "pandas", "matplotlib", "sklearn", "pydantic", "pooch", "tqdm", "yaml", "sqlite3")
+
+
+@pytest.mark.parametrize("module", ["pppca_bench", "pppca_bench.cli", "pppca_bench.errors", "pppca_bench.records"])
+def test_a_start_loads_nothing_heavy(module):
+    program = f"import sys, {module}; print(*sorted({{name.split('.')[0] for name in sys.modules}} & set({HEAVY})))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
+def test_the_help_loads_nothing_heavy_either():
+    program = (
+        "import sys\nfrom pppca_bench.cli import main\nsys.argv = ['pppca', 'run', '--help']\ntry:\n main()\n"
+        f"except SystemExit:\n print(*sorted({{name.split('.')[0] for name in sys.modules}} & set({HEAVY})))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Usage: pppca run")
+    assert done.stdout.endswith("exit.\n\n")
