@@ -9,7 +9,7 @@ import errno
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -18,6 +18,7 @@ import click
 
 from pppca_bench import __version__
 from pppca_bench.cli_data import data, data_option
+from pppca_bench.cli_progress import progress_bar
 from pppca_bench.errors import ConfigError, PppcaError, StoreError
 
 if TYPE_CHECKING:
@@ -105,11 +106,12 @@ def run(
     if dry_run:
         _print_dry_run(specs, results, fresh)
         return
-    problems.ensure(dict.fromkeys(spec.problem for spec in specs), data_dir, progress=not quiet)
+    with progress_bar("file", quiet=quiet) as progress:
+        problems.ensure(dict.fromkeys(spec.problem for spec in specs), data_dir, progress=progress)
     with Store(results / DATABASE) as store, _stoppable(results):
         for name, plan in plans.items():
             store.plan(name, plan)
-        with _progress_bar(quiet) as progress:
+        with progress_bar("run", quiet=quiet) as progress:
             outcome = runner.run(
                 specs,
                 store,
@@ -294,22 +296,6 @@ def _print_dry_run(specs: Sequence[RunSpec], results: Path, fresh: bool) -> None
     click.echo(
         f"{len(specs)} runs planned, {len(specs) - len(missing)} done, {len(missing)} to run in {len(cells)} cells."
     )
-
-
-@contextmanager
-def _progress_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    if quiet:
-        yield None
-        return
-    from tqdm import tqdm
-
-    with tqdm(unit="run", file=sys.stderr, dynamic_ncols=True, leave=False, delay=0.2) as bar:
-
-        def show(n_finished: int, n_total: int) -> None:
-            bar.total = n_total
-            bar.update(n_finished - bar.n)
-
-        yield show
 
 
 @contextmanager

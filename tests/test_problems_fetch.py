@@ -132,18 +132,16 @@ class TestDownload:
         assert len(pauses) == 2
         assert everything_in(target) == {"tiny1.dt": GOOD}
 
-    def test_nothing_is_printed_or_logged_unless_asked_for(self, server, target, capfd, caplog):
+    def test_nothing_is_printed_or_logged(self, server, target, capfd, caplog):
         fetch(["tiny1"], target, base_url=server.url)
         failure(lambda: fetch(["tiny2"], target, base_url=server.url, retries=0))
         assert capfd.readouterr() == ("", "")
         assert caplog.records == []
 
-    def test_progress_is_one_bar_on_stderr(self, server, target, capfd):
-        fetch(["tiny1"], target, base_url=server.url, progress=True)
-        out, err = capfd.readouterr()
-        assert out == ""
-        assert "Proben1: 100%" in err
-        assert "1/1" in err
+    def test_progress_tells_finished_and_total_from_the_start(self, server, target):
+        calls = []
+        fetch(["tiny1"], target, base_url=server.url, progress=lambda *counts: calls.append(counts))
+        assert calls == [(0, 1), (1, 1)]
 
     def test_the_loggers_level_is_given_back(self, server, target):
         level = logging.getLogger("pooch").level

@@ -16,6 +16,7 @@ from pppca_bench.problems._registry import PROBEN1_URL, ProblemInfo, proben1_inf
 
 Status = Literal["ok", "missing", "damaged"]
 Action = Literal["kept", "copied", "downloaded"]
+Progress = Callable[[int, int], None]
 _TIMEOUT_S = 30
 
 
@@ -84,7 +85,7 @@ def fetch(
     source_dir: str | Path | None = None,
     base_url: str | None = None,
     force: bool = False,
-    progress: bool = False,
+    progress: Progress | None = None,
     retries: int = 2,
 ) -> list[FetchedFile]:
     """Put verified Proben1 files into a folder.
@@ -104,8 +105,8 @@ def fetch(
         Server with the folders of the Proben1 repository. Default: $PPPCA_DATA_URL, or the pinned commit.
     force : bool, default=False
         Replace good files too.
-    progress : bool, default=False
-        Show one tqdm bar over the files on stderr.
+    progress : callable(n_finished, n_total), optional
+        Called at the start and after every file.
     retries : int, default=2
         Further attempts after a failed download, at least 0.
 
@@ -120,8 +121,6 @@ def fetch(
         If a name is unknown, the folder cannot be written, the copy lacks a file or holds a damaged one, or
         the download fails.
     """
-    from tqdm import tqdm  # needed only here, and start-up time counts
-
     target, infos = Path(target_dir), proben1_infos(names)
     if source_dir is not None:
         action: Action = "copied"
@@ -129,13 +128,16 @@ def fetch(
     else:
         action = "downloaded"
         obtain = _downloader(base_url or os.environ.get("PPPCA_DATA_URL") or PROBEN1_URL, retries)
+    progress = progress or (lambda *_: None)
+    progress(0, len(infos))
     fetched = []
-    for info in tqdm(infos, desc="Proben1", unit="file", disable=not progress):
+    for info in infos:
         path = target / info.filename
         keep = not force and _status(info, path) == "ok"
         if not keep:
             _place(info, path, obtain)
         fetched.append(FetchedFile(info.name, path, "kept" if keep else action))
+        progress(len(fetched), len(infos))
     return fetched
 
 

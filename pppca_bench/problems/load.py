@@ -8,7 +8,7 @@ from pppca_bench.errors import DataError
 from pppca_bench.problems._registry import ProblemInfo, proben1_infos, problem_info, suggest
 from pppca_bench.problems.bundled import load_bundled
 from pppca_bench.problems.dt import read_dt
-from pppca_bench.problems.fetch import FetchedFile, fetch
+from pppca_bench.problems.fetch import FetchedFile, Progress, fetch
 from pppca_bench.problems.problem import Problem
 
 _LOCAL = Path("data")
@@ -92,7 +92,9 @@ def cache_dir() -> Path:
     return Path(pooch.os_cache("pppca"))
 
 
-def ensure(names: Iterable[str], data_dir: str | Path | None = None, *, progress: bool = False) -> list[FetchedFile]:
+def ensure(
+    names: Iterable[str], data_dir: str | Path | None = None, *, progress: Progress | None = None
+) -> list[FetchedFile]:
     """Download the files of those problems that no folder of the search path holds, into `fetch_dir`.
 
     A damaged file is not replaced: `load_problem` names it, for it may be the only trace of a mistake.
@@ -103,8 +105,8 @@ def ensure(names: Iterable[str], data_dir: str | Path | None = None, *, progress
         Known problems and paths of .dt files; only Proben1 problems can lack anything.
     data_dir : str or Path, optional
         First folder, see `search_path`.
-    progress : bool, default=False
-        Show a progress bar on stderr.
+    progress : callable(n_finished, n_total), optional
+        See `fetch`.
 
     Raises
     ------
