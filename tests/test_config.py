@@ -174,7 +174,8 @@ REFUSALS = [
     (
         "method: gha",
         "method: gah",
-        "7: methods[0]: expected method to be one of gha, dgha, dgha_speedup, ne_ppca, all_features, got gah (did you mean 'gha'?).",
+        "7: methods[0]: expected method to be one of gha, dgha, dgha_speedup, ne_ppca, all_features,"
+        " got gah (did you mean 'gha'?).",
     ),
     (
         "method: gha",
