@@ -70,6 +70,12 @@ def test_results_are_read_back_to_the_last_bit(planned, path):
         assert reader.runs() == [(SPECS[0], None), (SPECS[1], done(SPECS[1])), (SPECS[2], failed(SPECS[2]))]
 
 
+def test_further_measures_are_read_back_by_name(planned):
+    timed = replace(done(SPECS[0]), measures={"speedup": 1 / 3, "gha_time_ms": 218.74})
+    planned.record([timed, done(SPECS[1])], "{}")
+    assert [result for _, result in planned.runs()] == [timed, done(SPECS[1]), None]
+
+
 def test_only_done_runs_count_as_done_and_their_data_are_known(planned):
     planned.record([done(SPECS[1], sha256="b" * 64), failed(SPECS[2])], "{}")
     assert planned.done(spec.key for spec in SPECS) == {"key1": "b" * 64}
