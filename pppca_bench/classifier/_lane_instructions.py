@@ -169,7 +169,7 @@ def _multiply_function(module: Any) -> Any:
 
 @intrinsic
 def _compiled_multiply(_context: Any, C: Any, A: Any, B: Any, height: Any, width: Any, n: Any, mode: Any) -> Any:
-    """Compute what `multiply` promises."""
+    """Compute what `_python_multiply` computes."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         numbers = [context.cast(builder, args[k], signature.args[k], types.int64) for k in range(3, 7)]
@@ -189,7 +189,19 @@ def _compiled_multiply(_context: Any, C: Any, A: Any, B: Any, height: Any, width
 
 
 def _python_multiply(C: Any, A: Any, B: Any, height: int, width: int, n: int, mode: int) -> None:
-    """Compute what `_compiled_multiply` computes."""
+    """Compute C = A Bᵀ lane by lane, in place.
+
+    Each element is summed over k = 0 .. n - 1 in this order, whatever tile it falls in.
+
+    Parameters
+    ----------
+    C, A, B : LaneMatrix
+        height x width, height x n and width x n; no element of C may be one of A or B.
+    height, width, n : int
+        Numbers of elements, >= 0.
+    mode : int
+        LINEAR; ADD keeps what C holds and adds to it; SOFTSIGN stores x / (1 + |x|) of each sum x; or ADD | SOFTSIGN.
+    """
     for i, j in product(range(height), range(width)):
         target = C.start + i * C.down + j * C.across
         total = C.lanes[target] if mode & ADD else np.zeros(LANES)
@@ -213,7 +225,7 @@ _OPERATIONS: dict[int, Any] = {
 
 @intrinsic(prefer_literal=True)
 def _compiled_combine(_context: Any, operation: Any, C: Any, c: Any, A: Any, a: Any, B: Any, b: Any, n: Any) -> Any:
-    """Set n rows of lane array C from row c on to an operation of those of A and B from a and b on."""
+    """Compute what `_python_combine` computes."""
     emit = _EMITTERS[operation.literal_value]
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -228,7 +240,10 @@ def _compiled_combine(_context: Any, operation: Any, C: Any, c: Any, A: Any, a: 
 
 
 def _python_combine(operation: int, C: Any, c: int, A: Any, a: int, B: Any, b: int, n: int) -> None:
-    """Compute what `_compiled_combine` computes."""
+    """Set n rows of lane array C from row c on to an operation of those of A and B from a and b on, in place.
+
+    DIFFERENCE is A - B, SLOPE A (1 - |B|)², ADD_PRODUCT C + A B.
+    """
     for k in range(n):
         C[c + k] = _OPERATIONS[operation](C[c + k], A[a + k], B[b + k])
 
