@@ -64,9 +64,9 @@ def up_to_sign(rows, others):
 def test_iris_gives_the_published_digits(encoded, published, published_error):
     # The notebook starts each pass at the second sample, rates 1/150, and collects Y in the last pass.
     samples = np.roll(iris_inputs(encoded), -1, axis=0)
-    gha = GHA(
-        learning_rate=1 / 150, n_epochs=9999, centre=False, shuffle=False, kernel="in_place", random_state=0
-    ).fit(samples)
+    gha = GHA(learning_rate=1 / 150, n_epochs=9999, centre=False, shuffle=False, kernel="in_place", random_state=0).fit(
+        samples
+    )
     W, outputs = reference.in_place_epoch(gha.components_, samples, 1 / 150)
     np.testing.assert_allclose(up_to_sign(W, published), published, rtol=0, atol=1e-7)
     assert np.linalg.norm(samples - outputs @ W, 2) == pytest.approx(published_error, rel=1e-6)
@@ -75,8 +75,7 @@ def test_iris_gives_the_published_digits(encoded, published, published_error):
 def test_iris_rows_updated_at_once_are_near_the_published_ones():
     gha = GHA(learning_rate=1 / 150, n_epochs=2000, shuffle=False, random_state=0).fit(iris_inputs(False))
     assert (
-        cosines(gha.components_, PUBLISHED_CENTRED / np.linalg.norm(PUBLISHED_CENTRED, axis=1)[:, None]).min()
-        > 0.999
+        cosines(gha.components_, PUBLISHED_CENTRED / np.linalg.norm(PUBLISHED_CENTRED, axis=1)[:, None]).min() > 0.999
     )
 
 
@@ -237,9 +236,7 @@ def test_history_has_a_record_before_each_epoch_and_one_at_the_end():
 
 
 def test_divergence_names_epoch_and_rate():
-    with pytest.raises(
-        ValueError, match=r"GHA diverged in epoch 1: learning_rate 2.0 is too large for samples"
-    ):
+    with pytest.raises(ValueError, match=r"GHA diverged in epoch 1: learning_rate 2.0 is too large for samples"):
         GHA(learning_rate=2.0, random_state=0).fit(load_iris().data)
 
 
