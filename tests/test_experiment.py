@@ -17,7 +17,9 @@ from pppca_bench.problems import Problem, load_problem
 from pppca_bench.records import RunResult, RunSpec
 
 TIMES = ("fit_time_ms", "classifier_time_ms")
+REDUCING = [method for method in METHODS if method != "dgha_speedup"]
 SHORT = {"gha": {"n_epochs": 20}, "dgha": {"n_epochs": 20}, "ne_ppca": {"n_generations": 5}, "all_features": {}}
+SHORT["dgha_speedup"] = SHORT["dgha"]
 
 
 def planned(method: str, *, repeats: int = 3, problem: str = "iris", tau: float = 20.0, **parameters) -> list[RunSpec]:
@@ -53,7 +55,7 @@ def iris() -> Problem:
     return load_problem("iris")
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", REDUCING)
 def test_a_run_in_company_gives_what_it_gives_alone_to_the_last_bit(iris, method):
     specs = planned(method)
     together = timeless(run_group(specs, iris))
@@ -63,7 +65,7 @@ def test_a_run_in_company_gives_what_it_gives_alone_to_the_last_bit(iris, method
     assert all(record["status"] == "done" for record in together), together[0]["error"]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", REDUCING)
 def test_repeats_differ_by_their_seeds_alone(iris, method):
     first, second = planned(method, repeats=2)
     same = replace(second, key="another", seed=first.seed)
@@ -74,7 +76,7 @@ def test_repeats_differ_by_their_seeds_alone(iris, method):
     assert results[0] != results[1]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", REDUCING)
 def test_a_result_holds_every_number_in_its_range(iris, method):
     (result,) = run_group(planned(method, repeats=1), iris)
     assert (result.status, result.error, result.data_sha256) == ("done", None, iris.sha256)
@@ -91,8 +93,12 @@ def test_a_result_holds_every_number_in_its_range(iris, method):
 
 def test_all_numbers_of_a_result_are_plain_so_that_the_store_takes_them(iris):
     results = [result for method in METHODS for result in run_group(planned(method, repeats=1), iris)]
-    kinds = {type(value) for result in results for name, value in asdict(result).items() if name != "history"}
-    assert kinds <= {str, int, float, type(None)}
+    numbers = [
+        value for result in results for name, value in asdict(result).items() if name not in ("history", "measures")
+    ]
+    measures = [value for result in results for value in result.measures.values()]
+    assert {type(value) for value in numbers} <= {str, int, float, type(None)}
+    assert {type(value) for value in measures} == {float}
 
 
 def test_the_test_split_serves_to_count_errors_alone(iris):
@@ -292,7 +298,7 @@ def test_a_mistake_in_the_code_is_not_taken_for_a_failed_run(iris, monkeypatch):
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", REDUCING)
 def test_extreme_inputs_give_finite_numbers_or_a_failure(iris, method, scale):
     splits = {name: getattr(iris, name) * scale for name in ("X_train", "X_validation", "X_test")}
     for result in run_group(planned(method, repeats=1), replace(iris, **splits)):
@@ -307,6 +313,30 @@ def test_a_learning_rate_that_is_too_large_fails_by_name(iris):
     (result,) = run_group(planned("gha", repeats=1, learning_rate=1000), iris)
     assert result.status == "failed"
     assert "learning_rate" in result.error.rstrip().splitlines()[-1]
+
+
+def test_a_timed_run_learns_what_the_same_run_of_dgha_learns(iris):
+    (timed,), (plain,) = (run_group(planned(method, repeats=1, tau=5.0), iris) for method in ("dgha_speedup", "dgha"))
+    assert timed.status == "done", timed.error
+    assert timed.dimensionality == plain.dimensionality < 4
+    assert timed.test_error_percent is None
+
+
+def test_a_timed_run_measures_times_and_counts_operations(iris):
+    parameters = {"tau": 1e12, "rows_per_epoch": None}
+    (timed,) = run_group(planned("dgha_speedup", repeats=1, **parameters), iris)
+    measures = timed.measures
+    assert measures["speedup"] == pytest.approx(measures["gha_time_ms"] / measures["dgha_time_ms"])
+    assert all(value > 0 for value in measures.values())
+    # 20 epochs of 75 samples, l = m = 4: m (4 l + l (l + 1) / 2) = 104 a sample, and N l m = 1200 for each check.
+    gha, checks = 20 * 75 * 104, 20 * 1200
+    assert measures["speedup_operations"] == pytest.approx(gha / (gha + checks), rel=1e-12)
+
+
+def test_a_timed_run_that_fails_is_recorded(iris):
+    (result,) = run_group(planned("dgha_speedup", repeats=1, n_components=5), iris)
+    assert result.status == "failed"
+    assert "expected at most n_features = 4, got 5" in result.error
 
 
 @pytest.mark.parametrize("method", METHODS)
