@@ -160,6 +160,9 @@ class Results:
         for (problem, method, tau, fraction), runs in self._cells.items():
             for spec, _ in runs:
                 settings = tuple((f"parameter.{name}", value) for name, value in spec.parameters if name == "centre")
+                if method == "all_features":  # nothing but the network tells such cells apart
+                    network = [item for item in spec.classifier if item[0] in ("hidden", "shortcuts")]
+                    settings += tuple((f"classifier.{name}", value) for name, value in network)
                 found[Source(problem, method, tau, fraction, settings)] = None
         return list(found)
 

@@ -251,7 +251,7 @@ def _column_label(column: str) -> str:
 
 
 def _stands_in(source: Source, shown: set[Source | None]) -> bool:
-    if source.method == "all_features":
+    if source.method == "all_features" and ("classifier.hidden", ()) in source.settings:
         return source.problem in PROBLEMS
     return source.method == "dgha_speedup" or source in shown
 
@@ -278,7 +278,16 @@ def _source_label(source: Source, facts: Mapping[str, ProblemFacts]) -> str:
     size = f" ({facts[source.problem].n_features})" if source.problem in facts else ""
     fraction = f", {source.data_fraction:g}%" if source.data_fraction is not None else ""
     autocorrelation = " (autocor)" if ("parameter.centre", False) in source.settings else ""
-    return f"{source.problem}{size}, {_METHOD_NAMES.get(source.method, source.method)}{autocorrelation}{fraction}"
+    method = _METHOD_NAMES.get(source.method, source.method) + _network(dict(source.settings))
+    return f"{source.problem}{size}, {method}{autocorrelation}{fraction}"
+
+
+def _network(settings: Mapping[str, object]) -> str:
+    hidden = settings.get("classifier.hidden")
+    if not isinstance(hidden, tuple):
+        return ""
+    shortcuts = " with shortcuts" if hidden and settings.get("classifier.shortcuts") else ""
+    return f", hidden {' + '.join(map(str, hidden)) or 'none'}{shortcuts}"
 
 
 def _render_text(table: Table, form: Format) -> str:

@@ -249,6 +249,26 @@ def test_without_runs_every_table_is_published_numbers_alone():
     assert "Difference" not in text
 
 
+def test_a_network_that_the_report_does_not_have_is_shown_beyond_its_tables():
+    networks = {"1": (16,), "2": (16, 8), "3": (), "4": (4, 2)}
+    runs = []
+    for problem in ("cancer1", "iris"):
+        for key, hidden in networks.items():
+            classifier = (("hidden", hidden), ("shortcuts", key != "1"))
+            spec = RunSpec(problem + key, problem, "all_features", (), None, None, 0, 0, classifier)
+            runs.append((spec, RunResult(spec.key, "done", "a", dimensionality=9, test_error_percent=float(key))))
+    tables = {table.table: table for table in filled(build_tables(Results(runs), {}))}
+    assert list(tables) == ["P1", "P2", "X"]
+    assert {row: cell.ours["error_percent"].mean for (row, _), cell in tables["X"].cells.items()} == {
+        "cancer1, all features, hidden 16": 1.0,
+        "cancer1, all features, hidden 16 + 8 with shortcuts": 2.0,
+        "iris, all features, hidden 16": 1.0,
+        "iris, all features, hidden 16 + 8 with shortcuts": 2.0,
+        "iris, all features, hidden none": 3.0,
+        "iris, all features, hidden 4 + 2 with shortcuts": 4.0,
+    }
+
+
 def test_settings_planned_later_take_a_cells_place(tmp_path):
     first = RunSpec("1", "cancer1", "ne_ppca", (*CENTRED, ("n_generations", 5)), 5.0, None, 0, 0, PIVOT)
     second = RunSpec("2", "cancer1", "ne_ppca", (*CENTRED, ("n_generations", 50)), 5.0, None, 0, 0, PIVOT)
