@@ -42,13 +42,20 @@ def fast_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate
     n_rows, n_features = W.shape
     # A row of zeros, or samples of zeros, round a block up; they stay zero and change nothing.
     padded = np.zeros(((n_rows + 1) // 2 * 2, n_features))
-    padded[:n_rows, :n_features] = W
-    x = np.zeros((4, padded.shape[1]))
-    residuals = np.zeros_like(x)
+    _copy(W, padded)
+    x, residuals = np.zeros((4, n_features)), np.zeros((4, n_features))
     for start in range(0, len(order), 4):
         _read_samples(x, residuals, X, mean, order, start)
         _learn_block(padded, x, residuals, learning_rate)
-    W[:] = padded[:n_rows, :n_features]
+    _copy(padded[:n_rows], W)
+
+
+@njit(cache=True)
+def _copy(source: Floats, target: Floats) -> None:
+    """Copy all rows of source to the front of target; loops compile in a tenth of the time of slices."""
+    for j in range(source.shape[0]):
+        for i in range(source.shape[1]):
+            target[j, i] = source[j, i]
 
 
 @njit(cache=True)
@@ -315,7 +322,16 @@ def surviving_rows(variances: Floats, tau: float) -> Indices:
     int64 array, shape (n,), n >= 1
         Indices into `variances`.
     """
-    return np.flatnonzero(variances.max() <= tau * variances)
+    largest = variances[0]
+    for variance in variances:
+        largest = max(largest, variance)
+    kept = np.empty(len(variances), np.int64)
+    n_kept = 0
+    for j in range(len(variances)):
+        if largest <= tau * variances[j]:
+            kept[n_kept] = j
+            n_kept += 1
+    return kept[:n_kept]
 
 
 FAST, LITERAL, IN_PLACE = 0, 1, 2
@@ -393,9 +409,11 @@ def learn_epochs(
         kernel.
     """
     n_rows, n_operations = len(rows), 0
+    variances = np.empty(n_rows)
     for epoch in range(len(schedule.orders)):
         checked = schedule.checked[epoch]
-        variances = np.full(n_rows, np.nan)
+        variances = variances[:n_rows]
+        variances[:] = np.nan
         if checked and rule.kernel == LITERAL:
             n_operations += literal_variances(rows[:n_rows], samples.X, samples.mean, variances)
         elif rule.kernel != LITERAL:
@@ -404,13 +422,13 @@ def learn_epochs(
             compared = _per_direction(variances, rows[:n_rows]) if rule.per_direction else variances
             kept = surviving_rows(compared, rule.tau)
             n_rows = len(kept)
-            rows[:n_rows] = rows[kept]
-            nodes[:n_rows] = nodes[kept]
-            variances = variances[kept]
+            for place in range(n_rows):
+                for i in range(rows.shape[1]):
+                    rows[place, i] = rows[kept[place], i]
+                nodes[place] = nodes[kept[place]]
+                variances[place] = variances[kept[place]]
         _record(history, epoch, nodes[:n_rows], variances)
-        n_learning = min(n_rows, schedule.n_joined[epoch])
-        if rule.join_by_node:
-            n_learning = np.searchsorted(nodes[:n_rows], schedule.n_joined[epoch])
+        n_learning = _count_learning(nodes[:n_rows], schedule.n_joined[epoch], rule.join_by_node)
         learning, order, rate = rows[:n_learning], schedule.orders[epoch], schedule.rates[epoch]
         if rule.kernel == FAST:
             fast_epoch(learning, samples.X, samples.mean, order, rate)
@@ -418,14 +436,41 @@ def learn_epochs(
             n_operations += literal_epoch(learning, samples.X, samples.mean, order, rate)
         else:
             in_place_epoch(learning, samples.X, samples.mean, order, rate)
-        if not np.abs(rows[:n_rows]).max() <= rule.limit:
+        if not _within(rows[:n_rows], rule.limit):
             return n_rows, epoch + 1, n_operations
     return n_rows, len(schedule.orders), n_operations
 
 
 @njit(cache=True)
 def _per_direction(variances: Floats, rows: Floats) -> Floats:
-    return np.array([variances[j] / (rows[j] * rows[j]).sum() for j in range(len(rows))])
+    result = np.empty(len(rows))
+    for j in range(len(rows)):
+        squared_norm = 0.0
+        for weight in rows[j]:
+            squared_norm += weight * weight
+        result[j] = variances[j] / squared_norm
+    return result
+
+
+@njit(cache=True)
+def _count_learning(nodes: Indices, n_joined: int, by_node: bool) -> int:
+    """Count the leading rows that have joined, by their places at the start or among those that are left."""
+    if not by_node:
+        return min(len(nodes), n_joined)
+    n_learning = 0
+    while n_learning < len(nodes) and nodes[n_learning] < n_joined:
+        n_learning += 1
+    return n_learning
+
+
+@njit(cache=True)
+def _within(rows: Floats, limit: float) -> bool:
+    """Tell whether no weight is beyond the limit or nan."""
+    for j in range(rows.shape[0]):
+        for weight in rows[j]:
+            if not abs(weight) <= limit:
+                return False
+    return True
 
 
 @njit(cache=True)
