@@ -98,20 +98,23 @@ def run(
     quiet: bool,
 ) -> None:
     """Run the experiments that CONFIGS (YAML files) describe, except what the results already hold."""
-    plans = _plans(configs, repeats)
     from pppca_bench import problems, runner
+    from pppca_bench.plan import expand
     from pppca_bench.store import Store
 
+    loaded = _load(configs)
+    plans = {name: expand(config, repeats=repeats) for name, config in loaded.items()}
+    whole = {name: expand(config) for name, config in loaded.items()}
     specs = list({spec.key: spec for plan in plans.values() for spec in plan}.values())
     if dry_run:
         _print_dry_run(specs, results, fresh)
         return
-    with progress_bar("file", quiet=quiet) as progress:
-        problems.ensure(dict.fromkeys(spec.problem for spec in specs), data_dir, progress=progress)
-    with Store(results / DATABASE) as store, _stoppable(results):
-        for name, plan in plans.items():
-            store.plan(name, plan)
-        with progress_bar("run", quiet=quiet) as progress:
+    with _stoppable(results):
+        with progress_bar("file", quiet=quiet) as progress:
+            problems.ensure(dict.fromkeys(spec.problem for spec in specs), data_dir, progress=progress)
+        with Store(results / DATABASE) as store, progress_bar("run", quiet=quiet) as progress:
+            for name, plan in plans.items():
+                store.plan(name, plan, all_repeats=whole[name])
             outcome = runner.run(
                 specs,
                 store,
@@ -229,20 +232,19 @@ def compare(
             sys.exit(1)
 
 
-def _plans(configs: Sequence[Path], repeats: int | None) -> dict[str, list[RunSpec]]:
+def _load(paths: Sequence[Path]) -> dict[str, Config]:
     from pppca_bench.config import load_config
-    from pppca_bench.plan import expand
     from pppca_bench.problems import known_problems
 
     known = known_problems()
     loaded: dict[str, tuple[Path, Config]] = {}
-    for path in configs:
+    for path in paths:
         config = load_config(path, problems=known)
         other = loaded.get(config.name, (path,))[0]
         if other != path:
             raise ConfigError(f"{path}: expected a name of its own, got {config.name!r}, which {other} has.")
         loaded[config.name] = (path, config)
-    return {name: expand(config, repeats=repeats) for name, (_, config) in loaded.items()}
+    return {name: config for name, (_, config) in loaded.items()}
 
 
 def _tables(results: Path, configs: Sequence[str]) -> list[Table]:
@@ -272,7 +274,7 @@ def _built(store: Store, configs: Sequence[str]) -> tuple[list[Table], Results]:
 
 
 def _filled(tables: Sequence[Table]) -> list[Table]:
-    return [table for table in (table.without_empty_rows() for table in tables) if table.row_labels]
+    return [table for table in tables if table.was_run]
 
 
 def _write_tables(tables: Sequence[Table], form: Format, folder: Path) -> None:

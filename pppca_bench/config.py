@@ -89,7 +89,7 @@ class Classifier(Section):
     """
 
     hidden: Hidden = "pivot"
-    shortcuts: bool = True
+    shortcuts: bool = False
     output_activation: Literal["linear", "softsign"] = "linear"
     eta_plus: Annotated[float, Field(gt=1, le=10, allow_inf_nan=False)] = 1.2
     eta_minus: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] = 0.5

@@ -101,9 +101,21 @@ class Store:
         """Close the database; what was recorded is safe without it."""
         self._connection.close()
 
-    def plan(self, config_name: str, specs: Sequence[RunSpec]) -> None:
-        """Record ``specs`` as what the config named ``config_name`` now asks for; results stay untouched."""
-        rows = [_spec_row(spec) for spec in specs]
+    def plan(self, config_name: str, specs: Sequence[RunSpec], *, all_repeats: Sequence[RunSpec] = ()) -> None:
+        """Record ``specs`` as what the config named ``config_name`` now asks for; results stay untouched.
+
+        Parameters
+        ----------
+        config_name : str
+            The config's ``name``.
+        specs : sequence of RunSpec
+            What is to be run now.
+        all_repeats : sequence of RunSpec, optional
+            What the config asks for at its own repeats: those that are done stay in its tables.
+        """
+        done = self.done(spec.key for spec in all_repeats)
+        wanted = {spec.key: spec for spec in (*specs, *(spec for spec in all_repeats if spec.key in done))}
+        rows = [_spec_row(spec) for spec in wanted.values()]
         with self._transaction() as connection:
             connection.executemany(
                 f"INSERT INTO runs ({_SPEC_COLUMNS}, status)"
@@ -111,7 +123,7 @@ class Store:
                 rows,
             )
             connection.execute("DELETE FROM plans WHERE config = ?", (config_name,))
-            connection.executemany("INSERT INTO plans VALUES (?, ?)", [(config_name, spec.key) for spec in specs])
+            connection.executemany("INSERT INTO plans VALUES (?, ?)", [(config_name, key) for key in wanted])
             connection.execute(
                 "INSERT OR REPLACE INTO configs"
                 f" VALUES (?, {_NOW}, (SELECT coalesce(max(sequence), 0) + 1 FROM configs))",

@@ -29,7 +29,7 @@ EXTENSIONS: Mapping[Format, str] = {
 EMPTY = "–"
 SIZES = ("features", "classes", "train", "validation", "test")
 
-_TABULATE = {"terminal": "simple", "markdown": "github", "latex": "latex_booktabs"}
+_TABULATE = {"terminal": "simple", "markdown": "pipe", "latex": "latex_booktabs"}
 _QUANTITIES: Mapping[Form, tuple[str, ...]] = {
     "size": SIZES,
     "error": ("error_percent",),
@@ -108,10 +108,10 @@ class Table:
     form: Form
     cells: Mapping[tuple[str, str], TableCell]
 
-    def without_empty_rows(self) -> Table:
-        """Return the table with only those rows in which something was run."""
-        filled = {row for (row, _), cell in self.cells.items() if cell.ours or cell.n_planned}
-        return replace(self, row_labels={row: label for row, label in self.row_labels.items() if row in filled})
+    @property
+    def was_run(self) -> bool:
+        """Tell whether any of its runs was asked for."""
+        return any(cell.ours or cell.n_planned for cell in self.cells.values())
 
 
 def build_tables(results: Results, facts: Mapping[str, ProblemFacts]) -> list[Table]:

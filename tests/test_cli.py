@@ -110,6 +110,12 @@ class TestRun:
         result = pppca("run", config, "--workers", 0)
         assert result.stdout == f"{half} runs done, {half} were there already. See `pppca tables`.\n"
 
+    def test_fewer_repeats_leave_those_that_are_done_in_the_tables(self, config):
+        pppca("run", config, "--workers", 0)
+        before = pppca("tables", "--format", "json").output
+        assert "Nothing to do" in pppca("run", config, "--workers", 0, "--repeats", 1).output
+        assert pppca("tables", "--format", "json").output == before
+
     def test_fresh_runs_compute_everything_again(self, config):
         pppca("run", config, "--workers", 0, "--repeats", 1)
         before = stored(Path("results"))

@@ -305,10 +305,10 @@ def test_a_data_fraction_left_out_is_the_estimators_default():
 def test_the_classifiers_keys_and_defaults_are_its_estimators():
     ours = {key: field.default for key, field in Classifier.model_fields.items()}
     theirs = _parameters(RpropMLPClassifier)
-    # The validation split is a problem's own. Architecture: the report's pivot, with its shortcuts, is no network's.
+    # The validation split is a problem's own, and the report's pivot architecture is no network's.
     assert theirs.keys() - ours.keys() == {"hidden_layer_sizes", "validation_fraction", "random_state"}
     assert ours.keys() - theirs.keys() == {"hidden"}
-    training = ours.keys() - {"hidden", "shortcuts"}
+    training = ours.keys() - {"hidden"}
     assert {key: ours[key] for key in training} == {key: theirs[key] for key in training}
 
 

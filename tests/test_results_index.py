@@ -35,7 +35,7 @@ def build(folder: Path, runs: list[tuple[RunSpec, RunResult | None]]) -> tuple[l
         results = Results(store.runs())
         tables = build_tables(results, FACTS)
         figures = build_figures(results, store, tables)
-    filled = [table.without_empty_rows() for table in tables]
+    filled = [table for table in tables if table.was_run]
     return [table for table in filled if table.row_labels], figures
 
 

@@ -75,7 +75,7 @@ def build(folder: Path) -> list[Table]:
 
 
 def filled(tables: list[Table]) -> list[Table]:
-    return [table for table in (table.without_empty_rows() for table in tables) if table.row_labels]
+    return [table for table in tables if table.was_run]
 
 
 def everything(tables: list[Table], form: Format) -> str:
@@ -158,34 +158,34 @@ def test_a_cell_shows_the_means_of_its_runs_in_the_slides_form(tables, table, ro
 
 
 def test_the_published_table_and_the_difference_stand_below_ours(tables):
-    text = render(tables["T5"].without_empty_rows(), "terminal")
+    text = render(tables["T5"], "terminal")
     _, published_part = text.split('Published (slide "Speed-up and Accuracy (cancer1, 9 features, 350 samples)"')
     assert "cancer1, 100%  2.30 (1.0)  1.78 (2.5)  1.44 (4.0)  1.67 (5.6)" in published_part
     _, difference = published_part.split("Difference, ours − published:")
     assert "+0.00 (+0.0)" in difference
-    t1 = render(tables["T1"].without_empty_rows(), "terminal").split("Difference, ours − published:")[1]
+    t1 = render(tables["T1"], "terminal").split("Difference, ours − published:")[1]
     assert "−1.32 (+0.3)" in t1, "1.50 (1.5) against 2.82 (1.2)"
 
 
 def test_what_is_missing_is_said(tables):
-    text = render(tables["T1"].without_empty_rows(), "terminal")
+    text = render(tables["T1"], "terminal")
     assert (
         "Means over 2 repeats. * 3 of the repeats asked for are not in (1 of them failed): `pppca run` adds them."
         in text
     )
-    assert "not in" not in render(tables["P1"].without_empty_rows(), "terminal")
+    assert "not in" not in render(tables["P1"], "terminal")
 
 
 def test_a_single_repeat_is_no_mean(tables):
-    assert "Means over 1 to 2 repeats." in render(tables["T5"].without_empty_rows(), "terminal")
+    assert "Means over 1 to 2 repeats." in render(tables["T5"], "terminal")
 
 
 def test_speedups_tell_their_three_kinds_and_ghas_time(tables):
-    text = render(tables["T4"].without_empty_rows(), "terminal")
+    text = render(tables["T4"], "terminal")
     assert "GHA takes 11.25 ms (published: 218.74 ms)." in text
     for caption, value in [("multiply-adds", "6.25"), ("fast kernel", "2.25")]:
         grid = text[text.index(caption) :].split("\n\n")[1]
-        assert value in grid.splitlines()[-1]
+        assert value in grid
 
 
 def test_records_hold_mean_spread_number_and_interval(tables):
