@@ -90,10 +90,10 @@ class TestEvolution:
     def test_history_has_one_entry_per_evaluation_and_ends_with_the_result(self, fitted):
         history = fitted.history_
         assert {key: value.shape for key, value in history.items()} == {
-            "dimensionality": (51,),
-            "mean_dimensionality": (51,),
-            "fitness": (51,),
-            "variances": (51, 13),
+            "dimensionality": (54,),
+            "mean_dimensionality": (54,),
+            "fitness": (54,),
+            "variances": (54, 13),
         }
         last = history["variances"][-1]
         np.testing.assert_array_equal(last[: fitted.n_components_], fitted.explained_variance_)
