@@ -174,12 +174,12 @@ class NePpca(MethodSection):
     tau: Taus | None = None
     n_components: Count | None = None
     population_size: Annotated[int, Field(ge=2, le=100_000)] = 20
-    n_generations: Count = 50
-    tournament_size: Count = 5
+    n_generations: Count = 53
+    tournament_size: Count = 8
     n_elite: Annotated[int, Field(ge=0, le=100_000)] = 1
     crossover_probability: Probability = 0.9
-    mutation_probability: Probability = 0.2
-    mutation_scale: NotNegative = 0.01
+    mutation_probability: Probability = 1.0
+    mutation_scale: NotNegative = 0.0045
     centre: bool = True
 
     @model_validator(mode="after")
