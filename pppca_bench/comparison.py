@@ -21,7 +21,7 @@ from tabulate import tabulate
 
 from pppca_bench.published import PublishedCell, published
 from pppca_bench.summary import Summary
-from pppca_bench.tables import SIZES, Table
+from pppca_bench.tables import SIZES, Table, TableCell
 
 Verdict = Literal["reproduced", "close", "differs", "not run"]
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "close", "differs", "not run")
@@ -187,7 +187,7 @@ class Score:
     unit : {"|ln ratio|", "points", "bounds"}
         |ln(ours / published)| for dimensionalities and speed-ups; |ours − published| in percentage points for
         the slides' errors, and in units of the bound for *reproduced* for the report's (worst <= 1: all are).
-    target : float
+    target : float or None
         What is aimed at.
     """
 
@@ -197,32 +197,57 @@ class Score:
     score: float | None
     worst: float | None
     unit: str
-    target: float
+    target: float | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class Group:
+    """Name published cells that are scored together.
+
+    Attributes
+    ----------
+    name : str
+        What is scored.
+    tables : tuple of str
+        Identifiers of tables.
+    quantity : str
+        The published quantity.
+    target : float or None
+        What is aimed at.
+    rows, columns : tuple of str or None
+        Keys of rows and columns; None for all.
+    ours : str or None
+        The quantity of ours, where it has another name than the published one.
+    """
+
     name: str
     tables: tuple[str, ...]
     quantity: str
-    target: float
+    target: float | None = None
     rows: tuple[str, ...] | None = None
-    ours: str | None = None  # the quantity of ours, where it has another name than the published one
+    columns: tuple[str, ...] | None = None
+    ours: str | None = None
+
+    def holds(self, table: Table, cell: TableCell) -> bool:
+        """Tell whether a cell is of this group: published, and one that runs of ours can fill."""
+        named = table.table in self.tables and (self.rows is None or cell.row in self.rows)
+        named = named and (self.columns is None or cell.column in self.columns)
+        return named and cell.has_source and self.quantity in cell.published
 
 
 _GROUPS = (
-    _Group("T1 dimensionality", ("T1",), "dimensionality", 0.045),
-    _Group("T5 + T7 dimensionality", ("T5", "T7"), "dimensionality", 0.12),
-    _Group("T3 dimensionality, DGHA rows", ("T3",), "dimensionality", 0.10, rows=("DGHA", "DGHA (autocor)")),
-    _Group("T4 + T6 speed-up, operation count", ("T4", "T6"), "speedup", 0.18, ours="speedup_operations"),
-    _Group("T4 + T6 speed-up, time of the literal kernel", ("T4", "T6"), "speedup", 0.22),
-    _Group("T1 error", ("T1",), "error_percent", 0.7),
-    _Group("T5 error", ("T5",), "error_percent", 0.25),
-    _Group("T7 error", ("T7",), "error_percent", 1.2),
-    _Group("T3 error, own rows", ("T3",), "error_percent", 0.6),
-    _Group("P1 error", ("P1",), "error_percent", 1.0),
-    _Group("P2 error", ("P2",), "error_percent", 1.0),
-    _Group("P3 error", ("P3",), "error_percent", 1.0),
+    Group("T1 dimensionality", ("T1",), "dimensionality", 0.045),
+    Group("T5 + T7 dimensionality", ("T5", "T7"), "dimensionality", 0.12),
+    Group("T3 dimensionality, DGHA rows", ("T3",), "dimensionality", 0.10, rows=("DGHA", "DGHA (autocor)")),
+    Group("T4 + T6 speed-up, operation count", ("T4", "T6"), "speedup", 0.18, ours="speedup_operations"),
+    Group("T4 + T6 speed-up, time of the literal kernel", ("T4", "T6"), "speedup", 0.22),
+    Group("T1 error", ("T1",), "error_percent", 0.7),
+    Group("T5 error", ("T5",), "error_percent", 0.25),
+    Group("T7 error", ("T7",), "error_percent", 1.2),
+    Group("T3 error, own rows", ("T3",), "error_percent", 0.6),
+    Group("P1 error", ("P1",), "error_percent", 1.0),
+    Group("P2 error", ("P2",), "error_percent", 1.0),
+    Group("P3 error", ("P3",), "error_percent", 1.0),
 )
 
 
@@ -239,24 +264,24 @@ def scores(tables: Sequence[Table]) -> list[Score]:
     list of Score
         Every group, also those of which nothing was run.
     """
-    return [_score(group, tables) for group in _GROUPS]
+    return [score_group(group, tables) for group in _GROUPS]
 
 
-def _score(group: _Group, tables: Sequence[Table]) -> Score:
+def score_group(group: Group, tables: Sequence[Table]) -> Score:
+    """Score one group of cells; see `scores`."""
     ours = group.ours or group.quantity
     cells = [
         (cell.published[group.quantity], cell.ours.get(ours))
         for table in tables
-        if table.table in group.tables
         for cell in table.cells.values()
-        if cell.has_source and group.quantity in cell.published and (group.rows is None or cell.row in group.rows)
+        if group.holds(table, cell)
     ]
     distances = [_distance(number, summary.mean) for number, summary in cells if summary is not None]
     mean = math.fsum(distances) / len(distances) if distances else None
     return Score(group.name, len(cells), len(distances), mean, max(distances, default=None), _unit(group), group.target)
 
 
-def _unit(group: _Group) -> str:
+def _unit(group: Group) -> str:
     if group.quantity != "error_percent":
         return "|ln ratio|"
     return "bounds" if group.tables[0].startswith("P") else "points"
