@@ -12,42 +12,59 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
-# Sums may be split over vector lanes, nothing else: nan and inf keep their meaning.
-_LANES = {"reassoc", "contract"}
+# Products and sums may be fused, nothing else. Sums run over rows, column by column, or in eight fixed parts: their
+# order does not depend on the processor's vector width, so that an evolution takes the same course on any of them.
+_FUSED = {"contract"}
 _REPEAT_BELOW = 0.1
 _DEPENDENT_BELOW = 1e-10
 
 
-@njit(cache=True, fastmath=_LANES)
-def row_products(A: FloatArray, n_rows: int, x: FloatArray, out: FloatArray) -> None:
-    """Write the inner products of the first rows of a matrix with a vector.
+@njit(cache=True, fastmath=_FUSED)
+def combine_rows(A: FloatArray, n_rows: int, n_columns: int, factors: FloatArray, out: FloatArray) -> None:
+    """Write a combination of the first rows of a matrix: its transpose times a vector.
 
     Parameters
     ----------
-    A : float64 array of shape (>= n_rows, n_features)
-    n_rows : int, >= 0
-    x : float64 array of shape (n_features,)
-    out : float64 array of shape (>= n_rows,), overwritten up to n_rows
+    A : float64 array of shape (>= n_rows, >= n_columns)
+    n_rows, n_columns : int, >= 0
+    factors : float64 array of shape (>= n_rows,)
+    out : float64 array of shape (>= n_columns,), overwritten up to n_columns
     """
-    n_features = x.shape[0]
+    for k in range(n_columns):
+        out[k] = 0.0
     whole = n_rows - n_rows % 4
-    # Four rows at once: each element of x is loaded once for four sums that do not wait for one another.
+    # Four rows at once: each element of out is loaded and stored once for four products.
     for j in range(0, whole, 4):
-        s0 = s1 = s2 = s3 = 0.0
-        for k in range(n_features):
-            s0 += A[j, k] * x[k]
-            s1 += A[j + 1, k] * x[k]
-            s2 += A[j + 2, k] * x[k]
-            s3 += A[j + 3, k] * x[k]
-        out[j], out[j + 1], out[j + 2], out[j + 3] = s0, s1, s2, s3
+        f0, f1, f2, f3 = factors[j], factors[j + 1], factors[j + 2], factors[j + 3]
+        for k in range(n_columns):
+            out[k] += f0 * A[j, k] + f1 * A[j + 1, k] + f2 * A[j + 2, k] + f3 * A[j + 3, k]
     for j in range(whole, n_rows):
-        s = 0.0
-        for k in range(n_features):
-            s += A[j, k] * x[k]
-        out[j] = s
+        f = factors[j]
+        for k in range(n_columns):
+            out[k] += f * A[j, k]
 
 
-@njit(cache=True, fastmath=_LANES)
+@njit(cache=True, fastmath=_FUSED)
+def inner_product(x: FloatArray, y: FloatArray) -> float:
+    """Return the inner product of two float64 vectors of shape (n_features,), in eight fixed partial sums."""
+    n = x.shape[0]
+    whole = n - n % 8
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+    for k in range(0, whole, 8):
+        s0 += x[k] * y[k]
+        s1 += x[k + 1] * y[k + 1]
+        s2 += x[k + 2] * y[k + 2]
+        s3 += x[k + 3] * y[k + 3]
+        s4 += x[k + 4] * y[k + 4]
+        s5 += x[k + 5] * y[k + 5]
+        s6 += x[k + 6] * y[k + 6]
+        s7 += x[k + 7] * y[k + 7]
+    for k in range(whole, n):
+        s0 += x[k] * y[k]
+    return ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
+
+
+@njit(cache=True, fastmath=_FUSED)
 def subtract_rows(A: FloatArray, n_rows: int, factors: FloatArray, x: FloatArray) -> None:
     """Subtract a combination of the first rows of a matrix from a vector, in place.
 
@@ -70,13 +87,10 @@ def subtract_rows(A: FloatArray, n_rows: int, factors: FloatArray, x: FloatArray
             x[k] -= f * A[j, k]
 
 
-@njit(cache=True, fastmath=_LANES)
+@njit(cache=True)
 def norm(x: FloatArray) -> float:
     """Return the Euclidean norm of a float64 vector of shape (n_features,)."""
-    s = 0.0
-    for k in range(x.shape[0]):
-        s += x[k] * x[k]
-    return np.sqrt(s)
+    return np.sqrt(inner_product(x, x))
 
 
 @njit(cache=True)
@@ -103,40 +117,74 @@ def gram_schmidt(W: FloatArray, n_nodes: int, Q: FloatArray, scratch: FloatArray
     n_kept : int, 1 to n_nodes
         Number of orthonormal rows at the head of Q.
     """
+    n_features = W.shape[1]
+    columns = np.empty(
+        (n_features, n_nodes)
+    )  # Q transposed: products with all rows at once, as combine_rows takes them
     n_kept = 0
     for j in range(n_nodes):
         row = Q[n_kept]
-        row[:] = W[j]
-        n_kept += _orthonormalise(Q, n_kept, row, scratch)
+        for k in range(n_features):
+            row[k] = W[j, k]
+        if _orthonormalise(Q, columns, n_kept, row, scratch):
+            for k in range(n_features):
+                columns[k, n_kept] = row[k]
+            n_kept += 1
     if n_kept == 0:
-        Q[0] = 0.0
+        for k in range(n_features):
+            Q[0, k] = 0.0
         Q[0, 0] = 1.0
         n_kept = 1
     return n_kept
 
 
 @njit(cache=True)
-def _orthonormalise(Q: FloatArray, n_kept: int, row: FloatArray, scratch: FloatArray) -> int:
-    """Make a row orthogonal to the first rows of Q, of unit norm; return 1, or 0 when it depends on them."""
+def _orthonormalise(Q: FloatArray, columns: FloatArray, n_kept: int, row: FloatArray, scratch: FloatArray) -> bool:
+    """Make a row orthogonal to the first rows of Q, of unit norm; return False when it depends on them."""
     before = norm(row)
     if before == 0.0:
-        return 0
-    row_products(Q, n_kept, row, scratch)
+        return False
+    combine_rows(columns, row.shape[0], n_kept, row, scratch)
     subtract_rows(Q, n_kept, scratch, row)
     after = norm(row)
     if after <= _DEPENDENT_BELOW * before:
-        return 0
+        return False
     if after < _REPEAT_BELOW * before:
-        row_products(Q, n_kept, row, scratch)
+        combine_rows(columns, row.shape[0], n_kept, row, scratch)
         subtract_rows(Q, n_kept, scratch, row)
         after = norm(row)
     inverse = 1.0 / after
     for k in range(row.shape[0]):
         row[k] *= inverse
-    return 1
+    return True
 
 
-@njit(cache=True, fastmath=_LANES)
+@njit(cache=True, fastmath=_FUSED)
+def second_moments(X: FloatArray) -> FloatArray:
+    """Return C = Xᵀ X / N, summed sample by sample, so that it is the same with any BLAS library.
+
+    Parameters
+    ----------
+    X : float64 array of shape (n_samples, n_features), n_samples >= 1
+
+    Returns
+    -------
+    C : float64 array of shape (n_features, n_features), squared units of the data
+    """
+    n_samples, n_features = X.shape
+    C = np.zeros((n_features, n_features))
+    for i in range(n_samples):
+        for a in range(n_features):
+            factor = X[i, a]
+            for b in range(n_features):
+                C[a, b] += factor * X[i, b]
+    for a in range(n_features):
+        for b in range(n_features):
+            C[a, b] /= n_samples
+    return C
+
+
+@njit(cache=True, fastmath=_FUSED)
 def projection_variances(
     Q: FloatArray, n_nodes: int, C: FloatArray, variances: FloatArray, scratch: FloatArray
 ) -> None:
@@ -152,11 +200,8 @@ def projection_variances(
     """
     n_features = C.shape[0]
     for j in range(n_nodes):
-        row_products(C, n_features, Q[j], scratch)
-        s = 0.0
-        for k in range(n_features):
-            s += Q[j, k] * scratch[k]
-        variances[j] = s
+        combine_rows(C, n_features, n_features, Q[j], scratch)
+        variances[j] = inner_product(Q[j], scratch)
 
 
 @njit(cache=True)
@@ -173,14 +218,27 @@ def alignment(q: FloatArray, C: FloatArray, scratch: FloatArray) -> float:
     C : float64 array of shape (n_features, n_features)
     scratch : float64 array of shape (n_features,), overwritten
     """
-    row_products(C, C.shape[0], q, scratch)
+    combine_rows(C, C.shape[0], C.shape[0], q, scratch)
     length = norm(scratch)
     if length == 0.0:
         return 0.0
-    s = 0.0
-    for k in range(q.shape[0]):
-        s += q[k] * scratch[k]
-    return (s / length) ** 2
+    return (inner_product(q, scratch) / length) ** 2
+
+
+@njit(cache=True)
+def decreasing_order(values: FloatArray) -> IntArray:
+    """Return the indices that sort float64 values of shape (n,) from the largest on; equal ones keep their order.
+
+    Insertion, because rows written back sorted are nearly in order the next time.
+    """
+    order = np.empty(values.shape[0], dtype=np.int64)
+    for i in range(values.shape[0]):
+        place = i
+        while place > 0 and values[order[place - 1]] < values[i]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = i
+    return order
 
 
 @njit(cache=True)
@@ -235,14 +293,15 @@ def evaluate(
     n_rows = gram_schmidt(W, n_nodes, Q, scratch)
     raw = np.empty(n_rows)
     projection_variances(Q, n_rows, C, raw, scratch)
-    order = np.argsort(-raw, kind="mergesort")
-    variances[:n_rows] = raw[order]
+    order = decreasing_order(raw)
     total = 0.0
     for j in range(n_rows):
+        variances[j] = raw[order[j]]
         total += variances[j]
     n_kept = count_kept(variances, n_rows, tau)
     for j in range(n_kept):
-        W[j] = Q[order[j]]
+        for k in range(W.shape[1]):
+            W[j, k] = Q[order[j], k]
     return n_kept, alignment(W[0], C, scratch) * total
 
 
@@ -272,7 +331,7 @@ def evaluate_population(
         sizes[p], fitness[p] = evaluate(weights[p], sizes[p], C, tau, variances[p], Q, scratch)
 
 
-@njit(cache=True, fastmath=_LANES)
+@njit(cache=True, fastmath=_FUSED)
 def cross_node(w_i: FloatArray, w_j: FloatArray, v_i: float, v_j: float, child: FloatArray) -> None:
     """Cross one node of two parents, slide 'Special crossing operator', formula (2).
 
@@ -302,6 +361,15 @@ def cross_node(w_i: FloatArray, w_j: FloatArray, v_i: float, v_j: float, child: 
 
 
 @njit(cache=True)
+def _fittest(fitness: FloatArray, contestants: IntArray) -> int:
+    best = contestants[0]
+    for p in contestants:
+        if fitness[p] > fitness[best]:
+            best = p
+    return best
+
+
+@njit(cache=True)
 def select_parents(fitness: FloatArray, contestants: IntArray) -> IntArray:
     """Return the parents of the next generation: each elite network with itself, then the tournaments' winners.
 
@@ -320,12 +388,11 @@ def select_parents(fitness: FloatArray, contestants: IntArray) -> IntArray:
     parents = np.empty((fitness.shape[0], 2), dtype=np.int64)
     n_elite = fitness.shape[0] - contestants.shape[0]
     if n_elite > 0:
-        order = np.argsort(-fitness, kind="mergesort")
+        order = decreasing_order(fitness)
         for e in range(n_elite):
             parents[e] = order[e]
     for c in range(contestants.shape[0]):
-        first = contestants[c, 0, np.argmax(fitness[contestants[c, 0]])]
-        second = contestants[c, 1, np.argmax(fitness[contestants[c, 1]])]
+        first, second = _fittest(fitness, contestants[c, 0]), _fittest(fitness, contestants[c, 1])
         if fitness[second] > fitness[first]:
             first, second = second, first
         parents[n_elite + c, 0], parents[n_elite + c, 1] = first, second
@@ -370,7 +437,9 @@ def breed(
             v_i, v_j = variances[longer, k], variances[shorter, k]
             cross_node(weights[longer, k], weights[shorter, k], v_i, v_j, offspring[c, k])
         offspring_sizes[c] = sizes[longer]
-        offspring[c, common : sizes[longer]] = weights[longer, common : sizes[longer]]
+        for k in range(common, sizes[longer]):
+            for i in range(weights.shape[2]):
+                offspring[c, k, i] = weights[longer, k, i]
 
 
 @njit(cache=True)

@@ -16,6 +16,7 @@ from pppca_bench.engines._evolution_kernels import (
     breed,
     evaluate_population,
     mutate,
+    second_moments,
     select_parents,
 )
 
@@ -210,7 +211,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _second_moments(self, X: FloatArray) -> FloatArray:
         varies = np.any(X[0] != X) if self.centre else np.any(X != 0.0)
         centred = X - self.mean_
-        C: FloatArray = centred.T @ centred / X.shape[0]
+        C = second_moments(np.ascontiguousarray(centred))
         if not varies or not np.trace(C) > 0.0:
             rule = "a feature that varies" if self.centre else "a feature that is not all zero"
             raise ValueError(
