@@ -114,8 +114,10 @@ def warm_up(spec: RunSpec) -> None:
 
 
 def _timed(spec: RunSpec, problem: Problem) -> RunResult:
+    parameters = _parameters(spec)
+    timed = parameters.pop("timed", True)
     try:
-        measures, dimensionality = measure_speedup(_parameters(spec), _seeds(spec)[0], problem.X_train)
+        measures, dimensionality = measure_speedup(parameters, _seeds(spec)[0], problem.X_train, timed=timed)
     except (ValueError, ArithmeticError):
         return failed(spec, problem.sha256, traceback.format_exc())
     return RunResult(spec.key, "done", problem.sha256, dimensionality=dimensionality, measures=measures)

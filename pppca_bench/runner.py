@@ -29,7 +29,7 @@ GROUP_SIZE = 16
 """Runs of a cell that train together: two full sets of the classifier's lanes, and little to lose in a crash."""
 
 TIMED_METHODS = frozenset({"dgha_speedup"})
-"""Methods whose times are their result: nothing else may run beside them."""
+"""Methods whose times are their result, unless they have ``timed: false``: nothing else may run beside them."""
 
 Group = tuple[RunSpec, ...]
 Progress = Callable[[int, int], None]
@@ -129,7 +129,7 @@ def run(
     progress = progress or (lambda *_: None)
     progress(0, len(missing))
     provenance = describe()
-    groups = _groups(sorted(missing, key=lambda spec: spec.method in TIMED_METHODS))
+    groups = _groups(sorted(missing, key=_is_timed))
     wanted = groups if fresh else (_still_missing(group, store, digests) for group in groups)
     n_failed, first_error = 0, None
     finished: set[str] = set()
@@ -159,6 +159,10 @@ def _groups(specs: Iterable[RunSpec]) -> Iterator[Group]:
             yield tuple(cell[start : start + GROUP_SIZE])
 
 
+def _is_timed(spec: RunSpec) -> bool:
+    return spec.method in TIMED_METHODS and dict(spec.parameters).get("timed") is not False
+
+
 def _still_missing(group: Group, store: Store, data_sha256: Mapping[str, str]) -> Group:
     """Drop what another process has done since the plan was made."""
     return tuple(pending(group, store, data_sha256)[0])
@@ -173,7 +177,7 @@ def _first_error(group: Group, failure: RunResult) -> str:
 
 def _execute(groups: Iterable[Group], workers: int, data_dir: Path | None) -> Iterator[tuple[Group, list[RunResult]]]:
     """Run the groups, those of timed methods last, one after another in a process of their own."""
-    for timed, some in itertools.groupby(groups, key=lambda group: group[0].method in TIMED_METHODS):
+    for timed, some in itertools.groupby(groups, key=lambda group: _is_timed(group[0])):
         if workers == 0:
             yield from ((group, _run_group(group, data_dir)) for group in some)
         else:

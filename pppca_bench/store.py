@@ -175,8 +175,11 @@ class Store:
     def done(self, keys: Iterable[str]) -> dict[str, str]:
         """Return the SHA-256 of the data behind each of the ``keys`` whose run is done."""
         with self._explained():
-            found = dict(self._connection.execute("SELECT key, data_sha256 FROM runs WHERE status = 'done'").fetchall())
-        return {key: found[key] for key in keys if key in found}
+            rows = self._connection.execute(
+                "SELECT key, data_sha256 FROM runs WHERE key IN (SELECT value FROM json_each(?)) AND status = 'done'",
+                (json.dumps(list(keys)),),
+            )
+            return dict(rows.fetchall())
 
     def configs(self) -> list[str]:
         """Return the names of all configs that were ever planned, the latest last."""

@@ -333,6 +333,16 @@ def test_a_timed_run_measures_times_and_counts_operations(iris):
     assert measures["speedup_operations"] == pytest.approx(gha / (gha + checks), rel=1e-12)
 
 
+@pytest.mark.parametrize("centre", [True, False])
+def test_without_times_the_operations_are_the_same(iris, centre):
+    parameters = {"tau": 5.0, "data_fraction": 25.0, "centre": centre}
+    with_times, without = (
+        run_group(planned("dgha_speedup", repeats=1, **parameters, timed=timed), iris)[0] for timed in (True, False)
+    )
+    assert without.measures == {"speedup_operations": with_times.measures["speedup_operations"]}
+    assert without.dimensionality == with_times.dimensionality
+
+
 def test_a_timed_run_that_fails_is_recorded(iris):
     (result,) = run_group(planned("dgha_speedup", repeats=1, n_components=5), iris)
     assert result.status == "failed"
