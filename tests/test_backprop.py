@@ -1,0 +1,206 @@
+"""The classifier trained by backpropagation keeps scikit-learn's contract and its promises about data."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pppca_bench.classifier import BackpropMLPClassifier, RpropMLPClassifier, fit_together
+
+
+@parametrize_with_checks(
+    [BackpropMLPClassifier(random_state=0), BackpropMLPClassifier(standardise=True, keep="best", random_state=0)]
+)
+def test_estimator_keeps_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = (X[order] - X.mean(axis=0)) / X.std(axis=0), y[order]
+    return X[:90], y[:90], X[90:], y[90:]
+
+
+def weights_of(classifier):
+    return np.concatenate([matrix.ravel() for matrix in [*classifier.coefs_, *classifier.intercepts_]])
+
+
+@pytest.mark.parametrize("hidden", [(), (4,), (4, 3)])
+@pytest.mark.parametrize("output", ["linear", "logistic"])
+@pytest.mark.parametrize("activation", ["logistic", "softsign"])
+def test_iris_is_learnt(iris, hidden, output, activation):
+    X, y, X_val, y_val = iris
+    classifier = BackpropMLPClassifier(
+        hidden,
+        hidden_activation=activation,
+        output_activation=output,
+        learning_rate=0.05,
+        max_epochs=300,
+        random_state=1,
+    )
+    assert classifier.fit(X, y, X_val, y_val).score(X_val, y_val) > (0.75 if hidden == () else 0.9)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("activations", [("logistic", "linear"), ("softsign", "logistic")])
+def test_outputs_after_training_are_those_that_the_training_measured(iris, bias, activations):
+    X, y, X_val, y_val = iris
+    names = dict(zip(("hidden_activation", "output_activation"), activations, strict=True))
+    classifier = BackpropMLPClassifier((4, 3), **names, bias=bias, standardise=True, max_epochs=12, random_state=3)
+    classifier.fit(X * [1, 10, 100, 1000] + 5, y, X_val * [1, 10, 100, 1000] + 5, y_val)
+    error = np.mean((classifier.decision_function(X_val * [1, 10, 100, 1000] + 5) - np.eye(3)[y_val]) ** 2)
+    assert 100 * error == pytest.approx(classifier.validation_curve_[-1], rel=1e-10)
+    assert bias == any(np.any(intercepts != 0) for intercepts in classifier.intercepts_)
+
+
+def test_standardised_features_make_the_scale_of_the_data_indifferent(iris):
+    X, y, X_val, y_val = iris
+    shift, factor = np.array([3.0, -1.0, 0.0, 10.0]), np.array([0.1, 5.0, 2.0, 30.0])
+    one, other = (BackpropMLPClassifier((4,), standardise=True, max_epochs=5, random_state=0) for _ in range(2))
+    one.fit(X, y, X_val, y_val)
+    other.fit(X * factor + shift, y, X_val * factor + shift, y_val)
+    np.testing.assert_allclose(weights_of(one), weights_of(other), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(other.mean_, shift + X.mean(axis=0) * factor, atol=1e-12)
+
+
+def test_constant_feature_is_only_shifted():
+    X = np.column_stack([np.full(20, 0.1), np.arange(20.0)])
+    classifier = BackpropMLPClassifier((), standardise=True, max_epochs=2, random_state=0).fit(X, np.arange(20) > 9)
+    np.testing.assert_allclose(classifier.scale_, [1.0, X[:, 1].std()])
+
+
+def test_weights_have_the_shapes_of_the_layers(iris):
+    classifier = BackpropMLPClassifier((5, 2), max_epochs=3, random_state=0).fit(*iris)
+    assert [matrix.shape for matrix in classifier.coefs_] == [(4, 5), (5, 2), (2, 3)]
+    assert [vector.shape for vector in classifier.intercepts_] == [(5,), (2,), (3,)]
+
+
+def test_curves_tell_the_epochs_and_the_strips(iris):
+    classifier = BackpropMLPClassifier((4,), max_epochs=23, strip_length=10, random_state=0).fit(*iris)
+    assert (classifier.n_epochs_, len(classifier.training_curve_), len(classifier.validation_curve_)) == (23, 23, 3)
+    assert classifier.stop_reason_ == "max_epochs"
+    assert classifier.best_epoch_ == (10, 20, 23)[np.argmin(classifier.validation_curve_)]
+
+
+def test_length_of_a_strip_changes_nothing_but_the_validations(iris):
+    one, other = (
+        BackpropMLPClassifier((4,), max_epochs=25, strip_length=n, random_state=0).fit(*iris) for n in (1, 25)
+    )
+    np.testing.assert_array_equal(weights_of(one), weights_of(other))
+    assert (len(one.validation_curve_), len(other.validation_curve_)) == (25, 1)
+
+
+def test_learning_rate_falls_to_half_after_the_decay_epochs():
+    """One weight, one sample: the step is rate times error, the error shrinks by 1 - rate."""
+    X, y = np.zeros((2, 1)), [0, 0]
+    parameters = {"decay_epochs": 1.0, "learning_rate": 0.4, "max_epochs": 2, "random_state": 0}
+    classifier = BackpropMLPClassifier((), **parameters).fit(X, y, classes=[0, 1])
+    one = BackpropMLPClassifier((), **parameters | {"max_epochs": 1}).fit(X, y, classes=[0, 1])
+    shrinkage = (1 - classifier.intercepts_[0][0]) / (1 - one.intercepts_[0][0])
+    assert shrinkage == pytest.approx((1 - 0.2) ** 2)
+
+
+def test_same_seed_gives_the_same_bits_and_another_seed_does_not(iris):
+    fits = [BackpropMLPClassifier((3,), max_epochs=5, random_state=seed).fit(*iris) for seed in (5, 5, 6)]
+    np.testing.assert_array_equal(weights_of(fits[0]), weights_of(fits[1]))
+    assert not np.array_equal(weights_of(fits[0]), weights_of(fits[2]))
+
+
+def test_fitting_together_gives_the_same_bits_as_fitting_alone(iris):
+    """Different seeds, widths, projections and sizes, and sets without validation data."""
+    X, y, X_val, y_val = iris
+    rng = np.random.default_rng(0)
+    classifiers, sets = [], []
+    for seed in range(12):
+        W, n = rng.normal(size=(4, 1 + seed % 4)), 90 - seed % 2
+        given = (X_val @ W, y_val) if seed % 3 else (None, None)
+        classifiers.append(BackpropMLPClassifier((4,), standardise=True, keep="best", max_epochs=12, random_state=seed))
+        sets.append((X[:n] @ W, y[:n], *given))
+    alone = [clone(classifier).fit(*data) for classifier, data in zip(classifiers, sets, strict=True)]
+    together = fit_together(classifiers, sets)
+    assert all(one is other for one, other in zip(together, classifiers, strict=True))
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(weights_of(one), weights_of(other))
+        np.testing.assert_array_equal(one.validation_curve_, other.validation_curve_)
+
+
+def test_nothing_is_held_out_where_the_validation_error_decides_nothing(iris):
+    X, y = iris[:2]
+    classifier = BackpropMLPClassifier((4,), max_epochs=10, random_state=0).fit(X, y)
+    given = BackpropMLPClassifier((4,), max_epochs=10, random_state=0).fit(X, y, X, y)
+    np.testing.assert_array_equal(weights_of(classifier), weights_of(given))
+
+
+@pytest.mark.parametrize("rule", [{"keep": "best"}, {"generalisation_loss": 5.0}])
+def test_a_share_is_held_out_where_the_validation_error_decides(iris, rule):
+    X, y = iris[:2]
+    classifier = BackpropMLPClassifier((4,), **rule, max_epochs=5, random_state=0).fit(X, y)
+    given = BackpropMLPClassifier((4,), **rule, max_epochs=5, random_state=0).fit(X, y, X, y)
+    assert not np.array_equal(weights_of(classifier), weights_of(given))
+
+
+def test_given_classes_are_the_outputs_whatever_the_labels(iris):
+    classifier = BackpropMLPClassifier((3,), random_state=0).fit(*iris, classes=range(5))
+    assert classifier.predict_proba(iris[0]).shape == (90, 5)
+    assert set(classifier.predict(iris[0])) <= {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"hidden_layer_sizes": (0,)}, "hidden_layer_sizes in BackpropMLPClassifier: expected a sequence of integers"),
+        ({"hidden_activation": "tanh"}, "expected 'logistic' or 'softsign', got 'tanh'"),
+        ({"output_activation": "softsign"}, "expected 'linear' or 'logistic', got 'softsign'"),
+        ({"bias": "no"}, "bias .* expected True or False, got 'no'"),
+        ({"standardise": 1}, "standardise .* expected True or False, got 1"),
+        ({"learning_rate": 0.0}, "learning_rate .* expected a number > 0, got 0.0"),
+        ({"decay_epochs": -1.0}, "decay_epochs .* expected a number > 0 or None, got -1.0"),
+        ({"momentum": 1.0}, "momentum .* expected a number from 0 to below 1, got 1.0"),
+        ({"initial_weight_range": math.inf}, "initial_weight_range .* expected a number > 0"),
+        ({"max_epochs": 0}, "max_epochs .* expected an integer >= 1"),
+        ({"strip_length": 2.5}, "strip_length .* expected an integer >= 1"),
+        ({"generalisation_loss": -1.0}, "generalisation_loss .* expected a number >= 0"),
+        ({"training_progress": -1.0}, "training_progress .* expected a number >= 0"),
+        ({"keep": "first"}, "keep .* expected 'last' or 'best', got 'first'"),
+        ({"validation_fraction": 0.0}, "validation_fraction .* expected a number between 0 and 1"),
+    ],
+)
+def test_parameter_out_of_range_is_refused(iris, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        BackpropMLPClassifier(**parameters).fit(*iris)
+
+
+def test_training_that_overflows_is_refused_with_its_cause(iris):
+    X, y, X_val, y_val = iris
+    with pytest.raises(ValueError, match=r"training of .* expected finite errors, .* lower learning_rate \(now 0.1\)"):
+        BackpropMLPClassifier((), random_state=0).fit(X * 1e200, y, X_val, y_val)
+
+
+def test_validation_inputs_without_labels_are_refused(iris):
+    with pytest.raises(ValueError, match=r"expected both X_val and y_val, or neither, got one"):
+        BackpropMLPClassifier().fit(*iris[:3])
+
+
+def test_label_outside_the_given_classes_is_refused(iris):
+    with pytest.raises(ValueError, match=r"labels of .* expected members of classes, got"):
+        BackpropMLPClassifier().fit(*iris, classes=[0, 1])
+
+
+def test_classifiers_with_different_parameters_are_not_fitted_together(iris):
+    with pytest.raises(ValueError, match=r"momentum in fit_together: expected 0.0 for all classifiers, got 0.5"):
+        fit_together([BackpropMLPClassifier(), BackpropMLPClassifier(momentum=0.5)], [iris, iris])
+
+
+def test_classifiers_of_different_classes_are_not_fitted_together(iris):
+    with pytest.raises(ValueError, match=r"expected BackpropMLPClassifier only, got RpropMLPClassifier"):
+        fit_together([BackpropMLPClassifier(), RpropMLPClassifier()], [iris, iris])
+
+
+def test_each_classifier_needs_its_training_set(iris):
+    with pytest.raises(ValueError, match=r"training_sets in fit_together: expected 2, .* got 1"):
+        fit_together([BackpropMLPClassifier(), BackpropMLPClassifier()], [iris])

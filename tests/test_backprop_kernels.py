@@ -1,0 +1,211 @@
+"""Compiled online backpropagation agrees with hand-worked numbers, finite differences and plain loops."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import reference_backprop as reference
+
+from pppca_bench.classifier import _backprop_kernels as kernels
+from pppca_bench.classifier._backprop_training import BackpropLanes, BackpropTask, Training, train_by_backprop
+from pppca_bench.classifier._lane_instructions import LANES
+from pppca_bench.classifier._rprop_kernels import StoppingRule
+from pppca_bench.classifier.backprop_mlp import ACTIVATIONS
+from pppca_bench.classifier.network import Architecture, uniform_per_weight
+
+HIDDEN = [(), (3,), (4, 2), (2, 3, 2)]
+NAMES = [("logistic", "linear"), ("logistic", "logistic"), ("softsign", "linear"), ("softsign", "logistic")]
+
+
+def make_task(hidden, seed, n_samples=6, n_inputs=3, n_outputs=2):
+    rng = np.random.default_rng(seed)
+    architecture = Architecture(n_inputs, hidden, n_outputs, False, "linear")
+    sizes = (n_samples, n_samples // 2 + 1)
+    X, X_val = (rng.normal(size=(n, n_inputs)) for n in sizes)
+    targets, targets_val = (np.eye(n_outputs)[rng.integers(n_outputs, size=n)] for n in sizes)
+    weights = uniform_per_weight(architecture, -0.7, 0.7, rng)
+    return BackpropTask(architecture, X, targets, X_val, targets_val, weights, [], np.random.default_rng(seed))
+
+
+def make_training(names=("logistic", "linear"), max_epochs=7, keeps_best=False, bias=1.0, loss=math.inf, **rule):
+    constants = {"learning_rate": 0.2, "decay_epochs": math.inf, "momentum": 0.0} | rule
+    activations = kernels.Activations(*(ACTIVATIONS[name] for name in names))
+    stopping = StoppingRule(3, loss, 0.0, max_epochs)
+    return Training(activations, kernels.BackpropRule(**constants), stopping, bias, keeps_best)
+
+
+def as_lists(matrices):
+    return [matrix.tolist() for matrix in matrices]
+
+
+def draw_orders(seed, n_epochs, n_samples=6):
+    rng = np.random.default_rng(seed)
+    return [rng.permutation(n_samples).tolist() for _ in range(n_epochs)]
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-9, 0.3, 1.0, 7.0, 39.0])
+def test_logistic_is_right_to_fourteen_digits_on_both_sides(x):
+    exact = 1.0 / (1.0 + math.exp(-x))
+    assert kernels.logistic(x) == pytest.approx(exact, rel=2e-14)
+    assert kernels.logistic(-x) == pytest.approx(math.exp(-x) * exact, rel=2e-12)
+
+
+def test_logistic_of_the_unbounded_is_its_limit_and_of_what_is_no_number_none():
+    assert kernels.logistic(math.inf) == 1.0
+    assert kernels.logistic(-math.inf) < 1e-17
+    assert math.isnan(kernels.logistic(math.nan))
+
+
+def test_one_step_follows_hand_worked_numbers():
+    """One input 2, one logistic unit at 0 (value 1/2), one linear output 0.5 + 1 * 0.5 = 1 against the target 0."""
+    task = make_task((1,), 0, n_samples=1, n_inputs=1, n_outputs=1)
+    weights = [np.array([[-2.0, 1.0]]), np.array([[0.5, 1.0]])]
+    task = replace(task, X=np.array([[2.0]]), targets=np.array([[0.0]]), weights=weights)
+    net = train_by_backprop([task], make_training(max_epochs=1, learning_rate=0.4))[0]
+    np.testing.assert_allclose(net.weights[1], [[0.5 - 0.4, 1.0 - 0.4 * 0.5]], rtol=1e-14)
+    hidden_step = 0.4 * 1.0 * 1.0 * 0.25  # rate, output error, the output's weight before its step, slope
+    np.testing.assert_allclose(net.weights[0], [[-2.0 - hidden_step, 1.0 - 2.0 * hidden_step]], rtol=1e-14)
+    np.testing.assert_allclose(net.training_curve, [100.0])
+
+
+@pytest.mark.parametrize("hidden", HIDDEN, ids=str)
+@pytest.mark.parametrize("names", NAMES, ids="-".join)
+def test_step_is_minus_the_rate_times_the_gradient_by_finite_differences(hidden, names):
+    task = make_task(hidden, 1, n_samples=1)
+    rate = 1e-3
+    net = train_by_backprop([task], make_training(names, max_epochs=1, learning_rate=rate))[0]
+
+    def half_error():
+        outputs = np.array(reference.forward(as_lists(task.weights), task.X[0], *names)[-1][1:])
+        return 0.5 * np.sum((outputs - task.targets[0]) ** 2)
+
+    for matrix, trained in zip(task.weights, net.weights, strict=True):
+        for place in np.ndindex(matrix.shape):
+            weight, h = matrix[place], 1e-5
+            matrix[place] = weight + h
+            above = half_error()
+            matrix[place] = weight - h
+            below = half_error()
+            matrix[place] = weight
+            assert (weight - trained[place]) / rate == pytest.approx((above - below) / (2 * h), rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("hidden", HIDDEN, ids=str)
+@pytest.mark.parametrize("names", NAMES, ids="-".join)
+@pytest.mark.parametrize(
+    "rule", [{}, {"momentum": 0.6}, {"decay_epochs": 2.0}, {"bias": 0.0, "momentum": 0.3}], ids=str
+)
+def test_training_agrees_with_plain_loops(hidden, names, rule):
+    task, training = make_task(hidden, 2), make_training(names, **rule)
+    net = train_by_backprop([task], training)[0]
+    data, orders = (task.X.tolist(), task.targets.tolist()), draw_orders(2, 7)
+    weights, curve = reference.train(as_lists(task.weights), data, orders, *names, rate=0.2, **rule)
+    np.testing.assert_allclose(net.training_curve, curve, rtol=1e-10)
+    for computed, matrix in zip(net.weights, weights, strict=True):
+        np.testing.assert_allclose(computed, matrix, rtol=1e-10, atol=1e-12)
+
+
+def test_validation_curve_has_the_error_after_each_strip_and_after_the_last_epoch():
+    task = make_task((3,), 3)
+    net = train_by_backprop([task], make_training())[0]
+    data, held_out = (task.X, task.targets), (task.X_val, task.targets_val)
+    expected = [
+        reference.squared_error_percentage(
+            reference.train(as_lists(task.weights), data, draw_orders(3, n), "logistic", "linear", rate=0.2)[0],
+            held_out,
+            "logistic",
+            "linear",
+        )
+        for n in (3, 6, 7)
+    ]
+    np.testing.assert_allclose(net.validation_curve, expected, rtol=1e-10)
+    assert net.best_epoch == (3, 6, 7)[np.argmin(expected)]
+
+
+def overfitting_task():
+    return next(
+        task
+        for task in (make_task((3,), seed) for seed in range(50))
+        if train_by_backprop([replace(task, rng=np.random.default_rng(0))], make_training(max_epochs=30))[0].best_epoch
+        < 30
+    )
+
+
+def test_best_weights_are_those_of_the_validation_minimum_and_last_ones_those_of_the_end():
+    task = overfitting_task()
+
+    def train(n_epochs, keeps_best=False):
+        fresh = replace(task, rng=np.random.default_rng(0))
+        return train_by_backprop([fresh], make_training(max_epochs=n_epochs, keeps_best=keeps_best))[0]
+
+    best, last = train(30, keeps_best=True), train(30)
+    np.testing.assert_array_equal(best.weights[0], train(best.best_epoch).weights[0])
+    assert not np.array_equal(best.weights[0], last.weights[0])
+    np.testing.assert_array_equal(best.validation_curve, last.validation_curve)
+
+
+def test_generalisation_loss_stops_the_training():
+    training = make_training(max_epochs=30, loss=0.0)
+    net = train_by_backprop([replace(overfitting_task(), rng=np.random.default_rng(0))], training)[0]
+    assert net.stop_reason == "generalisation_loss"
+    assert len(net.training_curve) == net.best_epoch + 3
+
+
+def same(one, other):
+    """Tell whether two trainings gave the same bits."""
+    return (
+        (one.stop_reason, one.best_epoch) == (other.stop_reason, other.best_epoch)
+        and np.array_equal(one.training_curve, other.training_curve)
+        and np.array_equal(one.validation_curve, other.validation_curve)
+        and all(np.array_equal(a, b) for a, b in zip(one.weights, other.weights, strict=True))
+    )
+
+
+WIDTHS = [3, 1, 5, 2, 4, 5, 1, 3, 2, 4, 3]
+
+
+@pytest.mark.parametrize("names", NAMES, ids="-".join)
+@pytest.mark.parametrize("momentum", [0.0, 0.5])
+def test_nets_trained_together_equal_nets_trained_alone_to_the_last_bit(names, momentum):
+    """More nets than lanes, with different inputs, numbers of inputs and orders, stopping at different times."""
+    training = make_training(names, max_epochs=14, loss=0.5, momentum=momentum, keeps_best=True)
+
+    def tasks():
+        return [make_task((3, 2), seed, n_inputs=m) for seed, m in enumerate(WIDTHS)]
+
+    together = train_by_backprop(tasks(), training)
+    assert len({len(net.training_curve) for net in together}) > 1
+    for task, net in zip(tasks(), together, strict=True):
+        assert same(net, train_by_backprop([task], training)[0])
+
+
+def test_a_net_that_overflows_does_not_disturb_its_neighbours():
+    def tasks():
+        tasks = [make_task((), seed) for seed in range(3)]
+        tasks[1].X[:] = 1e200
+        return tasks
+
+    with np.errstate(all="ignore"):
+        nets = train_by_backprop(tasks(), make_training())
+        assert nets[1].stop_reason == "not_finite"
+        assert all(same(nets[k], train_by_backprop([tasks()[k]], make_training())[0]) for k in (0, 2))
+
+
+def test_without_bias_its_weights_stay_zero():
+    task = make_task((3, 2), 4)
+    for matrix in task.weights:
+        matrix[:, 0] = 0.0
+    net = train_by_backprop([task], make_training(bias=0.0, momentum=0.5))[0]
+    assert all(np.all(matrix[:, 0] == 0.0) and np.all(matrix[:, 1:] != 0.0) for matrix in net.weights)
+
+
+def test_each_lane_takes_its_samples_in_its_own_order():
+    tasks = [make_task((2,), seed) for seed in range(LANES)]
+    lanes = BackpropLanes(tasks, make_training())
+    lanes.seat_waiting()
+    order = np.arange(LANES) % 6
+    kernels.take_samples(lanes.pool, order, lanes.sample)
+    for lane, index in lanes.seated.items():
+        np.testing.assert_array_equal(lanes.sample.inputs[1:, lane], tasks[index].X[order[lane]])
+        np.testing.assert_array_equal(lanes.sample.targets[:, lane], tasks[index].targets[order[lane]])
