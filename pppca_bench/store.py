@@ -12,7 +12,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import astuple, fields
 from pathlib import Path
 from types import TracebackType
@@ -83,11 +83,10 @@ class Store:
                 path.parent.mkdir(parents=True, exist_ok=True)
             uri = f"{path.absolute().as_uri()}?mode={_access_mode(path, read_only)}"
             self._connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)
-            try:
+            with ExitStack() as on_failure:
+                on_failure.callback(self.close)
                 self._prepare(read_only)
-            except BaseException:
-                self._connection.close()
-                raise
+                on_failure.pop_all()
 
     def __enter__(self) -> Self:
         return self
@@ -257,11 +256,10 @@ class Store:
             try:
                 yield self._connection
                 self._connection.execute("COMMIT")
-            except BaseException:
-                # A full disk has ended the transaction already, and a second error would hide that cause.
+            finally:
+                # Still open after an error, unless it ended the transaction itself, as a full disk does.
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
-                raise
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
