@@ -6,19 +6,18 @@ Heavy imports stand inside the commands, so that ``pppca --help`` answers at onc
 from __future__ import annotations
 
 import errno
-import shlex
-import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pppca_bench import __version__
 from pppca_bench.cli_data import data, data_option
 from pppca_bench.cli_progress import progress_bar
+from pppca_bench.cli_running import DATABASE, results_option, stoppable, workers_option
+from pppca_bench.cli_study import study
 from pppca_bench.errors import ConfigError, PppcaError, StoreError
 
 if TYPE_CHECKING:
@@ -30,22 +29,9 @@ if TYPE_CHECKING:
     from pppca_bench.summary import Results
     from pppca_bench.tables import Format, Table
 
-DATABASE = "results.sqlite"
-EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
 FORMATS = ("terminal", "markdown", "latex", "csv", "json")
 
 _Folder = click.Path(file_okay=False, path_type=Path)
-results_option = click.option(
-    "--results",
-    type=_Folder,
-    default=Path("results"),
-    show_default=True,
-    help="Folder of the results database.",
-)
-
-
-class Terminated(BaseException):
-    """SIGTERM arrived."""
 
 
 class _Commands(click.Group):
@@ -71,6 +57,7 @@ def cli() -> None:
 
 
 cli.add_command(data)
+cli.add_command(study)
 
 
 def main() -> None:
@@ -81,7 +68,7 @@ def main() -> None:
 @cli.command()
 @click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--repeats", type=click.IntRange(1, 10_000), help="Repeats in place of the config's own.")
-@click.option("--workers", type=click.IntRange(0, 1024), help="Worker processes [default: all cores]; 0 uses none.")
+@workers_option
 @results_option
 @data_option
 @click.option("--fresh", is_flag=True, help="Compute again what the results already hold.")
@@ -109,7 +96,7 @@ def run(
     if dry_run:
         _print_dry_run(specs, results, fresh)
         return
-    with _stoppable(results):
+    with stoppable(results):
         with progress_bar("file", quiet=quiet) as progress:
             problems.ensure(dict.fromkeys(spec.problem for spec in specs), data_dir, progress=progress)
         with Store(results / DATABASE) as store, progress_bar("run", quiet=quiet) as progress:
@@ -298,24 +285,6 @@ def _print_dry_run(specs: Sequence[RunSpec], results: Path, fresh: bool) -> None
     click.echo(
         f"{len(specs)} runs planned, {len(specs) - len(missing)} done, {len(missing)} to run in {len(cells)} cells."
     )
-
-
-@contextmanager
-def _stoppable(results: Path) -> Iterator[None]:
-    """Stop on Ctrl-C and SIGTERM with what is done kept, and say how to go on."""
-
-    def terminate(*_: object) -> NoReturn:
-        raise Terminated
-
-    previous = signal.signal(signal.SIGTERM, terminate)
-    try:
-        yield
-    except (KeyboardInterrupt, Terminated) as stop:
-        again = shlex.join(["pppca", *(argument for argument in sys.argv[1:] if argument != "--fresh")])
-        click.echo(f"\nStopped. What was done is kept in {results}; go on with `{again}`.", err=True)
-        sys.exit(EXIT_INTERRUPTED if isinstance(stop, KeyboardInterrupt) else EXIT_TERMINATED)
-    finally:
-        signal.signal(signal.SIGTERM, previous)
 
 
 def _print_outcome(outcome: Outcome, results: Path, quiet: bool) -> None:

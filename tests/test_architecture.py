@@ -39,10 +39,14 @@ MAY_IMPORT = {
     "figures": "figure_data",
     "results_index": "figure_data published tables",
     "report": "tables figures comparison",
+    "study_config": "config errors yaml_source",
+    "study": "comparison errors plan records runner store study_config summary tables",
     "cli_progress": "",
+    "cli_running": "",
     "cli_data": "cli_progress errors problems",
-    "cli": "baseline cli_data cli_progress comparison config errors figure_data figures plan problems records report"
-    " results_index runner store summary tables",
+    "cli_study": "cli_data cli_progress cli_running problems runner study study_config",
+    "cli": "baseline cli_data cli_progress cli_running cli_study comparison config errors figure_data figures plan"
+    " problems records report results_index runner store summary tables",
     "__main__": "cli",
 }
 ALONE = ("engines", "baselines", "classifier")
@@ -51,7 +55,7 @@ AFTER_THE_STORE = [
     *("summary", "layouts", "tables", "comparison", "baseline"),
     *("curves", "figure_data", "figures", "results_index", "report"),
 ]
-PRINTS = ("cli", "cli_data", "cli_progress")
+PRINTS = ("cli", "cli_data", "cli_progress", "cli_running", "cli_study")
 KERNELS = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("_*_kernels.py"))
 
 
@@ -172,7 +176,7 @@ def test_only_the_command_line_prints_and_exits(path):
 
 def test_nothing_imports_the_command_line():
     importers = {part_of(path) for path in modules() if set(PRINTS) & own_parts(path)}
-    assert importers == {"__main__", "cli", "cli_data"}
+    assert importers == {"__main__", "cli", "cli_data", "cli_study"}
 
 
 def test_one_module_alone_draws():

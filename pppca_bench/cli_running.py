@@ -1,0 +1,49 @@
+"""What the commands that compute have in common: their options, and how they stop."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+DATABASE = "results.sqlite"
+EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
+
+results_option = click.option(
+    "--results",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("results"),
+    show_default=True,
+    help="Folder of the results database.",
+)
+workers_option = click.option(
+    "--workers", type=click.IntRange(0, 1024), help="Worker processes [default: all cores]; 0 uses none."
+)
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived."""
+
+
+@contextmanager
+def stoppable(results: Path) -> Iterator[None]:
+    """Stop on Ctrl-C and SIGTERM with what is done kept, and say how to go on."""
+
+    def terminate(*_: object) -> NoReturn:
+        raise Terminated
+
+    previous = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    except (KeyboardInterrupt, Terminated) as stop:
+        again = shlex.join(["pppca", *(argument for argument in sys.argv[1:] if argument != "--fresh")])
+        click.echo(f"\nStopped. What was done is kept in {results}; go on with `{again}`.", err=True)
+        sys.exit(EXIT_INTERRUPTED if isinstance(stop, KeyboardInterrupt) else EXIT_TERMINATED)
+    finally:
+        signal.signal(signal.SIGTERM, previous)
