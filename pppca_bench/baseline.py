@@ -120,9 +120,7 @@ def regressions(tables: Iterable[Table], baseline: Mapping[Place, RecordedCell])
     return changes(values, baseline)
 
 
-def changes(
-    values: Mapping[Place, Mapping[int, float]], baseline: Mapping[Place, RecordedCell]
-) -> list[Regression]:
+def changes(values: Mapping[Place, Mapping[int, float]], baseline: Mapping[Place, RecordedCell]) -> list[Regression]:
     """List the cells of the baseline that were not run or got worse, from each repeat's value by its number."""
     pairs = {place: _pairs(values.get(place, {}), recorded) for place, recorded in baseline.items()}
     changed = _with_changed_code(pairs)
@@ -202,7 +200,9 @@ def _regression(place: Place, pairs: _Pairs, is_code: bool) -> Regression | None
     if abs(shift) > allowance:
         return Regression(place, f"shifted by {shift:+.3g} over {pairs.n} repeats (allowed: {allowance:.3g})")
     if is_code or pairs.are_all:
-        verdict = _verdict_of(place, replace(full, mean=full.mean + shift, low=full.low + shift, high=full.high + shift))
+        verdict = _verdict_of(
+            place, replace(full, mean=full.mean + shift, low=full.low + shift, high=full.high + shift)
+        )
         if VERDICTS.index(verdict) > VERDICTS.index(pairs.recorded.verdict):
             return Regression(place, f"would be {verdict!r}, recorded was {pairs.recorded.verdict!r}")
     return None
