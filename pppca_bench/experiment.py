@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pppca_bench.classifier import RpropMLPClassifier, fit_together
+from pppca_bench.classifier import BackpropMLPClassifier, RpropMLPClassifier, fit_together
 from pppca_bench.engines import DGHA, GHA, NEpPCA
 from pppca_bench.problems import Problem
 from pppca_bench.records import RunResult, RunSpec, failed
@@ -59,6 +59,10 @@ METHODS: dict[str, Callable[..., Reducer]] = {
     "all_features": AllFeatures,
 }
 """Method names of the configs to estimators; a method's parameters are its estimator's."""
+
+Network = RpropMLPClassifier | BackpropMLPClassifier
+CLASSIFIERS: dict[str, Callable[..., Network]] = {"rprop": RpropMLPClassifier, "backprop": BackpropMLPClassifier}
+"""Learning rules of the configs to classifiers."""
 
 
 @dataclass(frozen=True)
@@ -166,17 +170,15 @@ def _classify(reduced: Sequence[_Reduced], problem: Problem) -> list[RunResult]:
     return [_result(one, network, problem, share_ms) for one, network in zip(reduced, networks, strict=True)]
 
 
-def _train(reduced: Sequence[_Reduced], problem: Problem) -> Sequence[RpropMLPClassifier]:
+def _train(reduced: Sequence[_Reduced], problem: Problem) -> Sequence[Network]:
     parameters: dict[str, Any] = dict(reduced[0].spec.classifier)
-    hidden = parameters.pop("hidden")
-    networks = [
-        RpropMLPClassifier(hidden_layer_sizes=hidden, **parameters, random_state=one.classifier_seed) for one in reduced
-    ]
+    make, hidden = CLASSIFIERS[parameters.pop("rule")], parameters.pop("hidden")
+    networks = [make(hidden_layer_sizes=hidden, **parameters, random_state=one.classifier_seed) for one in reduced]
     data = [(one.train, problem.y_train, one.validation, problem.y_validation) for one in reduced]
     return fit_together(networks, data, classes=np.arange(problem.n_outputs))
 
 
-def _result(one: _Reduced, network: RpropMLPClassifier, problem: Problem, share_ms: float) -> RunResult:
+def _result(one: _Reduced, network: Network, problem: Problem, share_ms: float) -> RunResult:
     return RunResult(
         one.spec.key,
         "done",
@@ -194,5 +196,5 @@ def _result(one: _Reduced, network: RpropMLPClassifier, problem: Problem, share_
     )
 
 
-def _error_percent(network: RpropMLPClassifier, X: FloatArray, y: NDArray[Any]) -> float:
+def _error_percent(network: Network, X: FloatArray, y: NDArray[Any]) -> float:
     return 100.0 * float(np.mean(network.predict(X) != y))

@@ -11,7 +11,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pppca_bench.config import Classifier, Config, MethodSection
+from pppca_bench.config import Config
+from pppca_bench.config_sections import Classifier, MethodSection
 from pppca_bench.published import pivot_hidden
 from pppca_bench.records import Parameters, RunSpec
 

@@ -21,13 +21,12 @@ from pydantic_core import PydanticCustomError
 from pppca_bench.config import (
     NAME,
     Config,
-    Positive,
-    Section,
     describe_mistakes,
     dotted,
     nearest,
     parse_config,
 )
+from pppca_bench.config_sections import Positive, Section
 from pppca_bench.errors import ConfigError
 from pppca_bench.yaml_source import Location, YamlSource, read_yaml
 

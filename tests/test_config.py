@@ -10,8 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pppca_bench.classifier import RpropMLPClassifier
-from pppca_bench.config import METHODS, Classifier, Config, load_config
+from pppca_bench.classifier import BackpropMLPClassifier, RpropMLPClassifier
+from pppca_bench.config import Config, load_config
+from pppca_bench.config_sections import CLASSIFIERS, METHODS, RpropClassifier
 from pppca_bench.engines import DGHA, GHA, NEpPCA
 from pppca_bench.errors import ConfigError
 from pppca_bench.plan import expand
@@ -65,7 +66,7 @@ def test_a_config_holds_what_is_written_and_defaults_for_the_rest(load):
     gha, dgha = config.methods
     assert (gha.method, gha.learning_rate, gha.n_epochs) == ("gha", 0.01, 252)
     assert (dgha.method, dgha.data_fraction, dgha.learning_rate) == ("dgha", (100.0, 10.0), 0.0586)
-    assert config.classifier == Classifier(hidden=(8,))
+    assert config.classifier == RpropClassifier(hidden=(8,))
 
 
 def test_a_config_cannot_be_changed(load):
@@ -211,7 +212,7 @@ REFUSALS = [
         "learning_rate: 0.01",
         "classifier: {hiden: [8]}",
         "8: methods[0].classifier.hiden: unknown key, expected one of "
-        + ", ".join(Classifier.model_fields)
+        + ", ".join(RpropClassifier.model_fields)
         + " (did you mean 'hidden'?).",
     ),
     (
@@ -302,13 +303,17 @@ def test_a_data_fraction_left_out_is_the_estimators_default():
     assert METHODS["dgha"].model_fields["data_fraction"].default == (_parameters(DGHA)["data_fraction"],)
 
 
-def test_the_classifiers_keys_and_defaults_are_its_estimators():
-    ours = {key: field.default for key, field in Classifier.model_fields.items()}
-    theirs = _parameters(RpropMLPClassifier)
+NETWORKS = {"rprop": RpropMLPClassifier, "backprop": BackpropMLPClassifier}
+
+
+@pytest.mark.parametrize("rule", CLASSIFIERS)
+def test_the_classifiers_keys_and_defaults_are_its_estimators(rule):
+    ours = {key: field.default for key, field in CLASSIFIERS[rule].model_fields.items()}
+    theirs = _parameters(NETWORKS[rule])
     # The validation split is a problem's own, and the report's pivot architecture is no network's.
     assert theirs.keys() - ours.keys() == {"hidden_layer_sizes", "validation_fraction", "random_state"}
-    assert ours.keys() - theirs.keys() == {"hidden"}
-    training = ours.keys() - {"hidden"}
+    assert ours.keys() - theirs.keys() == {"hidden", "rule"}
+    training = ours.keys() - {"hidden", "rule"}
     assert {key: ours[key] for key in training} == {key: theirs[key] for key in training}
 
 
@@ -316,7 +321,7 @@ def _choices(section: type) -> list[tuple[str, object]]:
     return [
         (key, choice)
         for key, field in section.model_fields.items()
-        if key not in ("method", "hidden") and typing.get_origin(field.annotation) is typing.Literal
+        if key not in ("method", "hidden", "rule") and typing.get_origin(field.annotation) is typing.Literal
         for choice in typing.get_args(field.annotation)
     ]
 
@@ -357,11 +362,11 @@ def test_what_a_config_admits_the_estimator_accepts(name, key, value):
         ("eta_plus", 10.0),
         ("strip_length", 1_000_000),
         ("max_epochs", 1),
-        *_choices(Classifier),
+        *_choices(RpropClassifier),
     ],
 )
 def test_what_a_config_admits_the_classifier_accepts(key, value):
-    Classifier.model_validate({key: value})
+    RpropClassifier.model_validate({key: value})
     epochs = {} if key == "max_epochs" else {"max_epochs": 2}
     network = RpropMLPClassifier((2,), **{key: value}, **epochs, random_state=0)
     rows, classes = [[0.0], [1.0], [0.5], [0.25]], [0, 1, 0, 1]
