@@ -28,21 +28,23 @@ def in_place_epoch(W, samples, learning_rate):
     return W, outputs
 
 
-def dgha(X, W, *, tau, learning_rate, orders, joined):
+def dgha(X, W, *, tau, learning_rate, orders, joined, checked, sort):
     """Return the rows left by DGHA and their places at the start.
 
-    Before each epoch the direction variances over all of X are compared by formula (1); then the rows whose
-    place is below `joined[epoch]` learn the samples `orders[epoch]`.
+    Before the epochs that are checked the direction variances over all of X are compared by formula (1), and the
+    rows sorted by them on request; then the rows learn the samples `orders[epoch]`, those first in line that
+    `joined[epoch]` counts: in the present order where they are sorted, by their places at the start otherwise.
     """
     centred = X - X.mean(axis=0)
-    left = dict(enumerate(W))
-    for order, n_joined in zip(orders, joined, strict=True):
-        variances = {p: np.var(centred @ (row / np.linalg.norm(row))) for p, row in left.items()}
-        largest = max(variances.values())
-        left = {p: row for p, row in left.items() if not largest / variances[p] > tau}
-        learning = [p for p in left if p < n_joined]
-        for place, row in zip(
-            learning, gha_epoch([left[p] for p in learning], centred[order], learning_rate), strict=True
-        ):
-            left[place] = row
-    return np.array(list(left.values())), list(left)
+    left = list(enumerate(W))
+    for order, n_joined, check in zip(orders, joined, checked, strict=True):
+        if check:
+            variances = {place: np.var(centred @ (row / np.linalg.norm(row))) for place, row in left}
+            largest = max(variances.values())
+            left = [(place, row) for place, row in left if not largest / variances[place] > tau]
+            if sort:
+                left.sort(key=lambda pair: -variances[pair[0]])
+        n_learning = n_joined if sort else sum(place < n_joined for place, _ in left)
+        learnt = gha_epoch([row for _, row in left[:n_learning]], centred[order], learning_rate)
+        left[:n_learning] = [(place, row) for (place, _), row in zip(left[:n_learning], learnt, strict=True)]
+    return np.array([row for _, row in left]), [place for place, _ in left]

@@ -13,9 +13,17 @@ from pppca_bench.engines._hebbian_kernels import surviving_rows
 from pppca_bench.engines.dgha import DGHA
 
 WINE = minmax_scale(load_wine().data)
+# Sanger's algorithm as it stands: all rows learn from the start, in the order in which they were drawn.
+PLAIN = {"head_start": 0, "first_check": 0, "sort_initial": False, "sort_at_checks": False}
+PER_SAMPLE = {"learning_rate": 0.05, "learning_rate_per": "sample", "initial_norm": 0.64}
 
 
-@parametrize_with_checks([DGHA(n_epochs=3), DGHA(n_epochs=2, kernel="literal", data_fraction=50.0)])
+@parametrize_with_checks(
+    [
+        DGHA(n_epochs=5, learning_rate=0.1),
+        DGHA(n_epochs=2, learning_rate=0.1, kernel="literal", data_fraction=50.0),
+    ]
+)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -39,17 +47,35 @@ def test_the_largest_variance_always_stays(variances, tau):
     assert int(np.argmax(variances)) in surviving_rows(np.array(variances), tau)
 
 
-@pytest.mark.parametrize("tau", [2.0, 10.0])
-def test_run_agrees_with_plain_loops(tau):
-    # A twin of the run draws the same rows and orders, then learns by loops over plain lists.
-    dgha = DGHA(tau, data_fraction=30.0, n_epochs=20, rows_per_epoch=0.5, sort_initial=False, random_state=7)
-    dgha.fit(WINE)
+def plain_run(tau, *, sort, norm, learning_rate, n_epochs, joined, checked):
+    """Draw what DGHA draws from seed 7 for wine at 30 %, and learn by loops over plain lists."""
     rng = np.random.default_rng(7)
-    rows = rng.standard_normal((13, 13))
-    rows *= 0.64 / np.linalg.norm(rows, axis=1, keepdims=True)
-    orders = [rng.permutation(178)[:53] for _ in range(20)]
-    joined = [epoch // 2 + 1 for epoch in range(20)]
-    W, places = reference.dgha(WINE, rows, tau=tau, learning_rate=0.0586, orders=orders, joined=joined)
+    rows = norm * np.linalg.qr(rng.standard_normal((13, 13)).T)[0].T
+    if sort:
+        rows = rows[np.argsort(-np.var(WINE @ rows.T, axis=0))]
+    orders = [rng.permutation(178)[:53] for _ in range(n_epochs)]
+    options = {"learning_rate": learning_rate, "joined": joined, "checked": checked, "sort": sort}
+    return reference.dgha(WINE, rows, tau=tau, orders=orders, **options)
+
+
+@pytest.mark.parametrize("tau", [2.0, 5.0, 10.0])
+def test_run_of_the_defaults_agrees_with_plain_loops(tau):
+    dgha = DGHA(tau, data_fraction=30.0, random_state=7).fit(WINE)
+    joined, checked = [1] * 3 + [13] * 33, [False] * 3 + [True] * 33
+    W, places = plain_run(tau, sort=True, norm=2.0, learning_rate=1.2 / 53, n_epochs=36, joined=joined, checked=checked)
+    assert 1 <= len(places) < 13
+    np.testing.assert_array_equal(dgha.nodes_, places)
+    np.testing.assert_allclose(dgha.components_, W, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("tau", [2.0, 10.0])
+def test_run_of_rows_that_join_by_their_places_agrees_with_plain_loops(tau):
+    options = PLAIN | PER_SAMPLE | {"head_start": 2, "rows_per_epoch": 0.5}
+    dgha = DGHA(tau, data_fraction=30.0, n_epochs=20, random_state=7, **options).fit(WINE)
+    joined = [1, 1] + [epoch // 2 + 1 for epoch in range(18)]
+    W, places = plain_run(
+        tau, sort=False, norm=0.64, learning_rate=0.05, n_epochs=20, joined=joined, checked=[True] * 20
+    )
     assert 1 <= len(places) < 13
     np.testing.assert_array_equal(dgha.nodes_, places)
     np.testing.assert_allclose(dgha.components_, W, rtol=1e-9)
@@ -62,7 +88,7 @@ def test_removal_is_permanent(tau):
     assert (np.diff(dgha.history_["dimensionality"]) <= 0).all()
     assert (gone[1:] | ~gone[:-1]).all()
     np.testing.assert_array_equal((~gone).sum(axis=1), dgha.history_["dimensionality"])
-    np.testing.assert_array_equal(np.flatnonzero(~gone[-1]), dgha.nodes_)
+    np.testing.assert_array_equal(np.flatnonzero(~gone[-1]), np.sort(dgha.nodes_))
 
 
 def test_at_least_one_row_stays_at_the_smallest_tau():
@@ -79,27 +105,44 @@ def test_constant_samples_remove_nothing():
 
 def test_no_row_breaks_formula_1_after_a_check():
     dgha = DGHA(10.0, variance="raw", random_state=0).fit(WINE)
-    variances = dgha.history_["variances"][:-1]
+    variances = dgha.history_["variances"][3:-1]
+    assert len(variances) == 33
     assert (np.nanmax(variances, axis=1) / np.nanmin(variances, axis=1) <= 10.0).all()
 
 
 def test_rows_left_after_long_learning_are_those_of_exact_pca():
     eigenvalues = np.linalg.eigvalsh(np.cov(WINE.T, bias=True))[::-1]
     expected = int((eigenvalues[0] / eigenvalues <= 10.0).sum())
-    dgha = DGHA(10.0, rows_per_epoch=0.1, learning_rate=0.05, decay_epochs=100, n_epochs=600, random_state=0)
+    dgha = DGHA(10.0, rows_per_epoch=0.1, decay_epochs=100, n_epochs=600, random_state=0, **PLAIN | PER_SAMPLE)
     assert dgha.fit(WINE).n_components_ == expected
 
 
 def test_checks_begin_at_the_first_and_come_at_the_interval():
-    options = {"variance": "raw", "rows_per_epoch": None, "learning_rate": 0.05, "random_state": 0}
+    options = PER_SAMPLE | {"variance": "raw", "head_start": 0, "random_state": 0}
     dgha = DGHA(2.0, first_check=4, check_interval=3, n_epochs=20, **options).fit(WINE)
     removals = np.flatnonzero(np.diff(dgha.history_["dimensionality"])) + 1
     assert len(removals) > 0
     assert set(removals) <= {4, 7, 10, 13, 16, 19}
 
 
+def test_the_first_row_alone_learns_during_the_head_start():
+    dgha = DGHA(5.0, head_start=4, first_check=5, n_epochs=6, random_state=0).fit(WINE)
+    moved = np.diff(dgha.history_["variances"][:5], axis=0) != 0.0
+    assert moved[:, 0].all()
+    assert not moved[:, 1:].any()
+
+
+@pytest.mark.parametrize("sort", [True, False])
+def test_checks_sort_the_rows_on_request(sort):
+    dgha = DGHA(20.0, n_epochs=1, first_check=0, sort_initial=False, sort_at_checks=sort, random_state=0)
+    dgha.fit(WINE)
+    before = dgha.history_["variances"][0][dgha.nodes_]
+    assert (np.diff(before) <= 0).all() == sort
+    assert (np.diff(dgha.nodes_) > 0).all() != sort
+
+
 def test_joining_by_position_lets_waiting_rows_move_up():
-    options = {"tau": 3.0, "n_epochs": 40, "rows_per_epoch": 0.2, "learning_rate": 0.05, "random_state": 1}
+    options = PLAIN | PER_SAMPLE | {"tau": 3.0, "n_epochs": 40, "rows_per_epoch": 0.2, "random_state": 1}
     moved = {}
     for join_by in ("node", "position"):
         dgha = DGHA(join_by=join_by, **options).fit(WINE)
@@ -111,23 +154,22 @@ def test_joining_by_position_lets_waiting_rows_move_up():
 @pytest.mark.parametrize(("fraction", "n_drawn"), [(100.0, 150), (25.0, 38), (10.0, 15), (0.1, 1)])
 def test_an_epoch_draws_its_share_of_samples(fraction, n_drawn):
     # A quarter of 150 is 37.5, rounded up. One row, one epoch: (4 + 1) m per sample, N m per check.
-    dgha = DGHA(n_components=1, data_fraction=fraction, n_epochs=1, kernel="literal", random_state=0)
+    dgha = DGHA(n_components=1, data_fraction=fraction, n_epochs=1, first_check=0, kernel="literal", random_state=0)
     dgha.fit(load_iris().data / 10.0)
     assert dgha.n_operations_ == 4 * 5 * n_drawn + 150 * 4
 
 
-@pytest.mark.parametrize("options", [{}, {"rows_per_epoch": None, "check_interval": 4, "first_check": 2}])
-def test_counted_operations_follow_the_history(options):
+@pytest.mark.parametrize(("first_check", "check_interval"), [(3, 1), (2, 4)])
+def test_counted_operations_follow_the_history(first_check, check_interval):
+    # Rows that wait for the head start's end are computed too.
+    options = {"first_check": first_check, "check_interval": check_interval}
     dgha = DGHA(5.0, data_fraction=50.0, n_epochs=30, kernel="literal", random_state=0, **options).fit(WINE)
     rows = dgha.history_["dimensionality"]
-    present = ~np.isnan(dgha.history_["variances"])
+    assert len(set(rows)) > 1
     expected = 0
     for epoch in range(30):
-        learning = rows[epoch] if options else present[epoch, : int(0.316 * epoch) + 1].sum()
-        expected += 89 * 13 * (4 * learning + learning * (learning + 1) / 2)
-        if not options:
-            expected += 178 * 13 * (rows[epoch - 1] if epoch else 13)
-        elif epoch >= 2 and (epoch - 2) % 4 == 0:
+        expected += 89 * 13 * (4 * rows[epoch] + rows[epoch] * (rows[epoch] + 1) / 2)
+        if epoch >= first_check and (epoch - first_check) % check_interval == 0:
             expected += 178 * 13 * rows[epoch - 1]
     assert dgha.n_operations_ == expected
 
@@ -140,26 +182,25 @@ def test_kernels_keep_the_same_rows():
 
 
 def test_samples_are_drawn_in_their_order_without_shuffling():
-    options = {"data_fraction": 10.0, "n_components": 2, "n_epochs": 1, "random_state": 0}
-    dgha = DGHA(20.0, shuffle=False, rows_per_epoch=None, sort_initial=False, **options).fit(WINE)
+    options = PLAIN | {"data_fraction": 10.0, "n_components": 2, "n_epochs": 1, "random_state": 0}
+    dgha = DGHA(20.0, shuffle=False, **options).fit(WINE)
     rng = np.random.default_rng(0)
-    rows = rng.standard_normal((2, 13))
-    rows *= 0.64 / np.linalg.norm(rows, axis=1, keepdims=True)
+    rows = 2.0 * np.linalg.qr(rng.standard_normal((2, 13)).T)[0].T
     drawn = np.sort(rng.permutation(178)[:18])
-    expected = reference.gha_epoch(rows, (WINE - WINE.mean(axis=0))[drawn], 0.0586)
+    expected = reference.gha_epoch(rows, (WINE - WINE.mean(axis=0))[drawn], 1.2 / 18)
     np.testing.assert_allclose(dgha.components_, expected, rtol=1e-12)
 
 
 def test_autocorrelation_mode_compares_second_moments():
     # Inputs off the origin: the mean's direction holds nearly all of the second moment.
     X = 1.0 + np.random.default_rng(0).uniform(size=(40, 3))
-    options = {"learning_rate": 0.03, "rows_per_epoch": None, "n_epochs": 200, "random_state": 0}
+    options = PLAIN | PER_SAMPLE | {"n_epochs": 200, "random_state": 0}
     assert DGHA(10.0, centre=False, **options).fit(X).n_components_ == 1
     assert DGHA(10.0, centre=True, **options).fit(X).n_components_ == 3
 
 
 def test_partial_fit_removes_rows_chunk_by_chunk():
-    dgha = DGHA(5.0, rows_per_epoch=None, learning_rate=0.05, random_state=0)
+    dgha = DGHA(5.0, random_state=0, **PLAIN | PER_SAMPLE)
     for _ in range(60):
         for chunk in np.array_split(WINE, 3):
             dgha.partial_fit(chunk)
@@ -170,8 +211,10 @@ def test_partial_fit_removes_rows_chunk_by_chunk():
 
 
 def test_divergence_names_epoch_and_rate():
-    with pytest.raises(ValueError, match=r"DGHA diverged in epoch \d+: learning_rate 9.0 is too large"):
-        DGHA(learning_rate=9.0, random_state=0).fit(WINE)
+    with pytest.raises(
+        ValueError, match=r"DGHA diverged in epoch \d+: learning_rate 900.0 .* Try a rate below .* per epoch"
+    ):
+        DGHA(learning_rate=900.0, random_state=0).fit(WINE)
 
 
 @pytest.mark.parametrize(
@@ -181,6 +224,9 @@ def test_divergence_names_epoch_and_rate():
         ("tau", "10", TypeError),
         ("data_fraction", 0.0, ValueError),
         ("data_fraction", 101.0, ValueError),
+        ("learning_rate_per", "row", ValueError),
+        ("head_start", -1, ValueError),
+        ("head_start", 1.5, TypeError),
         ("join_by", "row", ValueError),
         ("variance", "sample", ValueError),
         ("first_check", -1, ValueError),

@@ -161,6 +161,13 @@ def test_learning_rate_decays_as_one_over_epochs():
     assert abs(gha.fit(X).components_[0, 0]) == pytest.approx(a, rel=1e-12)
 
 
+def test_a_rate_per_epoch_is_shared_among_its_samples():
+    X = load_iris().data
+    per_epoch = GHA(learning_rate=1.5, learning_rate_per="epoch", n_epochs=3, random_state=0).fit(X)
+    per_sample = GHA(learning_rate=0.01, n_epochs=3, random_state=0).fit(X)
+    np.testing.assert_allclose(per_epoch.components_, per_sample.components_, rtol=1e-10)
+
+
 def test_same_seed_same_rows_and_another_seed_other_rows():
     X = load_iris().data
     one, two, three = (GHA(n_epochs=2, random_state=seed).fit(X).components_ for seed in (1, 1, 2))
@@ -249,6 +256,7 @@ def test_divergence_names_epoch_and_rate():
         ("learning_rate", 0.0, ValueError),
         ("learning_rate", float("nan"), ValueError),
         ("learning_rate", "fast", TypeError),
+        ("learning_rate_per", "row", ValueError),
         ("n_epochs", 0, ValueError),
         ("n_epochs", True, TypeError),
         ("decay_epochs", -1.0, ValueError),

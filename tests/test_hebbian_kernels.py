@@ -6,7 +6,12 @@ import reference_hebbian as reference
 
 from pppca_bench.engines._hebbian_kernels import fast_epoch, in_place_epoch, literal_epoch, literal_variances
 
-KERNELS = {"fast": fast_epoch, "literal": literal_epoch}
+
+def literal_epoch_of_all_rows(W, X, mean, order, learning_rate):
+    return literal_epoch(W, len(W), X, mean, order, learning_rate)
+
+
+KERNELS = {"fast": fast_epoch, "literal": literal_epoch_of_all_rows}
 SHAPES = [(1, 1), (1, 5), (3, 3), (2, 9), (9, 9), (5, 17), (13, 13)]
 
 
@@ -68,12 +73,21 @@ def test_rows_beyond_the_leading_ones_wait_unchanged():
     np.testing.assert_allclose(W[:2], reference.gha_epoch(before[:2], (X - mean)[order], 0.1), rtol=1e-12)
 
 
+def test_literal_kernel_computes_waiting_rows_at_full_cost_and_moves_the_others_only():
+    W, X, mean, order = problem(5, 6)
+    before = W.copy()
+    counted = literal_epoch(W, 2, X, mean, order, 0.1)
+    np.testing.assert_array_equal(W[2:], before[2:])
+    np.testing.assert_allclose(W[:2], reference.gha_epoch(before[:2], (X - mean)[order], 0.1), rtol=1e-12)
+    assert counted == len(order) * 6 * (4 * 5 + 5 * 6 / 2)
+
+
 def test_kernels_agree_after_many_updates():
     W, X, mean, _ = problem(8, 8, n_samples=40)
     order = np.random.default_rng(1).integers(0, 40, size=400)
     fast, literal = W.copy(), W.copy()
     fast_epoch(fast, X, mean, order, 0.05)
-    literal_epoch(literal, X, mean, order, 0.05)
+    literal_epoch(literal, len(literal), X, mean, order, 0.05)
     np.testing.assert_allclose(fast, literal, rtol=1e-9, atol=1e-11)
 
 
@@ -88,7 +102,7 @@ def test_overflow_shows_as_values_that_are_not_finite():
 def test_counted_operations_follow_the_cost_formula(shape):
     n_rows, n_features = shape
     W, X, mean, order = problem(n_rows, n_features)
-    counted = literal_epoch(W, X, mean, order, 0.1)
+    counted = literal_epoch(W, n_rows, X, mean, order, 0.1)
     assert counted == len(order) * n_features * (4 * n_rows + n_rows * (n_rows + 1) / 2)
     assert literal_variances(W, X, mean, np.empty(n_rows)) == len(X) * n_rows * n_features
 

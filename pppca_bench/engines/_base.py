@@ -36,6 +36,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     n_components: int | None
     learning_rate: float
+    learning_rate_per: str
     n_epochs: int
     decay_epochs: float | None
     rows_per_epoch: float | None
@@ -163,6 +164,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if self.n_components is not None:
             check_integer(where, "n_components", self.n_components, low=1)
         check_number(where, "learning_rate", self.learning_rate, low=0.0, open_low=True)
+        check_choice(where, "learning_rate_per", self.learning_rate_per, ("sample", "epoch"))
         check_integer(where, "n_epochs", self.n_epochs, low=1)
         for name in ("decay_epochs", "rows_per_epoch"):
             if getattr(self, name) is not None:
@@ -242,15 +244,20 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _schedule(self, n_samples: int, n_epochs: int) -> Schedule:
         epochs = np.arange(self.n_epochs_, self.n_epochs_ + n_epochs)
         orders = np.array([self._draw_order(n_samples) for _ in epochs])
-        return Schedule(orders, self._rates(epochs), self._joined(epochs), self._checked(epochs))
+        return Schedule(orders, self._rates(epochs, n_samples), self._joined(epochs), self._checked(epochs))
 
     def _rule(self) -> Rule:
-        return Rule(np.inf, False, False, _KERNELS[self.kernel], _DIVERGED_WEIGHT)
+        return Rule(np.inf, False, False, False, _KERNELS[self.kernel], _DIVERGED_WEIGHT)
 
-    def _rates(self, epochs: Indices) -> Floats:
+    def _rates(self, epochs: Indices, n_samples: int) -> Floats:
+        """Give η of each epoch, the step of one sample."""
+        rate = self.learning_rate / self._rate_divisor(n_samples)
         if self.decay_epochs is None:
-            return np.full(len(epochs), float(self.learning_rate))
-        return np.asarray(self.learning_rate * self.decay_epochs / (epochs + self.decay_epochs))
+            return np.full(len(epochs), float(rate))
+        return np.asarray(rate * self.decay_epochs / (epochs + self.decay_epochs))
+
+    def _rate_divisor(self, n_samples: int) -> int:
+        return self._n_drawn(n_samples) if self.learning_rate_per == "epoch" else 1
 
     def _joined(self, epochs: Indices) -> Indices:
         """Count the rows of the schedule that learn in each epoch, without regard to removals."""
@@ -280,7 +287,8 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         raise ValueError(
             f"{type(self).__name__} diverged in epoch {self.n_epochs_}: learning_rate {self.learning_rate} "
             f"is too large for samples of squared norm up to {squared_norm:.3g}; expected weights up to "
-            f"{_DIVERGED_WEIGHT:g}, got {largest:g}. Try a rate below {1.0 / squared_norm:.2g}, "
+            f"{_DIVERGED_WEIGHT:g}, got {largest:g}. Try a rate below "
+            f"{self._rate_divisor(len(X)) / squared_norm:.2g} per {self.learning_rate_per}, "
             "or smaller initial rows."
         )
 

@@ -15,8 +15,10 @@ class GHA(HebbianTransformer):
     n_components : int or None, default None
         Number of rows, in [1, n_features]; None stands for n_features.
     learning_rate : float, default 0.0586
-        η > 0. Choice: constant unless `decay_epochs` is given, as in the published runs on iris; the value
-        is that of `DGHA`, so that the two are compared at the same rate.
+        > 0. Choice: constant unless `decay_epochs` is given, as in the published runs on iris.
+    learning_rate_per : {"sample", "epoch"}, default "sample"
+        What learning_rate is: the step η of one sample, or the sum of the steps of an epoch, so that
+        η = learning_rate / n for n samples.
     n_epochs : int, default 252
         Passes over the training samples, >= 1. Choice: a fixed number, since the slides name no stopping
         criterion and their times fall almost in proportion to the data fraction.
@@ -76,6 +78,7 @@ class GHA(HebbianTransformer):
         n_components: int | None = None,
         *,
         learning_rate: float = 0.0586,
+        learning_rate_per: str = "sample",
         n_epochs: int = 252,
         decay_epochs: float | None = None,
         rows_per_epoch: float | None = None,
@@ -89,6 +92,7 @@ class GHA(HebbianTransformer):
     ) -> None:
         self.n_components = n_components
         self.learning_rate = learning_rate
+        self.learning_rate_per = learning_rate_per
         self.n_epochs = n_epochs
         self.decay_epochs = decay_epochs
         self.rows_per_epoch = rows_per_epoch
