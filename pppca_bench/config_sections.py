@@ -139,6 +139,7 @@ class Gha(MethodSection):
     method: Literal["gha"]
     n_components: Count | None = None
     learning_rate: Positive = 0.0586
+    learning_rate_per: Literal["sample", "epoch"] = "sample"
     n_epochs: Count = 252
     decay_epochs: Positive | None = None
     rows_per_epoch: Positive | None = None
@@ -156,16 +157,19 @@ class Dgha(MethodSection):
     tau: Taus | None = None
     data_fraction: Percents = (100.0,)
     n_components: Count | None = None
-    learning_rate: Positive = 0.0586
-    n_epochs: Count = 252
+    learning_rate: Positive = 1.2
+    learning_rate_per: Literal["sample", "epoch"] = "epoch"
+    n_epochs: Count = 36
     decay_epochs: Positive | None = None
-    rows_per_epoch: Positive | None = 0.316
+    head_start: Annotated[int, Field(ge=0, le=1_000_000)] = 3
+    rows_per_epoch: Positive | None = None
     join_by: Literal["node", "position"] = "node"
-    initial_rows: Literal["direction", "orthonormal", "positive"] = "direction"
-    initial_norm: Positive = 0.64
+    initial_rows: Literal["direction", "orthonormal", "positive"] = "orthonormal"
+    initial_norm: Positive = 2.0
     sort_initial: bool = True
+    sort_at_checks: bool = True
     variance: Literal["direction", "raw"] = "direction"
-    first_check: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    first_check: Annotated[int, Field(ge=0, le=1_000_000)] = 3
     check_interval: Count = 1
     centre: bool = True
     shuffle: bool = True

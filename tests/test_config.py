@@ -65,7 +65,7 @@ def test_a_config_holds_what_is_written_and_defaults_for_the_rest(load):
     assert config.tau == (5.0, 10.0)
     gha, dgha = config.methods
     assert (gha.method, gha.learning_rate, gha.n_epochs) == ("gha", 0.01, 252)
-    assert (dgha.method, dgha.data_fraction, dgha.learning_rate) == ("dgha", (100.0, 10.0), 0.0586)
+    assert (dgha.method, dgha.data_fraction, dgha.learning_rate) == ("dgha", (100.0, 10.0), 1.2)
     assert config.classifier == RpropClassifier(hidden=(8,))
 
 
@@ -105,8 +105,8 @@ def test_what_the_rules_admit_is_admitted(load, old, new):
 
 
 KEYS_OF_GHA = (
-    "classifier, method, n_components, learning_rate, n_epochs, decay_epochs, rows_per_epoch, initial_rows,"
-    " initial_norm, sort_initial, centre, shuffle"
+    "classifier, method, n_components, learning_rate, learning_rate_per, n_epochs, decay_epochs, rows_per_epoch,"
+    " initial_rows, initial_norm, sort_initial, centre, shuffle"
 )
 REFUSALS = [
     ("repeats: 2", "repeats: 0", "3: repeats: expected greater than or equal to 1, got 0."),
