@@ -1,0 +1,249 @@
+"""Ours against published: the verdict rule at each of its bounds, what is compared, and the scores, by hand."""
+
+import json
+import math
+import re
+from collections import Counter
+
+import pytest
+from full_results import FACTS, full_tables
+
+from pppca_bench.comparison import compare, judge, render, render_scores, scores
+from pppca_bench.published import PublishedCell
+from pppca_bench.records import RunResult, RunSpec
+from pppca_bench.summary import Results, Summary, summarise
+from pppca_bench.tables import Table, build_tables
+
+NAN = math.nan
+FIELDS = ["table", "row", "column", "quantity", "published", "mean", "sd", "n", "low", "high", "difference", "verdict"]
+COUNTS = {"T1": 64, "T3": 18, "T4": 16, "T6": 16, "T5": 32, "T7": 32, "P1": 8, "P2": 8, "P3": 8}
+T1 = ("T1", "cancer1", "tau=5")
+P1_CANCER = ("P1", "cancer1", "test error")  # 2.93, standard deviation 0.18
+P1_GLASS = ("P1", "glass1", "test error")  # 46.04, standard deviation 2.21
+
+
+def verdict(place: tuple[str, str, str], quantity: str, text: str, mean: float, low: float, high: float) -> str:
+    number = PublishedCell(*place, quantity, text)
+    return judge(*place, number, Summary(mean, 1.0, 30, low, high)).verdict
+
+
+@pytest.fixture(scope="module")
+def everything() -> list[Table]:
+    """Return the tables of a store in which every run is in."""
+    return full_tables(3)
+
+
+class TestVerdict:
+    @pytest.mark.parametrize(
+        ("quantity", "text", "mean", "low", "high", "expected"),
+        [
+            # Half a unit of "2.30" is 0.005, so the interval may end at 2.305 or at 2.295.
+            ("error_percent", "2.30", 4.0, 2.305, 5.695, "reproduced"),
+            ("error_percent", "2.30", 4.0, 2.306, 5.694, "close"),
+            ("error_percent", "2.30", 0.5, -1.295, 2.295, "reproduced"),
+            ("error_percent", "2.30", 0.5, -1.294, 2.294, "close"),
+            ("error_percent", "2.30", 9.0, 2.3, 15.7, "reproduced"),
+            # Half a unit of "1" is 0.5.
+            ("dimensionality", "1", 1.6, 1.5, 1.7, "reproduced"),
+            ("dimensionality", "1", 1.6, 1.51, 1.69, "differs"),
+        ],
+    )
+    def test_a_number_inside_the_interval_widened_by_half_a_unit_of_print_is_reproduced(
+        self, quantity, text, mean, low, high, expected
+    ):
+        assert verdict(T1, quantity, text, mean, low, high) == expected
+
+    @pytest.mark.parametrize(
+        ("quantity", "text", "mean", "expected"),
+        [
+            # 1 point, 2.5 points.
+            ("error_percent", "2.30", 3.30, "reproduced"),
+            ("error_percent", "2.30", 1.30, "reproduced"),
+            ("error_percent", "2.30", 3.31, "close"),
+            ("error_percent", "2.30", 1.29, "close"),
+            ("error_percent", "2.30", 4.80, "close"),
+            ("error_percent", "2.30", 4.81, "differs"),
+            # 10 % of 26.1 is 2.61, 35 % is 9.135.
+            ("dimensionality", "26.1", 28.71, "reproduced"),
+            ("dimensionality", "26.1", 23.49, "reproduced"),
+            ("dimensionality", "26.1", 28.72, "close"),
+            ("dimensionality", "26.1", 35.235, "close"),
+            ("dimensionality", "26.1", 35.236, "differs"),
+            # 20 % of 5.67 is 1.134, 50 % is 2.835.
+            ("speedup", "5.67", 6.804, "reproduced"),
+            ("speedup", "5.67", 6.805, "close"),
+            ("speedup", "5.67", 2.835, "close"),
+            ("speedup", "5.67", 2.834, "differs"),
+        ],
+    )
+    @pytest.mark.parametrize("half", [NAN, 0.001], ids=["one repeat", "narrow"])
+    def test_beyond_the_interval_the_tolerances_decide(self, quantity, text, mean, expected, half):
+        assert verdict(T1, quantity, text, mean, mean - half, mean + half) == expected
+
+    @pytest.mark.parametrize(
+        ("place", "text", "mean", "expected"),
+        [
+            # 0.18 is below the floor of half a point.
+            (P1_CANCER, "2.93", 3.43, "reproduced"),
+            (P1_CANCER, "2.93", 3.44, "close"),
+            (P1_CANCER, "2.93", 1.93, "close"),
+            (P1_CANCER, "2.93", 1.92, "differs"),
+            (P1_GLASS, "46.04", 48.25, "reproduced"),
+            (P1_GLASS, "46.04", 43.82, "close"),
+            (P1_GLASS, "46.04", 50.46, "close"),
+            (P1_GLASS, "46.04", 50.47, "differs"),
+        ],
+    )
+    def test_the_reports_errors_are_bound_by_their_printed_standard_deviation(self, place, text, mean, expected):
+        assert verdict(place, "error_percent", text, mean, NAN, NAN) == expected
+
+    @pytest.mark.parametrize("quantity", ["features", "classes", "train", "validation", "test"])
+    @pytest.mark.parametrize(("ours", "expected"), [(9, "reproduced"), (8, "differs"), (10, "differs")])
+    def test_sizes_must_be_equal_whatever_their_interval(self, quantity, ours, expected):
+        assert verdict(("T0", "cancer1", "features"), quantity, "9", ours, 0.0, 99.0) == expected
+
+    def test_no_repeats_are_not_run(self):
+        number = PublishedCell(*T1, "error_percent", "2.30")
+        result = judge(*T1, number, None)
+        assert (result.verdict, result.n, result.published) == ("not run", 0, 2.3)
+        assert {result.mean, result.sd, result.low, result.high, result.difference} == {None}
+
+    def test_the_numbers_are_those_of_the_summary(self):
+        result = judge(*T1, PublishedCell(*T1, "error_percent", "2.30"), summarise([1.0, 2.0, 3.0, 4.0]))
+        assert (result.mean, result.n, result.place) == (2.5, 4, (*T1, "error_percent"))
+        assert result.difference == pytest.approx(0.2, abs=1e-12)
+        assert result.sd == pytest.approx(1.2909944, abs=1e-7)
+        assert (result.low, result.high) == pytest.approx((0.445740, 4.554260), abs=1e-6)
+
+    def test_a_single_repeat_has_no_spread(self):
+        result = judge(*T1, PublishedCell(*T1, "error_percent", "2.30"), summarise([2.5]))
+        assert (result.mean, result.n, result.sd, result.low, result.high) == (2.5, 1, None, None, None)
+
+
+class TestCompare:
+    def test_every_published_cell_of_a_full_store_is_run(self, everything):
+        compared = compare(everything)
+        counts = Counter(item.table for item in compared)
+        assert {table: counts[table] for table in COUNTS} == COUNTS
+        assert [item.place for item in compared if item.verdict == "not run"] == []
+        assert {item.n for item in compared if item.table in COUNTS} == {3}
+        assert len({item.place for item in compared}) == len(compared)
+
+    def test_every_published_cell_of_an_empty_store_is_not_run(self, everything):
+        nothing = compare(build_tables(Results([]), {}))
+        assert [item.place for item in nothing] == [item.place for item in compare(everything)]
+        assert {item.verdict for item in nothing} == {"not run"}
+
+    def test_systems_that_are_only_quoted_are_left_out(self, everything):
+        places = {(item.table, item.row, item.column) for item in compare(everything)}
+        assert {row for table, row, _ in places if table == "T3"} == {"DGHA", "DGHA (autocor)", "NE pPCA"}
+        assert {column for table, _, column in places if table == "T2"} == {"Proben1", "NE-pPCA"}
+
+    def test_sizes_as_printed_are_reproduced(self, everything):
+        sizes = [item for item in compare(everything) if item.table == "T0"]
+        assert len(sizes) == 7 * 5
+        assert {item.verdict for item in sizes} == {"reproduced"}
+
+    def test_json_has_exactly_the_declared_fields(self, everything):
+        records = json.loads(render(compare(everything), "json"))
+        assert len(records) == 35 + 24 + sum(COUNTS.values())
+        assert all(list(record) == FIELDS for record in records)
+
+    def test_json_of_what_was_not_run_holds_null(self):
+        (first, *_) = json.loads(render(compare(build_tables(Results([]), {})), "json"))
+        assert first == dict.fromkeys(FIELDS) | {
+            "table": "T0",
+            "row": "cancer1",
+            "column": "features",
+            "quantity": "features",
+            "published": 9.0,
+            "n": 0,
+            "verdict": "not run",
+        }
+
+
+SETTINGS = (("centre", True),)
+NETWORK = (("hidden", (4, 2)), ("shortcuts", True))
+LINEAR = (("hidden", ()), ("shortcuts", True))
+
+
+def runs(*cells: tuple[str, float | None, float | None, float, int], **measures: float) -> list:
+    """Return one run a cell of cancer1: method, tau, fraction, error, dimensionality."""
+    found = []
+    for index, (method, tau, fraction, error, dimensionality) in enumerate(cells):
+        parameters, network = ((), LINEAR) if method == "all_features" else (SETTINGS, NETWORK)
+        spec = RunSpec(f"{index:032x}", "cancer1", method, parameters, tau, fraction, 0, 0, network)
+        result = RunResult(
+            spec.key, "done", "a", dimensionality=dimensionality, test_error_percent=error, measures=measures
+        )
+        found.append((spec, result))
+    return found
+
+
+class TestScores:
+    # Published: error 2.30 (dimensionality 1) at tau = 5, 1.78 (4.6) at 15; P1 2.93; speed-up 5.67.
+    TABLES = build_tables(
+        Results(
+            [
+                *runs(("ne_ppca", 5.0, None, 3.30, 2), ("ne_ppca", 15.0, None, 1.28, 4)),
+                *runs(("all_features", None, None, 3.68, 9)),
+                *runs(("dgha_speedup", 5.0, 100.0, 2.0, 1), speedup=2.835, speedup_operations=5.67 * math.e),
+            ]
+        ),
+        FACTS,
+    )
+
+    def score(self, name: str) -> tuple[int, int, float | None, float | None, str]:
+        (found,) = [item for item in scores(self.TABLES) if item.name == name]
+        return (found.n_cells, found.n_run, found.score, found.worst, found.unit)
+
+    def test_dimensionalities_are_scored_by_the_logarithm_of_their_ratio(self):
+        # |ln(2 / 1)| = 0.693147, |ln(4 / 4.6)| = 0.139762.
+        mean, worst = pytest.approx(0.416455, abs=1e-6), pytest.approx(0.693147, abs=1e-6)
+        assert self.score("T1 dimensionality") == (32, 2, mean, worst, "|ln ratio|")
+
+    def test_errors_are_scored_in_points(self):
+        assert self.score("T1 error") == (32, 2, pytest.approx(0.75), pytest.approx(1.0), "points")
+
+    def test_the_reports_errors_are_scored_in_units_of_their_bound(self):
+        # 0.75 points, at a bound of half a point.
+        assert self.score("P1 error") == (8, 1, pytest.approx(1.5), pytest.approx(1.5), "bounds")
+
+    def test_speedups_are_scored_by_time_and_by_operations(self):
+        half, e = pytest.approx(math.log(2)), pytest.approx(1.0)
+        assert self.score("T4 + T6 speed-up, time of the literal kernel") == (32, 1, half, half, "|ln ratio|")
+        assert self.score("T4 + T6 speed-up, operation count") == (32, 1, e, e, "|ln ratio|")
+
+    def test_what_was_not_run_has_no_score(self):
+        assert self.score("T7 error") == (16, 0, None, None, "points")
+
+    def test_the_own_rows_of_feature_selection_count_alone(self):
+        # NE-pPCA at tau = 15 on cancer1 stands there too: 1.78 published, 1.28 ours.
+        assert self.score("T3 error, own rows") == (9, 1, pytest.approx(0.5), pytest.approx(0.5), "points")
+        assert self.score("T3 dimensionality, DGHA rows")[:2] == (6, 0)
+
+    def test_each_form_shows_every_score(self):
+        records = json.loads(render_scores(self.TABLES, "json"))
+        assert set(records[0]) == {"name", "n_cells", "n_run", "score", "worst", "unit", "target"}
+        for form in ("terminal", "markdown"):
+            text = render_scores(self.TABLES, form)
+            assert all(record["name"] in text for record in records)
+        assert re.search(r"^\| T1 error +\| 32 +\| 2 +\| 0\.750 +\| 1\.000 +\| points ", text, re.MULTILINE)
+
+
+def test_the_terminal_shows_a_line_a_number_and_the_tally():
+    compared = compare(TestScores.TABLES)
+    text = render(compared, "terminal")
+    (line,) = [line for line in text.splitlines() if re.match(r"T1 +cancer1 +tau=15 +error_percent ", line)]
+    assert line.split()[4:] == ["1.78", "1.28", "–", "1", "–", "-0.50", "reproduced"]
+    counts = Counter(item.verdict for item in compared)
+    # Not run: all but sizes of 7 problems, two cells with two numbers and a speed-up; NE-pPCA twice more, and P1.
+    assert counts["not run"] == 35 - 35 + 226 - 4 - 1 - 4 - 1
+    assert text.endswith(f" {counts['differs']} differs, {counts['not run']} not run.")
+    assert f"\n\n{len(compared)} published numbers: " in text
+
+
+def test_markdown_is_a_table():
+    lines = render(compare(TestScores.TABLES), "markdown").splitlines()
+    assert lines[0].startswith("| table   | row ")
+    assert re.fullmatch(r"\|[-|]+\|", lines[1])
