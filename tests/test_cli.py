@@ -5,13 +5,18 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
+from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from full_results import FACTS, full_runs
 
 from pppca_bench import __version__, experiment, problems
 from pppca_bench.cli import cli
@@ -351,6 +356,177 @@ class TestTables:
     def test_tables_can_be_limited_to_a_config(self, finished):
         everything = pppca("tables", "--results", finished).stdout
         assert pppca("tables", "small", "--results", finished).stdout == everything
+
+
+def store_full(folder: Path, n_repeats: int) -> Path:
+    """Write a store in which every run of the tables is in, with invented numbers."""
+    # The first repeats of three, whatever their number, so that they are the same runs.
+    wanted = [run for run in full_runs(3) if run[0].repeat < n_repeats]
+    with Store(folder / "results.sqlite") as store:
+        store.plan("full", [spec for spec, _ in wanted])
+        store.describe_problems(list(FACTS.values()))
+        store.record([result for _, result in wanted], "{}")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory) -> Path:
+    """Return the results folder of a full store with its baseline."""
+    folder = store_full(tmp_path_factory.mktemp("recorded"), 3)
+    result = pppca("compare", "--record", "--results", folder)
+    assert (result.exit_code, result.stderr) == (0, f"Wrote {folder / 'baseline.json'}.\n")
+    return folder
+
+
+@pytest.fixture
+def copied(recorded, tmp_path) -> Path:
+    return Path(shutil.copytree(recorded, tmp_path / "copied"))
+
+
+def tamper(results: Path, change: str) -> None:
+    """Change the first of the runs of NE-pPCA on card1 at tau = 5."""
+    statement = (
+        f"UPDATE runs SET {change} WHERE key = (SELECT key FROM runs"
+        " WHERE problem = 'card1' AND method = 'ne_ppca' AND tau = 5 AND repeat = 0)"
+    )
+    with closing(sqlite3.connect(results / "results.sqlite")) as connection, connection:
+        assert connection.execute(statement).rowcount == 1
+
+
+class TestCompare:
+    def test_json_lists_every_published_number_of_a_full_store_as_run(self, recorded):
+        records = json.loads(pppca("compare", "--results", recorded, "--format", "json").stdout)
+        counts = Counter(record["table"] for record in records)
+        assert counts["T1"] == 64
+        assert counts["T3"] == 18
+        assert counts["T4"] + counts["T6"] == 32
+        assert counts["T5"] + counts["T7"] == 64
+        assert counts["P1"] + counts["P2"] + counts["P3"] == 24
+        assert {record["n"] for record in records if record["table"] != "T0"} == {3}
+        assert "not run" not in {record["verdict"] for record in records}
+
+    @pytest.mark.parametrize(("form", "head"), [("terminal", "table    row "), ("markdown", "| table   | row ")])
+    def test_other_forms_end_with_the_tally(self, recorded, form, head):
+        lines = pppca("compare", "--results", recorded, "--format", form).stdout.splitlines()
+        assert lines[0].startswith(head)
+        assert re.fullmatch(r"261 published numbers: \d+ reproduced(, \d+ [a-z]+)*\.", lines[-1])
+
+    def test_scores_stand_in_the_place_of_cells(self, recorded):
+        lines = pppca("compare", "--scores", "--results", recorded).stdout.splitlines()
+        assert re.fullmatch(r"T1 dimensionality +32 +32 +0\.\d{3} +\d\.\d{3} +\|ln ratio\| +0\.\d+", lines[2])
+        assert len(lines) == 2 + 12
+
+    def test_strict_passes_on_the_recorded_results(self, recorded):
+        result = pppca("compare", "--strict", "--results", recorded)
+        assert (result.exit_code, result.stderr) == (0, "")
+
+    def test_strict_passes_at_fewer_repeats_than_recorded(self, recorded, tmp_path):
+        fewer = store_full(tmp_path / "fewer", 1)
+        result = pppca("compare", "--strict", "--results", fewer, "--baseline", recorded / "baseline.json")
+        assert (result.exit_code, result.stderr) == (0, "")
+
+    @pytest.mark.parametrize(
+        ("change", "quantity", "reason"),
+        [
+            ("test_error_percent = test_error_percent + 30", "error_percent", r"shifted by \+10 over 3 repeats .+"),
+            ("test_error_percent = test_error_percent - 30", "error_percent", r"shifted by -10 over 3 repeats .+"),
+            ("dimensionality = dimensionality + 30", "dimensionality", r"shifted by \+10 over 3 repeats .+"),
+        ],
+    )
+    def test_strict_tells_a_value_that_was_tampered_with(self, copied, change, quantity, reason):
+        tamper(copied, change)
+        result = pppca("compare", "--strict", "--results", copied)
+        assert result.exit_code == 1
+        said = rf"Worse than recorded: T1, card1, tau=5, {quantity} {reason}\.\n"
+        assert re.fullmatch(said, result.stderr)
+
+    def test_strict_tells_a_cell_that_is_missing(self, copied):
+        with closing(sqlite3.connect(copied / "results.sqlite")) as connection, connection:
+            connection.execute("UPDATE runs SET status = 'planned' WHERE problem = 'card1' AND tau = 5")
+        result = pppca("compare", "--strict", "--results", copied)
+        lines = [
+            f"Worse than recorded: T1, card1, tau=5, {quantity} was not run."
+            for quantity in ("error_percent", "dimensionality")
+        ]
+        assert (result.exit_code, result.stderr.splitlines()) == (1, lines)
+
+    def test_what_was_recorded_anew_passes(self, copied):
+        tamper(copied, "test_error_percent = test_error_percent + 30")
+        assert pppca("compare", "--record", "--results", copied).exit_code == 0
+        assert pppca("compare", "--strict", "--results", copied).exit_code == 0
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            (None, "the baseline cannot be read (No such file or directory)."),
+            ('{"format": 9, "cells": []}', "expected a baseline of format 1, got 9."),
+            ('{"format": 1, "cells": [', "expected a baseline, got something else ("),
+        ],
+        ids=["missing", "newer", "damaged"],
+    )
+    def test_a_baseline_that_cannot_be_used_is_one_line(self, recorded, text, said):
+        if text is not None:
+            Path("other.json").write_text(text)
+        result = pppca("compare", "--strict", "--results", recorded, "--baseline", "other.json")
+        assert result.exit_code == 1
+        assert result.stderr.startswith(f"Error: other.json: {said}")
+        assert result.stderr.endswith(" Write one with `pppca compare --record`.\n")
+        assert result.stderr.count("\n") == 1
+
+    def test_a_baseline_that_cannot_be_written_is_named(self, recorded):
+        result = pppca("compare", "--record", "--results", recorded, "--baseline", "none/baseline.json")
+        assert (result.exit_code, result.stderr) == (1, "Error: none/baseline.json: No such file or directory.\n")
+
+    def test_without_results_it_says_how_to_get_some(self):
+        result = pppca("compare", "--strict")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert result.stderr.startswith("Error: no results in results/results.sqlite: run `pppca run CONFIG` first")
+
+    def test_reading_commands_need_no_compiler(self, recorded, tmp_path):
+        program = "import sys; sys.modules['numba'] = None; from pppca_bench.cli import main; main()"
+        for arguments in (["compare", "--strict"], ["tables"], ["figures", "--out", tmp_path / "figures"]):
+            command = [sys.executable, "-c", program, *map(str, arguments), "--results", str(recorded)]
+            result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+            assert result.returncode == 0, result.stderr
+
+
+class TestRender:
+    # The invented runs have no learning curves, so that ours against published is the one figure that can be drawn.
+    def test_figures_are_written_and_those_not_run_are_told(self, recorded):
+        result = pppca("figures", "--results", recorded, "--out", "made")
+        assert (result.exit_code, result.stdout) == (0, "Wrote 3 files to made.\n")
+        assert sorted(path.name for path in Path("made").iterdir()) == ["F5.csv", "F5.png", "F5.svg"]
+        assert [line[:11] for line in result.stderr.splitlines()] == [f"F{i}: not run" for i in (1, 2, 3, 4)]
+
+    def test_figures_stand_in_the_results_folder_by_default(self, copied):
+        assert pppca("figures", "--results", copied).exit_code == 0
+        assert (copied / "figures" / "F5.svg").is_file()
+
+    def test_render_writes_every_table_figure_and_the_index(self, copied):
+        result = pppca("render", "--results", copied)
+        said = f"Wrote 11 tables, 1 figures and their index to {copied}.\n"
+        assert (result.exit_code, result.stdout, result.stderr) == (0, said, "")
+        names = ["T0", "T1", "T2", "T3", "T4", "T5", "T6", "T7", "P1", "P2", "P3"]
+        written = {path.name for path in (copied / "tables").iterdir()}
+        assert written == {f"{name}.{form}" for name in names for form in ("md", "tex", "csv")}
+        index = (copied / "README.md").read_text(encoding="utf-8")
+        assert re.findall(r'<a id="([TP]\d)"></a>', index) == names
+        assert (copied / "tables" / "T1.md").read_text(encoding="utf-8").rstrip() in index
+        targets = re.findall(r"\]\(([^#)]+)\)", index)
+        assert [target for target in targets if not (copied / target).is_file()] == []
+
+    def test_rendering_again_changes_no_table(self, copied):
+        pppca("render", "--results", copied)
+        before = {path: path.read_bytes() for path in (copied / "tables").iterdir()}
+        pppca("render", "--results", copied)
+        assert {path: path.read_bytes() for path in (copied / "tables").iterdir()} == before
+
+    @pytest.mark.parametrize("command", ["figures", "render"])
+    def test_without_results_they_say_how_to_get_some(self, command):
+        result = pppca(command)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert result.stderr.startswith("Error: no results in results/results.sqlite: run `pppca run CONFIG` first")
+        assert not Path("results").exists()
 
 
 class TestData:
