@@ -8,12 +8,14 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from tabulate import tabulate
 
 from pppca_bench import runner
 from pppca_bench.comparison import Group, Score, score_group
 from pppca_bench.errors import ConfigError
+from pppca_bench.layouts import LAYOUTS
 from pppca_bench.plan import expand
 from pppca_bench.records import RunResult, RunSpec
 from pppca_bench.store import Store, StoredRun
@@ -69,6 +71,7 @@ class ScoredTrial:
     first_error: str | None
 
 
+Part = TypeVar("Part")
 Planned = tuple[Trial, list[RunSpec]]
 
 
@@ -135,7 +138,7 @@ def run_study(
     list of ScoredTrial
         The best first.
     """
-    plans = [(trial, expand(trial.config)) for trial in study.trials]
+    plans = [(trial, _needed(study, trial)) for trial in study.trials]
     n_total, n_before = sum(len(specs) for _, specs in plans), 0
     scored: list[ScoredTrial] = []
     for batch in _batches(plans, workers):
@@ -151,6 +154,20 @@ def run_study(
         folder.joinpath(MARKDOWN).write_text(render(study, scored, "markdown"), encoding="utf-8")
         n_before += n_batch
     return scored
+
+
+def _needed(study: Study, trial: Trial) -> list[RunSpec]:
+    """List the runs behind the cells that decide or are reported; the base may ask for more."""
+    specs = expand(trial.config)
+    results = Results((spec, None) for spec in specs)
+    groups = [_group(entry) for _, _, entry in _entries(study)]
+    keys = set[str]()
+    for table, layout in zip(build_tables(results, {}), LAYOUTS, strict=False):
+        for cell in table.cells.values():
+            source = layout.source(cell.row, cell.column)
+            if source and any(group.holds(table, cell) for group in groups):
+                keys.update(spec.key for spec, _ in results.runs(source))
+    return [spec for spec in specs if spec.key in keys]
 
 
 def _batches(plans: Sequence[Planned], workers: int) -> Iterator[Sequence[Planned]]:
@@ -255,13 +272,19 @@ def _csv(study: Study, scored: Sequence[ScoredTrial]) -> str:
 def _cells(one: ScoredTrial, empty: str, decimals: int) -> list[object]:
     parameters = ["null" if value is None else value for value in one.trial.parameters.values()]
     # Cells without their failed runs would be those of the seeds that did well.
-    scores = [None if one.n_failed else part.score for part in (*one.parts, *one.reported)]
+    scores = [None if one.n_failed else part.score for part in (*_several(one.parts), *one.reported)]
     numbers = [empty if score is None else f"{score:.{decimals}f}" for score in scores]
     return [one.trial.number, *parameters, f"{one.score:.{decimals}f}", *numbers, one.n_cells, one.n_failed]
 
 
 def _labels(study: Study) -> list[str]:
-    return [entry.label if key == "score" else f"{entry.label} (held out)" for key, _, entry in _entries(study)]
+    decisive = [entry.label for entry in _several(study.settings.score)]
+    return decisive + [f"{entry.label} (held out)" for entry in study.settings.report]
+
+
+def _several(parts: Sequence[Part]) -> Sequence[Part]:
+    """Return the parts of a score, or none where the only one is the score."""
+    return parts if len(parts) > 1 else ()
 
 
 def _short(places: Iterable[str]) -> list[str]:
@@ -276,7 +299,7 @@ def _introduction(study: Study, scored: Sequence[ScoredTrial]) -> str:
     return (
         f"# Study {study.name}\n\n"
         f"{len(scored)} of {len(study.trials)} trials, drawn with seed {settings.seed}; trial 0 is the base."
-        f" {study.trials[0].config.repeats} repeats a cell."
+        f" Repeats of each cell: {study.trials[0].config.repeats}."
         f" The score is the weighted mean of: {', '.join(parts)}. Each is a mean over cells: |ln(ours / published)| for"
         " dimensionalities and speed-ups, percentage points for errors. Trials with failed runs score inf."
         f" The best {min(N_SHOWN, len(scored))}; {CSV} has all."

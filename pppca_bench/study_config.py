@@ -6,6 +6,7 @@ or another range beside it, change none of them.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -16,7 +17,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationError, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from pppca_bench.config import (
     NAME,
@@ -218,8 +219,8 @@ def load_study(path: Path, *, problems: Collection[str], trials: int | None = No
     base = _Base.of(source, settings, problems)
     places = _Places.of(source, settings, base)
     for place, space in settings.vary.items():
-        for value in space.extremes:
-            base.varied(0, places.assign({place: value}))
+        for location, value in itertools.product(places.locations[place], space.extremes):
+            base.varied(0, {location: (value, places.lines[place])})
     numbers = range(settings.trials if trials is None else trials)
     return Study(source, settings, tuple(_trial(number, settings, base, places) for number in numbers))
 
@@ -245,7 +246,16 @@ def _validated(source: YamlSource) -> StudyConfig:
     try:
         return StudyConfig.model_validate(source.value)
     except ValidationError as error:
-        raise ConfigError(describe_mistakes(source, error.errors(), _expected_keys)) from None
+        details = [_without_kind(detail) for detail in error.errors()]
+        raise ConfigError(describe_mistakes(source, details, _expected_keys)) from None
+
+
+def _without_kind(detail: ErrorDetails) -> ErrorDetails:
+    """Take what kind of space was validated out of a mistake's location: it stands in no file."""
+    location = detail["loc"]
+    if location[:1] == ("vary",):
+        detail["loc"] = (*location[:2], *location[3:])
+    return detail
 
 
 def _expected_keys(document: Any, location: Location) -> list[str]:
