@@ -33,6 +33,7 @@ tables: data
 
 # The regression against the recorded results: all configs at few repeats, held against the same repeats of the full run.
 check-published: data
+	rm -rf build/check
 	$(BIN)/pppca run $(filter-out configs/speedup.yaml,$(CONFIGS)) configs/checks/speedup.yaml \
 		--data data --results build/check --repeats $(CHECK_REPEATS)
 	$(BIN)/pppca compare --strict --scores --results build/check --baseline results/baseline.json

@@ -24,7 +24,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -101,12 +101,12 @@ def record(tables: Iterable[Table]) -> dict[Place, RecordedCell]:
     return recorded
 
 
-def regressions(tables: Iterable[Table], baseline: Mapping[Place, RecordedCell]) -> list[Regression]:
-    """List the cells of the baseline that were not run or got worse.
+def regressions(tables: Sequence[Table], baseline: Mapping[Place, RecordedCell]) -> list[Regression]:
+    """List the cells of the baseline that have failed runs, were not run or got worse.
 
     Parameters
     ----------
-    tables : iterable of Table
+    tables : sequence of Table
         Filled tables; they may hold fewer repeats than the baseline.
     baseline : mapping of place to RecordedCell
         See `record`.
@@ -117,7 +117,14 @@ def regressions(tables: Iterable[Table], baseline: Mapping[Place, RecordedCell])
         for cell in table.cells.values()
         for quantity in LEAST_RANGES
     }
-    return changes(values, baseline)
+    failed = {
+        place: Regression(place, f"has {cell.n_failed} failed runs")
+        for table in tables
+        for cell in table.cells.values()
+        for quantity in LEAST_RANGES
+        if cell.n_failed and (place := (table.table, cell.row, cell.column, quantity)) in baseline
+    }
+    return [*failed.values(), *(found for found in changes(values, baseline) if found.place not in failed)]
 
 
 def changes(values: Mapping[Place, Mapping[int, float]], baseline: Mapping[Place, RecordedCell]) -> list[Regression]:

@@ -46,7 +46,8 @@ class _Commands(click.Group):
         except OSError as error:
             if error.errno == errno.EPIPE:  # the reader, such as `head`, has enough: click ends in silence
                 raise
-            click.echo(f"Error: {error.filename}: {error.strerror}.", err=True)
+            where = f"{error.filename}: " if error.filename else ""
+            click.echo(f"Error: {where}{error.strerror}.", err=True)
             ctx.exit(1)
 
 
@@ -99,6 +100,7 @@ def run(
     with stoppable(results):
         with progress_bar("file", quiet=quiet) as progress:
             problems.ensure(dict.fromkeys(spec.problem for spec in specs), data_dir, progress=progress)
+        runner.load_problems((spec.problem for spec in specs), data_dir)  # before a plan of theirs is kept
         with Store(results / DATABASE) as store, progress_bar("run", quiet=quiet) as progress:
             for name, plan in plans.items():
                 store.plan(name, plan, all_repeats=whole[name])

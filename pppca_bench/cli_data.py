@@ -61,8 +61,10 @@ def data_verify(names: tuple[str, ...], data_dir: Path | None) -> None:
     folder = problems.fetch_dir(data_dir)
     statuses = problems.verify(names or None, folder)
     wrong = [status for status in statuses if status.status != "ok"]
+    option = f" --data {data_dir}" if data_dir is not None else ""
     for status in wrong:
-        click.echo(f"{status.path}: {status.status}. Run `pppca data fetch --force {status.name}`.", err=True)
+        remedy = f"pppca data fetch --force {status.name}{option}"
+        click.echo(f"{status.path}: {status.status}. Run `{remedy}`.", err=True)
     click.echo(f"{folder}: {len(statuses) - len(wrong)} of {len(statuses)} files are as registered.")
     if wrong:
         sys.exit(1)

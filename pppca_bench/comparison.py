@@ -310,12 +310,22 @@ def render_scores(tables: Sequence[Table], form: str) -> str:
     found = scores(tables)
     if form == "json":
         return _json(found)
-    headers = ("score", "cells", "run", "mean", "worst", "unit", "target")
+    headers = ("score", "cells", "run", "mean", "worst", "unit", "target", "met")
     rows = [
-        (item.name, item.n_cells, item.n_run, _number(item.score, 3), _number(item.worst, 3), item.unit, item.target)
+        (
+            *(item.name, item.n_cells, item.n_run, _number(item.score, 3), _number(item.worst, 3)),
+            *(item.unit, item.target, _met(item)),
+        )
         for item in found
     ]
     return _grid(rows, headers, form)
+
+
+def _met(item: Score) -> str:
+    reached = item.worst if item.unit == "bounds" else item.score
+    if reached is None or item.target is None:
+        return "–"
+    return "yes" if reached <= item.target else "no"
 
 
 def _row(item: Comparison) -> tuple[object, ...]:

@@ -413,7 +413,7 @@ class TestCompare:
 
     def test_scores_stand_in_the_place_of_cells(self, recorded):
         lines = pppca("compare", "--scores", "--results", recorded).stdout.splitlines()
-        assert re.fullmatch(r"T1 dimensionality +32 +32 +0\.\d{3} +\d\.\d{3} +\|ln ratio\| +0\.\d+", lines[2])
+        assert re.fullmatch(r"T1 dimensionality +32 +32 +0\.\d{3} +\d\.\d{3} +\|ln ratio\| +0\.\d+ +(yes|no)", lines[2])
         assert len(lines) == 2 + 12
 
     def test_strict_passes_on_the_recorded_results(self, recorded):
@@ -567,8 +567,8 @@ class TestData:
         Path("mine/cancer1.dt").write_text("damaged")
         result = pppca("data", "verify", "cancer1", "card1", "--data", "mine")
         assert (result.exit_code, result.stdout) == (1, "mine: 0 of 2 files are as registered.\n")
-        assert "mine/cancer1.dt: damaged. Run `pppca data fetch --force cancer1`." in result.stderr
-        assert "mine/card1.dt: missing. Run `pppca data fetch --force card1`." in result.stderr
+        assert "mine/cancer1.dt: damaged. Run `pppca data fetch --force cancer1 --data mine`." in result.stderr
+        assert "mine/card1.dt: missing. Run `pppca data fetch --force card1 --data mine`." in result.stderr
         pppca("data", "fetch", "cancer1", "--from", proben1_dir, "--data", "mine", "--force")
         assert pppca("data", "verify", "cancer1", "--data", "mine").exit_code == 0
 
