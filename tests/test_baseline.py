@@ -31,7 +31,7 @@ def _stored() -> Recorded:
     return read_baseline(STORED)
 
 
-@pytest.fixture(scope="module", params=["synthetic", "stored"])
+@pytest.fixture(scope="module", params=["synthetic", pytest.param("stored", marks=pytest.mark.slow)])
 def baseline(request) -> Recorded:
     """Return a baseline of every cell: made by hand, and the versioned one where there is one."""
     return record(tables(RUNS)) if request.param == "synthetic" else _stored()
