@@ -10,7 +10,7 @@ import reference_backprop as reference
 from pppca_bench.classifier import _backprop_kernels as kernels
 from pppca_bench.classifier._backprop_training import BackpropLanes, BackpropTask, Training, train_by_backprop
 from pppca_bench.classifier._lane_instructions import LANES
-from pppca_bench.classifier._rprop_kernels import StoppingRule
+from pppca_bench.classifier._stopping_kernels import StoppingRule
 from pppca_bench.classifier.backprop_mlp import ACTIVATIONS
 from pppca_bench.classifier.network import Architecture, uniform_per_weight
 

@@ -8,9 +8,11 @@ import reference_classifier as reference
 from numba import njit
 
 from pppca_bench.classifier import _rprop_kernels as kernels
+from pppca_bench.classifier import _stopping_kernels as stopping
 from pppca_bench.classifier._lane_instructions import ADD, LANES, LINEAR, SOFTSIGN, multiply
 from pppca_bench.classifier._lanes import LaneMatrix, lane_zeros
-from pppca_bench.classifier._rprop_kernels import RpropRule, RpropState, StoppingRule
+from pppca_bench.classifier._rprop_kernels import RpropRule, RpropState
+from pppca_bench.classifier._stopping_kernels import StoppingRule
 from pppca_bench.classifier._training import Lanes, Task, train_nets
 from pppca_bench.classifier.network import Architecture, network_outputs, pack, uniform_per_weight, unpack
 
@@ -136,18 +138,18 @@ def test_rprop_keeps_steps_within_their_bounds():
 
 
 def test_generalisation_loss_follows_hand_worked_numbers():
-    assert kernels.generalisation_loss(2.1, 2.0) == pytest.approx(5.0)
-    assert kernels.generalisation_loss(2.0, 2.0) == 0.0
-    assert kernels.generalisation_loss(0.0, 0.0) == 0.0
-    assert kernels.generalisation_loss(0.1, 0.0) == math.inf
+    assert stopping.generalisation_loss(2.1, 2.0) == pytest.approx(5.0)
+    assert stopping.generalisation_loss(2.0, 2.0) == 0.0
+    assert stopping.generalisation_loss(0.0, 0.0) == 0.0
+    assert stopping.generalisation_loss(0.1, 0.0) == math.inf
 
 
 def test_training_progress_follows_hand_worked_numbers():
     strip = [5.0, 4.0, 4.0, 4.0, 3.0]
-    assert kernels.training_progress(sum(strip) / 5, min(strip)) == pytest.approx(1000 / 3)
-    assert kernels.training_progress(2.0, 2.0) == 0.0
-    assert kernels.training_progress(0.0, 0.0) == 0.0
-    assert kernels.training_progress(1.0, 0.0) == math.inf
+    assert stopping.training_progress(sum(strip) / 5, min(strip)) == pytest.approx(1000 / 3)
+    assert stopping.training_progress(2.0, 2.0) == 0.0
+    assert stopping.training_progress(0.0, 0.0) == 0.0
+    assert stopping.training_progress(1.0, 0.0) == math.inf
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from pppca_bench.classifier._network_kernels import (
     Samples,
     compare_outputs,
 )
-from pppca_bench.classifier._rprop_kernels import Progress, StoppingRule, _end_epoch, _end_strips, _percentage
+from pppca_bench.classifier._stopping_kernels import Progress, StoppingRule, end_epoch, end_strips, percentage
 
 IDENTITY: Final = 0
 LOGISTIC: Final = 1
@@ -343,8 +343,7 @@ def train_epochs(
         learn_epoch(
             network, activations, pool, orders[epoch], rates, rule.momentum, state, sample, block, squared_error
         )
-        error = _percentage(squared_error, pool)  # type: ignore[arg-type]  # it reads the size of the targets alone
-        if _end_epoch(stopping_rule, progress, error):
+        if end_epoch(stopping_rule, progress, percentage(squared_error, pool.targets)):
             measure_error(network, activations, state.weights, validation, block, squared_error)
-            if _end_strips(stopping_rule, progress, _percentage(squared_error, validation), state.weights):
+            if end_strips(stopping_rule, progress, percentage(squared_error, validation.targets), state.weights):
                 break

@@ -8,15 +8,15 @@ import numpy as np
 from pppca_bench.classifier import _backprop_kernels as kernels
 from pppca_bench.classifier._lane_instructions import LANES
 from pppca_bench.classifier._lanes import lane_zeros
-from pppca_bench.classifier._rprop_kernels import IDLE, TRAINING, StoppingRule
+from pppca_bench.classifier._stopping_kernels import IDLE, TRAINING, StoppingRule
 from pppca_bench.classifier._training import (
     STOP_REASONS,
     Task,
     TrainedNet,
-    _fill,
-    _network_and_block,
-    _progress,
-    _samples,
+    empty_samples,
+    fill,
+    idle_progress,
+    network_and_block,
 )
 from pppca_bench.classifier.network import pack, unpack
 
@@ -63,14 +63,14 @@ class BackpropLanes:
         self.waiting = list(range(len(tasks)))[::-1]
         self.seated: dict[int, int] = {}
         self.architecture = replace(first.architecture, n_inputs=n_inputs)
-        self.network, self.block = _network_and_block(self.architecture)
+        self.network, self.block = network_and_block(self.architecture)
         self.block.values[:] *= training.bias
         self.pool = kernels.Pool(np.zeros((LANES, len(first.X), 1 + n_inputs)), np.zeros((LANES, *first.targets.shape)))
-        self.sample = _samples(self.architecture, 1)
-        self.validation = _samples(self.architecture, len(first.X_val))
+        self.sample = empty_samples(self.architecture, 1)
+        self.validation = empty_samples(self.architecture, len(first.X_val))
         n_weights = self.architecture.n_weights
         self.state = kernels.BackpropState(lane_zeros(n_weights), lane_zeros(n_weights))
-        self.progress = _progress(n_weights, training.stopping_rule)
+        self.progress = idle_progress(n_weights, training.stopping_rule)
 
     def seat_waiting(self) -> None:
         """Give each free lane to the next waiting net."""
@@ -86,7 +86,7 @@ class BackpropLanes:
         self.pool.inputs[lane, :, 1:end] = task.X
         self.pool.inputs[lane, :, end:] = 0.0
         self.pool.targets[lane] = task.targets
-        _fill(self.validation, lane, task.X_val, task.targets_val)
+        fill(self.validation, lane, task.X_val, task.targets_val)
         self.validation.inputs[:: 1 + self.architecture.n_inputs, lane] = self.training.bias
         self.state.weights[:, lane] = pack(task.weights, task.architecture, self.architecture)
         self.state.step[:, lane] = 0.0
@@ -149,6 +149,6 @@ class BackpropLanes:
         progress.status[lane] = IDLE
         for rows in (*self.state, *self.validation[:2]):
             rows[:, lane] = 0.0
-        for samples in self.pool:
-            samples[lane] = 0.0
+        for pool in self.pool:
+            pool[lane] = 0.0
         return net

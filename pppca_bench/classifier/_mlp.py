@@ -2,18 +2,33 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self, TypeVar, cast
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import train_test_split
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from pppca_bench.classifier import rprop_mlp
+from pppca_bench.classifier._stopping_kernels import StoppingRule
 from pppca_bench.classifier._training import Task, TrainedNet
 from pppca_bench.classifier.network import Floats
-from pppca_bench.classifier.rprop_mlp import Labels, RpropMLPClassifier, TrainingSet, _nearest_probabilities, _Split
+
+Labels = NDArray[Any]
+TrainingSet = tuple[ArrayLike, ArrayLike, ArrayLike | None, ArrayLike | None]
+"""X, y, X_val, y_val as `MLPClassifier.fit` takes them."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Hold training and validation data; the latter has no rows where none was given."""
+
+    X: Floats
+    y: Labels
+    X_val: Floats
+    y_val: Labels
 
 
 class MLPClassifier(ClassifierMixin, BaseEstimator):
@@ -30,6 +45,11 @@ class MLPClassifier(ClassifierMixin, BaseEstimator):
     validation_curve_ : float64 ndarray of shape (n_strips,)
     stop_reason_ : {"generalisation_loss", "training_progress", "max_epochs"}
     """
+
+    strip_length: int
+    generalisation_loss: float
+    training_progress: float
+    max_epochs: int
 
     def fit(
         self,
@@ -57,7 +77,7 @@ class MLPClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             If a parameter is out of its range, the data are unfit, or the training is no longer finite.
         """
-        return cast(Self, fit_together([self], [(X, y, X_val, y_val)], classes=classes)[0])
+        return fit_together([self], [(X, y, X_val, y_val)], classes=classes)[0]
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the outputs, (n_samples, n_classes); for two classes the second less the first, (n_samples,)."""
@@ -73,7 +93,7 @@ class MLPClassifier(ClassifierMixin, BaseEstimator):
         """Return class probabilities, float64 (n_samples, n_classes).
 
         Choice: the point of the probability simplex nearest to the outputs, which estimate the probabilities by
-        least squares but need not sum to 1.
+        least squares but may leave [0, 1]; softmax would press targets 0 and 1 into 0.27 and 0.73.
         """
         return _nearest_probabilities(self._outputs(X))
 
@@ -88,7 +108,7 @@ class MLPClassifier(ClassifierMixin, BaseEstimator):
         """Check every parameter's range."""
 
     @abstractmethod
-    def _task(self, split: _Split) -> Task:
+    def _task(self, split: Split) -> Task:
         """Draw the initial state and say what is to be trained."""
 
     @abstractmethod
@@ -103,6 +123,15 @@ class MLPClassifier(ClassifierMixin, BaseEstimator):
     def _remedy(self) -> str:
         """Say what helps against a training that is no longer finite."""
 
+    def _stopping_rule(self) -> StoppingRule:
+        """Return the constants of early stopping."""
+        return StoppingRule(
+            int(self.strip_length),
+            float(self.generalisation_loss),
+            float(self.training_progress),
+            int(self.max_epochs),
+        )
+
     def _prepare(self, data: TrainingSet, classes: ArrayLike | None) -> Task:
         """Validate the data, set ``classes_`` and draw the initial state."""
         return self._task(self._validated(*data, classes))
@@ -114,7 +143,7 @@ class MLPClassifier(ClassifierMixin, BaseEstimator):
         X_val: ArrayLike | None,
         y_val: ArrayLike | None,
         classes: ArrayLike | None,
-    ) -> _Split:
+    ) -> Split:
         """Check the data and set ``classes_``."""
         training: tuple[Floats, Labels] = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(training[1])
@@ -128,7 +157,7 @@ class MLPClassifier(ClassifierMixin, BaseEstimator):
         unknown = np.setdiff1d(labels, self.classes_)
         if unknown.size:
             raise ValueError(f"labels of {self}: expected members of classes, got {unknown[0]!r}")
-        return _Split(*training, *validation)
+        return Split(*training, *validation)
 
     def _store(self, net: TrainedNet) -> None:
         """Take over the result of the training."""
@@ -137,6 +166,7 @@ class MLPClassifier(ClassifierMixin, BaseEstimator):
                 f"training of {self}: expected finite errors, got one that is not in epoch "
                 f"{len(net.training_curve)}. {self._remedy()}"
             )
+        self._weights = net.weights
         self.coefs_ = [matrix[:, 1:].T for matrix in net.weights]
         self.intercepts_ = [matrix[:, 0] for matrix in net.weights]
         self.n_epochs_ = len(net.training_curve)
@@ -146,7 +176,7 @@ class MLPClassifier(ClassifierMixin, BaseEstimator):
         self.stop_reason_ = net.stop_reason
 
 
-Classifier = TypeVar("Classifier", RpropMLPClassifier, MLPClassifier)
+Classifier = TypeVar("Classifier", bound=MLPClassifier)
 
 
 def fit_together(
@@ -179,8 +209,6 @@ def fit_together(
     ValueError
         If the classifiers differ in class or parameters, or for any of the reasons that `fit` has.
     """
-    if all(isinstance(classifier, RpropMLPClassifier) for classifier in classifiers):
-        return rprop_mlp.fit_together(classifiers, training_sets, classes=classes)
     if len(classifiers) != len(training_sets):
         raise ValueError(
             f"training_sets in fit_together: expected {len(classifiers)}, one for each classifier, "
@@ -207,8 +235,8 @@ def _fit_alike(
 
 def _check_alike(classifiers: Sequence[Any]) -> None:
     """Check the parameters, and that the classifiers differ in nothing but the random state."""
-    first = classifiers[0]
     for classifier in classifiers:
+        first = classifiers[0]
         if type(classifier) is not type(first):
             raise ValueError(
                 f"classifiers in fit_together: expected {type(first).__name__} only, got {type(classifier).__name__}. "
@@ -222,3 +250,35 @@ def _check_alike(classifiers: Sequence[Any]) -> None:
                     f"{name} in fit_together: expected {expected!r} for all classifiers, got {value!r}. "
                     "Fit classifiers with different parameters in separate calls."
                 )
+
+
+def hold_out(split: Split, fraction: float, rng: np.random.Generator) -> Split:
+    """Hold out a stratified share for validation.
+
+    Choice: where a class has a single sample, or the share has less samples than there are classes, the draw is not
+    stratified; a single sample in all serves both sides.
+    """
+    X, y = split.X, split.y
+    if len(X) == 1:
+        return Split(X, y, X, y)
+    counts = np.unique(y, return_counts=True)[1]
+    n_val = min(max(round(fraction * len(X)), 1), len(X) - 1)
+    stratifies = counts.min() > 1 and len(counts) <= min(n_val, len(X) - n_val)
+    seed = int(rng.integers(2**31))
+    X, X_val, y, y_val = train_test_split(X, y, test_size=n_val, stratify=y if stratifies else None, random_state=seed)
+    return Split(X, y, X_val, y_val)
+
+
+def one_hot(y: Labels, classes: Labels) -> Floats:
+    """Return targets: 1 for the sample's class, 0 for the others, float64 (n_samples, n_classes)."""
+    return (y[:, None] == classes).astype(np.float64)
+
+
+def _nearest_probabilities(outputs: Floats) -> Floats:
+    """Project each row on the probability simplex (Held, Wolfe & Crowder 1974)."""
+    descending = -np.sort(-outputs, axis=1)
+    excess = np.cumsum(descending, axis=1) - 1.0
+    counts = np.arange(1, outputs.shape[1] + 1)
+    n_positive = np.sum(descending * counts > excess, axis=1, keepdims=True)
+    shift = np.take_along_axis(excess, n_positive - 1, axis=1) / n_positive
+    return np.maximum(outputs - shift, 0.0)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pppca_bench.classifier import _rprop_kernels as kernels
+from pppca_bench.classifier import _stopping_kernels as stopping
 from pppca_bench.classifier._lane_instructions import LANES, LINEAR, SOFTSIGN
 from pppca_bench.classifier._lanes import lane_zeros
 from pppca_bench.classifier._network_kernels import N_UNITS, UNIT, Block, Network, Samples
@@ -17,10 +18,10 @@ BLOCK_SAMPLES = 32
 to stay in the cache."""
 
 STOP_REASONS = {
-    kernels.GENERALISATION_LOSS: "generalisation_loss",
-    kernels.NO_PROGRESS: "training_progress",
-    kernels.MAX_EPOCHS: "max_epochs",
-    kernels.NOT_FINITE: "not_finite",
+    stopping.GENERALISATION_LOSS: "generalisation_loss",
+    stopping.NO_PROGRESS: "training_progress",
+    stopping.MAX_EPOCHS: "max_epochs",
+    stopping.NOT_FINITE: "not_finite",
 }
 
 
@@ -58,7 +59,7 @@ class TrainedNet:
 
 
 def train_nets(
-    tasks: Sequence[Task], rprop_rule: kernels.RpropRule, stopping_rule: kernels.StoppingRule
+    tasks: Sequence[Task], rprop_rule: kernels.RpropRule, stopping_rule: stopping.StoppingRule
 ) -> list[TrainedNet]:
     """Train nets of one `Task.shape` together, each with the result, to the last bit, of training alone."""
     n_inputs = max(task.architecture.n_inputs for task in tasks)
@@ -88,36 +89,36 @@ def _seat_waiting(lanes: "Lanes", waiting: Iterator[tuple[int, Task]], seated: d
 class Lanes:
     """Hold the arrays of the nets in training."""
 
-    def __init__(self, task: Task, n_inputs: int, rule: kernels.StoppingRule) -> None:
+    def __init__(self, task: Task, n_inputs: int, rule: stopping.StoppingRule) -> None:
         self.architecture = replace(task.architecture, n_inputs=n_inputs)
-        self.network, self.block = _network_and_block(self.architecture)
-        self.training = _samples(self.architecture, len(task.X))
-        self.validation = _samples(self.architecture, len(task.X_val))
+        self.network, self.block = network_and_block(self.architecture)
+        self.training = empty_samples(self.architecture, len(task.X))
+        self.validation = empty_samples(self.architecture, len(task.X_val))
         n_weights = self.architecture.n_weights
         self.state = kernels.RpropState(*(lane_zeros(n_weights) for _ in range(4)))
-        self.progress = _progress(n_weights, rule)
+        self.progress = idle_progress(n_weights, rule)
 
     def seat(self, lane: int, task: Task) -> None:
         """Put a net into a lane."""
-        _fill(self.training, lane, task.X, task.targets)
-        _fill(self.validation, lane, task.X_val, task.targets_val)
+        fill(self.training, lane, task.X, task.targets)
+        fill(self.validation, lane, task.X_val, task.targets_val)
         self.state.weights[:, lane] = pack(task.weights, task.architecture, self.architecture)
         self.state.steps[:, lane] = pack(task.steps, task.architecture, self.architecture)
         self.state.previous_gradient[:, lane] = 0.0
         progress = self.progress
-        progress.status[lane] = kernels.TRAINING
+        progress.status[lane] = stopping.TRAINING
         progress.epochs[lane] = progress.n_validations[lane] = 0
         progress.strip_sum[lane] = 0.0
         progress.best_error[lane] = progress.strip_min[lane] = np.inf
 
-    def train_until_one_stops(self, rprop_rule: kernels.RpropRule, rule: kernels.StoppingRule) -> None:
+    def train_until_one_stops(self, rprop_rule: kernels.RpropRule, rule: stopping.StoppingRule) -> None:
         """Train the seated nets until at least one has stopped."""
         samples = self.training, self.validation
         kernels.train_until_one_stops(self.network, *samples, self.block, rprop_rule, self.state, rule, self.progress)
 
     def has_stopped(self, lane: int) -> bool:
         """Tell whether the net in a lane has stopped."""
-        return bool(self.progress.status[lane] != kernels.TRAINING)
+        return bool(self.progress.status[lane] != stopping.TRAINING)
 
     def take_out(self, lane: int, task: Task) -> TrainedNet:
         """Return the result of the net in a lane and empty the lane.
@@ -132,13 +133,13 @@ class Lanes:
             validation_curve=progress.validation_curve[: progress.n_validations[lane], lane].copy(),
             stop_reason=STOP_REASONS[int(progress.status[lane])],
         )
-        progress.status[lane] = kernels.IDLE
+        progress.status[lane] = stopping.IDLE
         for rows in (*self.state, *self.training[:2], *self.validation[:2]):
             rows[:, lane] = 0.0
         return net
 
 
-def _network_and_block(architecture: Architecture) -> tuple[Network, Block]:
+def network_and_block(architecture: Architecture) -> tuple[Network, Block]:
     """Return the kernels' description of an architecture and an empty block whose constant units are 1."""
     layers, constants = architecture.layer_table()
     n_units = int(layers[-1, UNIT] + layers[-1, N_UNITS])
@@ -149,13 +150,13 @@ def _network_and_block(architecture: Architecture) -> tuple[Network, Block]:
     return Network(layers, 1 + architecture.n_inputs, n_units, activation), Block(values, errors, BLOCK_SAMPLES)
 
 
-def _samples(architecture: Architecture, n_samples: int) -> Samples:
+def empty_samples(architecture: Architecture, n_samples: int) -> Samples:
     """Allocate the lanes of a set of samples."""
     inputs = lane_zeros(n_samples * (1 + architecture.n_inputs))
     return Samples(inputs, lane_zeros(n_samples * architecture.n_outputs), n_samples)
 
 
-def _fill(samples: Samples, lane: int, X: Floats, targets: Floats) -> None:
+def fill(samples: Samples, lane: int, X: Floats, targets: Floats) -> None:
     """Copy one net's samples into its lane, each after the constant 1; inputs that it lacks are zero."""
     inputs = samples.inputs.reshape(len(X), -1, LANES)
     end = 1 + X.shape[1]
@@ -165,10 +166,10 @@ def _fill(samples: Samples, lane: int, X: Floats, targets: Floats) -> None:
     samples.targets.reshape(*targets.shape, LANES)[:, :, lane] = targets
 
 
-def _progress(n_weights: int, rule: kernels.StoppingRule) -> kernels.Progress:
+def idle_progress(n_weights: int, rule: stopping.StoppingRule) -> stopping.Progress:
     """Allocate the state of early stopping, all lanes idle."""
     n_strips = -(-rule.max_epochs // rule.strip_length)
-    return kernels.Progress(
+    return stopping.Progress(
         status=_counters(),
         epochs=_counters(),
         best_epoch=_counters(),

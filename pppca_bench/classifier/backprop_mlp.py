@@ -3,19 +3,26 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.special import expit
 
 from pppca_bench.classifier import _backprop_kernels as kernels
-from pppca_bench.classifier import _parameters
 from pppca_bench.classifier._backprop_training import BackpropTask, Training, train_by_backprop
-from pppca_bench.classifier._mlp import MLPClassifier
-from pppca_bench.classifier._rprop_kernels import StoppingRule
+from pppca_bench.classifier._mlp import MLPClassifier, Split, hold_out, one_hot
+from pppca_bench.classifier._parameters import (
+    SHARED_RULES,
+    Rule,
+    check_parameters,
+    generator,
+    is_flag,
+    is_number,
+    is_positive,
+    one_of,
+)
 from pppca_bench.classifier._training import TrainedNet
 from pppca_bench.classifier.network import Architecture, Floats, uniform_per_weight
-from pppca_bench.classifier.rprop_mlp import _hold_out, _one_hot, _Split
 
 ACTIVATIONS = {"linear": kernels.IDENTITY, "logistic": kernels.LOGISTIC, "softsign": kernels.SOFTSIGN}
 
@@ -120,16 +127,13 @@ class BackpropMLPClassifier(MLPClassifier):
 
     def _check_parameters(self) -> None:
         """Check every parameter's range."""
-        for name, (rule, admits) in _RULES.items():
-            value = getattr(self, name)
-            if not admits(value):
-                raise ValueError(f"{name} in BackpropMLPClassifier: expected {rule}, got {value!r}")
+        check_parameters(self, _RULES)
 
-    def _task(self, split: _Split) -> BackpropTask:
+    def _task(self, split: Split) -> BackpropTask:
         """Draw the initial state and say what is to be trained."""
-        rng = _parameters.generator(self.random_state)
+        rng = generator(self.random_state)
         if not len(split.X_val):
-            split = _hold_out(split, self.validation_fraction, rng) if self._validates else _serving_twice(split)
+            split = hold_out(split, self.validation_fraction, rng) if self._validates else _serving_twice(split)
         self._set_scale(split.X)
         sizes = tuple(int(size) for size in self.hidden_layer_sizes)
         architecture = Architecture(split.X.shape[1], sizes, len(self.classes_), False, "linear")
@@ -139,9 +143,9 @@ class BackpropMLPClassifier(MLPClassifier):
         return BackpropTask(
             architecture,
             self._scaled(split.X),
-            _one_hot(split.y, self.classes_),
+            one_hot(split.y, self.classes_),
             self._scaled(split.X_val),
-            _one_hot(split.y_val, self.classes_),
+            one_hot(split.y_val, self.classes_),
             weights,
             steps=[],
             rng=rng,
@@ -166,17 +170,11 @@ class BackpropMLPClassifier(MLPClassifier):
 
     def _train(self, tasks: Sequence[BackpropTask]) -> list[TrainedNet]:
         """Train nets of one `Task.shape` together, by this classifier's parameters."""
-        stopping_rule = StoppingRule(
-            int(self.strip_length),
-            float(self.generalisation_loss),
-            float(self.training_progress),
-            int(self.max_epochs),
-        )
         activations = kernels.Activations(ACTIVATIONS[self.hidden_activation], ACTIVATIONS[self.output_activation])
         decay_epochs = math.inf if self.decay_epochs is None else float(self.decay_epochs)
         rule = kernels.BackpropRule(float(self.learning_rate), decay_epochs, float(self.momentum))
         return train_by_backprop(
-            tasks, Training(activations, rule, stopping_rule, bool(self.bias), self.keep == "best")
+            tasks, Training(activations, rule, self._stopping_rule(), bool(self.bias), self.keep == "best")
         )
 
     def _network_outputs(self, X: Floats) -> Floats:
@@ -199,32 +197,18 @@ def _activated(sums: Floats, activation: str) -> Floats:
     return sums / (1.0 + np.abs(sums)) if activation == "softsign" else sums
 
 
-def _serving_twice(split: _Split) -> _Split:
+def _serving_twice(split: Split) -> Split:
     """Take the training data for validation data too."""
     return replace(split, X_val=split.X, y_val=split.y)
 
 
-def _one_of(*names: str) -> "_parameters._Rule":
-    """Return the rule of a parameter that names something."""
-    return " or ".join(map(repr, names)), lambda value: isinstance(value, str) and value in names
-
-
-def _positive(value: Any) -> bool:
-    """Tell whether a value is a finite number > 0."""
-    return _parameters._number(value) and 0 < value < math.inf
-
-
-_LIKE_RPROP = (
-    *("hidden_layer_sizes", "initial_weight_range", "max_epochs", "strip_length"),
-    *("generalisation_loss", "training_progress", "validation_fraction"),
-)
-_RULES: dict[str, _parameters._Rule] = {name: _parameters._RULES[name] for name in _LIKE_RPROP} | {
-    "hidden_activation": _one_of("logistic", "softsign"),
-    "output_activation": _one_of("linear", "logistic"),
-    "bias": ("True or False", lambda value: isinstance(value, bool | np.bool_)),
-    "standardise": ("True or False", lambda value: isinstance(value, bool | np.bool_)),
-    "learning_rate": ("a number > 0", _positive),
-    "decay_epochs": ("a number > 0 or None", lambda value: value is None or _positive(value)),
-    "momentum": ("a number from 0 to below 1", lambda value: _parameters._number(value) and 0 <= value < 1),
-    "keep": _one_of("last", "best"),
+_RULES: dict[str, Rule] = SHARED_RULES | {
+    "hidden_activation": one_of("logistic", "softsign"),
+    "output_activation": one_of("linear", "logistic"),
+    "bias": ("True or False", is_flag),
+    "standardise": ("True or False", is_flag),
+    "learning_rate": ("a number > 0", is_positive),
+    "decay_epochs": ("a number > 0 or None", lambda value: value is None or is_positive(value)),
+    "momentum": ("a number from 0 to below 1", lambda value: is_number(value) and 0 <= value < 1),
+    "keep": one_of("last", "best"),
 }

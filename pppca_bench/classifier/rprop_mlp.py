@@ -1,31 +1,28 @@
-"""Owns the estimator `RpropMLPClassifier` and `fit_together`, which trains many of them side by side."""
+"""Owns the estimator `RpropMLPClassifier`."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.model_selection import train_test_split
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from pppca_bench.classifier._parameters import check_parameters, generator
-from pppca_bench.classifier._rprop_kernels import RpropRule, StoppingRule
-from pppca_bench.classifier._training import Task, TrainedNet, train_nets
-from pppca_bench.classifier.network import (
-    Activation,
-    Architecture,
-    Floats,
-    network_outputs,
-    uniform_per_weight,
+from pppca_bench.classifier._mlp import MLPClassifier, Split, hold_out, one_hot
+from pppca_bench.classifier._parameters import (
+    SHARED_RULES,
+    Rule,
+    check_parameters,
+    generator,
+    is_flag,
+    is_number,
+    is_range,
+    one_of,
+    refuse,
 )
+from pppca_bench.classifier._rprop_kernels import RpropRule
+from pppca_bench.classifier._training import Task, TrainedNet, train_nets
+from pppca_bench.classifier.network import Activation, Architecture, Floats, network_outputs, uniform_per_weight
 
-Labels = NDArray[Any]
 
-
-class RpropMLPClassifier(ClassifierMixin, BaseEstimator):
+class RpropMLPClassifier(MLPClassifier):
     """Classify with a small multi-layer perceptron trained by RPROP with early stopping.
 
     Proben1 report, section 3.3: full batch, one update an epoch, squared error against targets 0 and 1, hidden
@@ -116,234 +113,55 @@ class RpropMLPClassifier(ClassifierMixin, BaseEstimator):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        X_val: ArrayLike | None = None,
-        y_val: ArrayLike | None = None,
-        *,
-        classes: ArrayLike | None = None,
-    ) -> Self:
-        """Train on (X, y) and stop by (X_val, y_val).
+    def _check_parameters(self) -> None:
+        """Check every parameter's range."""
+        check_parameters(self, _RULES)
+        if self.step_min > self.step_max:
+            refuse(self, "step_min", f"at most step_max ({self.step_max})")
 
-        Parameters
-        ----------
-        X, X_val : array-like of shape (n_samples, n_features)
-            Finite numbers. Without X_val a share of X is held out.
-        y, y_val : array-like of shape (n_samples,)
-            Class labels.
-        classes : array-like, optional
-            All classes of the problem, one output each; else those of y and y_val. A class that y lacks keeps
-            target 0, so the network has the problem's number of outputs whatever the split.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of its range, the data are unfit, or the training is no longer finite.
-        """
-        return fit_together([self], [(X, y, X_val, y_val)], classes=classes)[0]
-
-    def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the outputs, (n_samples, n_classes); for two classes the second less the first, (n_samples,)."""
-        outputs = self._outputs(X)
-        return outputs[:, 1] - outputs[:, 0] if outputs.shape[1] == 2 else outputs
-
-    def predict(self, X: ArrayLike) -> Labels:
-        """Return the class with the largest output (winner takes all) for each sample."""
-        winners = self._outputs(X).argmax(axis=1)
-        return self.classes_[winners]
-
-    def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return class probabilities, float64 (n_samples, n_classes).
-
-        Choice: the point of the probability simplex nearest to the outputs, which estimate the probabilities by
-        least squares but may leave [0, 1]; softmax would press targets 0 and 1 into 0.27 and 0.73.
-        """
-        return _nearest_probabilities(self._outputs(X))
-
-    def _outputs(self, X: ArrayLike) -> Floats:
-        """Validate X and return the network's outputs."""
-        check_is_fitted(self)
-        inputs: Floats = validate_data(self, X, dtype=np.float64, reset=False)
-        return network_outputs(self._architecture, self._weights, inputs)
-
-    def _rules(self) -> tuple[RpropRule, StoppingRule]:
-        """Return the constants of the training."""
-        stopping = StoppingRule(
-            int(self.strip_length),
-            float(self.generalisation_loss),
-            float(self.training_progress),
-            int(self.max_epochs),
-        )
-        rprop = (self.eta_plus, self.eta_minus, self.step_min, self.step_max)
-        return RpropRule(*(float(number) for number in rprop)), stopping
-
-    def _prepare(self, data: "TrainingSet", classes: ArrayLike | None) -> Task:
-        """Validate the data, set ``classes_`` and draw the initial state."""
-        split, rng = self._validated(*data, classes), generator(self.random_state)
+    def _task(self, split: Split) -> Task:
+        """Draw the initial state and say what is to be trained."""
+        rng = generator(self.random_state)
         if not len(split.X_val):
-            split = _hold_out(split, self.validation_fraction, rng)
-        architecture = Architecture(
+            split = hold_out(split, self.validation_fraction, rng)
+        self._architecture = Architecture(
             split.X.shape[1],
             tuple(int(size) for size in self.hidden_layer_sizes),
             len(self.classes_),
             bool(self.shortcuts),
             self.output_activation,
         )
+        weight_range = self.initial_weight_range
         return Task(
-            architecture,
+            self._architecture,
             split.X,
-            _one_hot(split.y, self.classes_),
+            one_hot(split.y, self.classes_),
             split.X_val,
-            _one_hot(split.y_val, self.classes_),
-            weights=uniform_per_weight(architecture, -self.initial_weight_range, self.initial_weight_range, rng),
-            steps=uniform_per_weight(architecture, *self.initial_step_range, rng),
+            one_hot(split.y_val, self.classes_),
+            weights=uniform_per_weight(self._architecture, -weight_range, weight_range, rng),
+            steps=uniform_per_weight(self._architecture, *self.initial_step_range, rng),
         )
 
-    def _validated(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        X_val: ArrayLike | None,
-        y_val: ArrayLike | None,
-        classes: ArrayLike | None,
-    ) -> "_Split":
-        """Check the data and set ``classes_``."""
-        training: tuple[Floats, Labels] = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(training[1])
-        if (X_val is None) != (y_val is None):
-            raise ValueError(f"validation data of {self}: expected both X_val and y_val, or neither, got one")
-        validation = training[0][:0], training[1][:0]
-        if X_val is not None:
-            validation = validate_data(self, X_val, y_val, dtype=np.float64, reset=False)
-        labels = np.concatenate([training[1], validation[1]])
-        self.classes_ = np.unique(labels) if classes is None else np.unique(column_or_1d(classes))
-        unknown = np.setdiff1d(labels, self.classes_)
-        if unknown.size:
-            raise ValueError(f"labels of {self}: expected members of classes, got {unknown[0]!r}")
-        return _Split(*training, *validation)
+    def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
+        """Train nets of one `Task.shape` together, by this classifier's parameters."""
+        constants = (self.eta_plus, self.eta_minus, self.step_min, self.step_max)
+        return train_nets(tasks, RpropRule(*(float(number) for number in constants)), self._stopping_rule())
 
-    def _store(self, task: Task, net: TrainedNet) -> Self:
-        """Take over the result of the training."""
-        if net.stop_reason == "not_finite":
-            raise ValueError(
-                f"training of {self}: expected finite errors, got one that is not in epoch "
-                f"{len(net.training_curve)}. Scale the features or lower step_max (now {self.step_max})."
-            )
-        self._architecture, self._weights = task.architecture, net.weights
-        self.coefs_ = [matrix[:, 1:].T for matrix in net.weights]
-        self.intercepts_ = [matrix[:, 0] for matrix in net.weights]
-        self.n_epochs_ = len(net.training_curve)
-        self.best_epoch_ = net.best_epoch
-        self.training_curve_ = net.training_curve
-        self.validation_curve_ = net.validation_curve
-        self.stop_reason_ = net.stop_reason
-        return self
+    def _network_outputs(self, X: Floats) -> Floats:
+        """Return the outputs for valid inputs."""
+        return network_outputs(self._architecture, self._weights, X)
+
+    def _remedy(self) -> str:
+        """Say what helps against a training that is no longer finite."""
+        return f"Scale the features or lower step_max (now {self.step_max})."
 
 
-TrainingSet = tuple[ArrayLike, ArrayLike, ArrayLike | None, ArrayLike | None]
-"""X, y, X_val, y_val as `RpropMLPClassifier.fit` takes them."""
-
-
-def fit_together(
-    classifiers: Sequence[RpropMLPClassifier],
-    training_sets: Sequence[TrainingSet],
-    *,
-    classes: ArrayLike | None = None,
-) -> list[RpropMLPClassifier]:
-    """Fit many classifiers side by side, each with the same result, to the last bit, as `fit` alone gives.
-
-    Nets with equal numbers of training samples, validation samples and classes share the processor's vectors; the
-    number of features may differ.
-
-    Parameters
-    ----------
-    classifiers : sequence of RpropMLPClassifier
-        Equal in all parameters but ``random_state``. They are fitted in place.
-    training_sets : sequence of (X, y, X_val, y_val)
-        One for each classifier.
-    classes : array-like, optional
-        As in `RpropMLPClassifier.fit`, for all of them.
-
-    Returns
-    -------
-    list of RpropMLPClassifier
-        The classifiers.
-
-    Raises
-    ------
-    ValueError
-        If the classifiers' parameters differ, or for any of the reasons that `fit` has.
-    """
-    if len(classifiers) != len(training_sets):
-        raise ValueError(
-            f"training_sets in fit_together: expected {len(classifiers)}, one for each classifier, "
-            f"got {len(training_sets)}"
-        )
-    _check_alike(classifiers)
-    tasks = [classifier._prepare(data, classes) for classifier, data in zip(classifiers, training_sets, strict=True)]
-    groups: dict[Any, list[int]] = {}
-    for index, task in enumerate(tasks):
-        groups.setdefault(task.shape, []).append(index)
-    for group in groups.values():
-        nets = train_nets([tasks[index] for index in group], *classifiers[0]._rules())
-        for index, net in zip(group, nets, strict=True):
-            classifiers[index]._store(tasks[index], net)
-    return list(classifiers)
-
-
-def _check_alike(classifiers: Sequence[RpropMLPClassifier]) -> None:
-    """Check the parameters, and that they differ in nothing but the random state."""
-    for classifier in classifiers:
-        check_parameters(classifier.get_params())
-    reference = [classifier.get_params() | {"random_state": None} for classifier in classifiers]
-    for parameters in reference[1:]:
-        for name, value in parameters.items():
-            if value != reference[0][name]:
-                raise ValueError(
-                    f"{name} in fit_together: expected {reference[0][name]!r} for all classifiers, got {value!r}. "
-                    "Fit classifiers with different parameters in separate calls."
-                )
-
-
-@dataclass(frozen=True)
-class _Split:
-    """Hold training and validation data; the latter has no rows where none was given."""
-
-    X: Floats
-    y: Labels
-    X_val: Floats
-    y_val: Labels
-
-
-def _hold_out(split: _Split, fraction: float, rng: np.random.Generator) -> _Split:
-    """Hold out a stratified share for validation.
-
-    Choice: where a class has a single sample, or the share has less samples than there are classes, the draw is not
-    stratified; a single sample in all serves both sides.
-    """
-    X, y = split.X, split.y
-    if len(X) == 1:
-        return _Split(X, y, X, y)
-    counts = np.unique(y, return_counts=True)[1]
-    n_val = min(max(round(fraction * len(X)), 1), len(X) - 1)
-    stratifies = counts.min() > 1 and len(counts) <= min(n_val, len(X) - n_val)
-    seed = int(rng.integers(2**31))
-    X, X_val, y, y_val = train_test_split(X, y, test_size=n_val, stratify=y if stratifies else None, random_state=seed)
-    return _Split(X, y, X_val, y_val)
-
-
-def _one_hot(y: Labels, classes: Labels) -> Floats:
-    """Return targets: 1 for the sample's class, 0 for the others, float64 (n_samples, n_classes)."""
-    return (y[:, None] == classes).astype(np.float64)
-
-
-def _nearest_probabilities(outputs: Floats) -> Floats:
-    """Project each row on the probability simplex (Held, Wolfe & Crowder 1974)."""
-    descending = -np.sort(-outputs, axis=1)
-    excess = np.cumsum(descending, axis=1) - 1.0
-    counts = np.arange(1, outputs.shape[1] + 1)
-    n_positive = np.sum(descending * counts > excess, axis=1, keepdims=True)
-    shift = np.take_along_axis(excess, n_positive - 1, axis=1) / n_positive
-    return np.maximum(outputs - shift, 0.0)
+_RULES: dict[str, Rule] = SHARED_RULES | {
+    "shortcuts": ("True or False", is_flag),
+    "output_activation": one_of("linear", "softsign"),
+    "eta_plus": ("a number > 1", lambda value: is_number(value) and 1 < value < math.inf),
+    "eta_minus": ("a number between 0 and 1", lambda value: is_number(value) and 0 < value < 1),
+    "initial_step_range": ("two numbers, 0 < low <= high", is_range),
+    "step_min": ("a number >= 0", lambda value: is_number(value) and 0 <= value < math.inf),
+    "step_max": ("a number > 0", lambda value: is_number(value) and value > 0),
+}
