@@ -134,30 +134,7 @@ class MLPClassifier(ClassifierMixin, BaseEstimator):
 
     def _prepare(self, data: TrainingSet, classes: ArrayLike | None) -> Task:
         """Validate the data, set ``classes_`` and draw the initial state."""
-        return self._task(self._validated(*data, classes))
-
-    def _validated(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        X_val: ArrayLike | None,
-        y_val: ArrayLike | None,
-        classes: ArrayLike | None,
-    ) -> Split:
-        """Check the data and set ``classes_``."""
-        training: tuple[Floats, Labels] = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(training[1])
-        if (X_val is None) != (y_val is None):
-            raise ValueError(f"validation data of {self}: expected both X_val and y_val, or neither, got one")
-        validation = training[0][:0], training[1][:0]
-        if X_val is not None:
-            validation = validate_data(self, X_val, y_val, dtype=np.float64, reset=False)
-        labels = np.concatenate([training[1], validation[1]])
-        self.classes_ = np.unique(labels) if classes is None else np.unique(column_or_1d(classes))
-        unknown = np.setdiff1d(labels, self.classes_)
-        if unknown.size:
-            raise ValueError(f"labels of {self}: expected members of classes, got {unknown[0]!r}")
-        return Split(*training, *validation)
+        return self._task(validated_split(self, *data, classes))
 
     def _store(self, net: TrainedNet) -> None:
         """Take over the result of the training."""
@@ -250,6 +227,36 @@ def _check_alike(classifiers: Sequence[Any]) -> None:
                     f"{name} in fit_together: expected {expected!r} for all classifiers, got {value!r}. "
                     "Fit classifiers with different parameters in separate calls."
                 )
+
+
+def validated_split(
+    classifier: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    X_val: ArrayLike | None,
+    y_val: ArrayLike | None,
+    classes: ArrayLike | None,
+) -> Split:
+    """Check what a classifier's `fit` is given, and set its ``classes_`` and ``n_features_in_``.
+
+    Raises
+    ------
+    ValueError
+        If the data are unfit, one of X_val and y_val is missing, or a label is not among the classes.
+    """
+    training: tuple[Floats, Labels] = validate_data(classifier, X, y, dtype=np.float64)
+    check_classification_targets(training[1])
+    if (X_val is None) != (y_val is None):
+        raise ValueError(f"validation data of {classifier}: expected both X_val and y_val, or neither, got one")
+    validation = training[0][:0], training[1][:0]
+    if X_val is not None:
+        validation = validate_data(classifier, X_val, y_val, dtype=np.float64, reset=False)
+    labels = np.concatenate([training[1], validation[1]])
+    classifier.classes_ = np.unique(labels) if classes is None else np.unique(column_or_1d(classes))
+    unknown = np.setdiff1d(labels, classifier.classes_)
+    if unknown.size:
+        raise ValueError(f"labels of {classifier}: expected members of classes, got {unknown[0]!r}")
+    return Split(*training, *validation)
 
 
 def hold_out(split: Split, fraction: float, rng: np.random.Generator) -> Split:
