@@ -1,0 +1,183 @@
+"""Bagging averages networks of bootstrap samples; AdaBoost weighs samples and votes as worked out by hand."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pppca_bench.baselines import ensembles
+from pppca_bench.baselines.ensembles import AdaBoostClassifier, BaggingClassifier
+from pppca_bench.classifier import BackpropMLPClassifier, RpropMLPClassifier
+
+SMALL = RpropMLPClassifier((3,), max_epochs=100)
+
+
+@parametrize_with_checks([make(SMALL, 3, random_state=0) for make in (BaggingClassifier, AdaBoostClassifier)])
+def test_estimator_keeps_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = (X[order] - X.mean(axis=0)) / X.std(axis=0), y[order]
+    return X[:90], y[:90], X[90:], y[90:]
+
+
+BOTH = pytest.mark.parametrize("make", [BaggingClassifier, AdaBoostClassifier])
+
+
+@BOTH
+@pytest.mark.parametrize("base", [SMALL, BackpropMLPClassifier((3,), max_epochs=40, keep="best"), None])
+def test_iris_is_learnt_with_either_rule_of_learning(iris, make, base):
+    assert make(base, 3, random_state=0).fit(*iris).score(*iris[2:]) > 0.85
+
+
+@BOTH
+def test_same_seed_gives_the_same_support_and_another_seed_does_not(iris, make):
+    one, same, other = (make(SMALL, 3, random_state=s).fit(*iris).decision_function(iris[2]) for s in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert not np.array_equal(one, other)
+
+
+@BOTH
+def test_the_networks_differ_in_their_seeds_and_the_given_one_stays_as_it_is(iris, make):
+    ensemble = make(SMALL, 3, random_state=0).fit(*iris)
+    assert len({net.random_state for net in ensemble.estimators_}) == len(ensemble.estimators_)
+    assert SMALL.random_state is None
+    assert not hasattr(SMALL, "coefs_")
+
+
+@BOTH
+def test_epochs_are_those_of_all_networks(iris, make):
+    ensemble = make(SMALL, 3, random_state=0).fit(*iris)
+    assert ensemble.n_epochs_ == sum(len(net.training_curve_) for net in ensemble.estimators_)
+    assert ensemble.best_epoch_ == sum(net.best_epoch_ for net in ensemble.estimators_)
+
+
+@BOTH
+def test_class_that_a_sample_lacks_is_still_an_output(iris, make):
+    ensemble = make(SMALL, 3, random_state=0).fit(*iris, classes=range(5))
+    assert ensemble.decision_function(iris[2]).shape == (60, 5)
+
+
+def test_bagging_averages_the_outputs(iris):
+    ensemble = BaggingClassifier(SMALL, 4, random_state=0).fit(*iris)
+    outputs = [net.decision_function(iris[2]) for net in ensemble.estimators_]
+    np.testing.assert_allclose(ensemble.decision_function(iris[2]), sum(outputs) / 4)
+
+
+class Recorder:
+    """Stand in for `fit_together` and hold what each network would be trained on."""
+
+    def __init__(self):
+        self.training_sets = []
+
+    def __call__(self, networks, data, *, classes):
+        self.training_sets += data
+        return [net.fit(*one, classes=classes) for net, one in zip(networks, data, strict=True)]
+
+
+def test_bootstrap_samples_are_as_large_as_the_data_and_leave_a_third_of_them_out(iris, monkeypatch):
+    monkeypatch.setattr(ensembles, "fit_together", recorder := Recorder())
+    _, y, X_val, y_val = iris
+    BaggingClassifier(RpropMLPClassifier((), max_epochs=2), 50, random_state=0).fit(
+        np.arange(90)[:, None], y, X_val[:, :1], y_val
+    )
+    samples = [np.ravel(one[0]).astype(int) for one in recorder.training_sets]
+    assert {len(rows) for rows in samples} == {90}
+    assert np.mean([1 - len(np.unique(rows)) / 90 for rows in samples]) == pytest.approx(np.exp(-1), abs=0.02)
+    for rows, one in zip(samples, recorder.training_sets, strict=True):
+        np.testing.assert_array_equal(one[1], y[rows])
+        np.testing.assert_array_equal(one[3], y_val)
+
+
+def test_vote_of_a_network_by_hand():
+    assert ensembles.vote(0.2, n_classes=2) == pytest.approx(np.log(4))
+    assert ensembles.vote(0.5, n_classes=3) == pytest.approx(np.log(2))
+
+
+def test_wrong_samples_hold_half_of_the_weight_after_two_class_reweighting():
+    """Freund & Schapire 1996: the last network is no better than chance on the new weights."""
+    weights = np.array([0.1, 0.2, 0.3, 0.4])
+    wrong = np.array([True, False, True, False])
+    new = ensembles.reweighted(weights, wrong, ensembles.vote(0.4, n_classes=2))
+    np.testing.assert_allclose(new, [0.125, 1 / 6, 0.375, 1 / 3])
+    assert new[wrong].sum() == pytest.approx(0.5)
+
+
+class Weak:
+    """A network that misclassifies the samples it is told to; its inputs are the samples' numbers."""
+
+    n_epochs_ = best_epoch_ = 1
+
+    def __init__(self, wrong):
+        self.wrong = wrong
+
+    def predict(self, X):
+        labels = np.arange(len(X)) % 2
+        labels[self.wrong] = 1 - labels[self.wrong]
+        return labels
+
+    def _outputs(self, X):
+        return np.eye(2)[self.predict(X)]
+
+
+def boosted(monkeypatch, wrong_of_each_round, n_estimators=10):
+    """Boost ten samples with networks of known mistakes; return the ensemble and the weights of each round."""
+    rounds, chosen = iter(wrong_of_each_round), []
+
+    class Generator:
+        def choice(self, n_samples, size, p):
+            assert len(p) == n_samples
+            chosen.append(p)
+            return np.zeros(size, dtype=int)
+
+    monkeypatch.setattr(ensembles, "generator", lambda _: Generator())
+    monkeypatch.setattr(AdaBoostClassifier, "_fit_networks", lambda *_: [Weak(next(rounds))])
+    X, y = np.arange(10.0)[:, None], np.arange(10) % 2
+    return AdaBoostClassifier(n_estimators=n_estimators).fit(X, y, X, y), chosen
+
+
+def test_boosting_of_ten_samples_by_hand(monkeypatch):
+    """Three mistakes a round: ε = 0.30, 0.21, 0.14 and α / 2 = 0.42, 0.65, 0.92, as in Schapire's ten-point example."""
+    ensemble, weights = boosted(monkeypatch, [[0, 1, 2], [3, 4, 5], [6, 7, 8]], n_estimators=3)
+    np.testing.assert_allclose(weights[1], [1 / 6] * 3 + [1 / 14] * 7)
+    np.testing.assert_allclose(ensemble.estimator_weights_, np.log([7 / 3, 11 / 3, 19 / 3]))
+    np.testing.assert_array_equal(ensemble.predict(np.zeros((10, 1))), np.arange(10) % 2)
+
+
+def test_network_without_errors_ends_the_boosting_and_has_a_finite_vote(monkeypatch):
+    ensemble, _ = boosted(monkeypatch, [[0], []])
+    np.testing.assert_allclose(ensemble.estimator_weights_, [np.log(9), np.log(19)])
+
+
+def test_network_no_better_than_chance_ends_the_boosting_and_is_dropped(monkeypatch):
+    ensemble, _ = boosted(monkeypatch, [[0], [0]])
+    np.testing.assert_allclose(ensemble.estimator_weights_, [np.log(9)])
+
+
+def test_first_network_is_kept_even_if_it_is_no_better_than_chance(monkeypatch):
+    ensemble, _ = boosted(monkeypatch, [[0, 1, 2, 3, 4, 5]])
+    np.testing.assert_array_equal(ensemble.estimator_weights_, [1.0])
+
+
+def test_votes_are_added_up_by_class():
+    ensemble = AdaBoostClassifier()
+    ensemble.estimator_weights_ = np.array([1.0, 0.6, 0.7])
+    outputs = [np.eye(3)[[0]], np.eye(3)[[2]], np.eye(3)[[2]]]
+    np.testing.assert_allclose(ensemble._combine(outputs), [[1.0, 0.0, 1.3]])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_estimators": 0}, "n_estimators in .*: expected an integer >= 1, got 0"),
+        ({"validation_fraction": 1}, "validation_fraction in .*: expected a number between 0 and 1, got 1"),
+    ],
+)
+@BOTH
+def test_parameter_out_of_range_is_refused(iris, make, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        make(SMALL, **parameters).fit(*iris)

@@ -1,0 +1,91 @@
+"""Recursive elimination keeps what tells the classes apart, chooses on validation data and reports its size."""
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pppca_bench.baselines.rfe_svm import RFESVMClassifier
+
+
+@parametrize_with_checks([RFESVMClassifier(random_state=0)])
+def test_estimator_keeps_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def two_of_five():
+    """Return training and validation data whose class is the sign of x1 - x3; the other features are noise."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(240, 5)) * [5.0, 1.0, 0.01, 20.0, 1.0]
+    y = np.where(X[:, 1] - X[:, 3] / 20.0 > 0, "yes", "no")
+    return X[:160], y[:160], X[160:], y[160:]
+
+
+def test_the_features_that_tell_the_classes_apart_are_kept_whatever_their_scale(two_of_five):
+    classifier = RFESVMClassifier().fit(*two_of_five)
+    np.testing.assert_array_equal(classifier.support_, [False, True, False, True, False])
+    assert classifier.n_features_ == 2
+    assert classifier.score(*two_of_five[2:]) > 0.95
+
+
+def test_predictions_ignore_the_features_that_were_dropped(two_of_five):
+    classifier = RFESVMClassifier().fit(*two_of_five)
+    X = two_of_five[2]
+    np.testing.assert_array_equal(classifier.predict(X), classifier.predict(X * [0, 1, 0, 1, 0]))
+
+
+def eliminated_one_by_one(X, y, C):
+    """Return the features by their order of elimination, the last one to stay at the end."""
+    left, order = list(range(X.shape[1])), []
+    while left:
+        weights = SVC(C=C, kernel="linear").fit(X[:, left], y).coef_
+        order.append(left.pop(int(np.argmin((weights**2).sum(axis=0)))))
+    return order
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3, 4])
+def test_each_size_drops_the_least_weight_of_the_machine_one_larger(n_features):
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(90, 5)), np.repeat([0, 1, 2], 30)
+    X[y == 1, :3] += [1.0, 0.5, 0.2]
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    classifier = RFESVMClassifier(C=[0.5], n_features=n_features).fit(X, y, X, y)
+    assert set(np.flatnonzero(classifier.support_)) == set(eliminated_one_by_one(Z, y, 0.5)[-n_features:])
+
+
+def test_choice_is_the_least_validation_error_then_the_fewest_features_then_the_smallest_penalty(two_of_five):
+    classifier = RFESVMClassifier(C=(1.0, 0.1)).fit(*two_of_five)
+    history = classifier.history_
+    rows = list(zip(history["validation_error_percent"], history["n_features"], history["C"], strict=True))
+    assert len(rows) == 2 * 5
+    assert min(rows) == (100 - 100 * classifier.score(*two_of_five[2:]), classifier.n_features_, classifier.C_)
+
+
+def test_the_machine_has_seen_the_training_data_alone(two_of_five):
+    X, y, X_val, y_val = two_of_five
+    classifier = RFESVMClassifier(C=[1.0], n_features=5).fit(X, y, X_val, y_val)
+    machine = SVC(C=1.0, kernel="linear").fit((X - X.mean(axis=0)) / X.std(axis=0), y)
+    np.testing.assert_allclose(classifier._machine.coef_, machine.coef_)
+
+
+def test_class_without_training_samples_is_one_of_the_classes_but_never_predicted(two_of_five):
+    classifier = RFESVMClassifier().fit(*two_of_five, classes=["maybe", "no", "yes"])
+    np.testing.assert_array_equal(classifier.classes_, ["maybe", "no", "yes"])
+    assert set(classifier.predict(two_of_five[0])) == {"no", "yes"}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"C": ()}, r"C in RFESVMClassifier: expected numbers > 0, at least one, got \(\)"),
+        ({"C": (1.0, 0.0)}, r"C in RFESVMClassifier: expected numbers > 0, at least one, got \(1.0, 0.0\)"),
+        ({"C": 1.0}, r"C in RFESVMClassifier: expected numbers > 0, at least one, got 1.0"),
+        ({"n_features": 0}, "n_features in RFESVMClassifier: expected an integer >= 1, or None, got 0"),
+        ({"n_features": 6}, "n_features in RFESVMClassifier: expected at most 5, the number of features, got 6"),
+        ({"validation_fraction": 0.0}, "validation_fraction .* expected a number between 0 and 1, got 0.0"),
+    ],
+)
+def test_parameter_out_of_range_is_refused(two_of_five, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        RFESVMClassifier(**parameters).fit(*two_of_five)
