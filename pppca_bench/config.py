@@ -11,20 +11,11 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from pppca_bench.config_sections import (
-    CLASSIFIERS,
-    GRID,
-    METHODS,
-    Classifier,
-    Dgha,
-    Method,
-    NePpca,
-    RpropClassifier,
-    Section,
-    Taus,
-)
+from pppca_bench.classifier_sections import CLASSIFIERS, Classifier, RpropClassifier, SystemSection
+from pppca_bench.config_sections import METHODS, Method
 from pppca_bench.errors import ConfigError
 from pppca_bench.published import pivot_hidden
+from pppca_bench.section_types import GRID, Section, Taus
 from pppca_bench.yaml_source import Location, YamlSource, read_yaml
 
 ExpectedKeys = Callable[[Any, Location], list[str]]
@@ -58,20 +49,22 @@ class Config(Section):
     @model_validator(mode="after")
     def _complete(self) -> Config:
         for position, method in enumerate(self.methods):
-            if isinstance(method, Dgha | NePpca) and method.tau is None and self.tau is None:
+            if method.takes_tau and getattr(method, "tau", None) is None and self.tau is None:
                 raise PydanticCustomError(
                     "no_tau",
                     "{method} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none",
                     {"method": method.method, "location": ("methods", position)},
                 )
-        classifiers = [method.classifier or self.classifier for method in self.methods]
-        if any(classifier.hidden == "pivot" for classifier in classifiers):
+        classifiers = [
+            method.classifier or self.classifier for method in self.methods if not isinstance(method, SystemSection)
+        ]
+        if any(classifier.uses_pivot for classifier in classifiers):
             for name in self.problems:
                 if pivot_hidden(name) is None:
                     raise PydanticCustomError(
                         "no_pivot",
                         "the Proben1 report has no pivot architecture for {name}: expected layer sizes,"
-                        " such as `classifier: {hidden: [16, 8]}`, got hidden: pivot",
+                        " such as `classifier: {hidden: [16, 8]}`, got hidden: pivot (the default)",
                         {"name": repr(name), "location": ("classifier",)},
                     )
         return self
@@ -138,7 +131,8 @@ def _describe(source: YamlSource, location: Location, detail: ErrorDetails, expe
     kind, context = detail["type"], detail.get("ctx", {})
     if kind == "extra_forbidden":
         keys = expected_keys(source.value, location[:-1])
-        return f"{where}: unknown key, expected one of {', '.join(keys)}{nearest(str(location[-1]), keys)}."
+        hint = _other_rule(location) or nearest(str(location[-1]), keys)
+        return f"{where}: unknown key, expected one of {', '.join(keys)}{hint}."
     if kind == "missing" and isinstance(detail["loc"][-1], str):
         return f"{where}: expected a value, got none. Add the key `{location[-1]}`."
     if kind in ("union_tag_invalid", "union_tag_not_found"):
@@ -150,6 +144,12 @@ def _describe(source: YamlSource, location: Location, detail: ErrorDetails, expe
     if "got" in message:
         return f"{where}: {message}."
     return f"{where}: {message}, got {_shown(detail['input'])}."
+
+
+def _other_rule(location: Location) -> str:
+    """Return a hint at the learning rule that has a classifier's key, or nothing."""
+    rules = [rule for rule, section in CLASSIFIERS.items() if location[-1] in section.model_fields]
+    return f" (a key of rule: {' and '.join(rules)})" if "classifier" in location[:-1] and rules else ""
 
 
 def _expectation(kind: str, context: dict[str, Any]) -> str | None:

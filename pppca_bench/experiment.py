@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from inspect import signature
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pppca_bench.classifier import BackpropMLPClassifier, RpropMLPClassifier, fit_together
-from pppca_bench.engines import DGHA, GHA, NEpPCA
+from pppca_bench.classifier import MLPClassifier, fit_together
+from pppca_bench.methods import METHODS, make_classifier
 from pppca_bench.problems import Problem
+from pppca_bench.reconstruction import measure_reconstruction
 from pppca_bench.records import RunResult, RunSpec, failed
 from pppca_bench.timing import measure_speedup
 
@@ -23,60 +25,19 @@ HISTORY_NODES = 10
 """Nodes whose variances a stored history keeps: the slides' figures draw at most nine (F3, cancer1)."""
 
 
-class Reducer(Protocol):
-    """What the experiment asks of a method: scikit-learn's transformer interface and a learning history."""
-
-    history_: Mapping[str, NDArray[Any]]
-
-    def fit(self, X: FloatArray) -> Any:
-        """Learn from the training inputs."""
-
-    def transform(self, X: FloatArray) -> FloatArray:
-        """Project inputs on the learned components."""
-
-
-class AllFeatures:
-    """Hand on every feature as it is, for the classifier without any reduction."""
-
-    history_: Mapping[str, NDArray[Any]] = {}
-
-    def __init__(self, random_state: int | None = None) -> None:
-        self.random_state = random_state
-
-    def fit(self, X: FloatArray) -> AllFeatures:  # noqa: ARG002
-        """Learn nothing."""
-        return self
-
-    def transform(self, X: FloatArray) -> FloatArray:
-        """Return the inputs."""
-        return X
-
-
-METHODS: dict[str, Callable[..., Reducer]] = {
-    "gha": GHA,
-    "dgha": DGHA,
-    "ne_ppca": NEpPCA,
-    "all_features": AllFeatures,
-}
-"""Method names of the configs to estimators; a method's parameters are its estimator's."""
-
-Network = RpropMLPClassifier | BackpropMLPClassifier
-CLASSIFIERS: dict[str, Callable[..., Network]] = {"rprop": RpropMLPClassifier, "backprop": BackpropMLPClassifier}
-"""Learning rules of the configs to classifiers."""
-
-
 @dataclass(frozen=True)
-class _Reduced:
-    """One run's reduced inputs, before its network is trained."""
+class _Learned:
+    """What a run's method has learned: features for a classifier, or, of a method that classifies, itself."""
 
     spec: RunSpec
     classifier_seed: int
-    train: FloatArray
-    validation: FloatArray
-    test: FloatArray
+    splits: tuple[FloatArray, FloatArray, FloatArray]
     fit_time_ms: float
     n_epochs: int | None
+    dimensionality: int
     history: Mapping[str, NDArray[Any]]
+    measures: Mapping[str, float]
+    system: Any
 
 
 def run_group(specs: Sequence[RunSpec], problem: Problem) -> list[RunResult]:
@@ -98,13 +59,13 @@ def run_group(specs: Sequence[RunSpec], problem: Problem) -> list[RunResult]:
     if specs[0].method == "dgha_speedup":
         return [_timed(spec, problem) for spec in specs]
     results: dict[str, RunResult] = {}
-    reduced: list[_Reduced] = []
+    learned: list[_Learned] = []
     for spec in specs:
         try:
-            reduced.append(_reduce(spec, problem))
+            learned.append(_learn(spec, problem))
         except (ValueError, ArithmeticError):
             results[spec.key] = failed(spec, problem.sha256, traceback.format_exc())
-    for result in _classify(reduced, problem):
+    for result in _classify(learned, problem):
         results[result.key] = result
     return [results[spec.key] for spec in specs]
 
@@ -127,24 +88,47 @@ def _timed(spec: RunSpec, problem: Problem) -> RunResult:
     return RunResult(spec.key, "done", problem.sha256, dimensionality=dimensionality, measures=measures)
 
 
-def _seeds(spec: RunSpec) -> tuple[int, int]:
-    """Return the seeds of the method and of the classifier."""
-    engine, classifier = np.random.SeedSequence(spec.seed).spawn(2)
-    return int(engine.generate_state(1)[0]), int(classifier.generate_state(1)[0])
+def _seeds(spec: RunSpec) -> tuple[int, int, int]:
+    """Return the seeds of the method, of the classifier, and of the classifier that the method asks."""
+    streams = np.random.SeedSequence(spec.seed).spawn(3)
+    engine, classifier, asked = (int(stream.generate_state(1)[0]) for stream in streams)
+    return engine, classifier, asked
 
 
-def _reduce(spec: RunSpec, problem: Problem) -> _Reduced:
-    engine_seed, classifier_seed = _seeds(spec)
-    reducer = METHODS[spec.method](**_parameters(spec), random_state=engine_seed)
+def _learn(spec: RunSpec, problem: Problem) -> _Learned:
+    method, classifier_seed = _make(spec)
     start = time.perf_counter()
-    reducer.fit(problem.X_train)
+    _fit(method, problem)
     fit_time_ms = 1e3 * (time.perf_counter() - start)
-    train, validation, test = (
-        np.ascontiguousarray(reducer.transform(X)) for X in (problem.X_train, problem.X_validation, problem.X_test)
-    )
-    n_epochs = getattr(reducer, "n_epochs_", getattr(reducer, "n_generations", None))
-    history = {name: _leading(curve) for name, curve in reducer.history_.items()}
-    return _Reduced(spec, classifier_seed, train, validation, test, fit_time_ms, n_epochs, history)
+    splits = (problem.X_train, problem.X_validation, problem.X_test)
+    measures: dict[str, float] = dict(getattr(method, "measures_", {}))
+    if classifies := hasattr(method, "predict"):
+        dimensionality: int = getattr(method, "n_features_", problem.n_features)
+    else:
+        train, validation, test = (np.ascontiguousarray(method.transform(X)) for X in splits)
+        splits = (train, validation, test)
+        dimensionality = splits[0].shape[1]
+        measures |= measure_reconstruction(method, problem.X_train, splits[0])
+    n_epochs = getattr(method, "n_epochs_", getattr(method, "n_generations_", getattr(method, "n_generations", None)))
+    history = {name: _leading(curve) for name, curve in getattr(method, "history_", {}).items()}
+    system = method if classifies else None
+    return _Learned(spec, classifier_seed, splits, fit_time_ms, n_epochs, dimensionality, history, measures, system)
+
+
+def _make(spec: RunSpec) -> tuple[Any, int]:
+    make = METHODS[spec.method]
+    method_seed, classifier_seed, asked_seed = _seeds(spec)
+    parameters = _parameters(spec) | {"random_state": method_seed}
+    if "estimator" in signature(make).parameters:
+        parameters["estimator"] = make_classifier(spec.classifier, asked_seed)
+    return make(**parameters), classifier_seed
+
+
+def _fit(method: Any, problem: Problem) -> None:
+    """Fit on the training split, and on the validation split where it is chosen by; never on the test split."""
+    given = {"X_val": problem.X_validation, "y_val": problem.y_validation, "classes": np.arange(problem.n_outputs)}
+    taken = {name: value for name, value in given.items() if name in signature(method.fit).parameters}
+    method.fit(problem.X_train, problem.y_train, **taken)
 
 
 def _parameters(spec: RunSpec) -> dict[str, Any]:
@@ -156,45 +140,55 @@ def _leading(curve: NDArray[Any]) -> NDArray[Any]:
     return curve[:, :HISTORY_NODES] if curve.ndim == 2 else curve
 
 
-def _classify(reduced: Sequence[_Reduced], problem: Problem) -> list[RunResult]:
-    if not reduced:
+def _classify(learned: Sequence[_Learned], problem: Problem) -> list[RunResult]:
+    """Train the classifiers that are still missing, together, and measure all errors."""
+    systems = [one for one in learned if one.system is not None]
+    results = [_result(one, one.system, problem, None) for one in systems]
+    return results + _classify_features([one for one in learned if one.system is None], problem)
+
+
+def _classify_features(learned: Sequence[_Learned], problem: Problem) -> list[RunResult]:
+    if not learned:
         return []
     start = time.perf_counter()
     try:
-        networks = _train(reduced, problem)
+        classifiers = _train(learned, problem)
     except (ValueError, ArithmeticError):
-        if len(reduced) > 1:
-            return [result for one in reduced for result in _classify([one], problem)]
-        return [failed(reduced[0].spec, problem.sha256, traceback.format_exc())]
-    share_ms = 1e3 * (time.perf_counter() - start) / len(reduced)
-    return [_result(one, network, problem, share_ms) for one, network in zip(reduced, networks, strict=True)]
+        if len(learned) > 1:
+            return [result for one in learned for result in _classify_features([one], problem)]
+        return [failed(learned[0].spec, problem.sha256, traceback.format_exc())]
+    share_ms = 1e3 * (time.perf_counter() - start) / len(learned)
+    return [_result(one, fitted, problem, share_ms) for one, fitted in zip(learned, classifiers, strict=True)]
 
 
-def _train(reduced: Sequence[_Reduced], problem: Problem) -> Sequence[Network]:
-    parameters: dict[str, Any] = dict(reduced[0].spec.classifier)
-    make, hidden = CLASSIFIERS[parameters.pop("rule")], parameters.pop("hidden")
-    networks = [make(hidden_layer_sizes=hidden, **parameters, random_state=one.classifier_seed) for one in reduced]
-    data = [(one.train, problem.y_train, one.validation, problem.y_validation) for one in reduced]
-    return fit_together(networks, data, classes=np.arange(problem.n_outputs))
+def _train(learned: Sequence[_Learned], problem: Problem) -> Sequence[Any]:
+    classifiers = [make_classifier(one.spec.classifier, one.classifier_seed) for one in learned]
+    data = [(one.splits[0], problem.y_train, one.splits[1], problem.y_validation) for one in learned]
+    classes = np.arange(problem.n_outputs)
+    if all(isinstance(classifier, MLPClassifier) for classifier in classifiers):
+        return fit_together(classifiers, data, classes=classes)
+    return [classifier.fit(*splits, classes=classes) for classifier, splits in zip(classifiers, data, strict=True)]
 
 
-def _result(one: _Reduced, network: Network, problem: Problem, share_ms: float) -> RunResult:
+def _result(one: _Learned, classifier: Any, problem: Problem, share_ms: float | None) -> RunResult:
+    train, validation, test = one.splits
     return RunResult(
         one.spec.key,
         "done",
         problem.sha256,
-        dimensionality=one.train.shape[1],
+        dimensionality=one.dimensionality,
         fit_time_ms=one.fit_time_ms,
         classifier_time_ms=share_ms,
         n_epochs=one.n_epochs,
-        total_epochs=network.n_epochs_,
-        relevant_epochs=network.best_epoch_,
-        train_error_percent=_error_percent(network, one.train, problem.y_train),
-        validation_error_percent=_error_percent(network, one.validation, problem.y_validation),
-        test_error_percent=_error_percent(network, one.test, problem.y_test),
+        total_epochs=getattr(classifier, "n_epochs_", None),
+        relevant_epochs=getattr(classifier, "best_epoch_", None),
+        train_error_percent=_error_percent(classifier, train, problem.y_train),
+        validation_error_percent=_error_percent(classifier, validation, problem.y_validation),
+        test_error_percent=_error_percent(classifier, test, problem.y_test),
+        measures=one.measures,
         history=one.history,
     )
 
 
-def _error_percent(network: Network, X: FloatArray, y: NDArray[Any]) -> float:
-    return 100.0 * float(np.mean(network.predict(X) != y))
+def _error_percent(classifier: Any, X: FloatArray, y: NDArray[Any]) -> float:
+    return 100.0 * float(np.mean(classifier.predict(X) != y))

@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pppca_bench.classifier_sections import Classifier, MethodSection, SystemSection
 from pppca_bench.config import Config
-from pppca_bench.config_sections import Classifier, MethodSection
 from pppca_bench.published import pivot_hidden
 from pppca_bench.records import Parameters, RunSpec
 
@@ -63,9 +63,9 @@ def derive_seed(config_seed: int, problem: str, method: str, repeat: int) -> int
 
 
 def _method_runs(config: Config, problem: str, method: MethodSection, n_repeats: int) -> Iterator[RunSpec]:
-    name: str = method.method  # type: ignore[attr-defined]
+    name = method.method
     parameters = _frozen({key: value for key, value in method.model_dump().items() if key not in _NOT_PARAMETERS})
-    classifier = _resolved_classifier(method.classifier or config.classifier, problem)
+    classifier = _classifier(config, method, problem)
     for tau, fraction, repeat in itertools.product(_taus(config, method), _fractions(method), range(n_repeats)):
         seed = derive_seed(config.seed, problem, _SEEDED_AS.get(name, name), repeat)
         identity = (problem, name, parameters, tau, fraction, repeat, seed, classifier)
@@ -74,20 +74,33 @@ def _method_runs(config: Config, problem: str, method: MethodSection, n_repeats:
 
 
 def _taus(config: Config, method: MethodSection) -> Sequence[float | None]:
-    if "tau" not in type(method).model_fields:
-        return [None]
-    return method.tau or config.tau or [None]  # type: ignore[attr-defined]
+    return (getattr(method, "tau", None) or config.tau or [None]) if method.takes_tau else [None]
 
 
 def _fractions(method: MethodSection) -> Sequence[float | None]:
     return getattr(method, "data_fraction", [None])
 
 
+def _classifier(config: Config, method: MethodSection, problem: str) -> Parameters:
+    """Return the classifier of a run; a system that classifies by itself has none."""
+    if isinstance(method, SystemSection):
+        return ()
+    return _resolved_classifier(method.classifier or config.classifier, problem)
+
+
 def _resolved_classifier(classifier: Classifier, problem: str) -> Parameters:
-    values = classifier.model_dump()
-    if values["hidden"] == "pivot":
-        values["hidden"] = pivot_hidden(problem)
+    values = _flat(classifier.model_dump())
+    for name, value in values.items():
+        if name.rpartition(".")[2] == "hidden" and value == "pivot":
+            values[name] = pivot_hidden(problem)
     return _frozen(values)
+
+
+def _flat(values: dict[str, Any]) -> dict[str, Any]:
+    """Put the values of a section within a section beside the others, named ``base.rule`` for one."""
+    parts = {name: value for name, value in values.items() if isinstance(value, dict)}
+    nested = {f"{part}.{name}": value for part, section in parts.items() for name, value in section.items()}
+    return {name: value for name, value in values.items() if name not in parts} | nested
 
 
 def _frozen(values: dict[str, Any]) -> Parameters:

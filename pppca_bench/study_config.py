@@ -27,8 +27,8 @@ from pppca_bench.config import (
     nearest,
     parse_config,
 )
-from pppca_bench.config_sections import Positive, Section
 from pppca_bench.errors import ConfigError
+from pppca_bench.section_types import Positive, Section
 from pppca_bench.yaml_source import Location, YamlSource, read_yaml
 
 SIGNIFICANT_DIGITS = 4

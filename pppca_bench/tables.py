@@ -12,6 +12,7 @@ from typing import Literal
 
 from tabulate import tabulate
 
+from pppca_bench.catalogue import METHODS
 from pppca_bench.layouts import LAYOUTS, PROBLEMS, Form, Layout
 from pppca_bench.published import PublishedCell, published, published_tables
 from pppca_bench.records import ProblemFacts
@@ -40,7 +41,6 @@ _BELOW_SPEEDUPS = {
     "speedup_operations": "Ours, ratio of multiply-adds instead of times (exact on any machine)",
     "speedup_fast": "Ours, ratio of times of the fast kernel, whose cost grows with l instead of l²",
 }
-_METHOD_NAMES = {"gha": "GHA", "dgha": "DGHA", "ne_ppca": "NE-pPCA", "all_features": "all features"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +278,7 @@ def _source_label(source: Source, facts: Mapping[str, ProblemFacts]) -> str:
     size = f" ({facts[source.problem].n_features})" if source.problem in facts else ""
     fraction = f", {source.data_fraction:g}%" if source.data_fraction is not None else ""
     autocorrelation = " (autocor)" if ("parameter.centre", False) in source.settings else ""
-    method = _METHOD_NAMES.get(source.method, source.method) + _network(dict(source.settings))
+    method = METHODS[source.method].title + _network(dict(source.settings))
     return f"{source.problem}{size}, {method}{autocorrelation}{fraction}"
 
 

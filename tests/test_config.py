@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pppca_bench.classifier import BackpropMLPClassifier, RpropMLPClassifier
+from pppca_bench.classifier_sections import CLASSIFIERS, RpropClassifier
 from pppca_bench.config import Config, load_config
-from pppca_bench.config_sections import CLASSIFIERS, METHODS, RpropClassifier
+from pppca_bench.config_sections import METHODS
 from pppca_bench.engines import DGHA, GHA, NEpPCA
 from pppca_bench.errors import ConfigError
 from pppca_bench.plan import expand
@@ -105,7 +106,7 @@ def test_what_the_rules_admit_is_admitted(load, old, new):
 
 
 KEYS_OF_GHA = (
-    "classifier, method, n_components, learning_rate, learning_rate_per, n_epochs, decay_epochs, rows_per_epoch,"
+    "method, classifier, n_components, learning_rate, learning_rate_per, n_epochs, decay_epochs, rows_per_epoch,"
     " initial_rows, initial_norm, sort_initial, centre, shuffle"
 )
 REFUSALS = [
@@ -235,7 +236,7 @@ REFUSALS = [
         "{hidden: [8]}",
         "{}",
         "11: classifier: the Proben1 report has no pivot architecture for 'iris': expected layer sizes,"
-        " such as `classifier: {hidden: [16, 8]}`, got hidden: pivot.",
+        " such as `classifier: {hidden: [16, 8]}`, got hidden: pivot (the default).",
     ),
     ("{hidden: [8]}", "pivot", "11: classifier: expected a mapping of keys to values, got 'pivot'."),
     (

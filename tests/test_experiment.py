@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -130,7 +131,7 @@ class _Spy:
     def __init__(self, random_state: int) -> None:
         assert isinstance(random_state, int)
 
-    def fit(self, X):
+    def fit(self, X, y):  # noqa: ARG002
         self.seen.append(X)
         return self
 
@@ -354,3 +355,63 @@ def test_a_timed_run_that_fails_is_recorded(iris):
 def test_warming_up_needs_no_data_and_leaves_nothing(method):
     parameters = {} if method == "all_features" else {"n_components": 50}
     assert warm_up(planned(method, repeats=1, **parameters)[0]) is None
+
+
+class _Asks:
+    """A selector that remembers what its fit was given, and keeps the first feature."""
+
+    given: ClassVar[dict] = {}
+    measures_: ClassVar = {"n_tried": 3.0}
+
+    def __init__(self, estimator, random_state: int) -> None:
+        self.estimator, self.random_state = estimator, random_state
+
+    def fit(self, X, y, X_val, y_val):
+        self.given.update(X=X, y=y, X_val=X_val, y_val=y_val, estimator=self.estimator, seed=self.random_state)
+        return self
+
+    def transform(self, X):
+        return X[:, :1]
+
+
+def test_a_method_that_chooses_gets_validation_data_and_a_classifier_with_a_seed_of_its_own(tiny, monkeypatch):
+    monkeypatch.setitem(experiment.METHODS, "all_features", _Asks)
+    (spec,) = planned("all_features", repeats=1)
+    (result,) = run_group([spec], tiny)
+    given = _Asks.given
+    np.testing.assert_array_equal(given["X_val"], tiny.X_validation)
+    np.testing.assert_array_equal(given["y_val"], tiny.y_validation)
+    assert given["estimator"].hidden_layer_sizes == (4,)
+    assert given["estimator"].random_state != given["seed"]
+    assert result.measures["n_tried"] == 3.0
+
+
+class _Majority:
+    """A method that classifies by itself, by the class that is most frequent."""
+
+    n_features_, n_epochs_, best_epoch_, history_ = 2, 9, 4, MappingProxyType({})
+
+    def __init__(self, random_state: int) -> None:
+        pass
+
+    def fit(self, X, y, X_val, y_val, *, classes):  # noqa: ARG002
+        self.winner = classes[np.argmax(np.bincount(y, minlength=len(classes)))]
+
+    def predict(self, X):
+        return np.full(len(X), self.winner)
+
+
+def test_a_method_that_classifies_by_itself_needs_no_classifier(tiny, monkeypatch):
+    monkeypatch.setitem(experiment.METHODS, "all_features", _Majority)
+    specs = [replace(spec, classifier=()) for spec in planned("all_features", repeats=2)]
+    results = run_group(specs, tiny)
+    assert [result.test_error_percent for result in results] == [100.0, 100.0], "the test examples are all of class 1"
+    assert (results[0].dimensionality, results[0].total_epochs, results[0].relevant_epochs) == (2, 9, 4)
+    assert results[0].classifier_time_ms is None
+
+
+def test_what_the_features_lose_of_the_inputs_stands_beside_the_errors(tiny, monkeypatch):
+    monkeypatch.setitem(experiment.METHODS, "all_features", _Spy)
+    (result,) = run_group(planned("all_features", repeats=1), tiny)
+    assert 0.0 <= result.measures["reconstruction_error"] < 1.0
+    assert 90.0 < result.measures["retained_variance_percent"] <= 100.0

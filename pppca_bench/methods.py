@@ -1,0 +1,72 @@
+"""The registry: names of the configs to the estimators behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pppca_bench.classifier import BackpropMLPClassifier, RpropMLPClassifier
+from pppca_bench.engines import DGHA, GHA, NEpPCA
+from pppca_bench.records import Parameters
+
+FloatArray = NDArray[np.float64]
+
+
+class AllFeatures:
+    """Hand on every feature as it is, for the classifier without any reduction."""
+
+    history_: Mapping[str, NDArray[Any]] = {}
+
+    def __init__(self, random_state: int | None = None) -> None:
+        self.random_state = random_state
+
+    def fit(self, X: FloatArray, y: NDArray[Any] | None = None) -> AllFeatures:  # noqa: ARG002
+        """Learn nothing."""
+        return self
+
+    def transform(self, X: FloatArray) -> FloatArray:
+        """Return the inputs."""
+        return X
+
+    def inverse_transform(self, X: FloatArray) -> FloatArray:
+        """Return the inputs."""
+        return X
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "gha": GHA,
+    "dgha": DGHA,
+    "ne_ppca": NEpPCA,
+    "all_features": AllFeatures,
+}
+"""Methods of the configs.
+
+Each is made of its section's parameters and ``random_state``, and of ``estimator``, the config's classifier, where it
+has a parameter of that name. `fit` gets the training split, and the validation split where it has ``X_val``; a
+method with `predict` classifies by itself, any other by `transform` and a classifier.
+"""
+
+CLASSIFIERS: dict[str, Callable[..., Any]] = {"rprop": RpropMLPClassifier, "backprop": BackpropMLPClassifier}
+"""Learning rules of the configs; parameters as in the section, but ``hidden`` is ``hidden_layer_sizes``."""
+
+
+def make_classifier(parameters: Parameters, seed: int) -> Any:
+    """Make a run's classifier.
+
+    Parameters
+    ----------
+    parameters : tuple of (str, scalar)
+        As in `RunSpec.classifier`; names that begin with ``base.`` are of the classifier that an ensemble is made of.
+    seed : int
+        The classifier's ``random_state``.
+    """
+    given: dict[str, Any] = dict(parameters)
+    base = tuple((name.removeprefix("base."), given.pop(name)) for name in list(given) if name.startswith("base."))
+    if base:
+        given["estimator"] = make_classifier(base, seed)
+    if "hidden" in given:
+        given["hidden_layer_sizes"] = given.pop("hidden")
+    return CLASSIFIERS[str(given.pop("rule"))](**given, random_state=seed)

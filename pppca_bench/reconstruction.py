@@ -1,0 +1,57 @@
+"""How well the reduced features tell the inputs: reconstruction error and retained variance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+def measure_reconstruction(reducer: Any, X: FloatArray, reduced: FloatArray) -> dict[str, float]:
+    """Measure what a fitted method's features lose of the inputs.
+
+    Choice: the inputs are rebuilt by the method's own `inverse_transform`; where it has none, by the linear map from
+    the features that fits these inputs best, so that every method, one that selects or bends features too, has a
+    figure on the same scale.
+
+    Parameters
+    ----------
+    reducer : estimator
+        A fitted transformer.
+    X : float64 array of shape (n_samples, n_features)
+        Training inputs.
+    reduced : float64 array of shape (n_samples, n_components)
+        What the method makes of them.
+
+    Returns
+    -------
+    dict of str to float
+        ``reconstruction_error``: E_M, half the mean squared distance of the inputs to what is rebuilt of them; for
+        exact PCA half the sum of the discarded eigenvalues (Bishop 1995, section 8.6);
+        ``retained_variance_percent``: the share of the total variance that is not lost so. A figure that no number
+        can hold is left out.
+    """
+    deviations = X - X.mean(axis=0)
+    scale = float(np.abs(deviations).max()) or 1.0
+    variance = _mean_square(deviations / scale)
+    lost = _mean_square((X - _rebuilt(reducer, X, reduced)) / scale)
+    measures = {"retained_variance_percent": 100.0 * (1.0 - lost / variance)} if variance else {}
+    with np.errstate(over="ignore"):
+        measures["reconstruction_error"] = float(0.5 * lost * np.square(scale))
+    return {name: value for name, value in measures.items() if np.isfinite(value)}
+
+
+def _rebuilt(reducer: Any, X: FloatArray, reduced: FloatArray) -> FloatArray:
+    if hasattr(reducer, "inverse_transform"):
+        return np.asarray(reducer.inverse_transform(reduced))
+    mean, centre = X.mean(axis=0), reduced.mean(axis=0)
+    weights = np.linalg.lstsq(reduced - centre, X - mean, rcond=None)[0]
+    return np.asarray(mean + (reduced - centre) @ weights)
+
+
+def _mean_square(deviations: FloatArray) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.mean(np.einsum("ij,ij->i", deviations, deviations)))
