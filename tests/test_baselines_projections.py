@@ -1,0 +1,243 @@
+"""Exact PCA, ICA and linear discriminants: values by hand, scikit-learn, each other, and the published dimensions."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA, FastICA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pppca_bench.baselines.ica import ICA
+from pppca_bench.baselines.lda import LDA
+from pppca_bench.baselines.pca import CovariancePCA, SingularValuePCA
+from pppca_bench.problems import load_problem
+
+EXACT = [CovariancePCA, SingularValuePCA]
+
+
+@parametrize_with_checks([CovariancePCA(1), SingularValuePCA(1), LDA(), ICA(1, random_state=0)])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def iris():
+    return load_iris(return_X_y=True)
+
+
+def cosines(rows, others):
+    """Return the cosines of the principal angles between two spans."""
+    bases = [np.linalg.qr(vectors.T)[0] for vectors in (rows, others)]
+    return np.linalg.svd(bases[0].T @ bases[1])[1]
+
+
+@pytest.mark.parametrize("make", EXACT)
+def test_two_points_on_a_diagonal_have_one_direction(make):
+    pca = make(n_components=1).fit([[0.0, 0.0], [2.0, 2.0]])
+    np.testing.assert_allclose(pca.components_, [[np.sqrt(0.5), np.sqrt(0.5)]])
+    np.testing.assert_allclose(pca.eigenvalues_, [2.0, 0.0], atol=1e-15)
+    np.testing.assert_allclose(pca.transform([[3.0, 3.0]]), [[2.0 * np.sqrt(2.0)]])
+
+
+@pytest.mark.parametrize("make", EXACT)
+def test_components_are_those_of_scikit_learn(make):
+    X = iris()[0]
+    pca, expected = make(n_components=3).fit(X), PCA(3).fit(X)
+    np.testing.assert_allclose(np.abs(np.sum(pca.components_ * expected.components_, axis=1)), 1.0)
+    np.testing.assert_allclose(pca.explained_variance_, expected.explained_variance_ * (len(X) - 1) / len(X))
+    np.testing.assert_allclose(pca.explained_variance_ratio_, expected.explained_variance_ratio_)
+
+
+def test_covariance_and_singular_values_give_the_same_projections():
+    X = iris()[0]
+    by_covariance, by_singular_values = (make(tau=200).fit_transform(X) for make in EXACT)
+    np.testing.assert_allclose(by_covariance, by_singular_values, atol=1e-9)
+
+
+@pytest.mark.parametrize("make", EXACT)
+@given(seed=st.integers(0, 1000), n_kept=st.integers(1, 4))
+@settings(max_examples=25, deadline=None)
+def test_reconstruction_error_is_half_the_sum_of_the_discarded_eigenvalues(make, seed, n_kept):
+    X = np.random.default_rng(seed).normal(size=(30, 5)) @ np.diag([5.0, 3.0, 2.0, 1.0, 0.5]) + 7.0
+    pca = make(n_components=n_kept).fit(X)
+    lost = 0.5 * np.sum((X - pca.inverse_transform(pca.transform(X))) ** 2)
+    scatter = (X - X.mean(axis=0)).T @ (X - X.mean(axis=0))
+    assert lost == pytest.approx(0.5 * np.linalg.eigvalsh(scatter)[: 5 - n_kept].sum())
+    assert lost == pytest.approx(0.5 * len(X) * pca.eigenvalues_[n_kept:].sum())
+
+
+@pytest.mark.parametrize("make", EXACT)
+@pytest.mark.parametrize(
+    ("rule", "n_kept"),
+    [({"n_components": 2}, 2), ({"variance_ratio": 0.75}, 1), ({"variance_ratio": 0.76}, 2), ({"tau": 3.0}, 2),
+     ({"tau": 2.9}, 1), ({"tau": 1e9}, 2), ({"variance_ratio": 1.0}, 2)],
+)  # fmt: skip
+def test_each_rule_counts_as_it_says(make, rule, n_kept):
+    # Variances 3 and 1 (over N), and a feature that is constant: shares 0.75 and 0.25, ratio 3.
+    X = np.array([[1.0, 1.0, 5.0], [1.0, -1.0, 5.0], [-1.0, 1.0, 5.0], [-1.0, -1.0, 5.0]]) * [np.sqrt(3.0), 1.0, 1.0]
+    assert make(**rule).fit(X).n_components_ == n_kept
+
+
+def test_ratio_of_exactly_tau_stays():
+    assert CovariancePCA(tau=4.0).fit([[2.0, 1.0], [-2.0, 1.0], [2.0, -1.0], [-2.0, -1.0]]).n_components_ == 2
+
+
+EXACT_PCA_DIMENSIONS = {
+    "cancer1": (1, 2, 4, 6),
+    "card1": (8, 12, 17, 21),
+    "diabetes1": (6, 8, 8, 8),
+    "glass1": (4, 5, 6, 6),
+    "heart1": (8, 14, 16, 18),
+    "horse1": (7, 18, 23, 29),
+    "soybean1": (3, 7, 9, 13),
+    "thyroid1": (5, 8, 9, 12),
+}
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("make", EXACT)
+@pytest.mark.parametrize("name", EXACT_PCA_DIMENSIONS)
+def test_criterion_1_leaves_the_dimensions_of_exact_pca(proben1_dir, name, make):
+    X = load_problem(name, proben1_dir).X_train
+    dimensions = tuple(make(tau=tau).fit(X).n_components_ for tau in (5, 10, 15, 20))
+    assert dimensions == EXACT_PCA_DIMENSIONS[name]
+
+
+@pytest.mark.parametrize("make", [*EXACT, ICA])
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [({}, "none"), ({"n_components": 1, "tau": 5.0}, "n_components and tau")],
+)
+def test_exactly_one_rule_is_asked_for(make, given, got):
+    with pytest.raises(
+        ValueError,
+        match=rf"number of components in {make.__name__}: expected exactly one of n_components, variance_ratio, tau,"
+        rf" got {got}. Give one.",
+    ):
+        make(**given).fit(iris()[0])
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [({"n_components": 5}, "an integer from 1 to 4"), ({"n_components": 2.0}, "an integer from 1 to 4"),
+     ({"variance_ratio": 0.0}, "a number > 0 and <= 1"), ({"variance_ratio": 1.1}, "a number > 0 and <= 1"),
+     ({"tau": 0.5}, "a number >= 1"), ({"tau": np.inf}, "a number >= 1"), ({"tau": "15"}, "a number >= 1")],
+)  # fmt: skip
+def test_rules_out_of_range_are_refused_by_name(rule, expected):
+    (name, value), *_ = rule.items()
+    with pytest.raises(ValueError, match=rf"{name} in CovariancePCA: expected {expected}, got {value!r}"):
+        CovariancePCA(**rule).fit(iris()[0])
+
+
+@pytest.mark.parametrize("make", EXACT)
+def test_constant_samples_keep_one_component(make):
+    pca = make(variance_ratio=0.9).fit(np.full((4, 3), 2.0))
+    assert pca.n_components_ == 1
+    np.testing.assert_array_equal(pca.transform(np.full((2, 3), 2.0)), [[0.0], [0.0]])
+
+
+def test_names_of_features_carry_the_class():
+    frame = load_iris(as_frame=True).data
+    out = CovariancePCA(2).set_output(transform="pandas").fit_transform(frame)
+    assert list(out.columns) == ["covariancepca0", "covariancepca1"]
+
+
+def mixtures(n_samples=400):
+    """Return mixtures of a square wave, a saw tooth and a uniform source, and the sources."""
+    t = np.arange(n_samples)
+    sources = np.column_stack(
+        [np.sign(np.sin(0.1 * t)), (t % 37) / 18.0 - 1.0, np.random.default_rng(0).uniform(-1.0, 1.0, n_samples)]
+    )
+    return sources @ [[1.0, 0.5, 0.2], [0.3, 1.0, -0.5], [-0.2, 0.4, 1.0]], sources
+
+
+def test_ica_finds_the_sources_of_mixtures():
+    X, sources = mixtures()
+    outputs = ICA(n_components=3, random_state=1).fit_transform(X)
+    correlations = np.abs(np.corrcoef(outputs.T, sources.T)[:3, 3:])
+    assert correlations.max(axis=0).min() > 0.99
+
+
+def test_ica_spans_the_space_of_the_principal_components():
+    X = iris()[0]
+    ica = ICA(tau=60, random_state=0).fit(X)
+    assert ica.n_components_ == CovariancePCA(tau=60).fit(X).n_components_ == 3
+    np.testing.assert_allclose(cosines(ica.components_, PCA(3).fit(X).components_), 1.0)
+    np.testing.assert_allclose(np.cov(ica.transform(X).T, bias=True), np.eye(3), atol=1e-8)
+
+
+def test_ica_restores_what_its_principal_components_restore():
+    X = iris()[0]
+    ica, pca = ICA(n_components=2, random_state=0).fit(X), CovariancePCA(n_components=2).fit(X)
+    restored = pca.inverse_transform(pca.transform(X))
+    np.testing.assert_allclose(ica.inverse_transform(ica.transform(X)), restored, atol=1e-9)
+
+
+def test_ica_is_the_one_of_scikit_learn():
+    X = mixtures()[0]
+    ica = ICA(n_components=3, random_state=5).fit(X)
+    seed = int(np.random.default_rng(5).integers(2**31))
+    expected = FastICA(3, whiten="unit-variance", whiten_solver="svd", max_iter=1000, random_state=seed).fit(X)
+    np.testing.assert_allclose(ica.transform(X), expected.transform(X))
+
+
+def test_ica_that_has_not_settled_says_so_without_a_warning():
+    X = np.random.default_rng(0).normal(size=(60, 6))
+    assert not ICA(n_components=6, max_iter=1, random_state=0).fit(X).converged_
+    assert ICA(n_components=3, random_state=0).fit(mixtures()[0]).converged_
+
+
+def test_ica_keeps_to_the_rank_of_the_samples():
+    X = iris()[0]
+    doubled = np.hstack([X, X])
+    assert ICA(n_components=8, random_state=0).fit(doubled).n_components_ == 4
+
+
+def test_ica_needs_a_feature_that_varies():
+    with pytest.raises(ValueError, match=r"X in ICA: expected a feature that varies, got constants\."):
+        ICA(n_components=1).fit(np.ones((5, 2)))
+
+
+def test_discriminant_of_two_classes_is_fishers():
+    X, y = iris()
+    X, y = X[50:], y[50:]
+    means = np.array([X[y == label].mean(axis=0) for label in (1, 2)])
+    within = sum(np.cov(X[y == label].T, bias=True) for label in (1, 2))
+    fisher = np.linalg.solve(within, means[1] - means[0])
+    lda = LDA().fit(X, y)
+    assert lda.components_.shape == (1, 4)
+    np.testing.assert_allclose(cosines(lda.components_, fisher[None, :]), 1.0)
+
+
+def test_discriminants_are_those_of_scikit_learn():
+    X, y = iris()
+    expected = LinearDiscriminantAnalysis().fit(X, y).transform(X)
+    np.testing.assert_allclose(LDA().fit(X, y).transform(X), expected, atol=1e-9)
+    np.testing.assert_allclose(LDA(1).fit(X, y).transform(X), expected[:, :1], atol=1e-9)
+
+
+@pytest.mark.parametrize("n_components", [0, 3, 1.0])
+def test_more_discriminants_than_classes_less_one_are_refused(n_components):
+    with pytest.raises(
+        ValueError, match=rf"n_components in LDA: expected an integer from 1 to 2 or None, got {n_components}"
+    ):
+        LDA(n_components).fit(*iris())
+
+
+@pytest.mark.parametrize(("y", "got"), [([0, 0, 0], "1 class"), ([0, 1, 2], "3 classes")])
+def test_discriminants_need_classes_of_several_samples(y, got):
+    with pytest.raises(ValueError, match=rf"y in LDA: expected at least 2 classes and fewer .*, got {got}\."):
+        LDA().fit([[0.0], [1.0], [2.0]], y)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", EXACT_PCA_DIMENSIONS)
+def test_every_problem_has_discriminants_and_independent_components(proben1_dir, name):
+    problem = load_problem(name, proben1_dir)
+    X = problem.X_train[:500]
+    outputs = ICA(tau=15, max_iter=20, random_state=0).fit_transform(X)
+    assert np.isfinite(outputs).all()
+    discriminants = LDA().fit(problem.X_train, problem.y_train).transform(problem.X_test)
+    assert np.isfinite(discriminants).all()
+    assert discriminants.shape[1] == min(problem.n_classes - 1, problem.n_features)
