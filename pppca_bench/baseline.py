@@ -4,7 +4,7 @@ The same seeds give the same numbers, so a partial run (its first repeats) is he
 recorded full run, pair by pair: on the same processor sampling error cancels, and a changed mean is changed code. The
 rounding of another processor sends some repeats another course, as if they were drawn anew, in many cells at once.
 
-A cell fails when it was not run, or when
+A cell fails when it was not run, when it was run with other settings or on other data than the recorded ones, or when
 
 - *changed code*: more of its pairs differ than another processor explains, and either its mean shifted by more than
   `SHIFT_ALLOWANCE` standard errors of the full run, or the full run's mean, shifted so, would earn a worse verdict
@@ -33,9 +33,9 @@ from pppca_bench.comparison import VERDICTS, Verdict, judge
 from pppca_bench.errors import StoreError
 from pppca_bench.published import published
 from pppca_bench.summary import Summary, summarise
-from pppca_bench.tables import Table
+from pppca_bench.tables import Table, TableCell
 
-FORMAT = 1
+FORMAT = 2
 SHIFT_ALLOWANCE = 1.5
 FALSE_ALARMS = 0.005
 SAME_PROCESSOR, OTHER_PROCESSOR = 0.02, 0.5
@@ -65,10 +65,13 @@ class RecordedCell:
         Of the full run.
     values : dict of int to float
         Each repeat's value by its number.
+    settings : str
+        Digest of the settings and the data that were run; "" is held against none.
     """
 
     verdict: Verdict
     values: Mapping[int, float]
+    settings: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +100,12 @@ def record(tables: Iterable[Table]) -> dict[Place, RecordedCell]:
                 if cell.values.get(source) and quantity in LEAST_RANGES:
                     place = (table.table, cell.row, cell.column, quantity)
                     verdict = judge(table.table, cell.row, cell.column, number, cell.ours[source]).verdict
-                    recorded[place] = RecordedCell(verdict, cell.values[source])
+                    recorded[place] = RecordedCell(verdict, cell.values[source], cell.settings)
     return recorded
 
 
 def regressions(tables: Sequence[Table], baseline: Mapping[Place, RecordedCell]) -> list[Regression]:
-    """List the cells of the baseline that have failed runs, were not run or got worse.
+    """List the cells of the baseline that have failed runs, were not run, run with other settings, or got worse.
 
     Parameters
     ----------
@@ -117,14 +120,21 @@ def regressions(tables: Sequence[Table], baseline: Mapping[Place, RecordedCell])
         for cell in table.cells.values()
         for quantity in LEAST_RANGES
     }
-    failed = {
-        place: Regression(place, f"has {cell.n_failed} failed runs")
-        for table in tables
-        for cell in table.cells.values()
-        for quantity in LEAST_RANGES
-        if cell.n_failed and (place := (table.table, cell.row, cell.column, quantity)) in baseline
-    }
-    return [*failed.values(), *(found for found in changes(values, baseline) if found.place not in failed)]
+    broken: dict[Place, Regression] = {}
+    for table in tables:
+        for cell in table.cells.values():
+            for place in ((table.table, cell.row, cell.column, quantity) for quantity in LEAST_RANGES):
+                if place in baseline and (reason := _broken(cell, baseline[place])):
+                    broken[place] = Regression(place, reason)
+    return [*broken.values(), *(found for found in changes(values, baseline) if found.place not in broken)]
+
+
+def _broken(cell: TableCell, recorded: RecordedCell) -> str | None:
+    if cell.n_failed:
+        return f"has {cell.n_failed} failed run{'s' if cell.n_failed > 1 else ''}"
+    if cell.settings and recorded.settings and cell.settings != recorded.settings:
+        return "was run with other settings, or on other data, than recorded"
+    return None
 
 
 def changes(values: Mapping[Place, Mapping[int, float]], baseline: Mapping[Place, RecordedCell]) -> list[Regression]:
@@ -261,7 +271,12 @@ def read_baseline(path: Path) -> dict[Place, RecordedCell]:
 
 def _to_json(place: Place, cell: RecordedCell) -> dict[str, Any]:
     names = dict(zip(("table", "row", "column", "quantity"), place, strict=True))
-    return {**names, "verdict": cell.verdict, "values": {str(key): value for key, value in cell.values.items()}}
+    return {
+        **names,
+        "verdict": cell.verdict,
+        "settings": cell.settings,
+        "values": {str(key): value for key, value in cell.values.items()},
+    }
 
 
 def _from_json(cell: dict[str, Any]) -> tuple[Place, RecordedCell]:
@@ -271,4 +286,4 @@ def _from_json(cell: dict[str, Any]) -> tuple[Place, RecordedCell]:
     values = {int(key): float(value) for key, value in cell["values"].items()}
     if not values or not all(map(math.isfinite, values.values())):
         raise ValueError(f"values {cell['values']!r}")
-    return place, RecordedCell(cell["verdict"], values)
+    return place, RecordedCell(cell["verdict"], values, cell["settings"])

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from pppca_bench.runner import Outcome
     from pppca_bench.store import Store
     from pppca_bench.summary import Results
-    from pppca_bench.tables import Format, Table
+    from pppca_bench.table_text import Format
+    from pppca_bench.tables import Table
 
 FORMATS = ("terminal", "markdown", "latex", "csv", "json")
 
@@ -127,8 +128,8 @@ def tables(configs: tuple[str, ...], results: Path, form: Format, out: Path | No
 
     CONFIGS are names of configs that were run (all by default).
     """
-    from pppca_bench.tables import records
-    from pppca_bench.tables import render as rendered
+    from pppca_bench.table_text import records
+    from pppca_bench.table_text import render as rendered
 
     built = _filled(_tables(results, configs))
     if not built:
@@ -258,7 +259,7 @@ def _built(store: Store, configs: Sequence[str]) -> tuple[list[Table], Results]:
 
     stored = store.runs(configs or None)
     named = {spec.problem for spec, _ in stored}
-    found = Results(stored)
+    found = Results(stored, store.plans(configs or None))
     return build_tables(found, {name: fact for name, fact in store.problems().items() if name in named}), found
 
 
@@ -267,8 +268,8 @@ def _filled(tables: Sequence[Table]) -> list[Table]:
 
 
 def _write_tables(tables: Sequence[Table], form: Format, folder: Path) -> None:
-    from pppca_bench.tables import EXTENSIONS
-    from pppca_bench.tables import render as rendered
+    from pppca_bench.table_text import EXTENSIONS
+    from pppca_bench.table_text import render as rendered
 
     folder.mkdir(parents=True, exist_ok=True)
     for table in tables:

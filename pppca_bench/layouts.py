@@ -9,7 +9,7 @@ from typing import Literal
 from pppca_bench.published import pivot_hidden
 from pppca_bench.summary import Source
 
-Form = Literal["size", "error", "error (dimensionality)", "speed-up"]
+Form = Literal["size", "error", "error (dimensionality)", "speed-up", "list"]
 
 PROBLEMS = ("cancer1", "card1", "diabetes1", "glass1", "heart1", "horse1", "soybean1", "thyroid1")
 TAUS = (5, 10, 15, 20)

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from pppca_bench.figure_data import Figure, count_in_words
 from pppca_bench.published import published_tables
-from pppca_bench.tables import Table, render
+from pppca_bench.table_text import render
+from pppca_bench.tables import Table
 
 TABLE_FILES = {"Markdown": "tables/{}.md", "LaTeX": "tables/{}.tex", "CSV": "tables/{}.csv"}
 FIGURE_FILES = {"SVG": "figures/{}.svg", "PNG": "figures/{}.png", "numbers as CSV": "figures/{}.csv"}

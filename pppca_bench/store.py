@@ -218,6 +218,17 @@ class Store:
         found = [_stored_run(row) for row in rows if row[0] in latest]
         return sorted(found, key=lambda run: (latest[run[0].key], run[0].repeat))
 
+    def plans(self, configs: Sequence[str] | None = None) -> dict[str, list[str]]:
+        """Return the keys of the runs that each config asks for, by name, the latest planned config last."""
+        wanted = [name for name in self.configs() if configs is None or name in configs]
+        with self._explained():
+            rows = self._connection.execute("SELECT config, key FROM plans").fetchall()
+        found: dict[str, list[str]] = {name: [] for name in wanted}
+        for config, key in rows:
+            if config in found:
+                found[config].append(key)
+        return found
+
     def histories(self, keys: Collection[str]) -> dict[str, Mapping[str, NDArray]]:  # type: ignore[type-arg]
         """Return the learning curves of those of the runs that have some."""
         with self._explained():

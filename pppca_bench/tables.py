@@ -1,46 +1,45 @@
-"""The slides' tables: filled from results, laid out as printed, rendered as text, Markdown, LaTeX, CSV or JSON."""
+"""The slides' tables and our own, filled from results."""
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from statistics import median
-from typing import Literal
-
-from tabulate import tabulate
 
 from pppca_bench.catalogue import METHODS
 from pppca_bench.layouts import LAYOUTS, PROBLEMS, Form, Layout
 from pppca_bench.published import PublishedCell, published, published_tables
 from pppca_bench.records import ProblemFacts
-from pppca_bench.summary import CellSummary, Results, Source, Summary, summarise
+from pppca_bench.summary import (
+    CellSummary,
+    Results,
+    Source,
+    StoredRun,
+    Summary,
+    summarise,
+    summarise_runs,
+)
+from pppca_bench.variants import labels
 
-Format = Literal["terminal", "markdown", "latex", "csv", "json"]
-FORMATS: tuple[Format, ...] = ("terminal", "markdown", "latex", "csv", "json")
-EXTENSIONS: Mapping[Format, str] = {
-    "terminal": "txt",
-    "markdown": "md",
-    "latex": "tex",
-    "csv": "csv",
-    "json": "json",
-}
-EMPTY = "–"
 SIZES = ("features", "classes", "train", "validation", "test")
-
-_TABULATE = {"terminal": "simple", "markdown": "pipe", "latex": "latex_booktabs"}
-_QUANTITIES: Mapping[Form, tuple[str, ...]] = {
+QUANTITIES: Mapping[Form, tuple[str, ...]] = {
     "size": SIZES,
     "error": ("error_percent",),
     "error (dimensionality)": ("error_percent", "dimensionality"),
     "speed-up": ("speedup", "speedup_operations", "speedup_fast", "gha_time_ms"),
+    "list": ("error_percent", "dimensionality", "retained_variance_percent", "reconstruction_error", "fit_time_ms"),
 }
-_BELOW_SPEEDUPS = {
-    "speedup_operations": "Ours, ratio of multiply-adds instead of times (exact on any machine)",
-    "speedup_fast": "Ours, ratio of times of the fast kernel, whose cost grows with l instead of l²",
-}
+"""What a cell holds, by the table's form; a cell of a list holds the one that its column is named by."""
+
+REFERENCE_TAU = 15.0
+"""The threshold at which the slides compare methods (T2, T3)."""
+
+_LIST_COLUMNS = dict(
+    zip(
+        QUANTITIES["list"],
+        ("Error, %", "Dimensionality", "Retained variance, %", "Reconstruction error", "Fit, ms"),
+        strict=True,
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +60,8 @@ class TableCell:
         Repeats asked for, and failed.
     has_source : bool
         Whether runs of ours can fill the cell.
+    settings : str
+        Digest of the settings and the data behind ours; see `CellSummary`.
     """
 
     row: str
@@ -71,6 +72,7 @@ class TableCell:
     n_planned: int = 0
     n_failed: int = 0
     has_source: bool = False
+    settings: str = ""
 
     @property
     def n(self) -> int:
@@ -115,7 +117,10 @@ class Table:
 
 
 def build_tables(results: Results, facts: Mapping[str, ProblemFacts]) -> list[Table]:
-    """Fill the slides' tables, then one with all runs that stand in none of them.
+    """Fill the slides' tables, and those of our own.
+
+    These are X, all other runs; R, what the features of every method retain of the inputs (at tau = 15 where there
+    are several); and one for each config that asks for variants of a method.
 
     Parameters
     ----------
@@ -127,75 +132,63 @@ def build_tables(results: Results, facts: Mapping[str, ProblemFacts]) -> list[Ta
     Returns
     -------
     list of Table
-        In the order of the slides; the last is left out when nothing else was run.
+        In the order of the slides, then ours; one of ours that nothing fills is left out.
     """
     tables = [_fill(layout, results, facts) for layout in LAYOUTS]
     shown = {layout.source(row, column) for layout in LAYOUTS for row in layout.rows for column in layout.columns}
     others = [source for source in results.sources() if not _stands_in(source, shown)]
-    return [*tables, _other_runs(others, results, facts)] if others else tables
+    if others:
+        tables.append(_other_runs(others, results, facts))
+    tables.append(_retained(results, facts))
+    tables += [_variants(config, cells) for config, cells in results.variants.items()]
+    return [table for table in tables if table.place or table.was_run]
 
 
-def render(table: Table, form: Format) -> str:
-    """Render a table as text.
-
-    Terminal, Markdown and LaTeX have ours, the published table where there is one, and the difference, each in
-    the slides' layout; CSV and JSON a row per number with mean, sd, n and 95 % interval.
-    """
-    if form == "json":
-        return json.dumps(records(table), indent=1, ensure_ascii=False)
-    if form == "csv":
-        import pandas as pd
-
-        return str(pd.DataFrame(records(table), columns=list(_EMPTY_RECORD)).to_csv(index=False))
-    return _render_text(table, form)
-
-
-def records(table: Table) -> list[dict[str, object]]:
-    """Return one plain record for each number of a table; what was not run or not published is None."""
-    found = []
-    for cell in table.cells.values():
-        if cell.row in table.row_labels:
-            for quantity in _QUANTITIES[table.form]:
-                ours, theirs = cell.ours.get(quantity), cell.published.get(quantity)
-                if ours or theirs or cell.n_planned:
-                    found.append(_record(table, cell, quantity, ours, theirs))
-    return found
-
-
-_EMPTY_RECORD: dict[str, object] = dict.fromkeys(
-    (
-        "table",
-        "row",
-        "column",
-        "quantity",
-        "published",
-        "mean",
-        "sd",
-        "n",
-        "low",
-        "high",
-        "n_planned",
-        "n_failed",
-    )
-)
-
-
-def _record(
-    table: Table, cell: TableCell, quantity: str, ours: Summary | None, theirs: PublishedCell | None
-) -> dict[str, object]:
-    record = _EMPTY_RECORD | {
-        "table": table.table,
-        "row": cell.row,
-        "column": cell.column,
-        "quantity": quantity,
+def _retained(results: Results, facts: Mapping[str, ProblemFacts]) -> Table:
+    runs = {source: results.runs(source) for source in _at_one_tau(results.sources())}
+    rows = {
+        _source_label(source, facts, with_tau=True): of_source
+        for source, of_source in runs.items()
+        if any(result and "retained_variance_percent" in result.measures for _, result in of_source)
     }
-    record |= {"n": 0, "n_planned": cell.n_planned, "n_failed": cell.n_failed}
-    if theirs is not None:
-        record["published"] = theirs.value
-    if ours is not None:
-        numbers = {"mean": ours.mean, "sd": ours.sd, "low": ours.low, "high": ours.high}
-        record |= {name: None if math.isnan(value) else value for name, value in numbers.items()} | {"n": ours.n}
-    return record
+    return _list("R", "Test error beside what the features retain of the inputs", rows)
+
+
+def _at_one_tau(sources: Sequence[Source]) -> list[Source]:
+    """Leave out timed runs, other data fractions than the whole and, where there are more, other taus than 15; sort."""
+    problems = list(dict.fromkeys((*PROBLEMS, *(source.problem for source in sources))))
+    taus: dict[tuple[str, str], set[float | None]] = {}
+    for source in sources:
+        taus.setdefault((source.problem, source.method), set()).add(source.tau)
+    kept = [
+        source
+        for source in sources
+        if source.method != "dgha_speedup"
+        and source.data_fraction in (None, 100.0)
+        and (source.tau in (None, REFERENCE_TAU) or REFERENCE_TAU not in taus[source.problem, source.method])
+    ]
+    return sorted(kept, key=lambda source: problems.index(source.problem))
+
+
+def _variants(config: str, cells: Sequence[Sequence[StoredRun]]) -> Table:
+    specs = [runs[0][0] for runs in cells]
+    rows: dict[str, Sequence[StoredRun]] = {}
+    for problem in dict.fromkeys(spec.problem for spec in specs):
+        own = [runs for runs in cells if runs[0][0].problem == problem]
+        rows |= {f"{problem}, {label}": runs for label, runs in zip(labels([r[0][0] for r in own]), own, strict=True)}
+    return _list(f"variants_{config}", f"Variants that {config} compares", rows)
+
+
+def _list(table: str, title: str, rows: Mapping[str, Sequence[StoredRun]]) -> Table:
+    """Return a table with a row for each cell's runs and a column for each quantity."""
+    cells = {}
+    for row, runs in rows.items():
+        summary = summarise_runs(runs)
+        for quantity in QUANTITIES["list"]:
+            known = {quantity: summary.quantities[quantity]} if quantity in summary.quantities else {}
+            counts = (summary.n_planned, summary.n_failed) if quantity == "error_percent" else (0, 0)
+            cells[row, quantity] = TableCell(row, quantity, known, {}, {}, *counts)
+    return Table(table, title, "", "Problem, method", {row: row for row in rows}, _LIST_COLUMNS, "list", cells)
 
 
 def _fill(layout: Layout, results: Results, facts: Mapping[str, ProblemFacts]) -> Table:
@@ -216,7 +209,7 @@ def _fill(layout: Layout, results: Results, facts: Mapping[str, ProblemFacts]) -
 
 
 def _cell(layout: Layout, row: str, column: str, results: Results, facts: Mapping[str, ProblemFacts]) -> TableCell:
-    quantities = _QUANTITIES[layout.form]
+    quantities = QUANTITIES[layout.form]
     theirs = {name: number for name in quantities if (number := published(layout.table, row, column, name))}
     if layout.form == "size":
         sizes = _sizes(facts[row], column) if row in facts else {}
@@ -226,7 +219,8 @@ def _cell(layout: Layout, row: str, column: str, results: Results, facts: Mappin
     ours = {name: summary.quantities[name] for name in quantities if name in summary.quantities}
     if source and source.method == "all_features":
         ours.pop("dimensionality", None)
-    return TableCell(row, column, ours, theirs, summary.values, summary.n_planned, summary.n_failed, source is not None)
+    counts = (summary.n_planned, summary.n_failed)
+    return TableCell(row, column, ours, theirs, summary.values, *counts, source is not None, summary.settings)
 
 
 def _sizes(facts: ProblemFacts, column: str) -> dict[str, Summary]:
@@ -265,7 +259,7 @@ def _other_runs(sources: Sequence[Source], results: Results, facts: Mapping[str,
     for source in sources:
         column = "no tau" if source.tau is None else f"tau={source.tau:g}"
         summary = results.cell(source)
-        both = _QUANTITIES["error (dimensionality)"]
+        both = QUANTITIES["error (dimensionality)"]
         ours = {name: summary.quantities[name] for name in both if name in summary.quantities}
         row = _source_label(source, facts)
         cells[row, column] = TableCell(row, column, ours, {}, summary.values, summary.n_planned, summary.n_failed)
@@ -274,12 +268,13 @@ def _other_runs(sources: Sequence[Source], results: Results, facts: Mapping[str,
     return Table("X", title, "", "Problem, method", rows, columns, "error (dimensionality)", cells)
 
 
-def _source_label(source: Source, facts: Mapping[str, ProblemFacts]) -> str:
+def _source_label(source: Source, facts: Mapping[str, ProblemFacts], *, with_tau: bool = False) -> str:
     size = f" ({facts[source.problem].n_features})" if source.problem in facts else ""
     fraction = f", {source.data_fraction:g}%" if source.data_fraction is not None else ""
     autocorrelation = " (autocor)" if ("parameter.centre", False) in source.settings else ""
     method = METHODS[source.method].title + _network(dict(source.settings))
-    return f"{source.problem}{size}, {method}{autocorrelation}{fraction}"
+    tau = f", τ = {source.tau:g}" if with_tau and source.tau is not None else ""
+    return f"{source.problem}{size}, {method}{autocorrelation}{fraction}{tau}"
 
 
 def _network(settings: Mapping[str, object]) -> str:
@@ -288,112 +283,3 @@ def _network(settings: Mapping[str, object]) -> str:
         return ""
     shortcuts = " with shortcuts" if hidden and settings.get("classifier.shortcuts") else ""
     return f", hidden {' + '.join(map(str, hidden)) or 'none'}{shortcuts}"
-
-
-def _render_text(table: Table, form: Format) -> str:
-    parts = [_heading(table, form), _grid(table, form, _ours_text), *_notes(table, form)]
-    cells = [cell for cell in table.cells.values() if cell.row in table.row_labels]
-    if any(cell.published for cell in cells):
-        parts += [_caption(f"Published ({table.place})", form), _grid(table, form, _published_text)]
-        if any(cell.ours and cell.published for cell in cells):
-            parts += [_caption("Difference, ours − published", form), _grid(table, form, _difference_text)]
-    if table.form == "speed-up" and any(cell.ours for cell in cells):
-        for quantity, caption in _BELOW_SPEEDUPS.items():
-            parts += [_caption(caption, form), _grid(table, form, partial(_single_text, quantity))]
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _heading(table: Table, form: Format) -> str:
-    title = f"{table.table}. {table.title}"
-    return {"markdown": f"## {title}", "latex": f"% {title}"}.get(form, f"{title}\n{'=' * len(title)}")
-
-
-def _caption(text: str, form: Format) -> str:
-    return {"markdown": f"**{text}**", "latex": f"% {text}"}.get(form, f"{text}:")
-
-
-def _grid(table: Table, form: Format, text: object) -> str:
-    rows = [
-        [label, *(text(table.cells.get((row, column)), table.form) for column in table.column_labels)]  # type: ignore[operator]
-        for row, label in table.row_labels.items()
-    ]
-    headers = [table.row_header, *table.column_labels.values()]
-    if form == "latex":
-        headers = [header.replace("τ", r"$\tau$").replace("#", r"\#") for header in headers]
-        rows = [[text.replace("%", r"\%").replace("−", "$-$").replace(EMPTY, "--") for text in row] for row in rows]
-        return str(tabulate(rows, headers, tablefmt="latex_raw", disable_numparse=True))
-    align = ("left", *("right" for _ in table.column_labels))
-    return str(
-        tabulate(rows, headers, tablefmt=_TABULATE[form], disable_numparse=True, colalign=align if rows else None)
-    )
-
-
-def _notes(table: Table, form: Format) -> list[str]:
-    if table.form == "size":
-        return []
-    cells = [cell for cell in table.cells.values() if cell.row in table.row_labels]
-    counts = sorted({cell.n for cell in cells if cell.n})
-    if not counts:
-        return []
-    repeats = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    notes = [f"Means over {repeats} repeats." if counts != [1] else "A single repeat."]
-    if table.form == "speed-up":
-        notes.append(_gha_time(table))
-    late = [cell for cell in cells if cell.incomplete]
-    if late:
-        missing = sum(cell.n_planned - cell.n for cell in late)
-        failed = sum(cell.n_failed for cell in late)
-        notes.append(
-            f"* {missing} of the repeats asked for are not in ({failed} of them failed): `pppca run` adds them."
-        )
-    text = " ".join(notes)
-    return [f"% {text}" if form == "latex" else text]
-
-
-def _gha_time(table: Table) -> str:
-    ours = [cell.ours["gha_time_ms"].mean for cell in table.cells.values() if "gha_time_ms" in cell.ours]
-    problem = next(iter(table.row_labels)).partition(",")[0]
-    theirs = published(table.table, problem, "GHA", "time_ms")
-    text = f"GHA takes {median(ours):.2f} ms" if ours else ""
-    return text + (f" (published: {theirs.text} ms)." if theirs else ".")
-
-
-def _ours_text(cell: TableCell | None, form: Form) -> str:
-    if cell is None or not (cell.ours or cell.n_planned):
-        return EMPTY
-    means = {name: summary.mean for name, summary in cell.ours.items()}
-    return _cell_text(means, form) + ("*" if cell.incomplete else "")
-
-
-def _published_text(cell: TableCell | None, form: Form) -> str:
-    if cell is None or not cell.published:
-        return EMPTY
-    texts = [cell.published[name].text for name in _QUANTITIES[form] if name in cell.published]
-    if form == "size":
-        return " / ".join(texts)
-    return texts[0] + "".join(f" ({text})" for text in texts[1:])
-
-
-def _difference_text(cell: TableCell | None, form: Form) -> str:
-    if cell is None:
-        return EMPTY
-    differences = {
-        name: cell.ours[name].mean - number.value for name, number in cell.published.items() if name in cell.ours
-    }
-    return _cell_text(differences, form, sign="+")
-
-
-def _single_text(quantity: str, cell: TableCell | None, form: Form) -> str:  # noqa: ARG001
-    return f"{cell.ours[quantity].mean:.2f}" if cell is not None and quantity in cell.ours else EMPTY
-
-
-def _cell_text(values: Mapping[str, float], form: Form, sign: str = "") -> str:
-    if not values:
-        return EMPTY
-    if form == "size":
-        return " / ".join(f"{values[name]:{sign}.0f}" for name in SIZES if name in values).replace("-", "−")
-    main = values.get("error_percent", values.get("speedup", math.nan))
-    text = f"{main:{sign}.2f}"
-    if "dimensionality" in values:
-        text += f" ({values['dimensionality']:{sign}.1f})"
-    return text.replace("-", "−")

@@ -38,13 +38,15 @@ MAY_IMPORT = {
     "summary": "records",
     "layouts": "published summary",
     "catalogue": "",
-    "tables": "catalogue layouts published records summary",
+    "variants": "catalogue records",
+    "tables": "catalogue layouts published records summary variants",
+    "table_text": "layouts published summary tables",
     "comparison": "published summary tables",
     "baseline": "comparison errors published summary tables",
     "curves": "summary",
     "figure_data": "curves layouts store summary tables",
     "figures": "figure_data",
-    "results_index": "figure_data published tables",
+    "results_index": "figure_data published table_text tables",
     "report": "tables figures comparison",
     "study_config": "config errors section_types yaml_source",
     "study": "comparison errors layouts plan records runner store study_config summary tables",
@@ -53,13 +55,13 @@ MAY_IMPORT = {
     "cli_data": "cli_progress errors problems",
     "cli_study": "cli_data cli_progress cli_running problems runner study study_config",
     "cli": "baseline cli_data cli_progress cli_running cli_study comparison config errors figure_data figures plan"
-    " problems records report results_index runner store summary tables",
+    " problems records report results_index runner store summary table_text tables",
     "__main__": "cli",
 }
 ALONE = ("engines", "baselines", "classifier")
 SCIENCE = (*ALONE, "problems", "timing", "experiment", "runner")
 AFTER_THE_STORE = [
-    *("summary", "layouts", "tables", "comparison", "baseline"),
+    *("summary", "layouts", "variants", "tables", "table_text", "comparison", "baseline"),
     *("curves", "figure_data", "figures", "results_index", "report"),
 ]
 PRINTS = ("cli", "cli_data", "cli_progress", "cli_running", "cli_study")

@@ -12,7 +12,8 @@ from pppca_bench.records import ProblemFacts, RunResult, RunSpec
 from pppca_bench.results_index import not_run, render_index
 from pppca_bench.store import Store
 from pppca_bench.summary import Results
-from pppca_bench.tables import EXTENSIONS, Table, build_tables, render
+from pppca_bench.table_text import EXTENSIONS, render
+from pppca_bench.tables import Table, build_tables
 
 FACTS = {"cancer1": ProblemFacts("cancer1", "", 9, 2, 350, 175, 174)}
 

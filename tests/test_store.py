@@ -334,3 +334,17 @@ def _query(path: Path, statement: str) -> list[tuple]:
             return connection.execute(statement).fetchall()
     finally:
         connection.close()
+
+
+def test_the_runs_of_each_plan_are_known_by_its_name(tmp_path):
+    one, two, three = (replace(GHA, key=key) for key in ("1", "2", "3"))
+    with Store(tmp_path / "results.sqlite") as store:
+        store.plan("first", [one, two])
+        store.plan("second", [two, three])
+        store.plan("first", [one])
+        assert {name: sorted(keys) for name, keys in store.plans().items()} == {
+            "second": ["2", "3"],
+            "first": ["1"],
+        }
+        assert list(store.plans()) == ["second", "first"]
+        assert store.plans(["first"]) == {"first": ["1"]}

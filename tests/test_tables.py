@@ -10,6 +10,7 @@ import json
 import math
 import re
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,9 @@ from pppca_bench.layouts import LAYOUTS, PROBLEMS
 from pppca_bench.published import published_tables
 from pppca_bench.records import ProblemFacts, RunResult, RunSpec
 from pppca_bench.store import Store
-from pppca_bench.summary import Results
-from pppca_bench.tables import EXTENSIONS, FORMATS, Format, Table, TableCell, build_tables, records, render
+from pppca_bench.summary import Results, StoredRun
+from pppca_bench.table_text import EXTENSIONS, FORMATS, Format, records, render
+from pppca_bench.tables import Table, TableCell, build_tables
 
 GOLDEN = Path(__file__).parent / "golden"
 FACTS = [ProblemFacts("cancer1", "a", 9, 2, 350, 175, 174), ProblemFacts("iris", "b", 4, 3, 75, 38, 37)]
@@ -294,3 +296,76 @@ if __name__ == "__main__":
         built = build(Path(folder))
     for form in FORMATS:
         (GOLDEN / f"tables.{EXTENSIONS[form]}").write_text(everything(built, form), encoding="utf-8")
+
+
+MEASURED = {"retained_variance_percent": 91.5, "reconstruction_error": 0.0123}
+
+
+def run(method: str, repeat: int = 0, *, tau: float | None = 15.0, error: float = 2.0, **parameters) -> StoredRun:
+    fraction = 100.0 if method == "dgha" else None
+    place = ("cancer1", method, tuple(sorted({"centre": True, **parameters}.items())), tau, fraction)
+    key = f"{abs(hash((place, repeat))):032x}"
+    spec = RunSpec(key, *place, repeat, repeat, PIVOT)
+    return spec, RunResult(
+        key, "done", "a", dimensionality=3, fit_time_ms=1.5, test_error_percent=error, measures=MEASURED
+    )
+
+
+def by_name(runs: list[StoredRun], plans: dict[str, list[StoredRun]] | None = None) -> dict[str, Table]:
+    keys = {name: [spec.key for spec, _ in own] for name, own in plans.items()} if plans else None
+    return {table.table: table for table in build_tables(Results(runs, keys), FACTS)}
+
+
+class TestWhatFeaturesRetain:
+    def test_each_method_has_a_row_with_error_dimensionality_and_loss(self):
+        table = by_name([run("dgha"), run("ne_ppca")])["R"]
+        assert ours(table)[2].split("  ")[0] == "cancer1, DGHA, 100%, τ = 15"
+        assert ours(table)[2].split()[-5:] == ["2.00", "3.0", "91.5", "0.0123", "1.5"]
+        assert len(table.row_labels) == 2
+
+    def test_of_several_thresholds_it_shows_the_slides_own(self):
+        table = by_name([run("dgha", tau=5.0), run("dgha"), run("ne_ppca", tau=5.0)])["R"]
+        assert [label.rpartition(", ")[2] for label in table.row_labels] == ["τ = 15", "τ = 5"]
+
+    def test_a_number_of_its_csv_has_a_row(self):
+        table = by_name([run("dgha", error=2.0), run("dgha", 1, error=4.0)])["R"]
+        (error, *_) = records(table)
+        assert (error["quantity"], error["mean"], error["n"], error["n_planned"]) == ("error_percent", 3.0, 2, 2)
+        assert len(records(table)) == 5
+
+
+class TestVariants:
+    """One config that asks for several settings of a method."""
+
+    def test_they_stand_in_a_table_of_their_own_and_not_in_the_slides(self):
+        runs = [run("dgha", repeat, n_epochs=n) for n in (36, 3) for repeat in (0, 1)]
+        found = by_name(runs, {"ablation": runs})
+        assert list(found["variants_ablation"].row_labels) == [
+            "cancer1, DGHA, n_epochs = 36",
+            "cancer1, DGHA, n_epochs = 3",
+        ]
+        assert found["T5"].cells["cancer1, 100%", "tau=15"].n == 0
+        assert "R" not in found
+
+    def test_what_most_of_them_share_is_not_named(self):
+        runs = [run("dgha", n_epochs=36, decay=None), run("dgha", n_epochs=36, decay=5.0)]
+        runs.append(run("dgha", n_epochs=3, decay=None))
+        labels = list(by_name(runs, {"a": runs})["variants_a"].row_labels)
+        assert labels == ["cancer1, DGHA", "cancer1, DGHA, decay = 5", "cancer1, DGHA, n_epochs = 3"]
+
+    def test_another_config_that_asks_for_one_of_them_fills_the_slides_cell(self):
+        one, other = run("dgha", n_epochs=36), run("dgha", n_epochs=3)
+        found = by_name([one, other], {"cancer1": [one], "ablation": [one, other]})
+        assert found["T5"].cells["cancer1, 100%", "tau=15"].n == 1
+        assert len(found["variants_ablation"].row_labels) == 2
+
+    def test_networks_that_the_tables_tell_apart_are_none(self):
+        spec, result = run("all_features", tau=None)
+        runs = [(spec, result), (replace(spec, key="other", classifier=NO_SHORTCUTS), result)]
+        assert by_name(runs, {"report": runs}).keys() & {"variants_report"} == set()
+
+    def test_latex_escapes_what_latex_would_read(self):
+        runs = [run("dgha", n_epochs=36), run("dgha", n_epochs=3)]
+        text = render(by_name(runs, {"a": runs})["variants_a"], "latex")
+        assert r"n\_epochs = 3" in text
+        assert "_epochs" not in text.replace(r"\_epochs", "")
