@@ -1,0 +1,187 @@
+"""Pruning deletes the weights of least saliency, keeps them deleted, and chooses the size on validation data."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference_pruning import half_squared_error, paths_to_outputs, with_weight
+from sklearn.datasets import load_iris
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pppca_bench.baselines.pruned_mlp import PrunedMLPClassifier, n_connections, pruned
+from pppca_bench.baselines.saliency import connected_inputs, optimal_brain_damage, second_derivatives
+from pppca_bench.classifier import RpropMLPClassifier, fit_together
+from pppca_bench.classifier.network import Architecture, uniform_per_weight
+
+
+@parametrize_with_checks([PrunedMLPClassifier((3,), max_epochs=100, retrain_epochs=20, random_state=0)])
+def test_estimator_keeps_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = (X[order] - X.mean(axis=0)) / X.std(axis=0), y[order]
+    return X[:90], y[:90], X[90:], y[90:]
+
+
+ARCHITECTURES = [
+    Architecture(3, hidden, 2, shortcuts, activation)
+    for hidden in [(), (3,), (3, 2), (2, 2, 2)]
+    for shortcuts in (False, True)
+    for activation in ("linear", "softsign")
+]
+
+
+def network_of(architecture, seed=0):
+    rng = np.random.default_rng(seed)
+    matrices = uniform_per_weight(architecture, -2.0, 2.0, rng)
+    return matrices, rng.normal(size=(7, 3)), rng.uniform(size=(7, 2))
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES, ids=str)
+def test_second_derivatives_are_those_of_finite_differences(architecture):
+    matrices, X, targets = network_of(architecture)
+    how = X, targets, architecture.shortcuts, architecture.output_activation
+    here, h = half_squared_error(matrices, *how), 1e-4
+    for k, curvature in enumerate(second_derivatives(architecture, matrices, X, targets)):
+        for unit, source in np.ndindex(curvature.shape):
+            w = matrices[k][unit, source]
+            right, left = (half_squared_error(with_weight(matrices, k, unit, source, w + s), *how) for s in (h, -h))
+            assert curvature[unit, source] == pytest.approx((right - 2 * here + left) / h**2, rel=1e-5, abs=1e-5)
+
+
+def test_saliency_in_a_linear_network_at_its_minimum_is_what_the_error_gains_without_the_weight():
+    """The error is quadratic there, so half of h w² is no approximation (LeCun, Denker & Solla 1990, eq. 4)."""
+    architecture = Architecture(3, (), 2, shortcuts=False, output_activation="linear")
+    _, X, targets = network_of(architecture)
+    matrices = [np.linalg.lstsq(np.insert(X, 0, 1.0, axis=1), targets, rcond=None)[0].T]
+    saliency = optimal_brain_damage(architecture, matrices, X, targets)[0]
+    least = half_squared_error(matrices, X, targets, False, "linear")
+    for unit, source in np.ndindex(saliency.shape):
+        without = half_squared_error(with_weight(matrices, 0, unit, source, 0.0), X, targets, False, "linear")
+        assert saliency[unit, source] == pytest.approx(without - least)
+
+
+def test_weight_of_a_unit_that_feeds_nothing_has_no_saliency():
+    architecture = Architecture(3, (2,), 2, shortcuts=False, output_activation="linear")
+    matrices, X, targets = network_of(architecture)
+    matrices[1][:, 2] = 0.0
+    saliency = optimal_brain_damage(architecture, matrices, X, targets)
+    np.testing.assert_array_equal(saliency[0][1], 0.0)
+    assert saliency[0][0].min() != 0.0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(ARCHITECTURES), st.integers(0, 2**32 - 1), st.floats(0.1, 0.9))
+def test_inputs_are_connected_where_a_path_leads_to_an_output(architecture, seed, share):
+    rng = np.random.default_rng(seed)
+    masks = [draws < share for draws in uniform_per_weight(architecture, 0.0, 1.0, rng)]
+    assert connected_inputs(architecture, masks).tolist() == paths_to_outputs(masks, 3, architecture.shortcuts)
+
+
+def test_the_least_salient_of_the_remaining_weights_go_and_biases_stay():
+    masks = [np.array([[True, True, False], [True, True, True]]), np.array([[True, True, True]])]
+    saliencies = [np.array([[0.0, 5.0, 0.1], [0.0, 2.0, 9.0]]), np.array([[0.0, -1.0, 3.0]])]
+    left = pruned(masks, saliencies, 0.4)
+    np.testing.assert_array_equal(left[0], [[True, True, False], [True, False, True]])
+    np.testing.assert_array_equal(left[1], [[True, False, True]])
+    assert n_connections(left) == 3
+    assert n_connections(masks) == 5
+
+
+def test_at_least_one_weight_goes():
+    masks = [np.ones((1, 3), dtype=bool)]
+    assert n_connections(pruned(masks, [np.array([[0.0, 2.0, 1.0]])], 0.01)) == 1
+
+
+@pytest.mark.parametrize("saliency", ["optimal_brain_damage", "magnitude"])
+@pytest.mark.parametrize("shortcuts", [False, True])
+def test_iris_is_learnt_with_few_weights(iris, saliency, shortcuts):
+    classifier = PrunedMLPClassifier((8, 4), shortcuts=shortcuts, saliency=saliency, random_state=0).fit(*iris)
+    assert classifier.score(*iris[2:]) > 0.9
+    assert classifier.n_weights_ < classifier.history_["n_weights"][0]
+
+
+def test_deleted_weights_are_zero_and_all_others_are_not(iris):
+    classifier = PrunedMLPClassifier((6,), random_state=0).fit(*iris)
+    assert sum(np.count_nonzero(matrix) for matrix in classifier.coefs_) == classifier.n_weights_
+    assert classifier.n_weights_ < 4 * 6 + 6 * 3
+    assert all(vector.all() for vector in classifier.intercepts_)
+
+
+def test_features_are_those_that_change_the_outputs():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(200, 6))
+    y = (X[:, 2] > 0).astype(int)
+    classifier = PrunedMLPClassifier((2,), random_state=0).fit(X[:120], y[:120], X[120:], y[120:])
+    here = classifier.decision_function(X)
+    changes = [not np.array_equal(classifier.decision_function(X + np.eye(6)[i]), here) for i in range(6)]
+    assert classifier.n_features_ == sum(changes) < 6
+    assert changes[2]
+
+
+def test_first_round_is_the_training_of_the_unpruned_network(iris):
+    whole = RpropMLPClassifier((4,), random_state=3).fit(*iris)
+    path = PrunedMLPClassifier((4,), random_state=3).fit(*iris)
+    np.testing.assert_array_equal(path.training_curve_[: whole.n_epochs_], whole.training_curve_)
+    assert path.history_["validation_error"][0] == whole.validation_curve_.min()
+    assert path.history_["n_weights"][0] == 4 * 4 + 4 * 3
+
+
+def test_each_round_deletes_the_fraction_until_there_are_no_more_weights_than_outputs(iris):
+    path = PrunedMLPClassifier((4,), prune_fraction=0.5, random_state=3).fit(*iris).history_["n_weights"]
+    np.testing.assert_array_equal(path, [28, 14, 7, 3])
+
+
+def test_result_is_the_network_of_the_least_validation_error_of_all_rounds(iris):
+    X, y, X_val, y_val = iris
+    classifier = PrunedMLPClassifier((6,), random_state=1).fit(X, y, X_val, y_val)
+    errors, sizes = classifier.history_["validation_error"], classifier.history_["n_weights"]
+    error = 100 * np.mean((classifier.decision_function(X_val) - np.eye(3)[y_val]) ** 2)
+    assert error == pytest.approx(errors.min(), rel=1e-12)
+    assert classifier.n_weights_ == sizes[errors == errors.min()].min()
+    assert classifier.validation_curve_.min() == errors.min()
+    assert classifier.n_epochs_ == len(classifier.training_curve_) > classifier.best_epoch_
+
+
+def test_rounds_after_the_first_are_no_longer_than_retraining_may_be(iris):
+    long = PrunedMLPClassifier((3,), retrain_epochs=50, random_state=1).fit(*iris)
+    short = PrunedMLPClassifier((3,), retrain_epochs=5, random_state=1).fit(*iris)
+    rounds = len(short.history_["n_weights"]) - 1
+    whole = RpropMLPClassifier((3,), random_state=1).fit(*iris).n_epochs_
+    assert short.n_epochs_ <= whole + 5 * rounds
+    assert long.n_epochs_ > short.n_epochs_
+
+
+def test_fitting_together_gives_the_same_bits_as_fitting_alone(iris):
+    make = [PrunedMLPClassifier((4, 2), max_epochs=60, retrain_epochs=15, random_state=seed) for seed in range(10)]
+    alone = [PrunedMLPClassifier(**one.get_params()).fit(*iris) for one in make]
+    for one, other in zip(alone, fit_together(make, [iris] * 10), strict=True):
+        np.testing.assert_array_equal(one.decision_function(iris[2]), other.decision_function(iris[2]))
+        np.testing.assert_array_equal(one.history_["n_weights"], other.history_["n_weights"])
+        assert (one.n_features_, one.n_weights_) == (other.n_features_, other.n_weights_)
+
+
+def test_training_that_overflows_is_refused(iris):
+    X, y, X_val, y_val = iris
+    with pytest.raises(ValueError, match="expected finite errors"):
+        PrunedMLPClassifier((), random_state=0).fit(X * 1e200, y, X_val, y_val)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"saliency": "hessian"}, "expected 'optimal_brain_damage' or 'magnitude', got 'hessian'"),
+        ({"prune_fraction": 1.0}, "prune_fraction in PrunedMLPClassifier: expected a number between 0 and 1, got 1.0"),
+        ({"retrain_epochs": 0}, "retrain_epochs in PrunedMLPClassifier: expected an integer >= 1, got 0"),
+        ({"shortcuts": 1}, "shortcuts in PrunedMLPClassifier: expected True or False, got 1"),
+        ({"initial_step_range": (0, 1)}, "initial_step_range .* expected two numbers, 0 < low <= high"),
+        ({"max_epochs": 0}, "max_epochs in PrunedMLPClassifier: expected an integer >= 1, got 0"),
+    ],
+)
+def test_parameter_out_of_range_is_refused(iris, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        PrunedMLPClassifier(**parameters).fit(*iris)
