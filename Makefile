@@ -3,15 +3,17 @@
 #   DATA_FROM  folder with a copy of the Proben1 files; empty: from the network
 #   RESULTS    where the results database and the rendered tables go
 #   CHECK_REPEATS  repeats of the regression against the recorded results
+#   BENCH      parts of the benchmarks to measure, such as `rprop gha`; empty: all
 
 PYTHON ?= python3
 DATA_FROM ?= $(wildcard ../shared/proben1)
 RESULTS ?= results
 CHECK_REPEATS ?= 3
+BENCH ?=
 BIN := .venv/bin
 CONFIGS := $(filter-out configs/demo.yaml,$(wildcard configs/*.yaml))
 
-.PHONY: setup demo data tables check-published test test-all lint clean
+.PHONY: setup demo data tables check-published bench test test-all lint clean
 
 setup: .venv/installed
 
@@ -38,6 +40,15 @@ check-published: data
 		--data data --results build/check --repeats $(CHECK_REPEATS)
 	$(BIN)/pppca compare --strict --scores --results build/check --baseline results/baseline.json
 
+# Speed against peers. They have an environment of their own, since PyTorch is large and nothing else needs it.
+bench: data .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks $(BENCH) --data data
+
+.venv-bench/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	touch $@
+
 test: setup
 	$(BIN)/python -m pytest -q -m "not slow"
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m "not slow" tests/test_*_kernels.py
@@ -51,5 +62,5 @@ lint: setup
 	$(BIN)/mypy
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
+	rm -rf .venv .venv-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

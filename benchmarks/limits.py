@@ -1,0 +1,53 @@
+"""What the machine could do at most: multiply-adds a second in registers, and the share that the kernels reach."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from benchmarks.compiled import load_c
+from benchmarks.hebbian import SIZES, learn_passes, random_case
+from benchmarks.measuring import Contestant, Row, alternate, median_ratio
+from benchmarks.rprop import CASES, N_NETS, cell, train_ours
+from pppca_bench.classifier.network import Architecture
+from pppca_bench.engines._hebbian_kernels import fast_epoch
+
+LOOPS = 1_000_000
+MULTIPLY_ADDS = LOOPS * 16 * 8
+
+
+def net_multiply_adds(architecture: Architecture, n_samples: int) -> int:
+    """Count an epoch of a net without shortcuts: outputs, gradient, and the errors passed back to hidden units."""
+    weights = architecture.n_weights
+    passed_back = sum(
+        n_units * size
+        for n_units, size in zip(architecture.layer_sizes[1:], architecture.hidden_layer_sizes, strict=True)
+    )
+    return n_samples * (2 * weights + passed_back)
+
+
+def rows(data: Path) -> Iterator[Row]:
+    """Measure the share of the peak: the peak's time for the multiply-adds of a kernel, over the kernel's."""
+    library = load_c("peak")
+    library.multiply_add.restype = ctypes.c_double
+    for case in CASES:
+        tasks = cell(case, data, shortcuts=False)
+        work = N_NETS * case.n_epochs * net_multiply_adds(tasks[0].architecture, len(tasks[0].X))
+        yield _share(library, f"RPROP, {case.problem}", partial(train_ours, tasks, case.n_epochs), work)
+    for size, (n_samples, *_) in SIZES.items():
+        n_passes = max(1, 100_000 // size**2)
+        learn = partial(learn_passes, fast_epoch, random_case(size, n_samples), n_passes)
+        yield _share(library, f"GHA, l = m = {size}", learn, n_passes * n_samples * 3 * size**2)
+
+
+def _share(library: ctypes.CDLL, what: str, call: Callable[[], object], work: float) -> Row:
+    contestants = {
+        "ours": Contestant(call, work / 1e6),
+        "peak": Contestant(partial(library.multiply_add, ctypes.c_long(LOOPS)), MULTIPLY_ADDS / 1e6),
+    }
+    times = alternate(contestants, budget_s=1.0)
+    share = median_ratio(times["peak"], times["ours"])
+    ours, peak = (1e6 * sorted(times[name])[len(times[name]) // 2] for name in ("ours", "peak"))
+    return Row(what, "multiply-adds in registers", "million", None, share, ours, peak)

@@ -1,0 +1,96 @@
+"""Alternating measurements: contestants take turns in one process, and the median of the turns' ratios counts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import median
+
+LEAST_ROUNDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """Hold a call to time and how many units of work it does."""
+
+    call: Callable[[], object]
+    units: float
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Hold one line of the table.
+
+    Attributes
+    ----------
+    what, peer : str
+    unit : str
+        What the times count, such as "net and epoch".
+    target, ratio : float or None
+        Ratio to reach and ratio reached; a ratio of None was not measured, and ``note`` says why.
+    ours_us, peer_us : float or None
+        Medians of the times of one unit, in microseconds.
+    note : str
+    """
+
+    what: str
+    peer: str
+    unit: str
+    target: float | None
+    ratio: float | None
+    ours_us: float | None = None
+    peer_us: float | None = None
+    note: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """Say whether the target is met."""
+        if self.ratio is None:
+            return "not run"
+        if self.target is None:
+            return ""
+        return "met" if self.ratio >= self.target else "short"
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """Return the wall time of one call, in seconds."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def alternate(contestants: Mapping[str, Contestant], *, budget_s: float = 4.0) -> dict[str, list[float]]:
+    """Time the contestants in turns, after one turn that does not count; return seconds a unit.
+
+    Parameters
+    ----------
+    contestants : mapping of str to Contestant
+    budget_s : float
+        Rounds are made until this time is used up, at least ``LEAST_ROUNDS``.
+    """
+    for contestant in contestants.values():
+        contestant.call()
+    times: dict[str, list[float]] = {name: [] for name in contestants}
+    end = time.perf_counter() + budget_s
+    while len(next(iter(times.values()))) < LEAST_ROUNDS or time.perf_counter() < end:
+        for name, contestant in contestants.items():
+            times[name].append(seconds(contestant.call) / contestant.units)
+    return times
+
+
+def median_ratio(peer: list[float], ours: list[float]) -> float:
+    """Return the median over rounds of the peer's time by ours."""
+    return median(theirs / own for theirs, own in zip(peer, ours, strict=True))
+
+
+def compare(
+    what: str, unit: str, ours: Contestant, peers: Mapping[str, tuple[Contestant, float | None]], **options: float
+) -> list[Row]:
+    """Measure ours against peers with their targets; one row a peer."""
+    times = alternate({"ours": ours} | {name: peer for name, (peer, _) in peers.items()}, **options)
+    own = 1e6 * median(times["ours"])
+    return [
+        Row(what, name, unit, target, median_ratio(times[name], times["ours"]), own, 1e6 * median(times[name]))
+        for name, (_, target) in peers.items()
+    ]

@@ -1,0 +1,65 @@
+"""The plan that both sides of the comparison carry out: the slides' and the report's own methods, all configs.
+
+Run as a module it carries the plan out with ours, in a process that imports nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+from pppca_bench.config import load_config
+from pppca_bench.plan import expand
+from pppca_bench.problems import known_problems
+from pppca_bench.records import RunSpec
+
+CONFIGS = Path(__file__).parents[1] / "configs"
+METHODS = frozenset({"gha", "dgha", "ne_ppca", "all_features"})
+RULES = frozenset({"rprop", "backprop"})
+
+
+def planned_runs(repeats: int | None = None, only: str | None = None) -> list[RunSpec]:
+    """List the runs of all configs, or of one, each once.
+
+    Left out are timed runs (their time is their result, and most of it is the literal kernel's), and methods and
+    classifiers whose work the other side would do with the very same code.
+    """
+    names = [only] if only else sorted(path.stem for path in CONFIGS.glob("*.yaml") if path.stem != "demo")
+    configs = [load_config(CONFIGS / f"{name}.yaml", problems=known_problems()) for name in names]
+    specs = {spec.key: spec for config in configs for spec in expand(config, repeats=repeats)}
+    return [spec for spec in specs.values() if spec.method in METHODS and dict(spec.classifier).get("rule") in RULES]
+
+
+def carry_out(specs: list[RunSpec], results: Path, data: Path, workers: int) -> float:
+    """Carry the runs out into a new database; return the seconds that it took."""
+    from pppca_bench.runner import run
+    from pppca_bench.store import Store
+
+    results.mkdir(parents=True)
+    with Store(results / "results.sqlite") as store:
+        store.plan("all", specs)
+        start = time.perf_counter()
+        outcome = run(specs, store, data_dir=data, workers=workers)
+        elapsed = time.perf_counter() - start
+    if outcome.n_failed:
+        raise RuntimeError(f"{outcome.n_failed} of {len(specs)} runs failed: {outcome.first_error}")
+    return elapsed
+
+
+def _main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", type=Path, help="a folder that does not exist yet")
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--repeats", type=int)
+    parser.add_argument("--config", help="only the runs of this config")
+    options = parser.parse_args()
+    specs = planned_runs(options.repeats, options.config)
+    elapsed = carry_out(specs, options.results, options.data, options.workers)
+    print(json.dumps({"n_runs": len(specs), "seconds": elapsed}))
+
+
+if __name__ == "__main__":
+    _main()

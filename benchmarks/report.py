@@ -1,0 +1,93 @@
+"""The table of results/benchmarks.md, from what each part measured last."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+
+from tabulate import tabulate
+
+from benchmarks.compiled import BUILD
+from benchmarks.measuring import Row
+from pppca_bench.provenance import code_version
+
+HEADER = ("what", "peer", "target", "measured", "", "ours", "peer's", "of one")
+LIBRARIES = ("numpy", "numba", "scipy", "scikit-learn", "torch")
+
+
+def save(part: str, rows: Sequence[Row]) -> None:
+    """Keep what a part measured, with its date and the code's version."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    measured = {"at": f"{datetime.now(UTC):%Y-%m-%d}", "code": code_version(), "rows": [asdict(row) for row in rows]}
+    (BUILD / f"{part}.json").write_text(json.dumps(measured, indent=1))
+
+
+def load(part: str) -> tuple[str, list[Row]]:
+    """Return when and from what code a part was measured last, and its rows; nothing where it never was."""
+    path = BUILD / f"{part}.json"
+    if not path.exists():
+        return "not run", []
+    measured = json.loads(path.read_text())
+    return f"{measured['at']}, {measured['code']}", [Row(**row) for row in measured["rows"]]
+
+
+def table(rows: Sequence[Row], form: str = "simple") -> str:
+    """Return rows as a table with their verdicts."""
+    cells = [
+        (
+            *(row.what, row.peer, _ratio(row.target), _ratio(row.ratio), row.verdict),
+            *(_time(row.ours_us), _time(row.peer_us), row.unit),
+        )
+        for row in rows
+    ]
+    text = tabulate(
+        cells, HEADER, tablefmt=form, colalign=("left", "left", *["right"] * 2, "left", *["right"] * 2, "left")
+    )
+    notes = [f"- {row.what}, {row.peer}: {row.note}." for row in rows if row.note]
+    return "\n".join([text, *(["", *notes] if notes else [])])
+
+
+def _ratio(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.2f}x" if value < 10.0 else f"{value:.0f}x"
+
+
+def _time(microseconds: float | None) -> str:
+    """Return a time with three digits and the unit that suits it."""
+    if microseconds is None:
+        return ""
+    for size, unit in ((1e6, "s"), (1e3, "ms"), (1.0, "µs")):
+        if microseconds >= size:
+            return f"{microseconds / size:.3g} {unit}"
+    return f"{1e3 * microseconds:.3g} ns"
+
+
+def machine() -> list[str]:
+    """Describe the machine and the software in lines."""
+    listed = subprocess.run(["lscpu"], capture_output=True, text=True, check=True).stdout.splitlines()
+    lscpu = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in listed)}
+    model = f"family {lscpu.get('CPU family')}, model {lscpu.get('Model')}"
+    caches = ", ".join(f"{name} {lscpu[name]}" for name in ("L1d cache", "L2 cache", "L3 cache") if name in lscpu)
+    vectors = ", ".join(name for name in ("avx2", "fma", "avx512f") if name in lscpu.get("Flags", "").split())
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    gcc = subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True, check=False).stdout.strip()
+    return [
+        f"{lscpu.get('Model name', platform.machine())} ({model}), {os.cpu_count()} cores, {vectors}",
+        f"caches of all cores together: {caches}; memory {memory:.0f} GiB",
+        f"{platform.system()} {platform.release()}, Python {platform.python_version()}, gcc {gcc or 'none'}",
+        ", ".join(f"{name} {_version(name)}" for name in LIBRARIES),
+    ]
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "none"

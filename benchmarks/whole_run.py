@@ -1,0 +1,77 @@
+"""The whole reproduction against the straightforward one, two workers against one, and the memory of it all."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from statistics import median
+
+from benchmarks.compiled import BUILD
+from benchmarks.measuring import Row, median_ratio
+from benchmarks.plan import planned_runs
+from benchmarks.processes import Watched, watch
+from benchmarks.straightforward import Estimate, estimate
+from pppca_bench.store import Store
+
+MEMORY_LIMIT_MB = 600.0
+WORKER_REPEATS = 8
+WORKER_ROUNDS = 3
+
+
+def our_run(data: Path, name: str, *options: str) -> tuple[float, Watched]:
+    """Carry out the plan in a process of its own; return the seconds that the runner took, and the process."""
+    results = BUILD / name
+    shutil.rmtree(results, ignore_errors=True)
+    command = [sys.executable, "-m", "benchmarks.plan", str(results), "--data", str(data), *options]
+    watched = watch(command)
+    return float(json.loads(watched.output)["seconds"]), watched
+
+
+def rows(data: Path) -> Iterator[Row]:
+    """Measure our run of the whole plan, and estimate the straightforward one."""
+    specs = planned_runs()
+    ours_s, watched = our_run(data, "whole_run", "--workers", "2")
+    with Store(BUILD / "whole_run" / "results.sqlite", read_only=True) as store:
+        n_epochs = {spec.key: result.total_epochs or 0 for spec, result in store.runs() if result is not None}
+    estimates = estimate(specs, n_epochs, data)
+    peer_s = sum(part.method_s + part.net_s for part in estimates)
+    n_timed = sum(part.n_timed for part in estimates)
+    note = (
+        f"{len(specs)} runs with all repeats; ours measured, two workers, {ours_s:.0f} s; the peer, one process, "
+        f"scaled from {n_timed} runs drawn from {len(estimates)} strata to {peer_s:.0f} s ({_shares(estimates)})"
+    )
+    what = "All configs, all repeats"
+    yield Row(what, "NumPy methods, torch nets", "plan", 60.0, peer_s / ours_s, 1e6 * ours_s, 1e6 * peer_s, note)
+    memory = f"peak of all processes, {watched.peak_mb:.0f} MB, against a limit of {MEMORY_LIMIT_MB:.0f} MB"
+    yield Row("Memory of that run", "limit", "", 1.0, MEMORY_LIMIT_MB / watched.peak_mb, note=memory)
+
+
+def _shares(estimates: Sequence[Estimate]) -> str:
+    """Say what the straightforward time is made of."""
+    by_method = sorted(estimates, key=lambda part: part.stratum[1])
+    methods = {
+        name: sum(part.method_s for part in parts) for name, parts in groupby(by_method, lambda part: part.stratum[1])
+    }
+    nets = {
+        rule: sum(part.net_s for part in estimates if ("rule", rule) in part.stratum[2])
+        for rule in ("rprop", "backprop")
+    }
+    named = {"GHA": methods["gha"], "DGHA": methods["dgha"], "NE-pPCA": methods["ne_ppca"]}
+    named |= {"RPROP nets": nets["rprop"], "backpropagation nets": nets["backprop"]}
+    return ", ".join(f"{name} {share:.0f} s" for name, share in named.items())
+
+
+def worker_rows(data: Path) -> Iterator[Row]:
+    """Measure one worker against two, alternately, on all cells at fewer repeats."""
+    times: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(WORKER_ROUNDS):
+        for workers, taken in times.items():
+            seconds, _ = our_run(data, "workers", "--workers", str(workers), "--repeats", str(WORKER_REPEATS))
+            taken.append(seconds)
+    note = f"all cells, {WORKER_REPEATS} repeats, {WORKER_ROUNDS} rounds; start of the workers included"
+    ratio = median_ratio(times[1], times[2])
+    yield Row("Two workers", "one worker", "plan", 1.85, ratio, 1e6 * median(times[2]), 1e6 * median(times[1]), note)
