@@ -14,17 +14,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pppca_bench import __version__
-from pppca_bench.cli_data import data, data_option
-from pppca_bench.cli_progress import progress_bar
-from pppca_bench.cli_running import DATABASE, results_option, stoppable, workers_option
+from pppca_bench.cli_data import data
+from pppca_bench.cli_run import run
+from pppca_bench.cli_running import DATABASE, results_option
 from pppca_bench.cli_study import study
-from pppca_bench.errors import ConfigError, PppcaError, StoreError
+from pppca_bench.errors import ConfigError, PppcaError, StoreError, UnknownNameError
 
 if TYPE_CHECKING:
-    from pppca_bench.config import Config
     from pppca_bench.figure_data import Figure
-    from pppca_bench.records import RunSpec
-    from pppca_bench.runner import Outcome
     from pppca_bench.store import Store
     from pppca_bench.summary import Results
     from pppca_bench.table_text import Format
@@ -43,7 +40,7 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except PppcaError as error:
             click.echo(f"Error: {error}", err=True)
-            ctx.exit(2 if isinstance(error, ConfigError) else 1)
+            ctx.exit(2 if isinstance(error, ConfigError | UnknownNameError) else 1)
         except OSError as error:
             if error.errno == errno.EPIPE:  # the reader, such as `head`, has enough: click ends in silence
                 raise
@@ -58,6 +55,7 @@ def cli() -> None:
     """Reproduce the Proben1 tables of pseudo-PCA: GHA, DGHA and NE-pPCA."""
 
 
+cli.add_command(run)
 cli.add_command(data)
 cli.add_command(study)
 
@@ -65,57 +63,6 @@ cli.add_command(study)
 def main() -> None:
     """Run the command line."""
     cli(prog_name="pppca")
-
-
-@cli.command()
-@click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--repeats", type=click.IntRange(1, 10_000), help="Repeats in place of the config's own.")
-@workers_option
-@results_option
-@data_option
-@click.option("--fresh", is_flag=True, help="Compute again what the results already hold.")
-@click.option("--dry-run", is_flag=True, help="Say what would be run, and run nothing.")
-@click.option("--quiet", is_flag=True, help="No progress bar and no summary.")
-def run(
-    configs: tuple[Path, ...],
-    repeats: int | None,
-    workers: int | None,
-    results: Path,
-    data_dir: Path | None,
-    fresh: bool,
-    dry_run: bool,
-    quiet: bool,
-) -> None:
-    """Run the experiments that CONFIGS (YAML files) describe, except what the results already hold."""
-    from pppca_bench import problems, runner
-    from pppca_bench.plan import expand
-    from pppca_bench.store import Store
-
-    loaded = _load(configs)
-    plans = {name: expand(config, repeats=repeats) for name, config in loaded.items()}
-    whole = {name: expand(config) for name, config in loaded.items()}
-    specs = list({spec.key: spec for plan in plans.values() for spec in plan}.values())
-    if dry_run:
-        _print_dry_run(specs, results, fresh)
-        return
-    with stoppable(results):
-        with progress_bar("file", quiet=quiet) as progress:
-            problems.ensure(dict.fromkeys(spec.problem for spec in specs), data_dir, progress=progress)
-        runner.load_problems((spec.problem for spec in specs), data_dir)  # before a plan of theirs is kept
-        with Store(results / DATABASE) as store, progress_bar("run", quiet=quiet) as progress:
-            for name, plan in plans.items():
-                store.plan(name, plan, all_repeats=whole[name])
-            outcome = runner.run(
-                specs,
-                store,
-                data_dir=data_dir,
-                workers=runner.available_cores() if workers is None else workers,
-                fresh=fresh,
-                progress=progress,
-            )
-    _print_outcome(outcome, results, quiet)
-    if outcome.n_failed:
-        sys.exit(1)
 
 
 @cli.command()
@@ -222,21 +169,6 @@ def compare(
             sys.exit(1)
 
 
-def _load(paths: Sequence[Path]) -> dict[str, Config]:
-    from pppca_bench.config import load_config
-    from pppca_bench.problems import known_problems
-
-    known = known_problems()
-    loaded: dict[str, tuple[Path, Config]] = {}
-    for path in paths:
-        config = load_config(path, problems=known)
-        other = loaded.get(config.name, (path,))[0]
-        if other != path:
-            raise ConfigError(f"{path}: expected a name of its own, got {config.name!r}, which {other} has.")
-        loaded[config.name] = (path, config)
-    return {name: config for name, (_, config) in loaded.items()}
-
-
 def _tables(results: Path, configs: Sequence[str]) -> list[Table]:
     from pppca_bench.store import Store
 
@@ -274,33 +206,3 @@ def _write_tables(tables: Sequence[Table], form: Format, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for table in tables:
         (folder / f"{table.table}.{EXTENSIONS[form]}").write_text(rendered(table, form), encoding="utf-8")
-
-
-def _print_dry_run(specs: Sequence[RunSpec], results: Path, fresh: bool) -> None:
-    from pppca_bench.store import Store
-
-    missing: Sequence[RunSpec] = specs
-    if (results / DATABASE).exists() and not fresh:
-        with Store(results / DATABASE, read_only=True) as store:
-            done = store.done(spec.key for spec in specs)
-        missing = [spec for spec in specs if spec.key not in done]
-    cells = {spec.cell for spec in missing}
-    click.echo(
-        f"{len(specs)} runs planned, {len(specs) - len(missing)} done, {len(missing)} to run in {len(cells)} cells."
-    )
-
-
-def _print_outcome(outcome: Outcome, results: Path, quiet: bool) -> None:
-    if outcome.n_failed:
-        click.echo(
-            f"{outcome.n_failed} of {outcome.n_planned} runs failed, the first: {outcome.first_error}",
-            err=True,
-        )
-        click.echo(f"The tracebacks are in {results / DATABASE}; the next `pppca run` tries them again.", err=True)
-    if quiet:
-        return
-    if outcome.n_reused == outcome.n_planned:
-        click.echo(f"Nothing to do: all {outcome.n_planned} runs are in {results}. See `pppca tables`.")
-        return
-    outdated = f" ({outcome.n_outdated} of them from other data before)" if outcome.n_outdated else ""
-    click.echo(f"{outcome.n_done} runs done{outdated}, {outcome.n_reused} were there already. See `pppca tables`.")

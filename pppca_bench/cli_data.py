@@ -62,6 +62,9 @@ def data_verify(names: tuple[str, ...], data_dir: Path | None) -> None:
     statuses = problems.verify(names or None, folder)
     wrong = [status for status in statuses if status.status != "ok"]
     option = f" --data {data_dir}" if data_dir is not None else ""
+    if len(statuses) > 1 and all(status.status == "missing" for status in statuses):
+        click.echo(f"{folder}: none of the {len(statuses)} files is there. Run `pppca data fetch{option}`.", err=True)
+        sys.exit(1)
     for status in wrong:
         remedy = f"pppca data fetch --force {status.name}{option}"
         click.echo(f"{status.path}: {status.status}. Run `{remedy}`.", err=True)

@@ -42,6 +42,8 @@ def stoppable(results: Path) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, Terminated) as stop:
+        for number in (signal.SIGINT, signal.SIGTERM):  # an impatient second one would only spoil the message
+            signal.signal(number, signal.SIG_IGN)
         again = shlex.join(["pppca", *(argument for argument in sys.argv[1:] if argument != "--fresh")])
         click.echo(f"\nStopped. What was done is kept in {results}; go on with `{again}`.", err=True)
         sys.exit(EXIT_INTERRUPTED if isinstance(stop, KeyboardInterrupt) else EXIT_TERMINATED)

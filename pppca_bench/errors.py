@@ -15,3 +15,15 @@ class DataError(PppcaError):
 
 class StoreError(PppcaError):
     """The results database cannot be opened, read or written."""
+
+
+class UnknownNameError(PppcaError):
+    """A name that the user typed names nothing: a mistake of usage, whichever layer finds it."""
+
+
+class UnknownProblemError(DataError, UnknownNameError):
+    """No problem has that name."""
+
+
+class UnknownConfigError(StoreError, UnknownNameError):
+    """No config of that name was ever run into the results database."""

@@ -1,30 +1,77 @@
-"""What a stored number came from: code, libraries, interpreter and machine."""
+"""What a stored number came from: code, algorithms, configs, libraries, interpreter and machine."""
 
 from __future__ import annotations
 
 import json
 import platform
 import subprocess
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pppca_bench import __version__
 
+if TYPE_CHECKING:
+    from pppca_bench.records import RunSpec
+
 _LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
+_FIRST_VERSION = 1
+"""Version of every algorithm before provenance named them."""
 
 
-@cache
-def describe() -> str:
-    """Return JSON text with code version, library versions, Python and processor."""
+def describe(configs: Mapping[str, str] | None = None) -> str:
+    """Return JSON text with the versions of code, algorithms, libraries and Python, the configs, processor and BLAS.
+
+    Parameters
+    ----------
+    configs : mapping of str to str, optional
+        SHA-256 of the config files that asked for the numbers, by config name.
+    """
+    from pppca_bench.plan import ALGORITHM_VERSIONS  # slow to import, and only who records describes
+
     facts = {
         "pppca": code_version(),
+        "algorithms": ALGORITHM_VERSIONS,
+        "configs": dict(configs or {}),
         "python": platform.python_version(),
         "processor": _processor(),
+        "blas": _blas(),
         "system": f"{platform.system()} {platform.machine()}",
         **{library: version(library) for library in _LIBRARIES},
     }
     return json.dumps(facts, sort_keys=True)
+
+
+def superseded_lines(stored: Iterable[tuple[RunSpec, str | None]]) -> list[str]:
+    """Say, in a line for each method and version, which stored results are computed anew.
+
+    Parameters
+    ----------
+    stored : iterable of (RunSpec, str or None)
+        Runs that are stored under the key of an older algorithm, and the provenance of what is stored.
+    """
+    counts = Counter(older for spec, description in stored for older in older_algorithms(spec.method, description))
+    lines = []
+    for (method, name, old, new), n in sorted(counts.items()):
+        results = f"{n} stored result{'s' if n > 1 else ''} of {method} {'are' if n > 1 else 'is'}"
+        of_what = f" of the {name}" if name != method else ""
+        lines.append(f"{results} of version {old}{of_what}; version {new} computes {'them' if n > 1 else 'it'} anew.")
+    return lines
+
+
+def older_algorithms(method: str, description: str | None) -> list[tuple[str, str, int, int]]:
+    """Return method, algorithm, stored version and today's version of each that a stored result is behind in."""
+    from pppca_bench.plan import ALGORITHM_VERSIONS
+
+    stored = json.loads(description or "{}").get("algorithms", {})
+    return [
+        (method, name, old, ALGORITHM_VERSIONS[name])
+        for name in (method, "classifier")
+        if (old := stored.get(name, _FIRST_VERSION)) < ALGORITHM_VERSIONS.get(name, old)
+    ]
 
 
 @cache
@@ -54,3 +101,14 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
+
+
+@cache
+def _blas() -> str:
+    """Return name, version and, where it tells, the kernels of the library behind NumPy's matrix products."""
+    import numpy as np
+    from threadpoolctl import threadpool_info
+
+    built = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    loaded = [library.get("architecture") for library in threadpool_info() if library["user_api"] == "blas"]
+    return " ".join(filter(None, [built.get("name"), built.get("version"), *loaded[:1]]))

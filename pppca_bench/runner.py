@@ -7,32 +7,27 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
-from functools import cache
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache, partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pppca_bench.errors import ConfigError
 from pppca_bench.problems import Problem, load_problem
 from pppca_bench.provenance import describe
 from pppca_bench.records import ProblemFacts, RunResult, RunSpec, failed
+from pppca_bench.store import Span, Store
+from pppca_bench.worklist import Group, Worklist, pending, spec_of
 
-if TYPE_CHECKING:
-    from pppca_bench.store import Store
-
-GROUP_SIZE = 16
-"""Runs of a cell that train together: two full sets of the classifier's lanes, and little to lose in a crash."""
-
-TIMED_METHODS = frozenset({"dgha_speedup"})
-"""Methods whose times are their result, unless they have ``timed: false``: nothing else may run beside them."""
-
-Group = tuple[RunSpec, ...]
 Progress = Callable[[int, int], None]
+Computed = tuple[list[RunResult], Span | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +42,8 @@ class Outcome:
         Runs in the store that were computed from other data and are computed anew.
     first_error : str or None
         Last line of the first failed run's traceback, after the run's description.
+    n_left : int
+        Runs that were not tried because another one had failed.
     """
 
     n_planned: int
@@ -55,6 +52,7 @@ class Outcome:
     n_failed: int
     n_outdated: int
     first_error: str | None
+    n_left: int = 0
 
 
 def available_cores() -> int:
@@ -64,7 +62,9 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def load_problems(names: Iterable[str], data_dir: Path | None) -> dict[str, Problem]:
+def load_problems(
+    names: Iterable[str], data_dir: Path | None, own_files: Mapping[str, Path] | None = None
+) -> dict[str, Problem]:
     """Load the problems that a plan names.
 
     Raises
@@ -72,23 +72,21 @@ def load_problems(names: Iterable[str], data_dir: Path | None) -> dict[str, Prob
     DataError
         A file is missing or damaged.
     ConfigError
-        A problem is none of classification.
+        A problem is none of classification, or lacks examples to validate or to test with.
     """
-    problems = {name: load_problem(name, data_dir) for name in dict.fromkeys(names)}
+    problems = {name: load_problem(_file(name, own_files), data_dir) for name in dict.fromkeys(names)}
     for name, problem in problems.items():
         if problem.task != "classification":
             raise ConfigError(
                 f"{name}: expected a classification problem, got {problem.task}. Take it out of `problems:`."
             )
+        sizes = len(problem.X_train), len(problem.X_validation), len(problem.X_test)
+        if 0 in sizes:
+            raise ConfigError(
+                f"{name}: expected training, validation and test examples, got {' / '.join(map(str, sizes))}."
+                " Split its examples anew, or take it out of `problems:`."
+            )
     return problems
-
-
-def pending(specs: Sequence[RunSpec], store: Store, data_sha256: Mapping[str, str]) -> tuple[list[RunSpec], int]:
-    """Return the runs that the store lacks, and how many of them it holds from other data."""
-    done = store.done(spec.key for spec in specs)
-    wanted = [spec for spec in specs if done.get(spec.key) != data_sha256[spec.problem]]
-    outdated = [spec.key for spec in wanted if spec.key in done]
-    return wanted, len(outdated)
 
 
 def run(
@@ -96,8 +94,12 @@ def run(
     store: Store,
     *,
     data_dir: Path | None = None,
+    own_files: Mapping[str, Path] | None = None,
+    configs: Mapping[str, str] | None = None,
     workers: int = 1,
     fresh: bool = False,
+    retries: int = 0,
+    fail_fast: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
     """Compute the runs that the store lacks; each result is recorded as soon as its group is done.
@@ -107,13 +109,21 @@ def run(
     specs : sequence of RunSpec
         Planned runs, already known to the store (``Store.plan``).
     store : Store
-        Where results go; only this process writes to it.
+        Where results go; of the processes of this call, only this one writes to it.
     data_dir : Path, optional
         First place to look for Proben1 files.
+    own_files : mapping of str to Path, optional
+        Where the user's own ``.dt`` files are, by their names in ``specs``; by default, where the names say.
+    configs : mapping of str to str, optional
+        SHA-256 of each config behind ``specs``, by its name, for the results' provenance.
     workers : int, default 1
         Number of worker processes; 0 computes in this process. No result depends on it.
     fresh : bool, default False
         Compute again what the store has.
+    retries : int, default 0
+        Further attempts at a run that failed or whose worker died.
+    fail_fast : bool, default False
+        Stop at the first run that failed and has no attempt left; what is done by then is kept.
     progress : callable(n_finished, n_total), optional
         Called at the start and after every group.
 
@@ -122,26 +132,25 @@ def run(
     Outcome
     """
     _problem.cache_clear()
-    problems = load_problems((spec.problem for spec in specs), data_dir)
+    problems = load_problems((spec.problem for spec in specs), data_dir, own_files)
     digests = {name: problem.sha256 for name, problem in problems.items()}
     store.describe_problems([_facts(name, problem) for name, problem in problems.items()])
     missing, n_outdated = (list(specs), 0) if fresh else pending(specs, store, digests)
+    work = Worklist(missing, store, digests, fresh=fresh, retries=retries)
+    sources = {name: (_file(name, own_files), data_dir) for name in problems}
     progress = progress or (lambda *_: None)
     progress(0, len(missing))
-    provenance = describe()
-    groups = _groups(sorted(missing, key=_is_timed))
-    wanted = groups if fresh else (_still_missing(group, store, digests) for group in groups)
-    n_failed, first_error = 0, None
-    finished: set[str] = set()
-    for group, results in _execute(filter(None, wanted), workers, data_dir):
-        store.record(results, provenance, replace=fresh)
-        failures = [result for result in results if result.status == "failed"]
-        n_failed += len(failures)
-        first_error = first_error or (_first_error(group, failures[0]) if failures else None)
-        finished.update(spec.key for spec in group)
-        progress(len(finished), len(missing))
-    n_done = len(finished) - n_failed
-    return Outcome(len(specs), len(specs) - len(finished), n_done, n_failed, n_outdated, first_error)
+    provenance = describe(configs)
+    tally = _Tally()
+    with closing(_execute(work, workers, sources)) as computed:
+        for group, (results, span) in computed:
+            store.record(results, provenance, replace=fresh, span=span)
+            tally.add(group, [result for result in results if not work.put_back(group, result)])
+            progress(len(tally.finished), len(missing))
+            if fail_fast and tally.n_failed:
+                break
+    store.release_claims()
+    return tally.outcome(len(specs), len(specs) - len(missing) + work.n_done_elsewhere, n_outdated)
 
 
 def _facts(name: str, problem: Problem) -> ProblemFacts:
@@ -149,50 +158,64 @@ def _facts(name: str, problem: Problem) -> ProblemFacts:
     return ProblemFacts(name, problem.sha256, problem.n_features, problem.n_outputs, *sizes)
 
 
-def _groups(specs: Iterable[RunSpec]) -> Iterator[Group]:
-    """Cut each cell's runs into groups of at most GROUP_SIZE, in the plan's order."""
-    cells: dict[tuple[object, ...], list[RunSpec]] = {}
-    for spec in specs:
-        cells.setdefault(spec.cell, []).append(spec)
-    for cell in cells.values():
-        for start in range(0, len(cell), GROUP_SIZE):
-            yield tuple(cell[start : start + GROUP_SIZE])
+def _file(name: str, own_files: Mapping[str, Path] | None) -> str:
+    return str((own_files or {}).get(name, name))
 
 
-def _is_timed(spec: RunSpec) -> bool:
-    return spec.method in TIMED_METHODS and dict(spec.parameters).get("timed") is not False
+@dataclass
+class _Tally:
+    """Count what became of the runs."""
+
+    finished: set[str] = field(default_factory=set)
+    n_failed: int = 0
+    first_error: str | None = None
+
+    def add(self, group: Group, results: Sequence[RunResult]) -> None:
+        """Count the last results of a group's runs."""
+        self.finished.update(result.key for result in results)
+        failures = [result for result in results if result.status == "failed"]
+        self.n_failed += len(failures)
+        if failures and self.first_error is None:
+            self.first_error = _error_line(spec_of(group, failures[0]), failures[0])
+
+    def outcome(self, n_planned: int, n_reused: int, n_outdated: int) -> Outcome:
+        """Sum up."""
+        n_left = n_planned - n_reused - len(self.finished)
+        n_done = len(self.finished) - self.n_failed
+        return Outcome(n_planned, n_reused, n_done, self.n_failed, n_outdated, self.first_error, n_left)
 
 
-def _still_missing(group: Group, store: Store, data_sha256: Mapping[str, str]) -> Group:
-    """Drop what another process has done since the plan was made."""
-    return tuple(pending(group, store, data_sha256)[0])
-
-
-def _first_error(group: Group, failure: RunResult) -> str:
-    spec = next(spec for spec in group if spec.key == failure.key)
+def _error_line(spec: RunSpec, failure: RunResult) -> str:
     cause = (failure.error or "unknown cause").strip().splitlines()[-1]
     setting = f"tau {spec.tau:g}, " if spec.tau is not None else ""
     return f"{spec.problem}, {spec.method}, {setting}repeat {spec.repeat}: {cause}"
 
 
-def _execute(groups: Iterable[Group], workers: int, data_dir: Path | None) -> Iterator[tuple[Group, list[RunResult]]]:
+Sources = Mapping[str, tuple[str, Path | None]]
+"""What to load each problem by: its name or file, and the first folder to look in."""
+
+
+def _execute(work: Worklist, workers: int, sources: Sources) -> Generator[tuple[Group, Computed]]:
     """Run the groups, those of timed methods last, one after another in a process of their own."""
-    for timed, some in itertools.groupby(groups, key=lambda group: _is_timed(group[0])):
+    for timed in (False, True):
+        take = partial(work.take, timed=timed)
         if workers == 0:
-            yield from ((group, _run_group(group, data_dir)) for group in some)
+            for group in iter(take, None):
+                yield group, _run_group(group, *sources[group[0].problem])
         else:
-            yield from _execute_in_processes(some, 1 if timed else workers, data_dir)
+            yield from _execute_in_processes(take, 1 if timed else workers, sources)
 
 
 def _execute_in_processes(
-    groups: Iterator[Group], workers: int, data_dir: Path | None
-) -> Iterator[tuple[Group, list[RunResult]]]:
-    pool = _new_pool(workers)
-    in_flight: dict[Future[list[RunResult]], Group] = {}
+    take: Callable[[], Group | None], workers: int, sources: Sources
+) -> Iterator[tuple[Group, Computed]]:
+    in_flight: dict[Future[Computed], Group] = {}
+    pool: ProcessPoolExecutor | None = None
     try:
         while True:
-            for group in itertools.islice(groups, 2 * workers - len(in_flight)):
-                in_flight[_submit(pool, group, data_dir)] = group
+            while len(in_flight) < 2 * workers and (group := take()):
+                pool = pool or _new_pool(workers)
+                in_flight[_submit(pool, group, sources)] = group
             if not in_flight:
                 break
             finished, _ = wait(in_flight, return_when=FIRST_COMPLETED)
@@ -206,36 +229,34 @@ def _execute_in_processes(
             if lost:
                 lost.extend(in_flight.values())
                 in_flight.clear()
-                yield from _run_alone(lost, data_dir)
-                pool = _new_pool(workers)
+                pool = None
+                yield from _run_alone(lost, sources)
     finally:
         _stop(pool)
 
 
-def _submit(pool: ProcessPoolExecutor, group: Group, data_dir: Path | None) -> Future[list[RunResult]]:
+def _submit(pool: ProcessPoolExecutor, group: Group, sources: Sources) -> Future[Computed]:
     """Hand a group to the pool; a worker that died since the last look is told by the future, as any other."""
     try:
-        return pool.submit(_run_group, group, data_dir)
+        return pool.submit(_run_group, group, *sources[group[0].problem])
     except BrokenProcessPool as error:
-        lost: Future[list[RunResult]] = Future()
+        lost: Future[Computed] = Future()
         lost.set_exception(error)
         return lost
 
 
-def _run_alone(groups: Iterable[Group], data_dir: Path | None) -> Iterator[tuple[Group, list[RunResult]]]:
+def _run_alone(groups: Iterable[Group], sources: Sources) -> Iterator[tuple[Group, Computed]]:
     """Run one by one what was under way when a worker died, to find the run that kills its worker."""
     pool = _new_pool(1)
     try:
         for spec in itertools.chain.from_iterable(groups):
-            try:
-                yield (spec,), pool.submit(_run_group, (spec,), data_dir).result()
-            except BrokenProcessPool:
-                digest = load_problem(spec.problem, data_dir).sha256
-                yield (
-                    (spec,),
-                    [failed(spec, digest, "the worker process died (killed, or out of memory)")],
-                )
+            future = _submit(pool, (spec,), sources)
+            if isinstance(future.exception(), BrokenProcessPool):
+                digest = load_problem(*sources[spec.problem]).sha256
+                yield (spec,), ([failed(spec, digest, "the worker process died (killed, or out of memory)")], None)
                 pool = _new_pool(1)
+            else:
+                yield (spec,), future.result()
     finally:
         _stop(pool)
 
@@ -248,8 +269,9 @@ def _new_pool(workers: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(workers, mp_context=context, initializer=_prepare_worker)
 
 
-def _stop(pool: ProcessPoolExecutor) -> None:
-    pool.shutdown(wait=False, cancel_futures=True)
+def _stop(pool: ProcessPoolExecutor | None) -> None:
+    if pool is not None:
+        pool.shutdown(wait=False, cancel_futures=True)
     for child in multiprocessing.active_children():
         child.kill()
 
@@ -267,21 +289,27 @@ def _end_with(parent: BaseProcess) -> None:
     os._exit(1)
 
 
-def _run_group(group: Group, data_dir: Path | None) -> list[RunResult]:
+def _run_group(group: Group, source: str, data_dir: Path | None) -> Computed:
+    problem = _problem(source, data_dir)
+    started_at, start = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
+    try:
+        results = _computed(group, problem)
+    except Exception:  # noqa: BLE001 the boundary: one broken run must not end the others
+        results = [failed(spec, problem.sha256, traceback.format_exc()) for spec in group]
+    return results, Span(started_at, 1e3 * (time.perf_counter() - start))
+
+
+def _computed(group: Group, problem: Problem) -> list[RunResult]:
     # Slow to import, and not needed where nothing is left to do.
     from threadpoolctl import threadpool_limits
 
     from pppca_bench import experiment
 
-    problem = _problem(group[0].problem, data_dir)
-    try:
-        with threadpool_limits(1):  # sums of several threads round differently
-            if group[0].method not in _warmed:
-                experiment.warm_up(group[0])
-                _warmed.add(group[0].method)
-            return experiment.run_group(group, problem)
-    except Exception:  # noqa: BLE001 the boundary: one broken run must not end the others
-        return [failed(spec, problem.sha256, traceback.format_exc()) for spec in group]
+    with threadpool_limits(1):  # sums of several threads round differently
+        if group[0].method not in _warmed:
+            experiment.warm_up(group[0])
+            _warmed.add(group[0].method)
+        return experiment.run_group(group, problem)
 
 
 _problem = cache(load_problem)

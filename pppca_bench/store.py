@@ -16,38 +16,17 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import astuple, fields
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from pppca_bench.errors import StoreError
+from pppca_bench import claims
+from pppca_bench.errors import StoreError, UnknownConfigError
 from pppca_bench.records import Parameters, ProblemFacts, RunResult, RunSpec
+from pppca_bench.store_schema import READABLE_VERSIONS, SCHEMA_VERSION, bring_up_to_date, read_version
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-SCHEMA_VERSION = 1
 BUSY_TIMEOUT_S = 60.0
-
-_SCHEMA = """
-CREATE TABLE runs (
-    key TEXT PRIMARY KEY, problem TEXT NOT NULL, method TEXT NOT NULL, parameters TEXT NOT NULL,
-    tau REAL, data_fraction REAL, repeat INTEGER NOT NULL, seed INTEGER NOT NULL, classifier TEXT NOT NULL,
-    status TEXT NOT NULL CHECK (status IN ('planned', 'done', 'failed')),
-    data_sha256 TEXT, error TEXT, dimensionality INTEGER, fit_time_ms REAL, classifier_time_ms REAL,
-    n_epochs INTEGER, total_epochs INTEGER, relevant_epochs INTEGER,
-    train_error_percent REAL, validation_error_percent REAL, test_error_percent REAL, measures TEXT,
-    provenance INTEGER REFERENCES provenances (id), finished_at TEXT
-) STRICT;
-CREATE TABLE problems (
-    name TEXT PRIMARY KEY, data_sha256 TEXT NOT NULL, n_features INTEGER NOT NULL, n_classes INTEGER NOT NULL,
-    n_train INTEGER NOT NULL, n_validation INTEGER NOT NULL, n_test INTEGER NOT NULL
-) STRICT;
-CREATE TABLE histories (key TEXT PRIMARY KEY REFERENCES runs (key), curves BLOB NOT NULL) STRICT;
-CREATE TABLE provenances (id INTEGER PRIMARY KEY, description TEXT NOT NULL UNIQUE) STRICT;
-CREATE TABLE configs (name TEXT PRIMARY KEY, planned_at TEXT NOT NULL, sequence INTEGER NOT NULL) STRICT;
-CREATE TABLE plans (
-    config TEXT NOT NULL, key TEXT NOT NULL REFERENCES runs (key), PRIMARY KEY (config, key)
-) STRICT, WITHOUT ROWID;
-"""
 
 _SPEC_COLUMNS = "key, problem, method, parameters, tau, data_fraction, repeat, seed, classifier"
 _RESULT_COLUMNS = tuple(f.name for f in fields(RunResult) if f.name not in ("key", "measures", "history"))
@@ -56,6 +35,13 @@ _NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
 
 StoredRun = tuple[RunSpec, RunResult | None]
 """A planned run and what came of it: None until it is done or failed."""
+
+
+class Span(NamedTuple):
+    """When the computation of a group of runs began, in UTC and ISO 8601, and how long it took."""
+
+    started_at: str
+    duration_ms: float
 
 
 class Store:
@@ -143,7 +129,9 @@ class Store:
             rows = self._connection.execute("SELECT * FROM problems").fetchall()
         return {row[0]: ProblemFacts(*row) for row in rows}
 
-    def record(self, results: Sequence[RunResult], provenance: str, *, replace: bool = False) -> None:
+    def record(
+        self, results: Sequence[RunResult], provenance: str, *, replace: bool = False, span: Span | None = None
+    ) -> None:
         """Append finished runs in one transaction; a run that was done with the same data stays as it is.
 
         Parameters
@@ -154,22 +142,39 @@ class Store:
             JSON text that tells code, library versions and machine.
         replace : bool, default False
             Put the new results in the place of stored ones.
+        span : Span, optional
+            When the group was computed that these runs belong to.
         """
-        assignments = ", ".join(f"{column} = ?" for column in _RESULT_COLUMNS)
+        columns = (*_RESULT_COLUMNS, "measures", "started_at", "duration_ms")
+        assignments = ", ".join(f"{column} = ?" for column in columns)
         with self._transaction() as connection:
             connection.execute("INSERT INTO provenances (description) VALUES (?) ON CONFLICT DO NOTHING", (provenance,))
             for result in results:
                 values = [getattr(result, column) for column in _RESULT_COLUMNS]
                 changed = connection.execute(
-                    f"UPDATE runs SET {assignments}, measures = ?, finished_at = {_NOW},"
+                    f"UPDATE runs SET {assignments}, finished_at = {_NOW},"
                     " provenance = (SELECT id FROM provenances WHERE description = ?)"
                     " WHERE key = ? AND (? OR status != 'done' OR data_sha256 != ?)",
-                    (*values, _json(result.measures), provenance, result.key, replace, result.data_sha256),
+                    (
+                        *(*values, _json(result.measures), *(span or (None, None))),
+                        *(provenance, result.key, replace, result.data_sha256),
+                    ),
                 ).rowcount
                 if changed:
                     connection.execute("DELETE FROM histories WHERE key = ?", (result.key,))
                 if changed and result.history:
                     connection.execute("INSERT INTO histories VALUES (?, ?)", (result.key, _pack(result.history)))
+                connection.execute("DELETE FROM claims WHERE key = ?", (result.key,))
+
+    def claim(self, keys: Collection[str]) -> set[str]:
+        """Mark runs as under way in this process, and return those that another running process has under way."""
+        with self._transaction() as connection:
+            return claims.claim(connection, keys)
+
+    def release_claims(self) -> None:
+        """Give back the runs that are marked as under way in this process."""
+        with self._transaction() as connection:
+            connection.execute("DELETE FROM claims WHERE process = ?", (claims.this_process(),))
 
     def done(self, keys: Iterable[str]) -> dict[str, str]:
         """Return the SHA-256 of the data behind each of the ``keys`` whose run is done."""
@@ -179,6 +184,32 @@ class Store:
                 (json.dumps(list(keys)),),
             )
             return dict(rows.fetchall())
+
+    def superseded(self, specs: Sequence[RunSpec]) -> list[tuple[RunSpec, str | None]]:
+        """Return those of the specs that are stored under another key, by an older algorithm, with its provenance."""
+        wanted = {_spec_row(spec)[1:]: spec for spec in specs}
+        with self._explained():
+            rows = self._connection.execute(
+                f"SELECT {_SPEC_COLUMNS}, description FROM runs LEFT JOIN provenances ON provenances.id = provenance"
+                " WHERE status = 'done' AND key NOT IN (SELECT value FROM json_each(?))",
+                (json.dumps([spec.key for spec in specs]),),
+            ).fetchall()
+        return [(wanted[identity], description) for _, *row, description in rows if (identity := tuple(row)) in wanted]
+
+    def integrity_errors(self) -> list[str]:
+        """Return what SQLite's check of the whole file finds, nothing where all is well."""
+        with self._explained():
+            found = [line for (line,) in self._connection.execute("PRAGMA integrity_check")]
+        return [] if found == ["ok"] else found
+
+    def origins(self) -> list[tuple[str, str, str | None, int]]:
+        """Count the runs that configs ask for, by method, status and provenance."""
+        with self._explained():
+            return self._connection.execute(
+                "SELECT method, status, description, count(*) FROM runs"
+                " LEFT JOIN provenances ON provenances.id = provenance"
+                " WHERE key IN (SELECT key FROM plans) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+            ).fetchall()
 
     def configs(self) -> list[str]:
         """Return the names of all configs that were ever planned, the latest last."""
@@ -195,13 +226,13 @@ class Store:
 
         Raises
         ------
-        StoreError
+        UnknownConfigError
             A config of that name was never run into this store.
         """
         known = self.configs()
         for name in configs or ():
             if name not in known:
-                raise StoreError(
+                raise UnknownConfigError(
                     f"no runs of config {name!r} in {self.path}: expected one of {', '.join(known) or 'none yet'}."
                     " Run it first with `pppca run`."
                 )
@@ -240,25 +271,17 @@ class Store:
 
     def _prepare(self, read_only: bool) -> None:
         self._connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
-        if not read_only:
-            self._create_schema()
-        else:
+        if read_only:
             self._connection.execute("PRAGMA query_only = ON")
-        version = self._connection.execute("PRAGMA user_version").fetchone()[0]
-        if version != SCHEMA_VERSION:
+        else:
+            with self._transaction() as connection:
+                bring_up_to_date(connection)
+        version = read_version(self._connection)
+        if version not in (READABLE_VERSIONS if read_only else (SCHEMA_VERSION,)):
             raise StoreError(
                 f"{self.path}: expected a results database of version {SCHEMA_VERSION}, got version {version}."
                 " Use the version of pppca that wrote it, or another folder (--results)."
             )
-
-    def _create_schema(self) -> None:
-        with self._transaction() as connection:
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            if version == 0 and tables == 0:
-                for statement in filter(str.strip, _SCHEMA.split(";")):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -278,9 +301,14 @@ class Store:
             yield
         except (sqlite3.Error, OSError) as error:
             raise StoreError(
-                f"{self.path}: cannot be used as the results database ({error})."
-                " Check the disk and the file, or name another folder with --results."
+                f"{self.path}: cannot be used as the results database ({error}). {_remedy(error)}"
             ) from error
+
+
+def _remedy(error: Exception) -> str:
+    if getattr(error, "sqlite_errorname", None) in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):
+        return "What was recorded is kept: free some space on the disk, then run the same command again."
+    return "Check the disk and the file, or name another folder with --results."
 
 
 def _access_mode(path: Path, read_only: bool) -> str:

@@ -18,7 +18,7 @@ from pppca_bench.errors import ConfigError
 from pppca_bench.layouts import LAYOUTS
 from pppca_bench.plan import expand
 from pppca_bench.records import RunResult, RunSpec
-from pppca_bench.store import Store, StoredRun
+from pppca_bench.store import Span, Store, StoredRun
 from pppca_bench.study_config import Cells, Study, Trial
 from pppca_bench.summary import Results
 from pppca_bench.tables import Table, TableCell, build_tables
@@ -34,9 +34,11 @@ RUNS_PER_BATCH, RUNS_PER_WORKER = 1000, 64
 class TrialStore(Store):
     """A results database without learning curves, which no score needs and which would fill the disk."""
 
-    def record(self, results: Sequence[RunResult], provenance: str, *, replace: bool = False) -> None:
+    def record(
+        self, results: Sequence[RunResult], provenance: str, *, replace: bool = False, span: Span | None = None
+    ) -> None:
         """Append finished runs; see `Store.record`."""
-        super().record([_without_history(result) for result in results], provenance, replace=replace)
+        super().record([_without_history(result) for result in results], provenance, replace=replace, span=span)
 
 
 def _without_history(result: RunResult) -> RunResult:

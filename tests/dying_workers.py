@@ -4,21 +4,21 @@ import os
 from pathlib import Path
 
 from pppca_bench import runner
-from pppca_bench.records import RunResult, RunSpec
+from pppca_bench.records import RunSpec
 
 
-def die_at_repeat_3(group: tuple[RunSpec, ...], data_dir: Path | None) -> list[RunResult]:
+def die_at_repeat_3(group: tuple[RunSpec, ...], source: str, data_dir: Path | None) -> runner.Computed:
     """Run a group, but end the process, as the out-of-memory killer does, where repeat 3 of tau 5 is in it."""
     if any(spec.repeat == 3 and spec.tau == 5 for spec in group):
         os._exit(9)
-    return runner._run_group(group, data_dir)
+    return runner._run_group(group, source, data_dir)
 
 
-def die_once(group: tuple[RunSpec, ...], data_dir: Path | None) -> list[RunResult]:
+def die_once(group: tuple[RunSpec, ...], source: str, data_dir: Path | None) -> runner.Computed:
     """Run a group, but end the process at the first call, which leaves a file named "died"."""
     assert data_dir is not None
     try:
         (data_dir / "died").touch(exist_ok=False)
     except FileExistsError:
-        return runner._run_group(group, data_dir)
+        return runner._run_group(group, source, data_dir)
     os._exit(9)

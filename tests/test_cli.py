@@ -295,7 +295,7 @@ class TestErrors:
 
     def test_tables_of_an_unknown_config_name_the_known(self, finished):
         result = pppca("tables", "large", "--results", finished)
-        assert result.exit_code == 1
+        assert result.exit_code == 2
         assert "no runs of config 'large'" in result.stderr
         assert "expected one of small." in result.stderr
 
@@ -573,10 +573,17 @@ class TestData:
         assert pppca("data", "verify", "cancer1", "--data", "mine").exit_code == 0
 
     def test_an_unknown_problem_is_told_with_the_nearest(self):
-        result = pppca("data", "fetch", "cancr1", "--from", ".", "--data", "mine")
-        assert result.exit_code == 1
-        assert "'cancr1'" in result.stderr
-        assert "Did you mean 'cancer1'?" in result.stderr
+        for arguments in (["fetch", "cancr1", "--from", "."], ["verify", "cancr1"]):
+            result = pppca("data", *arguments, "--data", "mine")
+            assert (result.exit_code, result.stdout) == (2, "")
+            assert result.stderr.count("\n") == 1
+            assert "'cancr1'" in result.stderr
+            assert "Did you mean 'cancer1'?" in result.stderr
+
+    def test_an_empty_folder_is_told_in_one_line(self):
+        result = pppca("data", "verify", "--data", "mine")
+        said = "mine: none of the 45 files is there. Run `pppca data fetch --data mine`.\n"
+        assert (result.exit_code, result.stdout, result.stderr) == (1, "", said)
 
     def test_a_file_that_the_given_folder_lacks_is_named(self):
         result = pppca("data", "fetch", "cancer1", "--from", ".", "--data", "mine")

@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from pppca_bench import __version__, provenance
+from pppca_bench.plan import ALGORITHM_VERSIONS
 
 
 @pytest.fixture(autouse=True)
 def _nothing_remembered():
-    provenance.describe.cache_clear()
     provenance.code_version.cache_clear()
     yield
-    provenance.describe.cache_clear()
     provenance.code_version.cache_clear()
 
 
@@ -42,18 +41,19 @@ def checkout(tmp_path, monkeypatch) -> Path:
 
 def test_the_description_names_code_libraries_interpreter_and_machine():
     facts = json.loads(provenance.describe())
-    assert facts.keys() == {"pppca", "python", "processor", "system", "numpy", "scipy", "numba", "scikit-learn"}
+    of_code, of_machine = {"pppca", "algorithms", "configs"}, {"python", "processor", "blas", "system"}
+    assert facts.keys() == of_code | of_machine | {"numpy", "scipy", "numba", "scikit-learn"}
+    assert facts["algorithms"] == ALGORITHM_VERSIONS
     assert facts["numpy"] == version("numpy")
     assert facts["scikit-learn"] == version("scikit-learn")
     assert facts["python"] == platform.python_version()
     assert facts["pppca"].startswith(__version__)
-    assert all(facts.values())
+    assert all(value for name, value in facts.items() if name != "configs")
+    assert json.loads(provenance.describe({"demo": "a" * 64}))["configs"] == {"demo": "a" * 64}
 
 
 def test_the_description_is_the_same_text_each_time():
-    first = provenance.describe()
-    provenance.describe.cache_clear()
-    assert provenance.describe() == first
+    assert provenance.describe({"a": "1"}) == provenance.describe({"a": "1"})
 
 
 def test_a_checkout_is_named_by_its_commit(checkout):

@@ -16,8 +16,9 @@ from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.plan import expand
 from pppca_bench.problems import load_problem
 from pppca_bench.records import ProblemFacts, RunResult, RunSpec
-from pppca_bench.runner import GROUP_SIZE, Outcome, available_cores, run
+from pppca_bench.runner import Outcome, available_cores, run
 from pppca_bench.store import Store
+from pppca_bench.worklist import GROUP_SIZE
 
 METHODS = [
     {"method": "gha", "n_epochs": 10},
@@ -165,9 +166,9 @@ def test_a_group_holds_at_most_sixteen_runs_of_one_cell(open_store, monkeypatch)
     specs = planned(repeats=40)
     groups = []
 
-    def remember(group, data_dir):
+    def remember(group, *source):
         groups.append(group)
-        return original(group, data_dir)
+        return original(group, *source)
 
     original = runner._run_group
     monkeypatch.setattr(runner, "_run_group", remember)

@@ -13,7 +13,8 @@ import pytest
 
 from pppca_bench.errors import StoreError
 from pppca_bench.records import ProblemFacts, RunResult, RunSpec
-from pppca_bench.store import SCHEMA_VERSION, Store
+from pppca_bench.store import Store
+from pppca_bench.store_schema import SCHEMA_VERSION
 
 CLASSIFIER = (("hidden", (4, 2)), ("initial_step_range", (0.005, 0.02)), ("shortcuts", True))
 PARAMETERS = (("centre", True), ("decay_epochs", None), ("join_by", "node"), ("learning_rate", 0.1 + 0.2))
@@ -214,7 +215,7 @@ def test_another_programs_database_is_refused_and_left_alone(tmp_path, read_only
     path = tmp_path / "other.sqlite"
     _query(path, "CREATE TABLE recipes (name TEXT)")
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="expected a results database of version 1, got version 0"):
+    with pytest.raises(StoreError, match="expected a results database of version 2, got version 0"):
         Store(path, read_only=read_only)
     assert path.read_bytes() == before
 

@@ -12,7 +12,15 @@ from pppca_bench.problems._registry import (
 from pppca_bench.problems.bundled import load_bundled
 from pppca_bench.problems.dt import read_dt
 from pppca_bench.problems.fetch import FetchedFile, FileStatus, fetch, verify
-from pppca_bench.problems.load import cache_dir, ensure, fetch_dir, find_file, load_problem, search_path
+from pppca_bench.problems.load import (
+    cache_dir,
+    ensure,
+    fetch_dir,
+    find_file,
+    find_own_file,
+    load_problem,
+    search_path,
+)
 from pppca_bench.problems.problem import Problem
 
 __all__ = [
@@ -28,6 +36,7 @@ __all__ = [
     "fetch",
     "fetch_dir",
     "find_file",
+    "find_own_file",
     "known_problems",
     "load_bundled",
     "load_problem",

@@ -9,7 +9,7 @@ from importlib import resources
 from types import MappingProxyType
 from typing import Literal, cast
 
-from pppca_bench.errors import DataError
+from pppca_bench.errors import UnknownProblemError
 
 Task = Literal["classification", "approximation"]
 Source = Literal["proben1", "bundled"]
@@ -95,12 +95,12 @@ def problem_info(name: str) -> ProblemInfo:
 
     Raises
     ------
-    DataError
+    UnknownProblemError
         If the name is unknown; the message gives the nearest known one.
     """
     info = registry().get(name)
     if info is None:
-        raise DataError(
+        raise UnknownProblemError(
             "problem: expected a name that `pppca data list` prints, or the path of a .dt file, "
             f"got {name!r}. {suggest(name)}"
         )
@@ -112,7 +112,7 @@ def proben1_infos(names: Iterable[str] | None = None) -> list[ProblemInfo]:
 
     Raises
     ------
-    DataError
+    UnknownProblemError
         If a name is unknown.
     """
     infos = [problem_info(name) for name in dict.fromkeys(known_problems() if names is None else names)]

@@ -31,7 +31,7 @@ def load_problem(name: str, data_dir: str | Path | None = None) -> Problem:
         is malformed or not the registered one.
     """
     if name.endswith(".dt"):
-        return _load_own(_expanded(name))
+        return read_dt(find_own_file(name), remedy="Correct the file.")
     info = problem_info(name)
     return load_bundled(name) if info.source == "bundled" else _load_proben1(info, data_dir)
 
@@ -166,7 +166,22 @@ def _data_option(path: Path, data_dir: str | Path | None) -> str:
     return f" --data {path.parent}" if asked_for else ""
 
 
-def _load_own(path: Path) -> Problem:
+def find_own_file(name: str, folder: str | Path = ".") -> Path:
+    """Return the path of a .dt file of the user's own.
+
+    Parameters
+    ----------
+    name : str
+        Its path, absolute or seen from the folder; ``~`` is the user's home.
+    folder : str or Path, default="."
+        For a file that a config names, the config's own folder.
+
+    Raises
+    ------
+    DataError
+        If there is no such file; the message gives the known problem that is meant, where one is like it.
+    """
+    path = Path(folder) / _expanded(name)
     if not _is_file(path):
         raise DataError(f"{path}: expected a .dt file, got none there. {suggest(path.name)}")
-    return read_dt(path, remedy="Correct the file.")
+    return path
