@@ -220,9 +220,9 @@ class LayeredGP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
 
 def _targets(y: Labels) -> list[Floats]:
-    """Return what expressions shall correlate with: of two classes the second, of more each."""
+    """Return what expressions shall correlate with: of two classes the last, of more each."""
     classes = np.unique(y)
-    return [(y == one).astype(np.float64) for one in (classes[1:] if len(classes) <= 2 else classes)]
+    return [(y == one).astype(np.float64) for one in (classes[-1:] if len(classes) <= 2 else classes)]
 
 
 def _layer(programs: Sequence[Any], X: Floats) -> Layer:

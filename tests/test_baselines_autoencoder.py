@@ -1,0 +1,89 @@
+"""The auto-associative network: the principal components' space when linear, less error on a curve when not."""
+
+import numpy as np
+import pytest
+from scipy.linalg import subspace_angles
+from sklearn.datasets import load_iris
+from sklearn.neural_network import MLPRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pppca_bench.baselines.autoencoder import Autoencoder
+from pppca_bench.baselines.pca import CovariancePCA
+
+
+@parametrize_with_checks(
+    [Autoencoder(1, random_state=0), Autoencoder(1, kind="nonlinear", n_hidden=3, max_iter=50, random_state=0)]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def parabola():
+    t = np.linspace(-1.0, 1.0, 100)
+    return np.column_stack([t, t**2])
+
+
+def lost(model, X):
+    return np.mean((X - model.inverse_transform(model.transform(X))) ** 2)
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 3])
+def test_linear_network_spans_the_space_of_the_principal_components(n_components):
+    X = load_iris().data
+    network = Autoencoder(n_components, tol=1e-9, random_state=0).fit(X)
+    rows = CovariancePCA(n_components).fit(X).components_
+    assert network.converged_
+    assert np.rad2deg(subspace_angles(network.coefs_[1].T, rows.T)).max() < 0.2
+
+
+def test_linear_network_loses_what_exact_pca_loses():
+    X = load_iris().data
+    network, pca = Autoencoder(2, random_state=0).fit(X), CovariancePCA(2).fit(X)
+    assert lost(network, X) == pytest.approx(lost(pca, X), rel=1e-4)
+
+
+def test_curved_data_are_rebuilt_by_the_nonlinear_network_alone():
+    X = parabola()
+    linear = Autoencoder(1, random_state=0).fit(X)
+    curved = Autoencoder(1, kind="nonlinear", n_hidden=6, random_state=0).fit(X)
+    assert lost(curved, X) < 0.02 * lost(linear, X)
+
+
+def test_middle_values_lead_to_the_networks_outputs():
+    X = load_iris().data
+    model = Autoencoder(2, kind="nonlinear", max_iter=60, random_state=3).fit(X)
+    seed = int(np.random.default_rng(3).integers(2**31))
+    centred = X - X.mean(axis=0)
+    network = MLPRegressor(
+        hidden_layer_sizes=(4, 2, 4), activation="tanh", solver="lbfgs", alpha=0.0, max_iter=60, tol=1e-6,
+        random_state=seed,
+    )  # fmt: skip
+    with pytest.warns(Warning, match="failed to converge"):
+        network.fit(centred, centred)
+    np.testing.assert_allclose(model.inverse_transform(model.transform(X)) - X.mean(axis=0), network.predict(centred))
+
+
+def test_number_of_nodes_follows_criterion_1():
+    X = load_iris().data
+    assert Autoencoder(tau=60, random_state=0).fit(X).n_components_ == CovariancePCA(tau=60).fit(X).n_components_
+
+
+def test_same_seed_gives_the_same_bits_and_another_does_not():
+    X = load_iris().data
+    codes = [Autoencoder(2, kind="nonlinear", max_iter=20, random_state=s).fit_transform(X) for s in (0, 0, 1)]
+    np.testing.assert_array_equal(codes[0], codes[1])
+    assert not np.array_equal(codes[0], codes[2])
+
+
+def test_training_that_has_not_settled_says_so_without_a_warning():
+    assert not Autoencoder(2, max_iter=3, random_state=0).fit(load_iris().data).converged_
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "expected"),
+    [("kind", "curved", "'linear' or 'nonlinear'"), ("n_hidden", 0, "an integer >= 1 or None"),
+     ("alpha", -1.0, "a number >= 0"), ("max_iter", 0, "an integer >= 1"), ("tol", 0.0, "a number > 0")],
+)  # fmt: skip
+def test_values_out_of_range_are_refused_by_name(parameter, value, expected):
+    with pytest.raises(ValueError, match=rf"{parameter} in Autoencoder: expected {expected}, got {value!r}"):
+        Autoencoder(1, **{parameter: value}).fit(load_iris().data)

@@ -1,0 +1,300 @@
+"""Selectors of features: scores by hand and by scikit-learn, searches by brute force, sizes chosen by validation."""
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import load_iris
+from sklearn.feature_selection import RFE, SelectKBest, chi2, mutual_info_classif
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pppca_bench.baselines._candidates import seeded, validation_errors
+from pppca_bench.baselines._selector import Step, patient
+from pppca_bench.baselines.network_rfe import NetworkRFE, weight_saliency
+from pppca_bench.baselines.scored_selection import ChiSquaredSelector, MutualInformationSelector
+from pppca_bench.baselines.sequential_search import BackwardSelector, ForwardSelector
+from pppca_bench.classifier import BackpropMLPClassifier, RpropMLPClassifier
+from pppca_bench.classifier._mlp import Split
+
+SMALL = RpropMLPClassifier((3,), max_epochs=30, random_state=0)
+TINY = RpropMLPClassifier((1,), max_epochs=5, random_state=0)
+SELECTORS = [MutualInformationSelector, ChiSquaredSelector, ForwardSelector, BackwardSelector, NetworkRFE]
+
+
+@parametrize_with_checks([make(estimator=TINY, random_state=0) for make in SELECTORS])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(1).permutation(len(y))
+    X, y = X[order], y[order]
+    return X[:90], y[:90], X[90:], y[90:]
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    """Five features: 1 and 3 tell the class together, 0 a little of it, the others nothing."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(size=(240, 5))
+    y = (X[:, 1] + X[:, 3] > 1.0).astype(int)
+    X[:, 0] = 0.9 * X[:, 0] + 0.1 * y
+    return X[:160], y[:160], X[160:], y[160:]
+
+
+def errors_by_size(selector):
+    sizes, errors = selector.history_["n_features"], selector.history_["validation_error_percent"]
+    return dict(zip(sizes.tolist(), errors.tolist(), strict=True))
+
+
+def test_mutual_information_of_counts_is_the_plug_in_formula():
+    # Feature 0 equals the class (log 2); of feature 1, P = 3/8, 1/8; 1/8, 3/8; feature 2 is constant.
+    y = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    X = np.column_stack([y, [0, 0, 0, 1, 1, 1, 1, 0], np.full(8, 0.3)]).astype(float)
+    selector = MutualInformationSelector(1, estimator=SMALL).fit(X, y, X, y)
+    by_hand = 2 * 3 / 8 * np.log(3 / 2) + 2 * 1 / 8 * np.log(1 / 2)
+    np.testing.assert_allclose(selector.scores_, [np.log(2.0), by_hand, 0.0], atol=1e-12)
+    np.testing.assert_array_equal(selector.ranking_, [1, 2, 3])
+
+
+def test_mutual_information_of_many_values_is_scikit_learns(iris):
+    X, y = iris[:2]
+    selector = MutualInformationSelector(2, n_values=1, estimator=SMALL, random_state=4).fit(*iris)
+    # The generator's first draw is the classifier's seed, its second that of the scores.
+    seed = int(np.random.default_rng(4).integers(2**31, size=2)[1])
+    expected = mutual_info_classif(X, y, discrete_features=False, random_state=seed)
+    np.testing.assert_allclose(selector.scores_, expected)
+
+
+def test_chi_squared_by_hand():
+    # Class 0 holds 3 of the 4 units of feature 0 (expected 2 and 2), and half of those of feature 1.
+    X, y = np.array([[3.0, 1.0], [0.0, 1.0], [1.0, 2.0], [0.0, 0.0]]), np.array([0, 0, 1, 1])
+    selector = ChiSquaredSelector(1, estimator=SMALL).fit(X, y, X, y)
+    np.testing.assert_allclose(selector.scores_, [(3 - 2) ** 2 / 2 + (1 - 2) ** 2 / 2, 0.0])
+
+
+def test_chi_squared_keeps_the_features_that_scikit_learn_keeps(iris):
+    X, y = iris[:2]
+    selector = ChiSquaredSelector(2, estimator=SMALL).fit(*iris)
+    np.testing.assert_array_equal(selector.get_support(), SelectKBest(chi2, k=2).fit(X, y).get_support())
+
+
+def test_chi_squared_puts_a_feature_of_zeros_last(iris):
+    X, y, X_val, y_val = (np.hstack([np.zeros((len(part), 1)), part]) if part.ndim == 2 else part for part in iris)
+    selector = ChiSquaredSelector(estimator=SMALL).fit(X, y, X_val, y_val)
+    assert np.isnan(selector.scores_[0])
+    assert selector.ranking_[0] == 5
+
+
+def test_chi_squared_refuses_negative_values():
+    with pytest.raises(ValueError, match=r"X in ChiSquaredSelector: expected values >= 0, .* got -1\."):
+        ChiSquaredSelector(estimator=SMALL).fit(-np.ones((6, 2)), [0, 1] * 3)
+
+
+@pytest.mark.parametrize("make", SELECTORS)
+def test_size_is_the_smallest_of_the_least_validation_error(noisy, make):
+    selector = make(estimator=SMALL, random_state=0).fit(*noisy)
+    errors = errors_by_size(selector)
+    least = min(errors.values())
+    assert selector.n_features_ == min(size for size, error in errors.items() if error == least)
+    assert selector.get_support().sum() == selector.n_features_
+    assert (selector.ranking_[selector.support_].max() <= selector.n_features_) or make is BackwardSelector
+
+
+@pytest.mark.parametrize("make", SELECTORS)
+def test_number_of_features_may_be_given(noisy, make):
+    selector = make(2, estimator=SMALL, random_state=0).fit(*noisy)
+    assert selector.transform(noisy[0]).shape == (160, 2)
+
+
+@pytest.mark.parametrize("make", SELECTORS)
+@pytest.mark.parametrize("n_features", [0, 6, 2.0])
+def test_impossible_numbers_of_features_are_refused(noisy, make, n_features):
+    with pytest.raises(
+        ValueError,
+        match=rf"n_features in {make.__name__}: expected an integer from 1 to 5 or None, got {n_features}\. Change",
+    ):
+        make(n_features, estimator=SMALL).fit(*noisy)
+
+
+@pytest.mark.parametrize("make", SELECTORS)
+def test_validation_inputs_need_their_labels(noisy, make):
+    with pytest.raises(ValueError, match="expected both X_val and y_val, or neither, got one"):
+        make(estimator=SMALL).fit(noisy[0], noisy[1], noisy[2])
+
+
+@pytest.mark.parametrize("make", SELECTORS)
+def test_same_seed_selects_the_same(noisy, make):
+    first, second = (make(random_state=5, estimator=RpropMLPClassifier((3,), max_epochs=20)).fit(*noisy) for _ in "12")
+    np.testing.assert_array_equal(first.ranking_, second.ranking_)
+    np.testing.assert_array_equal(
+        first.history_["validation_error_percent"], second.history_["validation_error_percent"]
+    )
+
+
+@pytest.mark.parametrize("make", [ForwardSelector, BackwardSelector, NetworkRFE])
+def test_searches_keep_the_two_features_that_tell_the_class(noisy, make):
+    network = BackpropMLPClassifier((6,), standardise=True, max_epochs=40, random_state=0)
+    selector = make(2, estimator=network, random_state=0).fit(*noisy)
+    np.testing.assert_array_equal(np.flatnonzero(selector.support_), [1, 3])
+
+
+@pytest.mark.parametrize("make", SELECTORS)
+def test_left_out_features_are_restored_by_their_mean(noisy, make):
+    X = noisy[0]
+    selector = make(2, estimator=SMALL, random_state=0).fit(*noisy)
+    restored = selector.inverse_transform(selector.transform(X))
+    expected = np.where(selector.support_, X, X.mean(axis=0))
+    np.testing.assert_allclose(restored, expected)
+
+
+def test_names_are_those_of_the_kept_features():
+    frame, y = load_iris(return_X_y=True, as_frame=True)
+    selector = ChiSquaredSelector(1, estimator=SMALL).fit(frame, y)
+    assert list(selector.get_feature_names_out()) == ["petal length (cm)"]
+
+
+def brute_force(split, features_of, fixed, neighbours):
+    """Return the error of each candidate of a step by a plain loop."""
+    X, y, X_val, y_val = split
+    errors = {}
+    for feature in features_of:
+        columns = fixed(feature)
+        errors[feature] = np.mean(neighbours().fit(X[:, columns], y).predict(X_val[:, columns]) != y_val)
+    return errors
+
+
+def test_forward_search_is_the_greedy_one(iris):
+    def neighbours():
+        return KNeighborsClassifier(5)
+
+    selector = ForwardSelector(estimator=neighbours(), patience=None).fit(*iris)
+    order = np.argsort(selector.ranking_)
+    chosen = []
+    for step, size in enumerate(range(1, 5)):
+        others = [feature for feature in range(4) if feature not in chosen]
+        errors = brute_force(iris, others, lambda feature, chosen=tuple(chosen): [*chosen, feature], neighbours)
+        best = min(others, key=lambda feature: (errors[feature], feature))
+        assert order[step] == best
+        assert errors_by_size(selector)[size] == pytest.approx(100 * errors[best])
+        chosen.append(best)
+
+
+def test_backward_search_is_the_greedy_one(iris):
+    def neighbours():
+        return KNeighborsClassifier(5)
+
+    selector = BackwardSelector(estimator=neighbours(), patience=None).fit(*iris)
+    kept = [0, 1, 2, 3]
+    for rank in (4, 3, 2):
+        errors = brute_force(
+            iris, kept, lambda feature, kept=tuple(kept): [other for other in kept if other != feature], neighbours
+        )
+        worst = min(kept, key=lambda feature: (errors[feature], feature))
+        assert selector.ranking_[worst] == rank
+        assert errors_by_size(selector)[rank - 1] == pytest.approx(100 * errors[worst])
+        kept.remove(worst)
+
+
+@pytest.mark.parametrize(
+    ("errors", "patience", "n_steps"),
+    [([5, 4, 4, 4, 1], 2, 4), ([5, 4, 4, 4, 1], 3, 5), ([5, 4, 4, 4, 1], None, 5), ([3, 2, 1], 1, 3)],
+)
+def test_patience_counts_steps_without_a_better_subset(errors, patience, n_steps):
+    steps = [Step(tuple(range(size)), float(error)) for size, error in enumerate(errors, start=1)]
+    assert len(patient(steps, patience)) == n_steps
+
+
+def test_smaller_subset_of_equal_error_counts_as_better():
+    steps = [Step(tuple(range(size)), 2.0) for size in (5, 4, 3, 2, 1)]
+    assert len(patient(steps, 1)) == 5
+
+
+@pytest.mark.parametrize("make", [ForwardSelector, BackwardSelector])
+def test_patience_out_of_range_is_refused(iris, make):
+    with pytest.raises(ValueError, match=rf"patience in {make.__name__}: expected an integer >= 1 or None, got 0"):
+        make(patience=0, estimator=SMALL).fit(*iris)
+
+
+class _Weighted(ClassifierMixin, BaseEstimator):
+    """A stand-in for a network: a linear model's weights."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        self._model = LogisticRegression().fit(X, y)
+        self.coefs_ = [np.abs(self._model.coef_).T]
+        self.classes_ = self._model.classes_
+        return self
+
+    def predict(self, X):
+        return self._model.predict(X)
+
+
+def test_elimination_by_linear_weights_is_scikit_learns(iris):
+    X, y, X_val, y_val = iris
+    ours = NetworkRFE(1, n_networks=1, estimator=_Weighted()).fit(X, y, X_val, y_val)
+    theirs = RFE(
+        LogisticRegression(), n_features_to_select=1, importance_getter=lambda model: np.abs(model.coef_).sum(axis=0)
+    ).fit(X, y)
+    np.testing.assert_array_equal(ours.ranking_, theirs.ranking_)
+
+
+def test_saliency_sums_the_products_along_all_ways(iris):
+    network = RpropMLPClassifier((3, 2), max_epochs=5, random_state=0).fit(*iris)
+    first, second, last = network.coefs_
+    for feature in range(4):
+        by_hand = sum(
+            abs(first[feature, i] * second[i, j] * last[j, k])
+            for i, j, k in itertools.product(range(3), range(2), range(3))
+        )
+        assert weight_saliency(network)[feature] == pytest.approx(by_hand)
+
+
+def test_saliency_counts_shortcuts(iris):
+    network = RpropMLPClassifier((3,), shortcuts=True, max_epochs=5, random_state=0).fit(*iris)
+    hidden, outputs = (np.abs(coefs) for coefs in network.coefs_)
+    expected = (outputs[:4] + hidden @ outputs[4:]).sum(axis=1)
+    np.testing.assert_allclose(weight_saliency(network), expected)
+
+
+def test_elimination_needs_a_network(iris):
+    expected = r"estimator in NetworkRFE: expected a network with coefs_ after fit, got LogisticRegression"
+    with pytest.raises(ValueError, match=expected):
+        NetworkRFE(estimator=LogisticRegression()).fit(*iris)
+
+
+def test_elimination_averages_its_networks(noisy):
+    X_val, y_val = noisy[2:]
+    selector = NetworkRFE(n_networks=3, estimator=SMALL, random_state=2).fit(*noisy)
+    seeds = np.random.default_rng(2).integers(2**31, size=4)[1:]
+    networks = [RpropMLPClassifier((3,), max_epochs=30, random_state=int(seed)).fit(*noisy) for seed in seeds]
+    errors = [np.mean(network.predict(X_val) != y_val) for network in networks]
+    assert errors_by_size(selector)[5] == pytest.approx(100 * np.mean(errors))
+    weakest = np.mean([weight_saliency(network) for network in networks], axis=0).argmin()
+    assert selector.ranking_[weakest] == 5
+
+
+def test_candidates_side_by_side_have_the_errors_they_have_alone(iris):
+    X, y, X_val, y_val = iris
+    candidates = [(X[:, :k], X_val[:, :k]) for k in (1, 2, 4)]
+    errors = validation_errors(SMALL, candidates, Split(*iris))
+    alone = [
+        100 * np.mean(RpropMLPClassifier((3,), max_epochs=30, random_state=0).fit(A, y, B, y_val).predict(B) != y_val)
+        for A, B in candidates
+    ]
+    np.testing.assert_allclose(errors, alone)
+
+
+def test_classifier_keeps_a_seed_of_its_own():
+    rng = np.random.default_rng(0)
+    assert seeded(RpropMLPClassifier(random_state=7), rng).random_state == 7
+    assert seeded(RpropMLPClassifier(), rng).random_state is not None
+    assert seeded(KNeighborsClassifier(3), rng).n_neighbors == 3
+    assert seeded(None, rng).hidden_layer_sizes == (16,)
