@@ -1,0 +1,195 @@
+"""The genetic algorithm measures errors as the reference does, breeds as the textbook says, and stops by validation."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference_classifier import squared_error
+from sklearn.datasets import load_iris
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pppca_bench.baselines.ga_mlp import GAMLPClassifier, PopulationErrors, cross, mutate, select
+from pppca_bench.classifier.network import Architecture, unpack
+
+
+@parametrize_with_checks([GAMLPClassifier((3,), max_generations=150, mutation_scale=0.3, random_state=0)])
+def test_estimator_keeps_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = (X[order] - X.mean(axis=0)) / X.std(axis=0), y[order]
+    return X[:90], y[:90], X[90:], y[90:]
+
+
+@pytest.mark.parametrize("hidden", [(), (3,), (3, 2)])
+@pytest.mark.parametrize("shortcuts", [False, True])
+@pytest.mark.parametrize("activation", ["linear", "softsign"])
+@pytest.mark.parametrize("n_networks", [1, 8, 11])
+def test_errors_of_a_population_are_those_of_the_reference(hidden, shortcuts, activation, n_networks):
+    architecture = Architecture(4, hidden, 3, shortcuts, activation)
+    rng = np.random.default_rng(1)
+    X, targets = rng.normal(size=(37, 4)), rng.uniform(size=(37, 3))
+    population = rng.normal(size=(n_networks, architecture.n_weights))
+    expected = [
+        100.0 / targets.size * squared_error(unpack(w, architecture, architecture), X, targets, shortcuts, activation)
+        for w in population
+    ]
+    np.testing.assert_allclose(PopulationErrors(architecture, X, targets)(population), expected, rtol=1e-12)
+
+
+def test_errors_do_not_depend_on_who_else_is_in_the_population():
+    architecture = Architecture(2, (3,), 2, shortcuts=False, output_activation="linear")
+    rng = np.random.default_rng(2)
+    errors = PopulationErrors(architecture, rng.normal(size=(20, 2)), rng.uniform(size=(20, 2)))
+    population = rng.normal(size=(13, architecture.n_weights))
+    np.testing.assert_array_equal(errors(population)[5:], errors(population[5:]))
+
+
+def test_winner_of_a_tournament_is_the_fittest_of_those_drawn():
+    errors = np.array([3.0, 1.0, 2.0, 4.0])
+    drawn = np.random.default_rng(7).integers(4, size=(50, 3))
+    winners = select(errors, 50, 3, np.random.default_rng(7))
+    assert [errors[one] for one in winners] == [min(errors[list(rivals)]) for rivals in drawn]
+
+
+def test_tournament_of_one_draws_every_network_equally_often():
+    counts = np.bincount(select(np.arange(4.0), 4000, 1, np.random.default_rng(0)), minlength=4)
+    np.testing.assert_allclose(counts, 1000, atol=120)
+
+
+HOW = st.sampled_from(["uniform", "single_point"])
+
+
+@settings(max_examples=50, deadline=None)
+@given(HOW, st.integers(1, 30), st.integers(1, 6), st.integers(0, 2**32 - 1))
+def test_every_weight_of_a_child_is_that_of_a_parent_in_its_place(how, n_weights, n_children, seed):
+    first = np.arange(n_children * n_weights, dtype=float).reshape(n_children, n_weights)
+    child = cross(first, -first - 1.0, how, 1.0, np.random.default_rng(seed))
+    np.testing.assert_array_equal(np.where(child < 0, -child - 1.0, child), first)
+
+
+@pytest.mark.parametrize("how", ["uniform", "single_point"])
+def test_half_of_the_weights_come_from_either_parent(how):
+    child = cross(np.zeros((4000, 9)), np.ones((4000, 9)), how, 1.0, np.random.default_rng(0))
+    assert child.mean() == pytest.approx(0.5 if how == "uniform" else 4 / 9, abs=0.02)
+
+
+def test_single_point_crossover_changes_the_parent_once_and_begins_with_the_first():
+    child = cross(np.zeros((200, 12)), np.ones((200, 12)), "single_point", 1.0, np.random.default_rng(0))
+    assert (np.diff(child, axis=1) >= 0).all()
+    np.testing.assert_array_equal(child[:, 0], 0.0)
+    assert set(child.sum(axis=1)) == set(range(12))
+
+
+@pytest.mark.parametrize("how", ["uniform", "single_point"])
+def test_a_pair_that_is_not_crossed_gives_a_copy_of_the_first(how):
+    first, second = np.zeros((2000, 40)), np.ones((2000, 40))
+    copies = (cross(first, second, how, 0.7, np.random.default_rng(0)) == 0).all(axis=1)
+    assert copies.mean() == pytest.approx(0.3 + (0.7 / 40 if how == "single_point" else 0), abs=0.03)
+    np.testing.assert_array_equal(cross(first, second, how, 0.0, np.random.default_rng(0)), first)
+
+
+def test_mutation_adds_gaussian_noise_to_the_share_of_the_weights():
+    children = np.full((500, 200), 3.0)
+    mutate(children, 0.05, 0.4, np.random.default_rng(0))
+    changed = children[children != 3.0] - 3.0
+    assert changed.size / children.size == pytest.approx(0.05, abs=0.003)
+    assert changed.std() == pytest.approx(0.4, rel=0.05)
+    assert changed.mean() == pytest.approx(0.0, abs=0.03)
+
+
+@pytest.mark.parametrize(("probability", "n_changed"), [(0.0, 0), (1.0, 60)])
+def test_mutation_changes_none_or_every_weight_at_the_ends(probability, n_changed):
+    children = np.zeros((6, 10))
+    mutate(children, probability, 1.0, np.random.default_rng(0))
+    assert np.count_nonzero(children) == n_changed
+
+
+@pytest.mark.parametrize("crossover", ["uniform", "single_point"])
+@pytest.mark.parametrize("hidden", [(), (4,)])
+def test_iris_is_learnt(iris, crossover, hidden):
+    classifier = GAMLPClassifier(hidden, crossover=crossover, random_state=0).fit(*iris)
+    assert classifier.score(*iris[2:]) > (0.75 if hidden == () else 0.85)
+
+
+def test_fittest_never_gets_worse_with_an_elite_and_may_without(iris):
+    kept, lost = (
+        GAMLPClassifier((3,), n_elite=n, mutation_scale=2.0, max_generations=60, random_state=0).fit(*iris)
+        for n in (1, 0)
+    )
+    assert (np.diff(kept.history_["best_error"]) <= 0).all()
+    assert (np.diff(lost.history_["best_error"]) > 0).any()
+
+
+def test_history_is_of_the_training_errors_of_every_generation(iris):
+    classifier = GAMLPClassifier((3,), max_generations=23, random_state=0).fit(*iris)
+    assert classifier.n_generations_ == classifier.n_epochs_ == 23
+    assert {len(curve) for curve in classifier.history_.values()} == {23}
+    assert (classifier.history_["mean_error"] >= classifier.history_["best_error"]).all()
+    np.testing.assert_array_equal(classifier.history_["best_error"], classifier.training_curve_)
+
+
+def test_result_is_the_fittest_network_of_the_generation_of_the_least_validation_error(iris):
+    X, y, X_val, y_val = iris
+    classifier = GAMLPClassifier((4,), random_state=2).fit(X, y, X_val, y_val)
+    validation, training = (
+        100 * np.mean((classifier.decision_function(inputs) - np.eye(3)[labels]) ** 2)
+        for inputs, labels in ((X_val, y_val), (X, y))
+    )
+    assert validation == pytest.approx(classifier.validation_curve_.min())
+    assert classifier.best_epoch_ == 5 * (1 + np.argmin(classifier.validation_curve_))
+    assert training == pytest.approx(classifier.history_["best_error"][classifier.best_epoch_ - 1])
+
+
+@pytest.mark.parametrize(("patience", "limit", "reason"), [(20, 2000, "patience"), (500, 32, "max_generations")])
+def test_evolution_ends_by_patience_or_at_the_last_generation(iris, patience, limit, reason):
+    classifier = GAMLPClassifier((3,), patience=patience, max_generations=limit, random_state=1).fit(*iris)
+    assert classifier.stop_reason_ == reason
+    if reason == "patience":
+        assert classifier.n_generations_ == classifier.best_epoch_ + 20
+    else:
+        assert classifier.n_generations_ == 32
+        assert len(classifier.validation_curve_) == 7
+
+
+def test_same_seed_gives_the_same_bits_and_another_seed_does_not(iris):
+    fits = [GAMLPClassifier((3,), max_generations=30, random_state=seed).fit(*iris) for seed in (5, 5, 6)]
+    one, same, other = (fit.decision_function(iris[2]) for fit in fits)
+    np.testing.assert_array_equal(one, same)
+    assert not np.array_equal(one, other)
+
+
+def test_inputs_that_overflow_are_refused(iris):
+    X, y, X_val, y_val = iris
+    with pytest.raises(ValueError, match=r"expected finite errors, .* Scale the features"):
+        GAMLPClassifier((), max_generations=5, random_state=0).fit(X * 1e200, y, X_val * 1e200, y_val)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"hidden_layer_sizes": (0,)}, r"hidden_layer_sizes in GAMLPClassifier: expected a sequence"),
+        ({"shortcuts": 1}, "shortcuts .* expected True or False, got 1"),
+        ({"output_activation": "tanh"}, "expected 'linear' or 'softsign', got 'tanh'"),
+        ({"population_size": 1}, "population_size .* expected an integer >= 2, got 1"),
+        ({"tournament_size": 0}, "tournament_size .* expected an integer >= 1, got 0"),
+        ({"n_elite": -1}, "n_elite .* expected an integer >= 0, got -1"),
+        ({"n_elite": 24}, r"n_elite .* expected below population_size \(24\), got 24"),
+        ({"crossover": "blend"}, "expected 'uniform' or 'single_point', got 'blend'"),
+        ({"crossover_probability": 1.5}, "crossover_probability .* expected a number from 0 to 1, got 1.5"),
+        ({"mutation_probability": -0.1}, "mutation_probability .* expected a number from 0 to 1, or None, got -0.1"),
+        ({"mutation_scale": 0.0}, "mutation_scale .* expected a number > 0, got 0.0"),
+        ({"initial_weight_range": 0.0}, "initial_weight_range .* expected a number > 0"),
+        ({"max_generations": 0}, "max_generations .* expected an integer >= 1"),
+        ({"patience": 0}, "patience .* expected an integer >= 1"),
+        ({"strip_length": 0}, "strip_length .* expected an integer >= 1"),
+        ({"validation_fraction": 1.0}, "validation_fraction .* expected a number between 0 and 1"),
+    ],
+)
+def test_parameter_out_of_range_is_refused(iris, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        GAMLPClassifier(**parameters).fit(*iris)
