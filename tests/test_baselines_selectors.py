@@ -24,7 +24,15 @@ TINY = RpropMLPClassifier((1,), max_epochs=5, random_state=0)
 SELECTORS = [MutualInformationSelector, ChiSquaredSelector, ForwardSelector, BackwardSelector, NetworkRFE]
 
 
-@parametrize_with_checks([make(estimator=TINY, random_state=0) for make in SELECTORS])
+@parametrize_with_checks(
+    [
+        MutualInformationSelector(1, estimator=TINY, random_state=0),
+        ChiSquaredSelector(1, estimator=TINY, random_state=0),
+        ForwardSelector(1, estimator=TINY, random_state=0),
+        BackwardSelector(patience=1, estimator=TINY, random_state=0),
+        NetworkRFE(n_networks=1, estimator=TINY, random_state=0),
+    ]
+)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
