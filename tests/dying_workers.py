@@ -22,3 +22,15 @@ def die_once(group: tuple[RunSpec, ...], source: str, data_dir: Path | None) -> 
     except FileExistsError:
         return runner._run_group(group, source, data_dir)
     os._exit(9)
+
+
+def die_twice(group: tuple[RunSpec, ...], source: str, data_dir: Path | None) -> runner.Computed:
+    """Run a group, but end the process at the first two calls, each of which leaves a file behind."""
+    assert data_dir is not None
+    for name in ("first", "second"):
+        try:
+            (data_dir / name).touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        os._exit(9)
+    return runner._run_group(group, source, data_dir)

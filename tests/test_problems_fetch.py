@@ -3,18 +3,19 @@
 import hashlib
 import http.server
 import logging
+import re
 import socket
 import stat
-import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from pppca_bench.errors import DataError
-from pppca_bench.problems import FetchedFile, FileStatus, ProblemInfo, ensure, fetch, verify
+from pppca_bench.problems import FetchedFile, FileStatus, ProblemInfo, _download, ensure, fetch, verify
 
 GOOD = b"bool_in=0\nsome good content\n" * 50
 OTHER = b"<!DOCTYPE html><title>Sign in</title>"
@@ -43,6 +44,9 @@ class Server:
     url: str
     answers: list[tuple[int, bytes, int | None]] = field(default_factory=lambda: [(200, GOOD, None)])
     asked: list[str] = field(default_factory=list)
+    content_type: str = "application/octet-stream"
+    bytes_at_once: int | None = None
+    pause: threading.Event = field(default_factory=threading.Event)
 
 
 @pytest.fixture
@@ -53,8 +57,15 @@ def server() -> Iterator[Server]:
             status, body, length = site.answers.pop(0) if len(site.answers) > 1 else site.answers[0]
             self.send_response(status)
             self.send_header("Content-Length", str(len(body) if length is None else length))
+            self.send_header("Content-Type", site.content_type)
             self.end_headers()
-            self.wfile.write(body)
+            step = site.bytes_at_once or len(body) or 1
+            with suppress(BrokenPipeError, ConnectionResetError):  # a client that gave up
+                for start in range(0, len(body), step):
+                    self.wfile.write(body[start : start + step])
+                    self.wfile.flush()
+                    if site.bytes_at_once:
+                        site.pause.wait(0.01)
 
         def log_message(self, *args: object) -> None:
             del args
@@ -66,6 +77,14 @@ def server() -> Iterator[Server]:
         yield site
         httpd.shutdown()
         thread.join()
+
+
+@pytest.fixture
+def pauses(monkeypatch) -> list[int]:
+    """Return what would have been waited between attempts."""
+    made: list[int] = []
+    monkeypatch.setattr(_download, "_pause", made.append)
+    return made
 
 
 @pytest.fixture
@@ -123,14 +142,31 @@ class TestDownload:
         fetch(["tiny1"], target, base_url=server.url)
         assert stat.S_IMODE((target / "tiny1.dt").stat().st_mode) == 0o644
 
-    def test_a_failed_download_is_tried_again(self, server, target, monkeypatch):
-        pauses = []
-        monkeypatch.setattr("pooch.core.time.sleep", pauses.append)
-        server.answers = [(500, b"", None), (200, OTHER, None), (200, GOOD, None)]
+    @pytest.mark.parametrize("fault", [(500, b"", None), (429, b"", None), (200, OTHER, None), (200, b"cut", 1400)])
+    def test_a_failure_that_may_pass_is_tried_again(self, server, target, pauses, fault):
+        server.answers = [fault, fault, (200, GOOD, None)]
         fetch(["tiny1"], target, base_url=server.url)
         assert len(server.asked) == 3
-        assert len(pauses) == 2
+        assert pauses == [1, 2]
         assert everything_in(target) == {"tiny1.dt": GOOD}
+
+    @pytest.mark.parametrize("status", [401, 403, 404, 410])
+    def test_an_answer_that_will_stay_is_not_asked_for_again(self, server, target, pauses, status):
+        server.answers = [(status, b"", None), (200, GOOD, None)]
+        failure(lambda: fetch(["tiny1"], target, base_url=server.url))
+        assert (len(server.asked), pauses) == (1, [])
+
+    def test_a_failure_that_stays_is_given_up(self, server, target, pauses):
+        server.answers = [(503, b"", None)]
+        message = failure(lambda: fetch(["tiny1"], target, base_url=server.url))
+        assert "got the answer 503 Service Unavailable." in message
+        assert (len(server.asked), pauses) == (3, [1, 2])
+
+    def test_a_slow_server_is_waited_for_as_long_as_it_sends_enough(self, server, target, monkeypatch):
+        monkeypatch.setattr(_download, "_TIMEOUT_S", 0.05)
+        monkeypatch.setattr(_download, "_LEAST_BYTES", 50)
+        server.bytes_at_once = 100
+        assert fetch(["tiny1"], target, base_url=server.url, retries=0)[0].action == "downloaded"
 
     def test_nothing_is_printed_or_logged(self, server, target, capfd, caplog):
         fetch(["tiny1"], target, base_url=server.url)
@@ -181,11 +217,30 @@ class TestFailure:
         assert message.endswith(f"expected the registered file, got Connection refused. {HINT}")
 
     def test_a_silent_server_is_given_up(self, target, monkeypatch):
-        monkeypatch.setattr(sys.modules[fetch.__module__], "_TIMEOUT_S", 0.05)
+        monkeypatch.setattr(_download, "_TIMEOUT_S", 0.05)
         with socket.create_server(("127.0.0.1", 0)) as silent:
             url = f"http://127.0.0.1:{silent.getsockname()[1]}"
             message = failure(lambda: fetch(["tiny1"], target, base_url=url, retries=0))
         assert message.endswith(f"expected the registered file, got timed out. {HINT}")
+
+    @pytest.mark.parametrize("before", [{}, {"tiny1.dt": OTHER}], ids=["none", "bad"])
+    def test_a_server_that_trickles_is_given_up(self, server, target, monkeypatch, before):
+        monkeypatch.setattr(_download, "_TIMEOUT_S", 0.05)
+        server.bytes_at_once = 1
+        target.mkdir()
+        for name, content in before.items():
+            (target / name).write_bytes(content)
+        message = failure(lambda: fetch(["tiny1"], target, base_url=server.url, retries=0))
+        server.pause.set()
+        assert re.search(r"expected the registered file, got only \d+ bytes in 0\.05 seconds\. With a local", message)
+        assert everything_in(target) == before
+
+    def test_a_web_page_is_told_as_such(self, server, target):
+        server.content_type = "text/html; charset=utf-8"
+        server.answers = [(200, OTHER, None)]
+        message = failure(lambda: fetch(["tiny1"], target, base_url=server.url, retries=0))
+        assert "got a web page, such as a network's sign-in. With a local copy" in message
+        assert list(target.iterdir()) == []
 
     @pytest.mark.parametrize("url", ["gopher://127.0.0.1", "nonsense", "http://", "http://[::1", "http://\0/"])
     def test_a_wrong_address_is_one_line(self, target, url):
@@ -196,13 +251,13 @@ class TestFailure:
         failure(lambda: fetch(["tiny1", "tiny2"], target, base_url=server.url, retries=0))
         assert everything_in(target) == {"tiny1.dt": GOOD}
 
-    def test_an_interruption_leaves_nothing(self, target, monkeypatch):
+    def test_an_interruption_leaves_nothing(self, server, target, monkeypatch):
         def interrupt(*_args: object, **_kwargs: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("pooch.HTTPDownloader.__call__", interrupt)
+        monkeypatch.setattr(_download, "_pieces", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            fetch(["tiny1"], target)
+            fetch(["tiny1"], target, base_url=server.url)
         assert list(target.iterdir()) == []
 
     def test_an_unknown_name_stops_everything_first(self, server, target):

@@ -1,7 +1,13 @@
 """Carrying out a plan: what is skipped, repeated, recorded and survived, and that no worker changes a number."""
 
+import json
+import multiprocessing
 import os
+import platform
+import subprocess
+import sys
 from dataclasses import asdict, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import dying_workers
@@ -257,6 +263,196 @@ def test_a_worker_found_dead_when_work_is_handed_out_is_told_as_any_other(open_s
     original = runner._new_pool
     monkeypatch.setattr(runner, "_new_pool", break_first)
     assert run(specs, store, workers=1) == Outcome(4, 0, 4, 0, 0, None)
+
+
+class FailsAtFirst(GHA):
+    """GHA that fails so many times, whatever the run."""
+
+    failures_left = 0
+
+    def fit(self, X, y=None):
+        if FailsAtFirst.failures_left:
+            FailsAtFirst.failures_left -= 1
+            raise ValueError("not yet")
+        return super().fit(X, y)
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Let the next runs of GHA fail, so many of them."""
+    monkeypatch.setitem(experiment.METHODS, "gha", FailsAtFirst)
+    monkeypatch.setattr(runner, "_warmed", {"gha"})
+
+    def fail(n_times: int) -> None:
+        monkeypatch.setattr(FailsAtFirst, "failures_left", n_times)
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("n_failures", "retries", "n_failed"), [(3, 1, 0), (4, 1, 0), (8, 1, 4), (5, 2, 0), (12, 2, 4)]
+)
+def test_a_failed_run_is_tried_again_as_often_as_asked_for(open_store, failing, n_failures, retries, n_failed):
+    specs = planned(methods=METHODS[:1])
+    store, expected = open_store(specs), open_store(specs, "expected")
+    run(specs, expected, workers=0)
+    failing(n_failures)
+    outcome = run(specs, store, workers=0, retries=retries)
+    assert (outcome.n_done, outcome.n_failed, outcome.n_left) == (4 - n_failed, n_failed, 0)
+    assert FailsAtFirst.failures_left == 0
+    assert (timeless(store) == timeless(expected)) == (n_failed == 0)
+
+
+def test_progress_counts_a_run_once_however_often_it_is_tried(open_store, failing):
+    specs, calls = planned(methods=METHODS[:1]), []
+    failing(6)
+    run(specs, open_store(specs), workers=0, retries=2, progress=lambda *counts: calls.append(counts))
+    assert calls[0] == (0, 4)
+    assert calls[-1] == (4, 4)
+    assert calls == sorted(calls)
+
+
+def test_a_run_whose_worker_died_is_tried_again_too(open_store, monkeypatch, tmp_path):
+    specs = planned(repeats=2, tau=(5,))
+    once, twice, expected = open_store(specs, "once"), open_store(specs, "twice"), open_store(specs, "expected")
+    run(specs, expected, workers=0)
+    monkeypatch.setattr(runner, "_run_group", dying_workers.die_twice)
+    for store, retries, n_failed in ((once, 0, 1), (twice, 1, 0)):
+        folder = tmp_path / str(retries)
+        folder.mkdir()
+        outcome = run(specs, store, workers=1, data_dir=folder, retries=retries)
+        assert (outcome.n_failed, outcome.n_done) == (n_failed, 2 - n_failed)
+    assert timeless(twice) == timeless(expected)
+
+
+def test_failing_fast_stops_at_the_first_failure_and_keeps_what_is_done(open_store, failing):
+    specs = planned(repeats=3, methods=[METHODS[2], {**METHODS[0], "n_epochs": 3}, METHODS[0]], tau=(5,))
+    store = open_store(specs)
+    failing(1)
+    outcome = run(specs, store, workers=0, fail_fast=True)
+    assert outcome == Outcome(9, 0, 5, 1, 0, "iris, gha, repeat 0: ValueError: not yet", 3)
+    statuses = [result.status if result else None for _, result in store.runs()]
+    assert (statuses.count("done"), statuses.count("failed"), statuses.count(None)) == (5, 1, 3)
+    assert run(specs, store, workers=0) == Outcome(9, 5, 4, 0, 0, None)
+
+
+def test_failing_fast_waits_for_the_last_attempt(open_store, failing):
+    specs = planned(methods=METHODS[:1])
+    failing(4)
+    assert run(specs, open_store(specs), workers=0, fail_fast=True, retries=1) == Outcome(4, 0, 4, 0, 0, None)
+
+
+def test_failing_fast_ends_the_workers(open_store, monkeypatch):
+    specs = planned(repeats=5)
+    monkeypatch.setattr(runner, "_run_group", dying_workers.die_at_repeat_3)
+    outcome = run(specs, open_store(specs), workers=2, fail_fast=True)
+    assert outcome.n_failed == 1
+    assert outcome.n_reused == 0
+    assert outcome.n_done + outcome.n_left == 9
+    assert multiprocessing.active_children() == []
+
+
+def claimed_by(store: Store, process: str, specs: list[RunSpec]) -> None:
+    store._connection.executemany("INSERT INTO claims VALUES (?, ?)", [(spec.key, process) for spec in specs])
+
+
+def order_of(run_group_calls: list, specs: list[RunSpec]) -> list[int]:
+    return [specs.index(spec) for group in run_group_calls for spec in group]
+
+
+@pytest.fixture
+def computed(monkeypatch) -> list:
+    """Return the groups that are computed, in order."""
+    groups = []
+
+    def remember(group, *source):
+        groups.append(group)
+        return original(group, *source)
+
+    original = runner._run_group
+    monkeypatch.setattr(runner, "_run_group", remember)
+    return groups
+
+
+def test_what_another_process_has_under_way_comes_last_and_is_done_all_the_same(open_store, computed):
+    specs = planned(repeats=2, tau=(5, 10, 20))
+    store = open_store(specs)
+    claimed_by(store, f"{os.getppid()} {platform.node()}", specs[:3])
+    assert run(specs, store, workers=0) == Outcome(6, 0, 6, 0, 0, None)
+    assert order_of(computed, specs) == [3, 4, 5, 0, 1, 2]
+
+
+def test_what_another_process_finished_in_the_meantime_is_left_to_it(open_store, computed, tmp_path):
+    specs = planned(repeats=2, tau=(5, 20))
+    store = open_store(specs)
+    claimed_by(store, f"{os.getppid()} {platform.node()}", specs[:2])
+    theirs = [RunResult(spec.key, "done", load_problem("iris").sha256, n_epochs=99) for spec in specs[:2]]
+
+    def meanwhile(n_finished: int, _: int) -> None:
+        if n_finished == 2:
+            with Store(tmp_path / "a.sqlite") as other:
+                other.record(theirs, "{}")
+
+    assert run(specs, store, workers=0, progress=meanwhile) == Outcome(4, 2, 2, 0, 0, None)
+    assert order_of(computed, specs) == [2, 3]
+
+
+@pytest.mark.parametrize("process", ["{ended} {here}", "{me} {here}", "nonsense {here}"])
+def test_what_no_other_process_has_under_way_keeps_its_turn(open_store, computed, process):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    specs = planned(repeats=2, tau=(5, 20))
+    store = open_store(specs)
+    claimed_by(store, process.format(ended=ended.pid, me=os.getpid(), here=platform.node()), specs[:2])
+    run(specs, store, workers=0)
+    assert order_of(computed, specs) == [0, 1, 2, 3]
+
+
+def test_nothing_is_under_way_once_a_run_has_ended(open_store, failing):
+    specs = planned(methods=METHODS[:1])
+    store = open_store(specs)
+    failing(2)
+    run(specs, store, workers=0, fail_fast=True)
+    assert store._connection.execute("SELECT * FROM claims").fetchall() == []
+
+
+def test_each_result_tells_when_it_was_computed_and_from_which_configs(open_store):
+    specs = planned(repeats=2, tau=(5,))
+    store = open_store(specs)
+    before = datetime.now(UTC)
+    run(specs, store, workers=0, configs={"a": "f" * 64})
+    rows = store._connection.execute(
+        "SELECT started_at, duration_ms, finished_at, description FROM runs JOIN provenances ON id = provenance"
+    ).fetchall()
+    assert len(rows) == 2
+    for started_at, duration_ms, finished_at, description in rows:
+        started, finished = datetime.fromisoformat(started_at), datetime.fromisoformat(finished_at)
+        assert before - timedelta(milliseconds=1) <= started <= finished
+        assert 0 < duration_ms <= 1e3 * (finished - started).total_seconds() + 2
+        assert json.loads(description)["configs"] == {"a": "f" * 64}
+
+
+def test_a_problem_without_test_examples_is_refused(open_store, tmp_path):
+    path = write_dt(tmp_path / "own.dt")
+    path.write_text(
+        path.read_text()
+        .replace("validation_examples=10", "validation_examples=20")
+        .replace("test_examples=10", "test_examples=0")
+    )
+    specs = planned(problem=str(path))
+    with pytest.raises(
+        ConfigError, match=r"own\.dt: expected training, validation and test examples, got 20 / 20 / 0\. Split"
+    ):
+        run(specs, open_store(specs), workers=0)
+
+
+def test_a_file_of_ones_own_is_read_from_where_it_is_said_to_be(open_store, tmp_path):
+    path = write_dt(tmp_path / "elsewhere.dt")
+    specs = planned(problem="own.dt", repeats=2)
+    for workers in (0, 1):
+        store = open_store(specs, str(workers))
+        assert run(specs, store, workers=workers, own_files={"own.dt": path}).n_done == 4
+        assert {result.data_sha256 for _, result in store.runs()} == {load_problem(str(path)).sha256}
 
 
 def test_results_of_other_data_are_computed_anew(open_store, tmp_path):

@@ -1,23 +1,23 @@
 """Fetching the Proben1 files from the network or from a copy, and proving them by their SHA-256."""
 
 import hashlib
-import logging
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from pppca_bench.errors import DataError
+from pppca_bench.problems._download import download
 from pppca_bench.problems._registry import PROBEN1_URL, ProblemInfo, proben1_infos
 
 Status = Literal["ok", "missing", "damaged"]
 Action = Literal["kept", "copied", "downloaded"]
 Progress = Callable[[int, int], None]
-_TIMEOUT_S = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def fetch(
     progress : callable(n_finished, n_total), optional
         Called at the start and after every file.
     retries : int, default=2
-        Further attempts after a failed download, at least 0.
+        Further attempts, at least 0, after a failure that may pass: not after an answer such as 404.
 
     Returns
     -------
@@ -127,7 +127,8 @@ def fetch(
         obtain = _copier(Path(source_dir))
     else:
         action = "downloaded"
-        obtain = _downloader(base_url or os.environ.get("PPPCA_DATA_URL") or PROBEN1_URL, retries)
+        server = base_url or os.environ.get("PPPCA_DATA_URL") or PROBEN1_URL
+        obtain = partial(download, base_url=server, retries=retries)
     progress = progress or (lambda *_: None)
     progress(0, len(infos))
     fetched = []
@@ -202,54 +203,3 @@ def _copier(source: Path) -> Callable[[ProblemInfo, Path], Path]:
         return copied
 
     return copy
-
-
-def _downloader(base_url: str, retries: int) -> Callable[[ProblemInfo, Path], Path]:
-    def download(info: ProblemInfo, staging: Path) -> Path:
-        import pooch  # slow to import, and not needed where the files are there
-
-        url = info.url_below(base_url)
-        keeper = pooch.create(
-            path=staging,
-            base_url="",
-            registry={info.filename: info.sha256},
-            urls={info.filename: url},
-            retry_if_failed=retries,
-        )
-        # Not streamed: the files are small, and pooch leaves the stream of a failed download open.
-        downloader = pooch.HTTPDownloader(timeout=_TIMEOUT_S, stream=False)
-        with _silenced(pooch.get_logger()):
-            try:
-                return Path(keeper.fetch(info.filename, downloader=downloader))
-            except (
-                OSError,
-                ValueError,
-            ) as error:  # requests' errors are OSErrors, pooch's hash error a ValueError
-                raise DataError(
-                    f"{info.filename} from {url}: expected the registered file, "
-                    f"got {_cause(error)}. With a local copy run `pppca data fetch --from DIR`; "
-                    "`make demo` needs no download."
-                ) from error
-
-    return download
-
-
-@contextmanager
-def _silenced(logger: logging.Logger) -> Iterator[None]:
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-
-
-def _cause(error: BaseException) -> str:
-    response = getattr(error, "response", None)
-    if response is not None:
-        return f"the answer {response.status_code} {response.reason}"
-    if isinstance(error, ValueError) and "hash" in str(error):
-        return "a file with another SHA-256"
-    while (deeper := error.__cause__ or error.__context__) is not None:
-        error = deeper
-    return " ".join(str(getattr(error, "strerror", None) or error or type(error).__name__).split())
