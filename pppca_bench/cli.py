@@ -15,6 +15,7 @@ import click
 
 from pppca_bench import __version__
 from pppca_bench.cli_data import data
+from pppca_bench.cli_methods import methods, rank
 from pppca_bench.cli_run import run
 from pppca_bench.cli_running import DATABASE, results_option
 from pppca_bench.cli_study import study
@@ -22,6 +23,7 @@ from pppca_bench.errors import ConfigError, PppcaError, StoreError, UnknownNameE
 
 if TYPE_CHECKING:
     from pppca_bench.figure_data import Figure
+    from pppca_bench.ranking import Ranking
     from pppca_bench.store import Store
     from pppca_bench.summary import Results
     from pppca_bench.table_text import Format
@@ -58,6 +60,8 @@ def cli() -> None:
 cli.add_command(run)
 cli.add_command(data)
 cli.add_command(study)
+cli.add_command(methods)
+cli.add_command(rank)
 
 
 def main() -> None:
@@ -100,34 +104,37 @@ def tables(configs: tuple[str, ...], results: Path, form: Format, out: Path | No
 @click.option("--out", type=_Folder, help="Folder to write to [default: RESULTS/figures].")
 def figures(results: Path, out: Path | None) -> None:
     """Draw the slides' figures from the results: SVG, PNG, and the plotted numbers as CSV."""
-    from pppca_bench.figures import write_figures
+    from pppca_bench.figures import write_figures, write_ranking
 
-    _, built = _tables_and_figures(results)
+    _, built, ranking = _everything(results)
     folder = out or results / "figures"
     paths = write_figures(built, folder)
+    if ranking is not None:
+        paths += write_ranking(ranking, folder)
     click.echo(f"Wrote {len(paths)} files to {folder}.")
     for figure in built:
         if figure.missing:
             click.echo(f"{figure.figure}: not run: {'; '.join(figure.missing)}.", err=True)
+    if ranking is None:
+        click.echo("F6: not run: no two methods share two data sets (configs/permutations.yaml).", err=True)
 
 
 @cli.command()
 @results_option
 def render(results: Path) -> None:
     """Write every table and figure and an index of them, README.md, into the results folder."""
-    from pppca_bench.figures import write_figures
+    from pppca_bench.figures import write_figures, write_ranking
     from pppca_bench.results_index import render_index
 
-    built, drawn = _tables_and_figures(results)
+    built, drawn, ranking = _everything(results)
     built = _filled(built)
     for form in ("markdown", "latex", "csv"):
         _write_tables(built, form, results / "tables")
-    write_figures(drawn, results / "figures")
-    (results / "README.md").write_text(render_index(built, drawn), encoding="utf-8")
-    click.echo(
-        f"Wrote {len(built)} tables, {sum(bool(figure.panels) for figure in drawn)} figures and their index"
-        f" to {results}."
-    )
+    n_figures = len(write_figures(drawn, results / "figures")) // 3
+    if ranking is not None:
+        n_figures += len(write_ranking(ranking, results / "figures")) // 3
+    (results / "README.md").write_text(render_index(built, drawn, ranking), encoding="utf-8")
+    click.echo(f"Wrote {len(built)} tables, {n_figures} figures and their index to {results}.")
 
 
 @cli.command()
@@ -176,13 +183,18 @@ def _tables(results: Path, configs: Sequence[str]) -> list[Table]:
         return _built(store, configs)[0]
 
 
-def _tables_and_figures(results: Path) -> tuple[list[Table], list[Figure]]:
+def _everything(results: Path) -> tuple[list[Table], list[Figure], Ranking | None]:
     from pppca_bench.figure_data import build_figures
+    from pppca_bench.ranking import rank
     from pppca_bench.store import Store
 
     with Store(results / DATABASE, read_only=True) as store:
         tables, found = _built(store, ())
-        return tables, build_figures(found, store, tables)
+        figures = build_figures(found, store, tables)
+    try:
+        return tables, figures, rank(found)
+    except StoreError:  # nothing that could be ranked was run
+        return tables, figures, None
 
 
 def _built(store: Store, configs: Sequence[str]) -> tuple[list[Table], Results]:

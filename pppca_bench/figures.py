@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +19,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, SymmetricalLogLocator
 
 from pppca_bench.figure_data import CurvePanel, Figure, PointPanel
+from pppca_bench.ranking import ALPHA, Ranking
 
 PNG_DPI = 200
 
@@ -102,9 +104,13 @@ def write_figures(figures: Iterable[Figure], out_dir: Path) -> list[Path]:
 
 def render(figure: Figure) -> dict[str, bytes]:
     """Draw a figure as ``svg`` and ``png``, without date or version, so that equal numbers give equal bytes."""
+    return _rendered(partial(draw, figure))
+
+
+def _rendered(drawn: Callable[[], Drawing]) -> dict[str, bytes]:
     images = {}
     with matplotlib.style.context(STYLE, after_reset=True):
-        drawing = draw(figure)
+        drawing = drawn()
         for form, metadata in (("svg", {"Date": None, "Creator": None}), ("png", {"Software": None})):
             buffer = io.BytesIO()
             drawing.savefig(buffer, format=form, metadata=metadata)
@@ -120,6 +126,42 @@ def numbers(figure: Figure) -> str:
     writer.writeheader()
     writer.writerows({name: "" if value != value else value for name, value in record.items()} for record in records)
     return buffer.getvalue()
+
+
+def write_ranking(ranking: Ranking, out_dir: Path) -> list[Path]:
+    """Write the critical-difference diagram of a ranking, F6, as SVG, PNG and, with its numbers, CSV."""
+    out_dir.mkdir(parents=True, exist_ok=True)
+    table = ranking.errors.T.assign(mean_rank=ranking.mean_ranks).rename_axis("method")
+    contents = _rendered(partial(_draw_ranking, ranking)) | {"csv": table.to_csv(lineterminator="\n").encode()}
+    paths = [out_dir / f"F6.{extension}" for extension in contents]
+    for path, content in zip(paths, contents.values(), strict=True):
+        path.write_bytes(content)
+    return paths
+
+
+def _draw_ranking(ranking: Ranking) -> Drawing:
+    from scikit_posthocs import critical_difference_diagram
+
+    drawing = Drawing(figsize=(7.4, 1.7 + 0.16 * len(ranking.mean_ranks)), layout="constrained")
+    ax = drawing.subplots()
+    critical_difference_diagram(
+        ranking.mean_ranks,
+        ranking.nemenyi,
+        ax=ax,
+        label_fmt_left="{label} ({rank:.2f}) ",
+        label_fmt_right=" ({rank:.2f}) {label}",
+        color_palette=["black"] * len(ranking.mean_ranks),
+    )
+    ax.grid(visible=False)
+    drawing.suptitle("F6. Mean ranks of test errors", x=0.01, horizontalalignment="left", fontsize=10)
+    permutations = f", {ranking.n_problems} problems," if ranking.n_problems > len(ranking.errors) else ""
+    note = (
+        f"Over {len(ranking.errors)} data sets{permutations} rank 1 has the least error. Methods that a bar joins do"
+        f" not differ by Nemenyi's test (α = {ALPHA}: ranks must lie {ranking.critical_difference:.2f} apart)."
+    )
+    text = textwrap.fill(note, int(drawing.get_figwidth() * NOTE_CHARACTERS_PER_INCH))
+    drawing.supxlabel(text, x=0.01, horizontalalignment="left", fontsize=NOTE_SIZE)
+    return drawing
 
 
 def draw(figure: Figure) -> Drawing:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from pppca_bench.comparison import VERDICTS, compare
 from pppca_bench.figure_data import Figure, count_in_words
 from pppca_bench.published import published_tables
+from pppca_bench.ranking import Ranking
+from pppca_bench.ranking import render as render_ranking
 from pppca_bench.table_text import render
 from pppca_bench.tables import Table
 
 TABLE_FILES = {"Markdown": "tables/{}.md", "LaTeX": "tables/{}.tex", "CSV": "tables/{}.csv"}
 FIGURE_FILES = {"SVG": "figures/{}.svg", "PNG": "figures/{}.png", "numbers as CSV": "figures/{}.csv"}
 
+_RANKING_ENTRY = "- [F6. Mean ranks of test errors](#F6)"
 _INTRODUCTION = """\
 # Results
 
@@ -20,7 +25,7 @@ wrote them. A table shows ours, the published one and the difference, ours − p
 deviation, number of repeats and 95 % interval. A figure's CSV holds the plotted numbers."""
 
 
-def render_index(tables: Sequence[Table], figures: Sequence[Figure]) -> str:
+def render_index(tables: Sequence[Table], figures: Sequence[Figure], ranking: Ranking | None = None) -> str:
     """Render the index as Markdown.
 
     Parameters
@@ -29,6 +34,8 @@ def render_index(tables: Sequence[Table], figures: Sequence[Figure]) -> str:
         The tables that were written, in order.
     figures : sequence of Figure
         All figures; one without panels was not written and is named as not run.
+    ranking : Ranking, optional
+        The ranking of methods, F6.
 
     Returns
     -------
@@ -38,10 +45,12 @@ def render_index(tables: Sequence[Table], figures: Sequence[Figure]) -> str:
     drawn = [figure for figure in figures if figure.panels]
     parts = [
         _INTRODUCTION,
-        "\n".join([*map(_table_entry, tables), *map(_figure_entry, drawn)]),
+        "\n".join([*map(_table_entry, tables), *map(_figure_entry, drawn), *([_RANKING_ENTRY] if ranking else [])]),
+        _verdicts(tables),
         _not_run(tables, figures),
         *map(_table_section, tables),
         *map(_figure_section, drawn),
+        *([_ranking_section(ranking)] if ranking else []),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -56,6 +65,25 @@ def not_run(tables: Sequence[Table], figures: Sequence[Figure]) -> list[str]:
             gap = "; ".join(figure.missing) if figure.panels else "all of it"
             lines.append(f"{figure.figure}. {figure.title}: {gap}")
     return lines
+
+
+def _verdicts(tables: Sequence[Table]) -> str:
+    """Count the verdicts on the published numbers."""
+    counts = Counter(comparison.verdict for comparison in compare(tables))
+    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    return f"Of {counts.total()} published numbers: {told} (`pppca compare` tells each; the rule stands in the README)."
+
+
+def _ranking_section(ranking: Ranking) -> str:
+    return "\n\n".join(
+        [
+            '<a id="F6"></a>',
+            "## F6. Mean ranks of test errors",
+            f"![Critical-difference diagram]({FIGURE_FILES['PNG'].format('F6')})",
+            render_ranking(ranking, "markdown"),
+            _links("F6", FIGURE_FILES),
+        ]
+    )
 
 
 def _gaps(table: Table) -> Iterator[str]:

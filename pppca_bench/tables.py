@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pppca_bench.catalogue import METHODS
 from pppca_bench.layouts import LAYOUTS, PROBLEMS, Form, Layout
 from pppca_bench.published import PublishedCell, published, published_tables
 from pppca_bench.records import ProblemFacts
@@ -18,7 +17,7 @@ from pppca_bench.summary import (
     summarise,
     summarise_runs,
 )
-from pppca_bench.variants import labels
+from pppca_bench.variants import labels, treatment
 
 SIZES = ("features", "classes", "train", "validation", "test")
 QUANTITIES: Mapping[Form, tuple[str, ...]] = {
@@ -270,16 +269,4 @@ def _other_runs(sources: Sequence[Source], results: Results, facts: Mapping[str,
 
 def _source_label(source: Source, facts: Mapping[str, ProblemFacts], *, with_tau: bool = False) -> str:
     size = f" ({facts[source.problem].n_features})" if source.problem in facts else ""
-    fraction = f", {source.data_fraction:g}%" if source.data_fraction is not None else ""
-    autocorrelation = " (autocor)" if ("parameter.centre", False) in source.settings else ""
-    method = METHODS[source.method].title + _network(dict(source.settings))
-    tau = f", τ = {source.tau:g}" if with_tau and source.tau is not None else ""
-    return f"{source.problem}{size}, {method}{autocorrelation}{fraction}{tau}"
-
-
-def _network(settings: Mapping[str, object]) -> str:
-    hidden = settings.get("classifier.hidden")
-    if not isinstance(hidden, tuple):
-        return ""
-    shortcuts = " with shortcuts" if hidden and settings.get("classifier.shortcuts") else ""
-    return f", hidden {' + '.join(map(str, hidden)) or 'none'}{shortcuts}"
+    return f"{source.problem}{size}, {treatment(source, with_tau=with_tau)}"

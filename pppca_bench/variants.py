@@ -1,14 +1,32 @@
-"""Settings of one method side by side: what tells each from the others."""
+"""Names of what is compared: a method with its thresholds, and settings of one method side by side."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pppca_bench.catalogue import METHODS
 from pppca_bench.records import RunSpec, Scalar
+from pppca_bench.summary import Source
 
 Setting = dict[str, Scalar]
+
+
+def treatment(source: Source, *, with_tau: bool = False) -> str:
+    """Name what was done to a problem, such as ``"DGHA (autocor), 50%"``, with its threshold where asked for."""
+    settings = dict(source.settings)
+    autocorrelation = " (autocor)" if settings.get("parameter.centre") is False else ""
+    fraction = f", {source.data_fraction:g}%" if source.data_fraction is not None else ""
+    tau = f", τ = {source.tau:g}" if with_tau and source.tau is not None else ""
+    return f"{METHODS[source.method].title}{_network(settings)}{autocorrelation}{fraction}{tau}"
+
+
+def _network(settings: Mapping[str, object]) -> str:
+    hidden = settings.get("classifier.hidden")
+    if not isinstance(hidden, tuple):
+        return ""
+    shortcuts = " with shortcuts" if hidden and settings.get("classifier.shortcuts") else ""
+    return f", hidden {' + '.join(map(str, hidden)) or 'none'}{shortcuts}"
 
 
 def labels(specs: Sequence[RunSpec]) -> list[str]:

@@ -21,7 +21,8 @@ MAY_IMPORT = {
     "section_types": "",
     "classifier_sections": "section_types",
     "engine_sections": "classifier_sections section_types",
-    "config_sections": "classifier_sections engine_sections",
+    "system_sections": "classifier_sections section_types",
+    "config_sections": "classifier_sections engine_sections system_sections",
     "config": "classifier_sections config_sections errors published section_types yaml_source",
     "plan": "errors records classifier_sections config published",
     "problems": "errors",
@@ -41,15 +42,16 @@ MAY_IMPORT = {
     "summary": "records",
     "layouts": "published summary",
     "catalogue": "",
-    "variants": "catalogue records",
-    "tables": "catalogue layouts published records summary variants",
+    "variants": "catalogue records summary",
+    "tables": "layouts published records summary variants",
     "table_text": "layouts published summary tables",
     "comparison": "published summary tables",
     "baseline": "comparison errors published summary tables",
     "curves": "summary",
     "figure_data": "curves layouts store summary tables",
-    "figures": "figure_data",
-    "results_index": "figure_data published table_text tables",
+    "ranking": "errors summary variants",
+    "figures": "figure_data ranking",
+    "results_index": "comparison figure_data published ranking table_text tables",
     "report": "tables figures comparison",
     "study_config": "config errors section_types yaml_source",
     "study": "comparison errors layouts plan records runner store study_config summary tables",
@@ -59,17 +61,18 @@ MAY_IMPORT = {
     "cli_run": "cli_data cli_progress cli_running config errors plan problems provenance records runner store"
     " yaml_source",
     "cli_study": "cli_data cli_progress cli_running problems runner study study_config",
-    "cli": "baseline cli_data cli_run cli_running cli_study comparison errors figure_data figures report results_index"
-    " store summary table_text tables",
+    "cli_methods": "catalogue cli_running ranking store summary",
+    "cli": "baseline cli_data cli_methods cli_run cli_running cli_study comparison errors figure_data figures ranking"
+    " report results_index store summary table_text tables",
     "__main__": "cli",
 }
 ALONE = ("engines", "baselines", "classifier")
 SCIENCE = (*ALONE, "problems", "timing", "experiment", "runner")
 AFTER_THE_STORE = [
     *("summary", "layouts", "variants", "tables", "table_text", "comparison", "baseline"),
-    *("curves", "figure_data", "figures", "results_index", "report"),
+    *("ranking", "curves", "figure_data", "figures", "results_index", "report"),
 ]
-PRINTS = ("cli", "cli_data", "cli_progress", "cli_run", "cli_running", "cli_study")
+PRINTS = ("cli", "cli_data", "cli_methods", "cli_progress", "cli_run", "cli_running", "cli_study")
 KERNELS = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("_*_kernels.py"))
 
 
@@ -191,7 +194,7 @@ def test_only_the_command_line_prints_and_exits(path):
 
 def test_nothing_imports_the_command_line():
     importers = {part_of(path) for path in modules() if set(PRINTS) & own_parts(path)}
-    assert importers == {"__main__", "cli", "cli_data", "cli_run", "cli_study"}
+    assert importers == {"__main__", "cli", "cli_data", "cli_methods", "cli_run", "cli_study"}
 
 
 def test_one_module_alone_draws():

@@ -1,0 +1,214 @@
+"""Methods ranked over problems: mean ranks, Friedman's test, and which pairs differ."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from tabulate import tabulate
+
+from pppca_bench.errors import StoreError
+from pppca_bench.summary import Results, Source
+from pppca_bench.variants import treatment
+
+ALPHA = 0.05
+SHOWN = 6
+"""Methods left out that the text names."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Hold the ranking of methods by mean test error.
+
+    Attributes
+    ----------
+    errors : DataFrame, shape (n_data_sets, n_methods)
+        Mean test error in percent; a data set's row is the mean over its permutations.
+    mean_ranks : Series, shape (n_methods,)
+        Rank 1 is the least error of a data set, ties share theirs; sorted, the best first.
+    friedman_statistic, friedman_p : float
+        Friedman's chi-squared over the data sets and its p value; nan for two methods.
+    critical_difference : float
+        Mean ranks further apart than this differ by Nemenyi's test at `ALPHA` (Demšar 2006, section 3.2.2).
+    nemenyi, wilcoxon : DataFrame, shape (n_methods, n_methods)
+        p values of each pair: Nemenyi's test, and paired Wilcoxon signed-rank tests with Holm's correction.
+    n_problems : int
+        Problems behind the data sets, their permutations counted.
+    left_out : tuple of str
+        Methods that were not run on every problem.
+    """
+
+    errors: pd.DataFrame
+    mean_ranks: pd.Series[float]
+    friedman_statistic: float
+    friedman_p: float
+    critical_difference: float
+    nemenyi: pd.DataFrame
+    wilcoxon: pd.DataFrame
+    n_problems: int
+    left_out: tuple[str, ...]
+
+
+def rank(results: Results) -> Ranking:
+    """Rank the methods that were run on all of the most problems that any was run on.
+
+    Choice: the permutations of a problem share their examples, so they are no independent data sets: their errors are
+    averaged first, and a data set counts once, whatever the number of its permutations.
+
+    Parameters
+    ----------
+    results : Results
+        What was run; timed runs do not count.
+
+    Raises
+    ------
+    StoreError
+        Fewer than two methods have the problems in common, or these are fewer than two data sets.
+    """
+    errors = _errors(results)
+    ranked = _common(errors)
+    data_sets = ranked.groupby([_data_set(problem) for problem in ranked.index], sort=False).mean()
+    if data_sets.shape[1] < 2 or len(data_sets) < 2:
+        raise StoreError(
+            f"ranking: expected at least two methods run on the same two data sets or more, got {data_sets.shape[1]}"
+            f" on {len(data_sets)}. Run `pppca run configs/permutations.yaml`, or name other configs."
+        )
+    statistic, p = _friedman(data_sets)
+    ranks = data_sets.rank(axis=1).mean().sort_values(kind="stable")
+    left_out = tuple(str(column) for column in errors if column not in ranked)
+    pairs = _nemenyi(data_sets), _wilcoxon(data_sets)
+    distance = _critical_difference(*data_sets.shape[::-1])
+    return Ranking(data_sets[ranks.index], ranks, statistic, p, distance, *pairs, len(ranked), left_out)
+
+
+def render(ranking: Ranking, form: str = "terminal") -> str:
+    """Render a ranking as ``terminal`` text, ``markdown`` or ``json``."""
+    if form == "json":
+        return json.dumps(_plain(ranking), indent=1, ensure_ascii=False)
+    style = "pipe" if form == "markdown" else "simple"
+    best = str(ranking.mean_ranks.index[0])
+    rows = [
+        [
+            method,
+            f"{rank:.2f}",
+            f"{ranking.errors[str(method)].mean():.2f}",
+            f"{_p(ranking, best, str(method)):.2g}" if method != best else "",
+        ]
+        for method, rank in ranking.mean_ranks.items()
+    ]
+    headers = ["Method", "Mean rank", "Mean error, %", f"p against {best}"]
+    parts = [
+        str(tabulate(rows, headers, tablefmt=style, disable_numparse=True, colalign=("left", *["right"] * 3))),
+        _explanation(ranking),
+        "Differing pairs (Wilcoxon, Holm): " + ("; ".join(_differing(ranking)) or "none") + ".",
+    ]
+    if ranking.left_out:
+        more = f" and {len(ranking.left_out) - SHOWN} more" if len(ranking.left_out) > SHOWN else ""
+        parts.append(f"Not run on all of them, so not ranked: {'; '.join(ranking.left_out[:SHOWN])}{more}.")
+    return "\n\n".join(parts)
+
+
+def _explanation(ranking: Ranking) -> str:
+    sizes = f"{ranking.errors.shape[1]} methods on {len(ranking.errors)} data sets"
+    if ranking.n_problems > len(ranking.errors):
+        sizes += f" ({ranking.n_problems} problems: a data set's error is the mean over its permutations)"
+    friedman = (
+        f"Friedman's chi-squared {ranking.friedman_statistic:.2f}, p = {ranking.friedman_p:.2g}. "
+        if math.isfinite(ranking.friedman_p)
+        else ""
+    )
+    return (
+        f"{sizes}. {friedman}Mean ranks that differ by more than {ranking.critical_difference:.2f} differ by Nemenyi's"
+        f" test (α = {ALPHA}); p values are of paired Wilcoxon tests with Holm's correction."
+    )
+
+
+def _p(ranking: Ranking, one: str, other: str) -> float:
+    return float(ranking.wilcoxon[other][one])
+
+
+def _differing(ranking: Ranking) -> list[str]:
+    methods = [str(method) for method in ranking.mean_ranks.index]
+    pairs = itertools.combinations(methods, 2)
+    return [
+        f"{better} before {worse} (p = {p:.2g})" for better, worse in pairs if (p := _p(ranking, better, worse)) < ALPHA
+    ]
+
+
+def _plain(ranking: Ranking) -> dict[str, object]:
+    finite = math.isfinite(ranking.friedman_p)
+    return {
+        "mean_ranks": ranking.mean_ranks.to_dict(),
+        "errors_percent": ranking.errors.to_dict(orient="index"),
+        "friedman": {"statistic": ranking.friedman_statistic, "p": ranking.friedman_p} if finite else None,
+        "critical_difference": ranking.critical_difference,
+        "nemenyi_p": ranking.nemenyi.to_dict(),
+        "wilcoxon_holm_p": ranking.wilcoxon.to_dict(),
+        "n_problems": ranking.n_problems,
+        "left_out": list(ranking.left_out),
+    }
+
+
+def _errors(results: Results) -> pd.DataFrame:
+    """Return the mean test errors, a row a problem and a column a method; nan where it was not run."""
+    found: dict[str, dict[str, float]] = {}
+    for source in results.sources():
+        error = None if source.method == "dgha_speedup" else _mean_error(results, source)
+        if error is not None:
+            found.setdefault(treatment(source, with_tau=True), {})[source.problem] = error
+    return pd.DataFrame(found)
+
+
+def _mean_error(results: Results, source: Source) -> float | None:
+    summary = results.cell(source).quantities.get("error_percent")
+    return None if summary is None else summary.mean
+
+
+def _common(errors: pd.DataFrame) -> pd.DataFrame:
+    """Keep the problems of the method that was run on most, and the methods that were run on all of these."""
+    if errors.empty:
+        return errors
+    widest = errors.notna().sum().idxmax()
+    return errors[errors[widest].notna()].dropna(axis=1)
+
+
+def _data_set(problem: str) -> str:
+    """Return a problem's name without the number of its permutation, as in cancer1, cancer2, cancer3."""
+    return problem.rstrip("123") if problem[-1:] in "123" and problem[:-1].isalpha() else problem
+
+
+def _friedman(data_sets: pd.DataFrame) -> tuple[float, float]:
+    from scipy.stats import friedmanchisquare
+
+    if data_sets.shape[1] < 3:
+        return math.nan, math.nan
+    statistic, p = friedmanchisquare(*(data_sets[method] for method in data_sets))
+    return float(statistic), float(p)
+
+
+def _critical_difference(n_methods: int, n_data_sets: int) -> float:
+    from scipy.stats import studentized_range
+
+    quantile = float(studentized_range.ppf(1.0 - ALPHA, n_methods, np.inf)) / math.sqrt(2.0)
+    return quantile * math.sqrt(n_methods * (n_methods + 1) / (6.0 * n_data_sets))
+
+
+def _nemenyi(data_sets: pd.DataFrame) -> pd.DataFrame:
+    from scikit_posthocs import posthoc_nemenyi_friedman
+
+    return _labelled(posthoc_nemenyi_friedman(data_sets.to_numpy()), data_sets)
+
+
+def _wilcoxon(data_sets: pd.DataFrame) -> pd.DataFrame:
+    """Compare each pair by the paired test; equal columns, of which it has nothing to say, have p = 1."""
+    from scikit_posthocs import posthoc_wilcoxon
+
+    return _labelled(posthoc_wilcoxon(list(data_sets.to_numpy().T), zero_method="zsplit", p_adjust="holm"), data_sets)
+
+
+def _labelled(p_values: pd.DataFrame, data_sets: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(p_values.to_numpy(), index=data_sets.columns, columns=data_sets.columns)

@@ -1,0 +1,90 @@
+"""``pppca methods`` and ``pppca rank`` on the command line."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from pppca_bench import config_sections, methods, plan
+from pppca_bench.catalogue import CLASSIFIERS, METHODS
+from pppca_bench.classifier_sections import CLASSIFIERS as CLASSIFIER_SECTIONS
+from pppca_bench.cli import cli
+from pppca_bench.figures import write_ranking
+from pppca_bench.ranking import rank
+from pppca_bench.store import Store
+from pppca_bench.summary import Results
+
+CONFIG = """\
+name: ranked
+problems: [iris, wine]
+repeats: 2
+seed: 1
+tau: 15
+methods:
+  - {method: dgha, n_epochs: 5}
+  - {method: ne_ppca, n_generations: 3}
+  - {method: all_features}
+classifier: {hidden: [], max_epochs: 30}
+"""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ranked")
+    (folder / "c.yaml").write_text(CONFIG)
+    arguments = ["run", str(folder / "c.yaml"), "--results", str(folder), "--workers", "0", "--quiet"]
+    assert CliRunner().invoke(cli, arguments).exit_code == 0
+    return folder
+
+
+def test_every_method_that_a_config_may_name_is_described_run_and_versioned():
+    assert METHODS.keys() == config_sections.METHODS.keys()
+    assert METHODS.keys() - {"dgha_speedup"} == methods.METHODS.keys()
+    assert METHODS.keys() | {"classifier"} == plan.ALGORITHM_VERSIONS.keys()
+    assert CLASSIFIERS.keys() == CLASSIFIER_SECTIONS.keys() == methods.CLASSIFIERS.keys()
+    assert all(entry.title and entry.does and entry.source for entry in (*METHODS.values(), *CLASSIFIERS.values()))
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "json"])
+def test_methods_lists_each_by_name_in_a_line_with_its_source(form):
+    shown = CliRunner().invoke(cli, ["methods", "--format", form])
+    assert shown.exit_code == 0
+    if form == "json":
+        assert {row["name"] for row in json.loads(shown.output)} == METHODS.keys() | CLASSIFIERS.keys()
+    else:
+        lines = shown.output.splitlines()
+        assert len(lines) == len(METHODS) + len(CLASSIFIERS) + 2
+        assert any("dgha" in line and "slides" in line for line in lines)
+
+
+def test_rank_tells_mean_ranks_and_tests(results):
+    shown = CliRunner().invoke(cli, ["rank", "--results", str(results)])
+    assert shown.exit_code == 0
+    assert "3 methods on 2 data sets. Friedman's chi-squared" in shown.output
+    ranks = json.loads(CliRunner().invoke(cli, ["rank", "--results", str(results), "--format", "json"]).output)
+    assert sum(ranks["mean_ranks"].values()) == pytest.approx(6.0), "1 + 2 + 3 on each data set"
+
+
+def test_rank_of_a_config_that_was_not_run_is_told(results):
+    shown = CliRunner().invoke(cli, ["rank", "other", "--results", str(results)])
+    assert shown.exit_code == 1
+    assert "no runs of config 'other'" in shown.output
+
+
+def test_the_diagram_is_drawn_with_its_numbers_the_same_each_time(results, tmp_path):
+    with Store(results / "results.sqlite", read_only=True) as store:
+        ranking = rank(Results(store.runs(), store.plans()))
+    one, two = ({path.name: path.read_bytes() for path in write_ranking(ranking, tmp_path / name)} for name in "ab")
+    assert one.keys() == {"F6.svg", "F6.png", "F6.csv"}
+    assert one == two
+    header, *rows = one["F6.csv"].decode().splitlines()
+    assert header == "method,iris,wine,mean_rank"
+    assert len(rows) == 3
+
+
+def test_render_writes_the_diagram_and_names_it_in_the_index(results):
+    assert CliRunner().invoke(cli, ["render", "--results", str(results)]).exit_code == 0
+    assert (results / "figures" / "F6.png").exists()
+    index = (results / "README.md").read_text()
+    assert "- [F6. Mean ranks of test errors](#F6)" in index
+    assert "published numbers:" in index

@@ -1,0 +1,154 @@
+"""Ranking of methods: Demšar's worked example, textbook tests, and which runs are ranked."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pppca_bench import ranking
+from pppca_bench.errors import StoreError
+from pppca_bench.records import RunResult, RunSpec
+from pppca_bench.summary import Results
+
+NETWORK = (("hidden", (4,)),)
+
+# Demšar 2006, table 6: AUC of C4.5 without and with tuned parameters on 14 data sets.
+AUC = {
+    "gha": [0.763, 0.599, 0.954, 0.628, 0.882, 0.936, 0.661, 0.583, 0.775, 1.000, 0.940, 0.619, 0.972, 0.957],
+    "lda": [0.768, 0.591, 0.971, 0.661, 0.888, 0.931, 0.668, 0.583, 0.838, 1.000, 0.962, 0.666, 0.981, 0.978],
+    "pca": [0.771, 0.590, 0.968, 0.654, 0.886, 0.916, 0.609, 0.563, 0.866, 1.000, 0.965, 0.614, 0.9751, 0.946],
+    "ica": [0.798, 0.569, 0.967, 0.657, 0.898, 0.931, 0.685, 0.625, 0.875, 1.000, 0.962, 0.669, 0.975, 0.970],
+}
+
+
+def runs(errors: dict[str, dict[str, float]]) -> list[tuple[RunSpec, RunResult]]:
+    """Return two repeats of each method on each problem, whose errors have the given means."""
+    found = []
+    for method, of_problems in errors.items():
+        for problem, error in of_problems.items():
+            for repeat, offset in enumerate((-0.5, 0.5)):
+                key = f"{method}{problem}{repeat}"
+                spec = RunSpec(key, problem, method, (), None, None, repeat, 0, NETWORK)
+                found.append((spec, RunResult(key, "done", "a", test_error_percent=error + offset, dimensionality=1)))
+    return found
+
+
+def ranked(errors: dict[str, dict[str, float]]) -> ranking.Ranking:
+    return ranking.rank(Results(runs(errors)))
+
+
+@pytest.fixture
+def demsar(known) -> ranking.Ranking:  # noqa: ARG001
+    names = [f"set_{letter}" for letter in "abcdefghijklmn"]
+    return ranked(
+        {
+            method: dict(zip(names, (100 - 100 * auc for auc in values), strict=True))
+            for method, values in AUC.items()
+            if method in ("gha", "lda", "pca", "ica")
+        }
+    )
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch):
+    from pppca_bench import catalogue, variants
+
+    titles = {name: catalogue.Entry(name, "", "") for name in ("gha", "dgha", "ne_ppca", "lda", "pca", "ica")}
+    monkeypatch.setattr(variants, "METHODS", titles | {"dgha_speedup": catalogue.Entry("speed", "", "")})
+
+
+class TestDemsarsExample:
+    """Statistical comparisons of classifiers over multiple data sets, 2006, section 3.2.2."""
+
+    def test_mean_ranks_are_those_printed(self, demsar):
+        printed = {"gha": 3.143, "lda": 2.000, "pca": 2.893, "ica": 1.964}
+        assert {name: round(value, 3) for name, value in demsar.mean_ranks.items()} == printed
+
+    def test_friedmans_statistic_is_the_one_printed_corrected_for_ties(self, demsar):
+        # Printed without the correction: 9.28. One row of four ties and three pairs: 1 - (60 + 3 * 6) / (14 * 60).
+        assert demsar.friedman_statistic == pytest.approx(9.28 / (1 - 78 / 840), abs=0.005)
+        assert demsar.friedman_p < 0.05
+
+    def test_the_critical_difference_is_the_one_printed(self, demsar):
+        # q(0.05, 4) = 2.569: CD = 2.569 sqrt(4 * 5 / (6 * 14)) = 1.25.
+        assert demsar.critical_difference == pytest.approx(1.25, abs=0.005)
+
+
+ERRORS = {
+    "gha": {"cancer1": 2.0, "glass1": 30.0, "heart1": 20.0},
+    "dgha": {"cancer1": 1.0, "glass1": 31.0, "heart1": 19.0},
+    "ne_ppca": {"cancer1": 3.0, "glass1": 33.0, "heart1": 22.0},
+}
+
+
+def test_the_best_method_stands_first():
+    found = ranked(ERRORS)
+    assert list(found.mean_ranks.items()) == [("dgha", 4 / 3), ("gha", 5 / 3), ("ne_ppca", 3.0)]
+    assert list(found.errors.columns) == ["dgha", "gha", "ne_ppca"]
+
+
+def test_permutations_of_a_problem_count_as_one_data_set():
+    errors = {
+        "gha": {"cancer1": 1.0, "cancer2": 2.0, "cancer3": 6.0, "glass1": 30.0},
+        "dgha": {"cancer1": 3.0, "cancer2": 3.0, "cancer3": 3.1, "glass1": 31.0},
+    }
+    found = ranked(errors)
+    assert found.errors.loc["cancer"].to_dict() == pytest.approx({"gha": 3.0, "dgha": 9.1 / 3})
+    assert (len(found.errors), found.n_problems) == (2, 4)
+    assert found.mean_ranks["gha"] == 1.0
+
+
+def test_a_method_that_was_not_run_everywhere_is_left_out_and_named():
+    errors = ERRORS | {"lda": {"cancer1": 0.5}}
+    found = ranked(errors)
+    assert found.left_out == ("lda",)
+    assert "Not run on all of them, so not ranked: lda." in ranking.render(found)
+
+
+def test_p_values_are_those_of_paired_tests_with_holms_correction():
+    rng = np.random.default_rng(5)
+    problems = [f"p_{letter}" for letter in "abcdefghij"]
+    errors = {
+        name: dict(zip(problems, rng.normal(20 + shift, 2, 10), strict=True))
+        for name, shift in (("gha", 0), ("dgha", 1), ("lda", 4))
+    }
+    found = ranked(errors)
+    pairs = [("gha", "dgha"), ("gha", "lda"), ("dgha", "lda")]
+    plain = [stats.wilcoxon(*(list(errors[name].values()) for name in pair)).pvalue for pair in pairs]
+    order = np.argsort(plain)
+    holm = np.minimum(1, np.maximum.accumulate(np.sort(plain) * [3, 2, 1]))
+    for position, index in enumerate(order):
+        assert found.wilcoxon.loc[pairs[index]] == pytest.approx(holm[position])
+        assert found.wilcoxon.loc[pairs[index][::-1]] == pytest.approx(holm[position])
+
+
+def test_methods_with_the_same_errors_do_not_differ():
+    found = ranked({"gha": ERRORS["gha"], "dgha": ERRORS["gha"], "lda": ERRORS["ne_ppca"]})
+    assert found.wilcoxon.loc["gha", "dgha"] == 1.0
+    assert found.mean_ranks["gha"] == found.mean_ranks["dgha"] == 1.5
+
+
+def test_two_methods_have_no_friedman_test_but_a_p_value():
+    found = ranked({name: ERRORS[name] for name in ("gha", "dgha")})
+    assert np.isnan(found.friedman_p)
+    assert "Friedman" not in ranking.render(found)
+    assert json.loads(ranking.render(found, "json"))["friedman"] is None
+
+
+@pytest.mark.parametrize("errors", [{}, {"gha": {"cancer1": 1.0}}, {"gha": {"cancer1": 1.0}, "dgha": {"cancer1": 2.0}}])
+def test_too_little_to_rank_is_told(errors):
+    with pytest.raises(StoreError, match=r"ranking: expected at least two methods run on the same two data sets"):
+        ranked(errors)
+
+
+def test_timed_runs_are_not_ranked():
+    found = ranked(ERRORS | {"dgha_speedup": ERRORS["gha"]})
+    assert "speed" not in found.errors
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "json"])
+def test_every_form_names_every_method(form):
+    text = ranking.render(ranked(ERRORS), form)
+    assert all(name in text for name in ERRORS)
+    assert "nan" not in text.lower()
