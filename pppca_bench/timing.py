@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pppca_bench.engines import DGHA, GHA
 
-N_ROUNDS = 5
+N_ROUNDS = 3
 """Times that each of the pair learns; the median counts, so that a disturbance of one round does not."""
 
 

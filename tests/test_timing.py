@@ -59,7 +59,7 @@ def test_the_pair_learns_alternately_one_kernel_after_the_other(log):
 
 @pytest.mark.usefixtures("log")
 def test_a_speedup_is_the_ratio_of_the_medians():
-    assert N_ROUNDS == 5
+    assert N_ROUNDS == 3
     measures, dimensionality = measure_speedup(PARAMETERS, 7, X)
     assert measures == {
         "speedup": 12.0 / 3.0,
