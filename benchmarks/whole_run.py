@@ -19,7 +19,7 @@ from pppca_bench.store import Store
 
 MEMORY_LIMIT_MB = 600.0
 WORKER_REPEATS = 8
-WORKER_ROUNDS = 3
+WORKER_ROUNDS = 2
 
 
 def our_run(data: Path, name: str, *options: str) -> tuple[float, Watched]:
