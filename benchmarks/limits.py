@@ -8,11 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.compiled import load_c
-from benchmarks.hebbian import SIZES, learn_passes, random_case
+from benchmarks.hebbian import SIZES, learn_passes, our_epoch, random_case
 from benchmarks.measuring import Contestant, Row, alternate, median_ratio
 from benchmarks.rprop import CASES, N_NETS, cell, train_ours
 from pppca_bench.classifier.network import Architecture
-from pppca_bench.engines._hebbian_kernels import fast_epoch
 
 LOOPS = 1_000_000
 MULTIPLY_ADDS = LOOPS * 16 * 8
@@ -38,7 +37,7 @@ def rows(data: Path) -> Iterator[Row]:
         yield _share(library, f"RPROP, {case.problem}", partial(train_ours, tasks, case.n_epochs), work)
     for size, (n_samples, *_) in SIZES.items():
         n_passes = max(1, 100_000 // size**2)
-        learn = partial(learn_passes, fast_epoch, random_case(size, n_samples), n_passes)
+        learn = partial(learn_passes, our_epoch, random_case(size, n_samples), n_passes)
         yield _share(library, f"GHA, l = m = {size}", learn, n_passes * n_samples * 3 * size**2)
 
 

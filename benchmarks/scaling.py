@@ -17,14 +17,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from benchmarks.hebbian import learn_passes, random_case
+from benchmarks.hebbian import learn_passes, our_epoch, random_case
 from benchmarks.huge import N_FEATURES as HUGE_FEATURES
 from benchmarks.measuring import Contestant, Row, alternate
 from benchmarks.processes import watch
 from benchmarks.rprop import nets_of_a_cell, train_ours
 from benchmarks.whole_run import our_run
 from pppca_bench.engines import NEpPCA
-from pppca_bench.engines._hebbian_kernels import fast_epoch
 from pppca_bench.figures import PLAIN, STYLE, STYLES
 
 FIGURES = Path(__file__).parents[1] / "results" / "figures"
@@ -77,7 +76,7 @@ def _one(_: float) -> float:
 def _epoch(n_rows: int, n_features: int, n_samples: int) -> tuple[Callable[[], object], float]:
     case = random_case(n_features, n_samples, n_rows)
     n_passes = max(1, 200_000 // (n_rows * n_features))
-    return partial(learn_passes, fast_epoch, case, n_passes), n_passes
+    return partial(learn_passes, our_epoch, case, n_passes), n_passes
 
 
 def _evolution(n_features: int, n_samples: int) -> tuple[Callable[[], object], float]:
@@ -220,7 +219,9 @@ def _draw(panel: Panel, ax: Axes) -> None:
         ax.yaxis.set_minor_formatter(NullFormatter())
     if not panel.x_label.startswith("workers"):
         ax.set_xscale("log")
+    low, high = ax.get_ylim()
+    ax.set_ylim(top=high * (1.3 if low <= 0.0 else (high / low) ** (0.1 * len(panel.series))))
     ax.set_xticks(list(panel.series[0].x))
     ax.xaxis.set_major_formatter(PLAIN)
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.legend()
+    ax.legend(loc="upper left")

@@ -99,9 +99,43 @@ def _rule(value: Any) -> str:
     return str(rule)
 
 
-CLASSIFIERS: dict[str, type[Section]] = {"rprop": RpropClassifier, "backprop": BackpropClassifier}
-Classifier = Annotated[
+Network = Annotated[
     Annotated[RpropClassifier, Tag("rprop")] | Annotated[BackpropClassifier, Tag("backprop")], Discriminator(_rule)
+]
+
+
+class EnsembleClassifier(ClassifierSection):
+    """Several networks, each as ``base`` says, in place of one."""
+
+    base: Network = RpropClassifier()
+    n_estimators: Count = 10
+
+    @property
+    def uses_pivot(self) -> bool:
+        """Tell whether its networks have the report's architecture for the problem."""
+        return self.base.uses_pivot
+
+
+class Bagging(EnsembleClassifier):
+    """The mean of networks that are trained on bootstrap samples; keys as `BaggingClassifier`'s parameters."""
+
+    rule: Literal["bagging"]
+
+
+class AdaBoost(EnsembleClassifier):
+    """The vote of networks that are trained on what others got wrong; keys as `AdaBoostClassifier`'s parameters."""
+
+    rule: Literal["adaboost"]
+
+
+NETWORKS: dict[str, type[Section]] = {"rprop": RpropClassifier, "backprop": BackpropClassifier}
+CLASSIFIERS: dict[str, type[Section]] = NETWORKS | {"bagging": Bagging, "adaboost": AdaBoost}
+Classifier = Annotated[
+    Annotated[RpropClassifier, Tag("rprop")]
+    | Annotated[BackpropClassifier, Tag("backprop")]
+    | Annotated[Bagging, Tag("bagging")]
+    | Annotated[AdaBoost, Tag("adaboost")],
+    Discriminator(_rule),
 ]
 
 
@@ -117,7 +151,7 @@ class MethodSection(Section):
         return "tau" in type(self).model_fields
 
 
-class SystemSection(MethodSection):
+class SystemSection(MethodSection, ClassifierSection):
     """An entry that classifies by itself, so that no classifier comes after it."""
 
     classifier: None = None

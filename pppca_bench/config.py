@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from pppca_bench.classifier_sections import CLASSIFIERS, Classifier, RpropClassifier, SystemSection
+from pppca_bench.classifier_sections import CLASSIFIERS, NETWORKS, Classifier, RpropClassifier, SystemSection
 from pppca_bench.config_sections import METHODS, Method
 from pppca_bench.errors import ConfigError
 from pppca_bench.published import pivot_hidden
@@ -55,18 +55,25 @@ class Config(Section):
                     "{method} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none",
                     {"method": method.method, "location": ("methods", position)},
                 )
-        classifiers = [
-            method.classifier or self.classifier for method in self.methods if not isinstance(method, SystemSection)
-        ]
-        if any(classifier.uses_pivot for classifier in classifiers):
-            for name in self.problems:
-                if pivot_hidden(name) is None:
-                    raise PydanticCustomError(
-                        "no_pivot",
-                        "the Proben1 report has no pivot architecture for {name}: expected layer sizes,"
-                        " such as `classifier: {hidden: [16, 8]}`, got hidden: pivot (the default)",
-                        {"name": repr(name), "location": ("classifier",)},
-                    )
+        return self
+
+    @model_validator(mode="after")
+    def _pivots_exist(self) -> Config:
+        without = [name for name in self.problems if pivot_hidden(name) is None]
+        for position, method in enumerate(self.methods):
+            alone = isinstance(method, SystemSection)
+            section = method if isinstance(method, SystemSection) else method.classifier or self.classifier
+            if section.uses_pivot and without:
+                raise PydanticCustomError(
+                    "no_pivot",
+                    "the Proben1 report has no pivot architecture for {name}: expected layer sizes,"
+                    " such as `{example}`, got hidden: pivot (the default)",
+                    {
+                        "name": repr(without[0]),
+                        "example": "hidden: [16, 8]" if alone else "classifier: {hidden: [16, 8]}",
+                        "location": ("methods", position) if alone else ("classifier",),
+                    },
+                )
         return self
 
 
@@ -137,13 +144,16 @@ def _describe(source: YamlSource, location: Location, detail: ErrorDetails, expe
         return f"{where}: expected a value, got none. Add the key `{location[-1]}`."
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         got = context.get("tag", "none")
-        key, names = ("rule", CLASSIFIERS) if location[-1:] == ("classifier",) else ("method", METHODS)
+        key, names = _NAMED_BY.get(str(location[-1]), ("method", METHODS))
         return f"{where}: expected {key} to be one of {', '.join(names)}, got {got}{nearest(str(got), names)}."
     message = _expectation(kind, context) or detail["msg"]
     message = message.replace("Input should be", "expected").replace("String should", "expected text to")
     if "got" in message:
         return f"{where}: {message}."
     return f"{where}: {message}, got {_shown(detail['input'])}."
+
+
+_NAMED_BY = {"classifier": ("rule", CLASSIFIERS), "base": ("rule", NETWORKS)}
 
 
 def _other_rule(location: Location) -> str:
@@ -187,7 +197,7 @@ def _in_document(document: Any, detail: ErrorDetails) -> Location:
 def _expected_keys(document: Any, location: Location) -> list[str]:
     if "classifier" in location:
         section = document
-        for part in location[: location.index("classifier") + 1]:
+        for part in location:
             section = section[part]
         return list(CLASSIFIERS[section.get("rule", "rprop")].model_fields)
     if location[:1] == ("methods",) and len(location) > 1:

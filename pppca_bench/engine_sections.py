@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from pppca_bench.classifier_sections import MethodSection
-from pppca_bench.section_types import Count, NotNegative, Percents, Positive, Probability, Taus
+from pppca_bench.section_types import Count, NotNegative, Percents, Positive, Probability, Taus, check_elite
 
 
 class Gha(MethodSection):
@@ -20,8 +19,10 @@ class Gha(MethodSection):
     learning_rate_per: Literal["sample", "epoch"] = "sample"
     n_epochs: Count = 252
     decay_epochs: Positive | None = None
+    decay_samples: Positive | None = None
     rows_per_epoch: Positive | None = None
     initial_rows: Literal["direction", "orthonormal", "positive"] = "direction"
+    initial_samples: Annotated[int, Field(ge=2, le=1_000_000)] | None = None
     initial_norm: Positive = 0.64
     sort_initial: bool = False
     centre: bool = True
@@ -34,15 +35,20 @@ class Dgha(MethodSection):
     method: Literal["dgha"]
     tau: Taus | None = None
     data_fraction: Percents = (100.0,)
+    min_components: Count = 1
+    max_components: Count | None = None
+    min_variance_ratio: Probability = 0.0
     n_components: Count | None = None
     learning_rate: Positive = 1.2
     learning_rate_per: Literal["sample", "epoch"] = "epoch"
     n_epochs: Count = 36
     decay_epochs: Positive | None = None
+    decay_samples: Positive | None = None
     head_start: Annotated[int, Field(ge=0, le=1_000_000)] = 3
     rows_per_epoch: Positive | None = None
     join_by: Literal["node", "position"] = "node"
     initial_rows: Literal["direction", "orthonormal", "positive"] = "orthonormal"
+    initial_samples: Annotated[int, Field(ge=2, le=1_000_000)] | None = None
     initial_norm: Positive = 2.0
     sort_initial: bool = True
     sort_at_checks: bool = True
@@ -80,12 +86,7 @@ class NePpca(MethodSection):
 
     @model_validator(mode="after")
     def _elite_fits(self) -> NePpca:
-        if self.n_elite >= self.population_size:
-            raise PydanticCustomError(
-                "elite",
-                "expected n_elite below population_size ({size}), got {elite}",
-                {"size": self.population_size, "elite": self.n_elite},
-            )
+        check_elite(self.population_size, self.n_elite)
         return self
 
 

@@ -6,14 +6,14 @@ import time
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pppca_bench.classifier import MLPClassifier, fit_together
-from pppca_bench.methods import METHODS, make_classifier
+from pppca_bench.methods import METHODS, estimator_parameters, make_classifier
 from pppca_bench.problems import Problem
 from pppca_bench.reconstruction import measure_reconstruction
 from pppca_bench.records import RunResult, RunSpec, failed
@@ -58,14 +58,13 @@ def run_group(specs: Sequence[RunSpec], problem: Problem) -> list[RunResult]:
     """
     if specs[0].method == "dgha_speedup":
         return [_timed(spec, problem) for spec in specs]
-    results: dict[str, RunResult] = {}
-    learned: list[_Learned] = []
-    for spec in specs:
-        try:
-            learned.append(_learn(spec, problem))
-        except (ValueError, ArithmeticError):
-            results[spec.key] = failed(spec, problem.sha256, traceback.format_exc())
-    for result in _classify(learned, problem):
+    made = METHODS[specs[0].method]
+    together = isinstance(made, type) and issubclass(made, MLPClassifier)
+    outcomes = [
+        one for group in ([specs] if together else [[spec] for spec in specs]) for one in _learn(group, problem)
+    ]
+    results = {one.key: one for one in outcomes if isinstance(one, RunResult)}
+    for result in _classify([one for one in outcomes if isinstance(one, _Learned)], problem):
         results[result.key] = result
     return [results[spec.key] for spec in specs]
 
@@ -95,11 +94,21 @@ def _seeds(spec: RunSpec) -> tuple[int, int, int]:
     return engine, classifier, asked
 
 
-def _learn(spec: RunSpec, problem: Problem) -> _Learned:
-    method, classifier_seed = _make(spec)
-    start = time.perf_counter()
-    _fit(method, problem)
-    fit_time_ms = 1e3 * (time.perf_counter() - start)
+def _learn(specs: Sequence[RunSpec], problem: Problem) -> list[_Learned | RunResult]:
+    """Fit the runs' methods, several networks side by side; a run whose numbers broke down gives its failure."""
+    try:
+        made = [_make(spec) for spec in specs]
+        start = time.perf_counter()
+        _fit([method for method, _ in made], problem)
+        share_ms = 1e3 * (time.perf_counter() - start) / len(specs)
+        return [_learned(spec, *one, share_ms, problem) for spec, one in zip(specs, made, strict=True)]
+    except (ValueError, ArithmeticError):
+        if len(specs) > 1:
+            return [outcome for spec in specs for outcome in _learn([spec], problem)]
+        return [failed(specs[0], problem.sha256, traceback.format_exc())]
+
+
+def _learned(spec: RunSpec, method: Any, classifier_seed: int, fit_time_ms: float, problem: Problem) -> _Learned:
     splits = (problem.X_train, problem.X_validation, problem.X_test)
     measures: dict[str, float] = dict(getattr(method, "measures_", {}))
     if classifies := hasattr(method, "predict"):
@@ -118,14 +127,22 @@ def _learn(spec: RunSpec, problem: Problem) -> _Learned:
 def _make(spec: RunSpec) -> tuple[Any, int]:
     make = METHODS[spec.method]
     method_seed, classifier_seed, asked_seed = _seeds(spec)
-    parameters = _parameters(spec) | {"random_state": method_seed}
-    if "estimator" in signature(make).parameters:
+    parameters = estimator_parameters(_parameters(spec))
+    taken = signature(make).parameters
+    if "random_state" in taken or any(parameter.kind is Parameter.VAR_KEYWORD for parameter in taken.values()):
+        parameters["random_state"] = method_seed
+    if "estimator" in taken:
         parameters["estimator"] = make_classifier(spec.classifier, asked_seed)
     return make(**parameters), classifier_seed
 
 
-def _fit(method: Any, problem: Problem) -> None:
+def _fit(methods: Sequence[Any], problem: Problem) -> None:
     """Fit on the training split, and on the validation split where it is chosen by; never on the test split."""
+    if len(methods) > 1:
+        splits = (problem.X_train, problem.y_train, problem.X_validation, problem.y_validation)
+        fit_together(methods, [splits] * len(methods), classes=np.arange(problem.n_outputs))
+        return
+    method = methods[0]
     given = {"X_val": problem.X_validation, "y_val": problem.y_validation, "classes": np.arange(problem.n_outputs)}
     taken = {name: value for name, value in given.items() if name in signature(method.fit).parameters}
     method.fit(problem.X_train, problem.y_train, **taken)

@@ -57,22 +57,25 @@ def _ne_ppca(row: str, column: str) -> Source:
     return Source(row, "ne_ppca", tau_of(column), settings=CENTRED)
 
 
-def _other_approaches(row: str, column: str) -> Source | None:
+def _other_approaches(row: str, column: str) -> Source:
     if column == "NE-pPCA":
         return _ne_ppca(row, "tau=15")
     if column == "Proben1":
         # The slides' column is the report's table 10, but for these two problems its table 8.
         return _report(row, shortcuts=row in ("soybean1", "thyroid1"))
-    return None
+    return Source(row, {"GA": "ga_mlp", "Pruning": "pruned_mlp"}[column])
 
 
-def _feature_selection(row: str, column: str) -> Source | None:
+def _feature_selection(row: str, column: str) -> Source:
     sources = {
         "DGHA": Source(column, "dgha", 15.0, 100.0, CENTRED),
         "DGHA (autocor)": Source(column, "dgha", 15.0, 100.0, NOT_CENTRED),
+        "FLGP": Source(column, "flgp"),
+        "RFENN": Source(column, "rfe"),
+        "RFESVM": Source(column, "rfe_svm"),
         "NE pPCA": _ne_ppca(column, "tau=15"),
     }
-    return sources.get(row)
+    return sources[row]
 
 
 def _partial_data(row: str, column: str, method: str = "dgha") -> Source:

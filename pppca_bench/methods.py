@@ -8,6 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pppca_bench.baselines.autoencoder import Autoencoder
+from pppca_bench.baselines.ensembles import AdaBoostClassifier, BaggingClassifier
+from pppca_bench.baselines.flgp import LayeredGP
+from pppca_bench.baselines.ga_mlp import GAMLPClassifier
+from pppca_bench.baselines.ica import ICA
+from pppca_bench.baselines.kernel_pca import GaussianKernelPCA
+from pppca_bench.baselines.lda import LDA
+from pppca_bench.baselines.network_rfe import NetworkRFE
+from pppca_bench.baselines.pca import CovariancePCA, SingularValuePCA
+from pppca_bench.baselines.pruned_mlp import PrunedMLPClassifier
+from pppca_bench.baselines.rfe_svm import RFESVMClassifier
+from pppca_bench.baselines.scored_selection import ChiSquaredSelector, MutualInformationSelector
+from pppca_bench.baselines.sequential_search import BackwardSelector, ForwardSelector
 from pppca_bench.classifier import BackpropMLPClassifier, RpropMLPClassifier
 from pppca_bench.engines import DGHA, GHA, NEpPCA
 from pppca_bench.records import Parameters
@@ -41,15 +54,36 @@ METHODS: dict[str, Callable[..., Any]] = {
     "dgha": DGHA,
     "ne_ppca": NEpPCA,
     "all_features": AllFeatures,
+    "pca": CovariancePCA,
+    "pca_svd": SingularValuePCA,
+    "kernel_pca": GaussianKernelPCA,
+    "ica": ICA,
+    "lda": LDA,
+    "autoencoder": Autoencoder,
+    "flgp": LayeredGP,
+    "mutual_info": MutualInformationSelector,
+    "chi2": ChiSquaredSelector,
+    "forward": ForwardSelector,
+    "backward": BackwardSelector,
+    "rfe": NetworkRFE,
+    "ga_mlp": GAMLPClassifier,
+    "pruned_mlp": PrunedMLPClassifier,
+    "rfe_svm": RFESVMClassifier,
 }
 """Methods of the configs.
 
-Each is made of its section's parameters and ``random_state``, and of ``estimator``, the config's classifier, where it
-has a parameter of that name. `fit` gets the training split, and the validation split where it has ``X_val``; a
-method with `predict` classifies by itself, any other by `transform` and a classifier.
+Each is made of its section's parameters (``hidden`` is ``hidden_layer_sizes``) and, where it has parameters of these
+names, of ``random_state`` and of ``estimator``, the config's classifier. `fit` gets the training split, and the
+validation split where it has ``X_val``; a method with `predict` classifies by itself, any other by `transform` and a
+classifier.
 """
 
-CLASSIFIERS: dict[str, Callable[..., Any]] = {"rprop": RpropMLPClassifier, "backprop": BackpropMLPClassifier}
+CLASSIFIERS: dict[str, Callable[..., Any]] = {
+    "rprop": RpropMLPClassifier,
+    "backprop": BackpropMLPClassifier,
+    "bagging": BaggingClassifier,
+    "adaboost": AdaBoostClassifier,
+}
 """Learning rules of the configs; parameters as in the section, but ``hidden`` is ``hidden_layer_sizes``."""
 
 
@@ -67,6 +101,9 @@ def make_classifier(parameters: Parameters, seed: int) -> Any:
     base = tuple((name.removeprefix("base."), given.pop(name)) for name in list(given) if name.startswith("base."))
     if base:
         given["estimator"] = make_classifier(base, seed)
-    if "hidden" in given:
-        given["hidden_layer_sizes"] = given.pop("hidden")
-    return CLASSIFIERS[str(given.pop("rule"))](**given, random_state=seed)
+    return CLASSIFIERS[str(given.pop("rule"))](**estimator_parameters(given), random_state=seed)
+
+
+def estimator_parameters(section: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a section's values by the names that the estimators have for them."""
+    return {"hidden_layer_sizes" if name == "hidden" else name: value for name, value in section.items()}

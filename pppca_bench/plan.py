@@ -11,12 +11,34 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pppca_bench.classifier_sections import Classifier, MethodSection, SystemSection
+from pppca_bench.classifier_sections import MethodSection, SystemSection
 from pppca_bench.config import Config
 from pppca_bench.published import pivot_hidden
 from pppca_bench.records import Parameters, RunSpec
 
-ALGORITHM_VERSIONS = {"gha": 1, "dgha": 1, "dgha_speedup": 1, "ne_ppca": 1, "all_features": 1, "classifier": 1}
+ALGORITHM_VERSIONS = {
+    "gha": 1,
+    "dgha": 1,
+    "dgha_speedup": 1,
+    "ne_ppca": 1,
+    "all_features": 1,
+    "pca": 1,
+    "pca_svd": 1,
+    "kernel_pca": 1,
+    "ica": 1,
+    "lda": 1,
+    "autoencoder": 1,
+    "flgp": 1,
+    "mutual_info": 1,
+    "chi2": 1,
+    "forward": 1,
+    "backward": 1,
+    "rfe": 1,
+    "ga_mlp": 1,
+    "pruned_mlp": 1,
+    "rfe_svm": 1,
+    "classifier": 1,
+}
 """Raised by hand whenever a change of code changes a method's numbers: results of older versions are not reused."""
 
 _SEEDED_AS = {"dgha_speedup": "dgha"}
@@ -64,7 +86,8 @@ def derive_seed(config_seed: int, problem: str, method: str, repeat: int) -> int
 
 def _method_runs(config: Config, problem: str, method: MethodSection, n_repeats: int) -> Iterator[RunSpec]:
     name = method.method
-    parameters = _frozen({key: value for key, value in method.model_dump().items() if key not in _NOT_PARAMETERS})
+    given = {key: value for key, value in method.model_dump().items() if key not in _NOT_PARAMETERS}
+    parameters = _resolved(given, problem)
     classifier = _classifier(config, method, problem)
     for tau, fraction, repeat in itertools.product(_taus(config, method), _fractions(method), range(n_repeats)):
         seed = derive_seed(config.seed, problem, _SEEDED_AS.get(name, name), repeat)
@@ -85,11 +108,12 @@ def _classifier(config: Config, method: MethodSection, problem: str) -> Paramete
     """Return the classifier of a run; a system that classifies by itself has none."""
     if isinstance(method, SystemSection):
         return ()
-    return _resolved_classifier(method.classifier or config.classifier, problem)
+    return _resolved((method.classifier or config.classifier).model_dump(), problem)
 
 
-def _resolved_classifier(classifier: Classifier, problem: str) -> Parameters:
-    values = _flat(classifier.model_dump())
+def _resolved(section: dict[str, Any], problem: str) -> Parameters:
+    """Return a section's values, with the problem's own architecture for ``hidden: pivot``."""
+    values = _flat(section)
     for name, value in values.items():
         if name.rpartition(".")[2] == "hidden" and value == "pivot":
             values[name] = pivot_hidden(problem)

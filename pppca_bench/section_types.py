@@ -41,3 +41,13 @@ class Section(BaseModel):
     """A part of a config: frozen, no unknown keys, no silent conversion of types."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def check_elite(population_size: int, n_elite: int) -> None:
+    """Refuse an elite that leaves no room for children."""
+    if n_elite >= population_size:
+        raise PydanticCustomError(
+            "elite",
+            "expected n_elite below population_size ({size}), got {elite}",
+            {"size": population_size, "elite": n_elite},
+        )

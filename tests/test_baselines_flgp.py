@@ -12,7 +12,9 @@ TINY = {"layer_width": 4, "population_size": 12, "n_generations": 2, "tournament
 SMALL = RpropMLPClassifier((2,), max_epochs=10, random_state=0)
 
 
-@parametrize_with_checks([LayeredGP(estimator=SMALL, random_state=0, **TINY)])
+@parametrize_with_checks(
+    [LayeredGP(1, layer_width=1, population_size=4, n_generations=1, estimator=SMALL, random_state=0)]
+)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

@@ -67,7 +67,7 @@ def test_rank_tells_mean_ranks_and_tests(results):
 
 def test_rank_of_a_config_that_was_not_run_is_told(results):
     shown = CliRunner().invoke(cli, ["rank", "other", "--results", str(results)])
-    assert shown.exit_code == 1
+    assert shown.exit_code == 2
     assert "no runs of config 'other'" in shown.output
 
 

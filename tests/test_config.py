@@ -10,6 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pppca_bench.baselines.ensembles import AdaBoostClassifier, BaggingClassifier
+from pppca_bench.baselines.ga_mlp import GAMLPClassifier
+from pppca_bench.baselines.pruned_mlp import PrunedMLPClassifier
+from pppca_bench.baselines.rfe_svm import RFESVMClassifier
 from pppca_bench.classifier import BackpropMLPClassifier, RpropMLPClassifier
 from pppca_bench.classifier_sections import CLASSIFIERS, RpropClassifier
 from pppca_bench.config import Config, load_config
@@ -176,13 +180,12 @@ REFUSALS = [
     (
         "method: gha",
         "method: gah",
-        "7: methods[0]: expected method to be one of gha, dgha, dgha_speedup, ne_ppca, all_features,"
-        " got gah (did you mean 'gha'?).",
+        f"7: methods[0]: expected method to be one of {', '.join(METHODS)}, got gah (did you mean 'gha'?).",
     ),
     (
         "method: gha",
         "methode: gha",
-        "7: methods[0]: expected method to be one of gha, dgha, dgha_speedup, ne_ppca, all_features, got none.",
+        f"7: methods[0]: expected method to be one of {', '.join(METHODS)}, got none.",
     ),
     (
         "- method: gha\n    learning_rate: 0.01",
@@ -237,6 +240,39 @@ REFUSALS = [
         "{}",
         "11: classifier: the Proben1 report has no pivot architecture for 'iris': expected layer sizes,"
         " such as `classifier: {hidden: [16, 8]}`, got hidden: pivot (the default).",
+    ),
+    (
+        "method: gha\n    learning_rate: 0.01",
+        "method: pruned_mlp",
+        "7: methods[0]: the Proben1 report has no pivot architecture for 'iris': expected layer sizes,"
+        " such as `hidden: [16, 8]`, got hidden: pivot (the default).",
+    ),
+    (
+        "{hidden: [8]}",
+        "{rule: bagging}",
+        "11: classifier: the Proben1 report has no pivot architecture for 'iris': expected layer sizes,"
+        " such as `classifier: {hidden: [16, 8]}`, got hidden: pivot (the default).",
+    ),
+    (
+        "{hidden: [8]}",
+        "{rule: bagging, base: {rule: adaboost}}",
+        "11: classifier.base: expected rule to be one of rprop, backprop, got adaboost.",
+    ),
+    (
+        "{hidden: [8]}",
+        "{rule: bagging, base: {hidden: [8], shortcut: true}}",
+        "11: classifier.base.shortcut: unknown key, expected one of "
+        f"{', '.join(RpropClassifier.model_fields)} (did you mean 'shortcuts'?).",
+    ),
+    (
+        "{hidden: [8]}",
+        "{rule: adaboost, n_estimators: 0, base: {hidden: [8]}}",
+        "11: classifier.n_estimators: expected greater than or equal to 1, got 0.",
+    ),
+    (
+        "method: gha\n    learning_rate: 0.01",
+        "method: ga_mlp\n    hidden: [4]\n    n_elite: 24",
+        "7: methods[0]: expected n_elite below population_size (24), got 24.",
     ),
     ("{hidden: [8]}", "pivot", "11: classifier: expected a mapping of keys to values, got 'pivot'."),
     (
@@ -304,10 +340,33 @@ def test_a_data_fraction_left_out_is_the_estimators_default():
     assert METHODS["dgha"].model_fields["data_fraction"].default == (_parameters(DGHA)["data_fraction"],)
 
 
+SYSTEMS = {"ga_mlp": GAMLPClassifier, "pruned_mlp": PrunedMLPClassifier, "rfe_svm": RFESVMClassifier}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_systems_keys_and_defaults_are_its_estimators(name):
+    ours = {key: field.default for key, field in METHODS[name].model_fields.items()}
+    theirs = _parameters(SYSTEMS[name])
+    assert ours.keys() - theirs.keys() <= {"method", "classifier", "hidden"}
+    left_out = {"hidden_layer_sizes", "initial_step_range", "validation_fraction", "random_state"}
+    assert theirs.keys() - ours.keys() <= left_out
+    assert {key: ours[key] for key in ours.keys() & theirs.keys()} == {
+        key: theirs[key] for key in ours.keys() & theirs.keys()
+    }
+
+
+@pytest.mark.parametrize("rule", ["bagging", "adaboost"])
+def test_an_ensembles_keys_and_defaults_are_its_estimators(rule):
+    ensemble = {"bagging": BaggingClassifier, "adaboost": AdaBoostClassifier}[rule]
+    section = CLASSIFIERS[rule].model_validate({"rule": rule})
+    assert section.n_estimators == _parameters(ensemble)["n_estimators"]
+    assert section.base == RpropClassifier()
+
+
 NETWORKS = {"rprop": RpropMLPClassifier, "backprop": BackpropMLPClassifier}
 
 
-@pytest.mark.parametrize("rule", CLASSIFIERS)
+@pytest.mark.parametrize("rule", NETWORKS)
 def test_the_classifiers_keys_and_defaults_are_its_estimators(rule):
     ours = {key: field.default for key, field in CLASSIFIERS[rule].model_fields.items()}
     theirs = _parameters(NETWORKS[rule])

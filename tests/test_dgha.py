@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import minmax_scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pppca_bench.engines._hebbian_kernels import surviving_rows
+from pppca_bench.engines._removal_kernels import Removal, surviving_rows
 from pppca_bench.engines.dgha import DGHA
 
 WINE = minmax_scale(load_wine().data)
@@ -28,23 +28,71 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
+def kept_rows(variances, rows=None, **rule):
+    """Return what a check keeps of rows with these variances, the axes unless given, raw and unsorted unless asked."""
+    n_rows = len(variances)
+    defaults = {"tau": 1e9, "min_components": 1, "max_components": n_rows, "min_variance": 0.0}
+    removal = Removal(**{**defaults, "per_direction": False, "sort": False, **rule})
+    rows = np.eye(n_rows) if rows is None else np.array(rows, dtype=float)
+    return list(surviving_rows(rows, np.array(variances, dtype=float), np.diag(variances).astype(float), removal))
+
+
 @pytest.mark.parametrize(
     ("tau", "kept"),
     [(5.0, [0, 2]), (9.9, [0, 2]), (10.0, [0, 2, 3]), (39.0, [0, 2, 3]), (40.0, [0, 1, 2, 3])],
 )
 def test_formula_1_removes_ratios_above_tau_only(tau, kept):
     # Ratios to the largest variance, 40: 1, 40, 2, 10. A ratio equal to tau stays.
-    np.testing.assert_array_equal(surviving_rows(np.array([40.0, 1.0, 20.0, 4.0]), tau), kept)
+    assert kept_rows([40, 1, 20, 4], tau=tau) == kept
 
 
 def test_rows_without_variance_go_unless_no_row_has_any():
-    np.testing.assert_array_equal(surviving_rows(np.array([0.0, 1.0]), 20.0), [1])
-    np.testing.assert_array_equal(surviving_rows(np.zeros(3), 20.0), [0, 1, 2])
+    assert kept_rows([0, 1], tau=20.0) == [1]
+    assert kept_rows([0, 0, 0], tau=20.0) == [0, 1, 2]
 
 
 @given(st.lists(st.floats(0.0, 1e6), min_size=1, max_size=20), st.floats(1.0, 100.0))
 def test_the_largest_variance_always_stays(variances, tau):
-    assert int(np.argmax(variances)) in surviving_rows(np.array(variances), tau)
+    assert int(np.argmax(variances)) in kept_rows(variances, tau=tau)
+
+
+# Ratios to the largest variance, 40: 1, 40, 2, 10; the total is 65.
+VARIANCES = [40, 1, 20, 4]
+
+
+@pytest.mark.parametrize(
+    ("constraints", "kept"),
+    [
+        ({"min_components": 3}, [0, 2, 3]),
+        ({"min_components": 9}, [0, 1, 2, 3]),
+        ({"max_components": 1}, [0]),
+        ({"min_variance": 60.0}, [0, 2]),
+        ({"min_variance": 60.5}, [0, 2, 3]),
+        ({"min_variance": 1e9}, [0, 1, 2, 3]),
+        ({"min_variance": 1e9, "max_components": 3}, [0, 2, 3]),
+        ({"min_variance": 1.0, "min_components": 1}, [0, 2]),
+    ],
+    ids=str,
+)
+def test_constraints_move_the_limit_of_removal(constraints, kept):
+    assert kept_rows(VARIANCES, tau=5.0, **constraints) == kept
+
+
+def test_sorting_puts_the_kept_rows_by_decreasing_variance():
+    assert kept_rows([1, 4, 40, 20, 4], tau=10.0, sort=True) == [2, 3, 1, 4]
+
+
+def test_overlapping_rows_count_once_in_the_variance_that_is_kept():
+    # Covariance diag(4, 1). Rows (1, 0) and (3, 0), equal in direction, span 4 together; (1, 1) adds 1 to it.
+    rows = [[1, 0], [3, 0], [1, 1]]
+    for least, kept in ((4.0, [0, 1]), (4.5, [0, 1, 2])):
+        removal = Removal(1.0, 1, 3, least, True, True)
+        variances = np.array([4.0, 36.0, 5.0])
+        assert list(surviving_rows(np.array(rows, dtype=float), variances, np.diag([4.0, 1.0]), removal)) == kept
+
+
+def test_a_row_of_zeros_goes():
+    assert kept_rows([2, 1], rows=[[1, 0], [0, 0]], per_direction=True, tau=1e9) == [0]
 
 
 def plain_run(tau, *, sort, norm, learning_rate, n_epochs, joined, checked):

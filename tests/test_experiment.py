@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pppca_bench import experiment
+from pppca_bench.baselines.pruned_mlp import PrunedMLPClassifier
 from pppca_bench.config import METHODS, Config
 from pppca_bench.engines import DGHA, NEpPCA
 from pppca_bench.experiment import run_group, warm_up
@@ -18,9 +19,28 @@ from pppca_bench.problems import Problem, load_problem
 from pppca_bench.records import RunResult, RunSpec
 
 TIMES = ("fit_time_ms", "classifier_time_ms")
-REDUCING = [method for method in METHODS if method != "dgha_speedup"]
-SHORT = {"gha": {"n_epochs": 20}, "dgha": {"n_epochs": 20}, "ne_ppca": {"n_generations": 5}, "all_features": {}}
-SHORT["dgha_speedup"] = SHORT["dgha"]
+SYSTEMS = {
+    "ga_mlp": {"hidden": [3], "max_generations": 30},
+    "pruned_mlp": {"hidden": [3], "max_epochs": 30, "retrain_epochs": 5},
+    "rfe_svm": {"C": [0.1, 1.0]},
+}
+BASELINES = {
+    "pca": {},
+    "pca_svd": {},
+    "kernel_pca": {},
+    "ica": {},
+    "lda": {},
+    "autoencoder": {},
+    "flgp": {"n_layers": 1, "population_size": 20, "layer_width": 5, "n_generations": 2, "tournament_size": 3},
+    "mutual_info": {},
+    "chi2": {},
+    "forward": {},
+    "backward": {},
+    "rfe": {"n_networks": 2},
+}
+REDUCING = [method for method in METHODS if method not in ("dgha_speedup", *SYSTEMS)]
+SHORT = BASELINES | {"gha": {"n_epochs": 20}, "dgha": {"n_epochs": 20}, "ne_ppca": {"n_generations": 5}, "all_features": {}}
+SHORT = SHORT | SYSTEMS | {"dgha_speedup": SHORT["dgha"]}
 
 
 def planned(method: str, *, repeats: int = 3, problem: str = "iris", tau: float = 20.0, **parameters) -> list[RunSpec]:
@@ -56,7 +76,7 @@ def iris() -> Problem:
     return load_problem("iris")
 
 
-@pytest.mark.parametrize("method", REDUCING)
+@pytest.mark.parametrize("method", [*REDUCING, *SYSTEMS])
 def test_a_run_in_company_gives_what_it_gives_alone_to_the_last_bit(iris, method):
     specs = planned(method)
     together = timeless(run_group(specs, iris))
@@ -90,6 +110,62 @@ def test_a_result_holds_every_number_in_its_range(iris, method):
         n_wrong = getattr(result, f"{split}_error_percent") * len(getattr(iris, f"y_{split}")) / 100
         assert n_wrong == pytest.approx(round(n_wrong), abs=1e-9)
         assert 0 <= getattr(result, f"{split}_error_percent") <= 100
+
+
+@pytest.mark.parametrize("method", SYSTEMS)
+def test_a_system_classifies_by_itself_and_says_how_many_inputs_it_uses(iris, method):
+    results = run_group(planned(method, repeats=2), iris)
+    for result in results:
+        assert (result.status, result.classifier_time_ms) == ("done", None), result.error
+        assert 1 <= result.dimensionality <= 4
+        assert result.test_error_percent < 75
+        assert result.history
+    histories = [record["history"] for record in timeless(results)]
+    assert (histories[0] != histories[1]) == (method != "rfe_svm"), "which alone has no randomness"
+
+
+@pytest.mark.parametrize("method", SYSTEMS)
+def test_no_system_sees_the_test_split(iris, method):
+    rng = np.random.default_rng(0)
+    other = replace(iris, X_test=rng.uniform(size=iris.X_test.shape), y_test=rng.permutation(iris.y_test))
+    before, after = (timeless(run_group(planned(method, repeats=1), problem))[0] for problem in (iris, other))
+    assert before.pop("test_error_percent") != after.pop("test_error_percent")
+    assert before == after
+
+
+@pytest.mark.parametrize("rule", ["bagging", "adaboost"])
+def test_an_ensemble_takes_the_place_of_the_network(iris, rule):
+    classifier = {"rule": rule, "n_estimators": 3, "base": {"hidden": [4], "max_epochs": 60}}
+    specs = planned("gha", repeats=2, classifier=classifier)
+    results = run_group(specs, iris)
+    assert timeless(results) == timeless([result for spec in specs for result in run_group([spec], iris)])
+    assert [result.status for result in results] == ["done", "done"], results[0].error
+    assert 60 < results[0].total_epochs <= 180
+    assert results[0].test_error_percent < 50
+
+
+def test_networks_of_a_system_that_fail_leave_the_others_as_they_are(iris, monkeypatch):
+    specs = planned("pruned_mlp", repeats=3)
+    expected = timeless(run_group(specs, iris))
+    seeds = []
+
+    def fit_together(networks, data, classes):  # noqa: ARG001
+        seeds.extend(network.random_state for network in networks)
+        raise ValueError("one of these fails")
+
+    monkeypatch.setattr(experiment, "fit_together", fit_together)
+    fit = PrunedMLPClassifier.fit
+
+    def fails_once(self, *data, **more):
+        if self.random_state == seeds[1]:
+            raise ValueError("this network fails")
+        return fit(self, *data, **more)
+
+    monkeypatch.setattr(PrunedMLPClassifier, "fit", fails_once)
+    results = run_group(specs, iris)
+    assert [result.status for result in results] == ["done", "failed", "done"]
+    assert results[1].error.rstrip().endswith("ValueError: this network fails")
+    assert [timeless(results)[0], timeless(results)[2]] == [expected[0], expected[2]]
 
 
 def test_all_numbers_of_a_result_are_plain_so_that_the_store_takes_them(iris):

@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 import reference_hebbian as reference
 
-from pppca_bench.engines._hebbian_kernels import fast_epoch, in_place_epoch, literal_epoch, literal_variances
+from pppca_bench.engines._fast_kernels import fast_epoch
+from pppca_bench.engines._literal_kernels import in_place_epoch, literal_epoch, literal_variances
 
 
-def literal_epoch_of_all_rows(W, X, mean, order, learning_rate):
-    return literal_epoch(W, len(W), X, mean, order, learning_rate)
+def literal_epoch_of_all_rows(W, X, mean, order, learning_rate, decay):
+    return literal_epoch(W, len(W), X, mean, order, learning_rate, decay)
 
 
 KERNELS = {"fast": fast_epoch, "literal": literal_epoch_of_all_rows}
-SHAPES = [(1, 1), (1, 5), (3, 3), (2, 9), (9, 9), (5, 17), (13, 13)]
+SHAPES = [(1, 1), (1, 5), (3, 3), (2, 9), (9, 9), (5, 17), (13, 13), (18, 33)]
 
 
 def problem(n_rows, n_features, n_samples=7, seed=0):
@@ -27,7 +28,7 @@ def test_one_update_equals_the_hand_worked_one(kernel):
     # W = [[1, 0], [1, 1]], x = (2, 1): y = (2, 3). Row 1: 2 x − 2 (2 w1) = (0, 2).
     # Row 2: 3 x − 3 (2 w1 + 3 w2) = (6, 3) − 3 (5, 3) = (−9, −6). η = 0.1.
     W = np.array([[1.0, 0.0], [1.0, 1.0]])
-    KERNELS[kernel](W, np.array([[2.0, 1.0]]), np.zeros(2), np.array([0]), 0.1)
+    KERNELS[kernel](W, np.array([[2.0, 1.0]]), np.zeros(2), np.array([0]), 0.1, 0.0)
     np.testing.assert_allclose(W, [[1.0, 0.2], [0.1, 0.4]], rtol=0, atol=1e-15)
 
 
@@ -36,7 +37,7 @@ def test_one_update_equals_the_hand_worked_one(kernel):
 def test_kernel_agrees_with_plain_loops(kernel, shape):
     W, X, mean, order = problem(*shape)
     expected = reference.gha_epoch(W, (X - mean)[order], 0.1)
-    KERNELS[kernel](W, X, mean, order, 0.1)
+    KERNELS[kernel](W, X, mean, order, 0.1, 0.0)
     np.testing.assert_allclose(W, expected, rtol=1e-12, atol=1e-13)
 
 
@@ -44,15 +45,15 @@ def test_kernel_agrees_with_plain_loops(kernel, shape):
 def test_in_place_kernel_agrees_with_the_published_recipe(shape):
     W, X, mean, order = problem(*shape)
     expected, _ = reference.in_place_epoch(W, (X - mean)[order], 0.1)
-    in_place_epoch(W, X, mean, order, 0.1)
+    in_place_epoch(W, X, mean, order, 0.1, 0.0)
     np.testing.assert_allclose(W, expected, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("n_samples", range(1, 10))
+@pytest.mark.parametrize("n_samples", range(1, 18))
 def test_fast_kernel_agrees_for_any_number_of_samples(n_samples):
     W, X, mean, order = problem(6, 10, n_samples)
     expected = reference.gha_epoch(W, (X - mean)[order], 0.1)
-    fast_epoch(W, X, mean, order, 0.1)
+    fast_epoch(W, X, mean, order, 0.1, 0.0)
     np.testing.assert_allclose(W, expected, rtol=1e-12, atol=1e-13)
 
 
@@ -61,14 +62,14 @@ def test_samples_are_learnt_in_the_given_order_and_number(kernel):
     W, X, mean, _ = problem(3, 4)
     order = np.array([5, 1, 1])
     expected = reference.gha_epoch(W, (X - mean)[[5, 1, 1]], 0.1)
-    KERNELS[kernel](W, X, mean, order, 0.1)
+    KERNELS[kernel](W, X, mean, order, 0.1, 0.0)
     np.testing.assert_allclose(W, expected, rtol=1e-12, atol=1e-13)
 
 
 def test_rows_beyond_the_leading_ones_wait_unchanged():
     W, X, mean, order = problem(5, 6)
     before = W.copy()
-    fast_epoch(W[:2], X, mean, order, 0.1)
+    fast_epoch(W[:2], X, mean, order, 0.1, 0.0)
     np.testing.assert_array_equal(W[2:], before[2:])
     np.testing.assert_allclose(W[:2], reference.gha_epoch(before[:2], (X - mean)[order], 0.1), rtol=1e-12)
 
@@ -76,7 +77,7 @@ def test_rows_beyond_the_leading_ones_wait_unchanged():
 def test_literal_kernel_computes_waiting_rows_at_full_cost_and_moves_the_others_only():
     W, X, mean, order = problem(5, 6)
     before = W.copy()
-    counted = literal_epoch(W, 2, X, mean, order, 0.1)
+    counted = literal_epoch(W, 2, X, mean, order, 0.1, 0.0)
     np.testing.assert_array_equal(W[2:], before[2:])
     np.testing.assert_allclose(W[:2], reference.gha_epoch(before[:2], (X - mean)[order], 0.1), rtol=1e-12)
     assert counted == len(order) * 6 * (4 * 5 + 5 * 6 / 2)
@@ -86,15 +87,15 @@ def test_kernels_agree_after_many_updates():
     W, X, mean, _ = problem(8, 8, n_samples=40)
     order = np.random.default_rng(1).integers(0, 40, size=400)
     fast, literal = W.copy(), W.copy()
-    fast_epoch(fast, X, mean, order, 0.05)
-    literal_epoch(literal, len(literal), X, mean, order, 0.05)
+    fast_epoch(fast, X, mean, order, 0.05, 0.0)
+    literal_epoch(literal, len(literal), X, mean, order, 0.05, 0.0)
     np.testing.assert_allclose(fast, literal, rtol=1e-9, atol=1e-11)
 
 
 def test_overflow_shows_as_values_that_are_not_finite():
     W, X, mean, order = problem(3, 4, n_samples=30)
     with np.errstate(all="ignore"):
-        fast_epoch(W, 100.0 * X, mean, order, 10.0)
+        fast_epoch(W, 100.0 * X, mean, order, 10.0, 0.0)
     assert not np.isfinite(W).all()
 
 
@@ -102,7 +103,7 @@ def test_overflow_shows_as_values_that_are_not_finite():
 def test_counted_operations_follow_the_cost_formula(shape):
     n_rows, n_features = shape
     W, X, mean, order = problem(n_rows, n_features)
-    counted = literal_epoch(W, n_rows, X, mean, order, 0.1)
+    counted = literal_epoch(W, n_rows, X, mean, order, 0.1, 0.0)
     assert counted == len(order) * n_features * (4 * n_rows + n_rows * (n_rows + 1) / 2)
     assert literal_variances(W, X, mean, np.empty(n_rows)) == len(X) * n_rows * n_features
 

@@ -1,1 +1,1 @@
-"""."""
+"""Textbook methods to compare with: reductions, selections, and systems that classify by themselves."""

@@ -1,7 +1,6 @@
 """What GHA and DGHA share: training moments, the rows that learn, their schedule and their history."""
 
 import time
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -10,19 +9,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._hebbian_kernels import (
-    FAST,
-    IN_PLACE,
-    LITERAL,
-    Floats,
-    History,
-    Indices,
-    Rule,
-    Samples,
-    Schedule,
-    learn_epochs,
-    quadratic_variances,
-)
+from ._arrays import Floats, Indices
+from ._fast_kernels import quadratic_variances
+from ._hebbian_kernels import FAST, IN_PLACE, LITERAL, History, Rule, Samples, Schedule, learn_epochs
+from ._initial_rows import draw_directions, principal_directions
+from ._parameters import check_choice, check_integer, check_number, make_generator
+from ._removal_kernels import Removal
 
 # Rows tend to unit norm; one this long never comes back, and its variances would overflow.
 _DIVERGED_WEIGHT = 1e8
@@ -39,8 +31,10 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     learning_rate_per: str
     n_epochs: int
     decay_epochs: float | None
+    decay_samples: float | None
     rows_per_epoch: float | None
     initial_rows: str
+    initial_samples: int | None
     initial_norm: float
     sort_initial: bool
     centre: bool
@@ -74,7 +68,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         X = self._validated(X, reset=True)
         self._reset()
         self._update_moments(X)
-        self._draw_rows()
+        self._draw_rows(X)
         self._learn_epochs(X, self.n_epochs)
         self._publish()
         return self
@@ -110,7 +104,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             self._reset()
         self._update_moments(X)
         if first:
-            self._draw_rows()
+            self._draw_rows(X)
         self._learn_epochs(X, 1)
         self._publish()
         return self
@@ -166,10 +160,17 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_number(where, "learning_rate", self.learning_rate, low=0.0, open_low=True)
         check_choice(where, "learning_rate_per", self.learning_rate_per, ("sample", "epoch"))
         check_integer(where, "n_epochs", self.n_epochs, low=1)
-        for name in ("decay_epochs", "rows_per_epoch"):
+        for name in ("decay_epochs", "decay_samples", "rows_per_epoch"):
             if getattr(self, name) is not None:
                 check_number(where, name, getattr(self, name), low=0.0, open_low=True)
-        check_choice(where, "initial_rows", self.initial_rows, ("direction", "orthonormal", "positive"))
+        if self.decay_epochs is not None and self.decay_samples is not None:
+            raise ValueError(
+                f"decay_samples in {where}: expected None where decay_epochs is given, got {self.decay_samples!r}. "
+                "Give one of them."
+            )
+        check_choice(where, "initial_rows", self.initial_rows, ("direction", "orthonormal", "positive", "pca"))
+        if self.initial_samples is not None:
+            check_integer(where, "initial_samples", self.initial_samples, low=1)
         check_number(where, "initial_norm", self.initial_norm, low=0.0, open_low=True)
         check_choice(where, "kernel", self.kernel, ("fast", "literal", "in_place"))
 
@@ -188,6 +189,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _reset(self) -> None:
         self._rng = make_generator(self.random_state)
         self.n_epochs_ = 0
+        self._n_learnt = 0
         self.n_operations_ = 0
         self.learning_time_ms_ = 0.0
         self.n_samples_seen_ = 0
@@ -209,14 +211,18 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             self.mean_ = self.mean_ + share * shift
             self.n_samples_seen_ += len(batch)
 
-    def _draw_rows(self) -> None:
+    def _draw_rows(self, X: Floats) -> None:
         self._n_initial_rows = self.n_components or self.n_features_in_
-        self._rows = self.initial_norm * draw_directions(
-            self._rng, self._n_initial_rows, self.n_features_in_, kind=self.initial_rows
-        )
+        self._rows = self.initial_norm * self._directions(X)
         self.nodes_ = np.arange(self._n_initial_rows)
         if self.sort_initial:
             self._rows = self._rows[np.argsort(-self._row_variances(), kind="stable")]
+
+    def _directions(self, X: Floats) -> Floats:
+        if self.initial_rows != "pca":
+            return draw_directions(self._rng, self._n_initial_rows, self.n_features_in_, kind=self.initial_rows)
+        block = X[self._rng.permutation(len(X))[: self.initial_samples or self._n_initial_rows]]
+        return principal_directions(self._rng, block, self._n_initial_rows, centre=self.centre)
 
     def _learn_epochs(self, X: Floats, n_epochs: int) -> None:
         """Make epochs over X, in blocks whose orders of samples fit into memory."""
@@ -230,31 +236,45 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         schedule = self._schedule(len(X), n_epochs)
         history = History(np.empty(n_epochs, np.int64), np.full((n_epochs, self._n_initial_rows), np.nan))
         start = time.perf_counter()
-        n_rows, n_made, n_operations = learn_epochs(
-            rows, nodes, Samples(X, self.mean_, self._C), schedule, self._rule(), history
-        )
+        n_rows, n_made, n_operations = learn_epochs(rows, nodes, self._samples(X), schedule, self._rule(), history)
         self.learning_time_ms_ += 1e3 * (time.perf_counter() - start)
         self._rows, self.nodes_ = rows[:n_rows], nodes[:n_rows]
         self.n_epochs_ += n_made
+        self._n_learnt += n_made * schedule.orders.shape[1]
         self.n_operations_ += n_operations
         self._dimensionality.extend(history.dimensionality)
         self._variances.extend(history.variances)
         self._check_finite(X)
 
+    def _samples(self, X: Floats) -> Samples:
+        """Give the samples and C, or where they are few a factor of it, by which variances cost less."""
+        if len(X) < X.shape[1] and len(X) == self.n_samples_seen_:
+            return Samples(X, self.mean_, np.ascontiguousarray((X - self.mean_).T / np.sqrt(len(X))))
+        return Samples(X, self.mean_, self._C)
+
     def _schedule(self, n_samples: int, n_epochs: int) -> Schedule:
         epochs = np.arange(self.n_epochs_, self.n_epochs_ + n_epochs)
         orders = np.array([self._draw_order(n_samples) for _ in epochs])
-        return Schedule(orders, self._rates(epochs, n_samples), self._joined(epochs), self._checked(epochs))
+        rates, decays = self._rates(epochs, n_samples)
+        return Schedule(orders, rates, decays, self._joined(epochs), self._checked(epochs))
 
     def _rule(self) -> Rule:
-        return Rule(np.inf, False, False, False, _KERNELS[self.kernel], _DIVERGED_WEIGHT)
+        return Rule(self._removal(), False, _KERNELS[self.kernel], _DIVERGED_WEIGHT)
 
-    def _rates(self, epochs: Indices, n_samples: int) -> Floats:
-        """Give η of each epoch, the step of one sample."""
-        rate = self.learning_rate / self._rate_divisor(n_samples)
-        if self.decay_epochs is None:
-            return np.full(len(epochs), float(rate))
-        return np.asarray(rate * self.decay_epochs / (epochs + self.decay_epochs))
+    def _removal(self) -> Removal:
+        """Give the rule of checks; plain GHA makes none."""
+        return Removal(np.inf, 1, self._n_initial_rows, 0.0, False, False)
+
+    def _rates(self, epochs: Indices, n_samples: int) -> tuple[Floats, Floats]:
+        """Give η of each epoch's first sample, and how it falls: sample s learns at η / (1 + decay s)."""
+        rates: Floats = np.full(len(epochs), self.learning_rate / self._rate_divisor(n_samples))
+        if self.decay_epochs is not None:
+            rates *= self.decay_epochs / (epochs + self.decay_epochs)
+        if self.decay_samples is None:
+            return rates, np.zeros(len(epochs))
+        learnt = self._n_learnt + self._n_drawn(n_samples) * (epochs - self.n_epochs_)
+        left = np.asarray(self.decay_samples + learnt, dtype=np.float64)
+        return rates * (self.decay_samples / left), 1.0 / left
 
     def _rate_divisor(self, n_samples: int) -> int:
         return self._n_drawn(n_samples) if self.learning_rate_per == "epoch" else 1
@@ -321,65 +341,3 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         }
         self._dimensionality.pop()
         self._variances.pop()
-
-
-def make_generator(random_state: Any) -> np.random.Generator:
-    """Return a numpy Generator for an int, a SeedSequence, a Generator, a RandomState or None.
-
-    A Generator is used as it is; a RandomState gives the seed of one.
-    """
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
-    return np.random.default_rng(random_state)
-
-
-def draw_directions(rng: np.random.Generator, n_rows: int, n_features: int, *, kind: str) -> Floats:
-    """Draw rows of unit norm.
-
-    Parameters
-    ----------
-    rng : numpy Generator
-        Source of randomness.
-    n_rows, n_features : int
-        Shape of the result; n_rows <= n_features where kind is "orthonormal".
-    kind : {"direction", "orthonormal", "positive"}
-        Uniformly distributed directions, an orthonormal set, or weights uniform(0, 1) scaled to unit norm.
-
-    Returns
-    -------
-    float64 array, shape (n_rows, n_features)
-        The rows.
-    """
-    shape = (n_rows, n_features)
-    rows = rng.uniform(size=shape) if kind == "positive" else rng.standard_normal(shape)
-    if kind == "orthonormal":
-        return np.ascontiguousarray(np.linalg.qr(rows.T)[0].T)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
-def check_number(
-    where: str, name: str, value: Any, *, low: float, high: float = np.inf, open_low: bool = False
-) -> None:
-    """Raise unless `value` is a finite real number from `low` (itself excluded where open) to `high`."""
-    rule = f"a number {'>' if open_low else '>='} {low:g}" + (f" and <= {high:g}" if high < np.inf else "")
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} in {where}: expected {rule}, got {value!r}. Give a number.")
-    number = float(value)
-    in_range = (low < number if open_low else low <= number) and number <= high
-    if not in_range or not np.isfinite(number):
-        raise ValueError(f"{name} in {where}: expected {rule}, got {value!r}. Change {name}.")
-
-
-def check_integer(where: str, name: str, value: Any, *, low: int) -> None:
-    """Raise unless `value` is an integer of at least `low`."""
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} in {where}: expected an integer >= {low}, got {value!r}. Give an integer.")
-    if value < low:
-        raise ValueError(f"{name} in {where}: expected an integer >= {low}, got {value!r}. Change {name}.")
-
-
-def check_choice(where: str, name: str, value: Any, choices: tuple[str, ...]) -> None:
-    """Raise unless `value` is one of `choices`."""
-    if value not in choices:
-        options = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} in {where}: expected one of {options}, got {value!r}. Change {name}.")

@@ -5,8 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._base import HebbianTransformer, check_choice, check_integer, check_number
-from ._hebbian_kernels import Indices, Rule
+from ._arrays import Indices
+from ._base import HebbianTransformer
+from ._hebbian_kernels import Rule
+from ._parameters import check_choice, check_integer, check_number
+from ._removal_kernels import Removal
 
 
 class DGHA(HebbianTransformer):
@@ -26,6 +29,17 @@ class DGHA(HebbianTransformer):
     data_fraction : float, default 100.0
         Share of the training samples that each epoch draws, in percent, in (0, 100]. Choice: the number is
         rounded to the nearest integer, halves upwards, and is at least 1.
+    min_components : int, default 1
+        Rows that stay at least, in [1, number of rows at the start]: where a check would leave fewer, those of the
+        largest variance stay. Source: slide "Future Research", constraints.
+    max_components : int or None, default None
+        Rows that a check leaves at most, >= min_components, those of the largest variance; None sets no limit.
+        Choice: it goes before the other constraints.
+    min_variance_ratio : float, default 0.0
+        Share of the total variance, in [0, 1], that the span of the rows which a check leaves holds at least: beyond
+        those that formula (1) keeps, rows stay by decreasing variance until it does, all if need be. Source: the
+        same, "criteria from PCA". Choice: of the span, not the sum of the rows' variances, which counts twice what
+        rows have in common as long as they learn.
     n_components : int or None, default None
         Number of rows at the start, in [1, n_features]; None stands for n_features.
     learning_rate : float, default 1.2
@@ -40,6 +54,9 @@ class DGHA(HebbianTransformer):
         fall almost in proportion to the data fraction.
     decay_epochs : float or None, default None
         c > 0 makes the rate η c / (n + c) in epoch n = 0, 1, …; None keeps it constant.
+    decay_samples : float or None, default None
+        c > 0 makes the rate η c / (n + c) for the n-th sample learnt, n = 0, 1, … through all epochs; not together
+        with decay_epochs. See GHA.
     head_start : int, default 3
         Epochs in which the first row alone learns, >= 0; the others wait as they were drawn. Choice: the only
         way found to reach one dimension on horse1 at tau = 5, as published, at the published speed: the
@@ -50,10 +67,12 @@ class DGHA(HebbianTransformer):
     join_by : {"node", "position"}, default "node"
         What j is after removals: the row's place at the start, or among the rows that are left. Where checks
         sort the rows, always the latter.
-    initial_rows : {"direction", "orthonormal", "positive"}, default "orthonormal"
-        How rows are drawn: uniformly distributed directions, a random orthonormal set, or weights
-        uniform(0, 1) scaled to one norm. Choice: orthonormal, the basis of the slides' proposition, and closer
-        to the published dimensionalities than the others.
+    initial_rows : {"direction", "orthonormal", "positive", "pca"}, default "orthonormal"
+        How rows are drawn: uniformly distributed directions, a random orthonormal set, weights uniform(0, 1) scaled
+        to one norm, or the principal components of a small block of samples. Choice: orthonormal, the basis of
+        the slides' proposition, and closer to the published dimensionalities than the others.
+    initial_samples : int or None, default None
+        Samples in that block, >= 1; None stands for as many as there are rows. See GHA.
     initial_norm : float, default 2.0
         Norm of each row at the start, > 0. Choice: rows longer than one are turned out of the directions that
         the rows before them hold; from about 2.2 on, tenths of the data diverge on horse1 now and then.
@@ -116,15 +135,20 @@ class DGHA(HebbianTransformer):
         tau: float = 10.0,
         *,
         data_fraction: float = 100.0,
+        min_components: int = 1,
+        max_components: int | None = None,
+        min_variance_ratio: float = 0.0,
         n_components: int | None = None,
         learning_rate: float = 1.2,
         learning_rate_per: str = "epoch",
         n_epochs: int = 36,
         decay_epochs: float | None = None,
+        decay_samples: float | None = None,
         head_start: int = 3,
         rows_per_epoch: float | None = None,
         join_by: str = "node",
         initial_rows: str = "orthonormal",
+        initial_samples: int | None = None,
         initial_norm: float = 2.0,
         sort_initial: bool = True,
         sort_at_checks: bool = True,
@@ -138,15 +162,20 @@ class DGHA(HebbianTransformer):
     ) -> None:
         self.tau = tau
         self.data_fraction = data_fraction
+        self.min_components = min_components
+        self.max_components = max_components
+        self.min_variance_ratio = min_variance_ratio
         self.n_components = n_components
         self.learning_rate = learning_rate
         self.learning_rate_per = learning_rate_per
         self.n_epochs = n_epochs
         self.decay_epochs = decay_epochs
+        self.decay_samples = decay_samples
         self.head_start = head_start
         self.rows_per_epoch = rows_per_epoch
         self.join_by = join_by
         self.initial_rows = initial_rows
+        self.initial_samples = initial_samples
         self.initial_norm = initial_norm
         self.sort_initial = sort_initial
         self.sort_at_checks = sort_at_checks
@@ -162,6 +191,10 @@ class DGHA(HebbianTransformer):
         super()._check_parameters()
         check_number("DGHA", "tau", self.tau, low=1.0)
         check_number("DGHA", "data_fraction", self.data_fraction, low=0.0, high=100.0, open_low=True)
+        check_integer("DGHA", "min_components", self.min_components, low=1)
+        if self.max_components is not None:
+            check_integer("DGHA", "max_components", self.max_components, low=int(self.min_components))
+        check_number("DGHA", "min_variance_ratio", self.min_variance_ratio, low=0.0, high=1.0)
         check_integer("DGHA", "head_start", self.head_start, low=0)
         check_choice("DGHA", "join_by", self.join_by, ("node", "position"))
         check_choice("DGHA", "variance", self.variance, ("direction", "raw"))
@@ -169,15 +202,16 @@ class DGHA(HebbianTransformer):
         check_integer("DGHA", "check_interval", self.check_interval, low=1)
 
     def _rule(self) -> Rule:
-        return (
-            super()
-            ._rule()
-            ._replace(
-                tau=float(self.tau),
-                per_direction=self.variance == "direction",
-                sort=bool(self.sort_at_checks),
-                join_by_node=self.join_by == "node" and not self.sort_at_checks,
-            )
+        return super()._rule()._replace(join_by_node=self.join_by == "node" and not self.sort_at_checks)
+
+    def _removal(self) -> Removal:
+        return Removal(
+            tau=float(self.tau),
+            min_components=int(self.min_components),
+            max_components=int(self.max_components or self._n_initial_rows),
+            min_variance=float(self.min_variance_ratio * np.trace(self._C)),
+            per_direction=self.variance == "direction",
+            sort=bool(self.sort_at_checks),
         )
 
     def _joined(self, epochs: Indices) -> Indices:

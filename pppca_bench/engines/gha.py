@@ -15,7 +15,7 @@ class GHA(HebbianTransformer):
     n_components : int or None, default None
         Number of rows, in [1, n_features]; None stands for n_features.
     learning_rate : float, default 0.0586
-        > 0. Choice: constant unless `decay_epochs` is given, as in the published runs on iris.
+        > 0. Choice: constant unless a decay is given, as in the published runs on iris.
     learning_rate_per : {"sample", "epoch"}, default "sample"
         What learning_rate is: the step η of one sample, or the sum of the steps of an epoch, so that
         η = learning_rate / n for n samples.
@@ -23,14 +23,21 @@ class GHA(HebbianTransformer):
         Passes over the training samples, >= 1. Choice: a fixed number, since the slides name no stopping
         criterion and their times fall almost in proportion to the data fraction.
     decay_epochs : float or None, default None
-        c > 0 makes the rate η c / (n + c) in epoch n = 0, 1, …, the schedule constant1 / (n + constant2);
-        None keeps it constant.
+        c > 0 makes the rate η c / (n + c) in epoch n = 0, 1, …; None keeps it constant.
+    decay_samples : float or None, default None
+        c > 0 makes the rate η c / (n + c) for the n-th sample learnt, n = 0, 1, … through all epochs: the schedule
+        constant1 / (n + constant2), whose n counts samples, with constant1 = η c and constant2 = c. Not together
+        with decay_epochs. Source: "Hebbian-Based Principal Component Analysis", "Train Network".
     rows_per_epoch : float or None, default None
         Rows that join the learning per epoch, > 0: row j learns from epoch j / rows_per_epoch on, and waits
         as it was drawn until then. None: all rows learn from the start.
-    initial_rows : {"direction", "orthonormal", "positive"}, default "direction"
-        How rows are drawn: uniformly distributed directions, a random orthonormal set, or weights
-        uniform(0, 1) scaled to one norm.
+    initial_rows : {"direction", "orthonormal", "positive", "pca"}, default "direction"
+        How rows are drawn: uniformly distributed directions, a random orthonormal set, weights uniform(0, 1) scaled
+        to one norm, or the principal components of a small block of samples (source: the same, "Summary").
+    initial_samples : int or None, default None
+        Samples in that block, >= 1, drawn without replacement; None stands for as many as there are rows, as in the
+        source. Choice: all where there are fewer; and where they have fewer components than there are rows, random
+        directions orthogonal to these follow.
     initial_norm : float, default 0.64
         Norm of each row at the start, > 0.
     sort_initial : bool, default False
@@ -81,8 +88,10 @@ class GHA(HebbianTransformer):
         learning_rate_per: str = "sample",
         n_epochs: int = 252,
         decay_epochs: float | None = None,
+        decay_samples: float | None = None,
         rows_per_epoch: float | None = None,
         initial_rows: str = "direction",
+        initial_samples: int | None = None,
         initial_norm: float = 0.64,
         sort_initial: bool = False,
         centre: bool = True,
@@ -95,8 +104,10 @@ class GHA(HebbianTransformer):
         self.learning_rate_per = learning_rate_per
         self.n_epochs = n_epochs
         self.decay_epochs = decay_epochs
+        self.decay_samples = decay_samples
         self.rows_per_epoch = rows_per_epoch
         self.initial_rows = initial_rows
+        self.initial_samples = initial_samples
         self.initial_norm = initial_norm
         self.sort_initial = sort_initial
         self.centre = centre

@@ -8,7 +8,6 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pppca_bench.engines._base import check_integer, check_number, make_generator
 from pppca_bench.engines._evolution_kernels import (
     BoolArray,
     FloatArray,
@@ -19,6 +18,7 @@ from pppca_bench.engines._evolution_kernels import (
     second_moments,
     select_parents,
 )
+from pppca_bench.engines._parameters import check_integer, check_number, make_generator
 
 History = dict[str, npt.NDArray[Any]]
 RandomState = int | np.random.RandomState | np.random.Generator | None

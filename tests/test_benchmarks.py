@@ -1,0 +1,98 @@
+"""The peers of the benchmarks compute what ours compute; what they take in time is no matter of tests."""
+
+import numpy as np
+import pytest
+
+from benchmarks import hebbian, numpy_dgha, rprop
+from benchmarks.compiled import PeerMissingError
+from benchmarks.measuring import Contestant, Row, alternate, median_ratio
+from benchmarks.plan import METHODS, planned_runs
+from benchmarks.report import table
+from pppca_bench.engines import DGHA
+
+
+def or_skip(call, *arguments):
+    try:
+        return call(*arguments)
+    except PeerMissingError as missing:
+        pytest.skip(f"a peer is not on this machine: {missing}")
+
+
+@pytest.mark.parametrize("size", [1, 9, 20])
+@pytest.mark.parametrize("peer", [hebbian.c_epoch, hebbian.numpy_epoch])
+def test_gha_updates_agree_with_those_of_the_peers(peer, size):
+    case = hebbian.random_case(size, 50)
+    theirs, ours = case.W.copy(), case.W.copy()
+    or_skip(peer, theirs, case.X, case.mean, case.order, 0.01)
+    hebbian.our_epoch(ours, case.X, case.mean, case.order, 0.01)
+    assert not np.allclose(ours, case.W)
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-13)
+
+
+def test_both_ways_to_check_keep_the_same_rows():
+    case = hebbian.random_case(12, 60)
+    W = case.W * np.linspace(0.1, 1.0, 12)[:, None]
+    kept = hebbian.check_from_moments(W, case.X, 2)
+    assert 1 < len(kept) < 12
+    assert kept.tolist() == hebbian.check_from_responses(W, case.X, 2).tolist()
+
+
+def test_a_check_in_numpy_leaves_as_many_rows_as_the_engine():
+    X = np.random.default_rng(0).standard_normal((80, 6)) * [3.0, 2.5, 1.0, 0.9, 0.3, 0.1]
+    tau, settings = 20.0, {"data_fraction": 100.0, "n_epochs": 100, "learning_rate": 2.0, "learning_rate_per": "epoch"}
+    theirs = numpy_dgha.learn(X / 5, tau=tau, initial_norm=1.0, seed=0, **settings)
+    ours = DGHA(tau=tau, initial_norm=1.0, head_start=0, first_check=0, random_state=0, **settings).fit(X / 5)
+    assert len(theirs) == ours.n_components_ == 4
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "shortcuts"])
+def nets(request):
+    rng = np.random.default_rng(3)
+    X, targets = rng.uniform(size=(40, 5)), np.eye(3)[rng.integers(3, size=40)]
+    return rprop.nets_of_a_cell(X, targets, (4, 2), shortcuts=request.param, n_nets=3)
+
+
+def test_an_epoch_of_rprop_agrees_with_pytorch(nets):
+    pytest.importorskip("torch")
+    for net, ours in zip(nets, rprop.train_ours(nets, 1), strict=True):
+        for matrix, expected in zip(rprop.train_torch(net, 1), ours, strict=True):
+            np.testing.assert_allclose(matrix, expected, rtol=0, atol=1e-12)
+
+
+def test_an_epoch_of_rprop_agrees_with_fann_whose_first_step_grows(nets):
+    if nets[0].architecture.shortcuts:
+        pytest.skip("FANN orders the weights of shortcuts in its own way and is not timed with them")
+    for net, ours in zip(nets, rprop.train_ours(nets, 1), strict=True):
+        for matrix, expected, start in zip(or_skip(rprop.train_fann, net, 1), ours, net.weights, strict=True):
+            np.testing.assert_allclose(matrix - start, 1.2 * (expected - start), rtol=0, atol=1e-8)
+
+
+def test_contestants_take_turns_after_one_that_does_not_count():
+    calls = []
+    times = alternate({name: Contestant(lambda name=name: calls.append(name), 4) for name in "ab"}, budget_s=0.0)
+    assert calls == ["a", "b"] * 6
+    assert [len(taken) for taken in times.values()] == [5, 5]
+
+
+def test_the_ratio_is_the_median_of_the_rounds_own_ratios():
+    assert median_ratio([2.0, 30.0, 8.0], [1.0, 3.0, 2.0]) == 4.0
+
+
+@pytest.mark.parametrize(
+    ("target", "ratio", "verdict"), [(2.0, 2.0, "met"), (2.0, 1.9, "short"), (2.0, None, "not run"), (None, 1.0, "")]
+)
+def test_a_row_tells_whether_its_target_is_met(target, ratio, verdict):
+    assert Row("what", "peer", "unit", target, ratio).verdict == verdict
+
+
+def test_the_table_says_why_a_peer_was_not_run():
+    text = table([Row("what", "FANN", "net", 2.5, None, note="FANN missing: no doublefann.h")])
+    assert "not run" in text
+    assert "FANN missing: no doublefann.h" in text
+
+
+def test_the_compared_plan_holds_the_slides_methods_with_single_nets():
+    runs = planned_runs(2)
+    assert {run.method for run in runs} == METHODS
+    assert {run.repeat for run in runs} == {0, 1}
+    assert len({run.key for run in runs}) == len(runs)
