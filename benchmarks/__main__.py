@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import evolution, hebbian, limits, rprop, scaling, whole_run
+from benchmarks import alternatives, evolution, hebbian, limits, rprop, scaling, whole_run
 from benchmarks.measuring import Row
 from benchmarks.report import load, machine, save, table
 
@@ -28,6 +28,7 @@ PARTS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "plan": whole_run.rows,
     "workers": whole_run.worker_rows,
     "limits": limits.rows,
+    "alternatives": alternatives.rows,
     "scaling": scaling.rows,
 }
 TITLES = {
@@ -39,6 +40,7 @@ TITLES = {
     "plan": "The whole reproduction",
     "workers": "Workers",
     "limits": "The machine's limit",
+    "alternatives": "Tried and lost",
     "scaling": "Memory",
 }
 INTRODUCTION = """\

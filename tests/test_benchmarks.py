@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks import hebbian, numpy_dgha, rprop
+from benchmarks import alternatives, hebbian, numpy_dgha, rprop
 from benchmarks.compiled import PeerMissingError
 from benchmarks.measuring import Contestant, Row, alternate, median_ratio
 from benchmarks.plan import METHODS, planned_runs
@@ -39,32 +39,51 @@ def test_both_ways_to_check_keep_the_same_rows():
 
 def test_a_check_in_numpy_leaves_as_many_rows_as_the_engine():
     X = np.random.default_rng(0).standard_normal((80, 6)) * [3.0, 2.5, 1.0, 0.9, 0.3, 0.1]
-    tau, settings = 20.0, {"data_fraction": 100.0, "n_epochs": 100, "learning_rate": 2.0, "learning_rate_per": "epoch"}
-    theirs = numpy_dgha.learn(X / 5, tau=tau, initial_norm=1.0, seed=0, **settings)
-    ours = DGHA(tau=tau, initial_norm=1.0, head_start=0, first_check=0, random_state=0, **settings).fit(X / 5)
+    tau, settings = 20.0, {"data_fraction": 100.0, "n_epochs": 500, "learning_rate": 0.2, "learning_rate_per": "epoch"}
+    theirs = numpy_dgha.learn(X, tau=tau, initial_norm=1.0, seed=0, **settings)
+    ours = DGHA(tau=tau, initial_norm=1.0, head_start=0, first_check=0, random_state=0, **settings).fit(X)
     assert len(theirs) == ours.n_components_ == 4
 
 
-@pytest.fixture(params=[False, True], ids=["plain", "shortcuts"])
-def nets(request):
+def small_nets(shortcuts):
     rng = np.random.default_rng(3)
     X, targets = rng.uniform(size=(40, 5)), np.eye(3)[rng.integers(3, size=40)]
-    return rprop.nets_of_a_cell(X, targets, (4, 2), shortcuts=request.param, n_nets=3)
+    return rprop.nets_of_a_cell(X, targets, (4, 2), shortcuts=shortcuts, n_nets=3)
 
 
-def test_an_epoch_of_rprop_agrees_with_pytorch(nets):
+@pytest.mark.parametrize("shortcuts", [False, True])
+def test_an_epoch_of_rprop_agrees_with_pytorch(shortcuts):
     pytest.importorskip("torch")
+    nets = small_nets(shortcuts)
     for net, ours in zip(nets, rprop.train_ours(nets, 1), strict=True):
         for matrix, expected in zip(rprop.train_torch(net, 1), ours, strict=True):
             np.testing.assert_allclose(matrix, expected, rtol=0, atol=1e-12)
 
 
-def test_an_epoch_of_rprop_agrees_with_fann_whose_first_step_grows(nets):
-    if nets[0].architecture.shortcuts:
-        pytest.skip("FANN orders the weights of shortcuts in its own way and is not timed with them")
+def test_an_epoch_of_rprop_agrees_with_fann_whose_first_step_has_grown():
+    nets = small_nets(shortcuts=False)
     for net, ours in zip(nets, rprop.train_ours(nets, 1), strict=True):
         for matrix, expected, start in zip(or_skip(rprop.train_fann, net, 1), ours, net.weights, strict=True):
             np.testing.assert_allclose(matrix - start, 1.2 * (expected - start), rtol=0, atol=1e-8)
+
+
+def test_the_ways_that_lost_train_the_same_nets():
+    nets = small_nets(shortcuts=False)
+    expected = rprop.train_ours(nets, 10)
+    stacked = alternatives.train_stacked(nets, 10)
+    for k, (net, ours) in enumerate(zip(nets, expected, strict=True)):
+        looped = alternatives.train_by_loops(net, 10)
+        for layer, matrix in enumerate(ours):
+            np.testing.assert_allclose(stacked[layer][k], matrix, rtol=0, atol=1e-12)
+            np.testing.assert_allclose(looped[layer], matrix, rtol=0, atol=1e-12)
+
+
+def test_a_peer_that_computes_something_else_is_refused():
+    (net,) = small_nets(shortcuts=False)[:1]
+    (ours,) = rprop.train_ours([net], 1)
+    rprop.check_agreement("ours", ours, ours)
+    with pytest.raises(ValueError, match="FANN: expected the weights of our first epoch, got some"):
+        rprop.check_agreement("FANN", net.weights, ours)
 
 
 def test_contestants_take_turns_after_one_that_does_not_count():
