@@ -110,8 +110,8 @@ def test_what_the_rules_admit_is_admitted(load, old, new):
 
 
 KEYS_OF_GHA = (
-    "method, classifier, n_components, learning_rate, learning_rate_per, n_epochs, decay_epochs, rows_per_epoch,"
-    " initial_rows, initial_norm, sort_initial, centre, shuffle"
+    "method, classifier, n_components, learning_rate, learning_rate_per, n_epochs, decay_epochs, decay_samples,"
+    " rows_per_epoch, initial_rows, initial_samples, initial_norm, sort_initial, centre, shuffle"
 )
 REFUSALS = [
     ("repeats: 2", "repeats: 0", "3: repeats: expected greater than or equal to 1, got 0."),
