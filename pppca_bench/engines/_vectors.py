@@ -35,7 +35,7 @@ vector: Any = VectorType("Vector")
 @register_model(VectorType)
 class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager: Any, vector_type: Any) -> None:
-        super().__init__(manager, vector_type, _VECTOR)
+        super().__init__(manager, vector_type, _VECTOR)  # type: ignore[no-untyped-call]
 
 
 def _shuffle(builder: Any, a: Any, b: Any, places: list[int]) -> Any:
