@@ -17,9 +17,9 @@ from pppca_bench.published import pivot_hidden
 from pppca_bench.records import Parameters, RunSpec
 
 ALGORITHM_VERSIONS = {
-    "gha": 1,
-    "dgha": 1,
-    "dgha_speedup": 1,
+    "gha": 2,
+    "dgha": 2,
+    "dgha_speedup": 2,
     "ne_ppca": 1,
     "all_features": 1,
     "pca": 1,

@@ -168,9 +168,9 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 f"decay_samples in {where}: expected None where decay_epochs is given, got {self.decay_samples!r}. "
                 "Give one of them."
             )
-        check_choice(where, "initial_rows", self.initial_rows, ("direction", "orthonormal", "positive", "pca"))
+        check_choice(where, "initial_rows", self.initial_rows, ("direction", "orthonormal", "positive"))
         if self.initial_samples is not None:
-            check_integer(where, "initial_samples", self.initial_samples, low=1)
+            check_integer(where, "initial_samples", self.initial_samples, low=2)
         check_number(where, "initial_norm", self.initial_norm, low=0.0, open_low=True)
         check_choice(where, "kernel", self.kernel, ("fast", "literal", "in_place"))
 
@@ -219,9 +219,9 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             self._rows = self._rows[np.argsort(-self._row_variances(), kind="stable")]
 
     def _directions(self, X: Floats) -> Floats:
-        if self.initial_rows != "pca":
+        if self.initial_samples is None:
             return draw_directions(self._rng, self._n_initial_rows, self.n_features_in_, kind=self.initial_rows)
-        block = X[self._rng.permutation(len(X))[: self.initial_samples or self._n_initial_rows]]
+        block = X[np.sort(self._rng.permutation(len(X))[: self.initial_samples])]
         return principal_directions(self._rng, block, self._n_initial_rows, centre=self.centre)
 
     def _learn_epochs(self, X: Floats, n_epochs: int) -> None:

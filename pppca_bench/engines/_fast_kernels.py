@@ -4,9 +4,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from pppca_bench.engines._arrays import Floats, Indices
+from pppca_bench.engines._compilation import kernel, part
 from pppca_bench.engines._vectors import (
     WIDTH,
     add,
@@ -31,7 +31,7 @@ _PANEL = 2 * WIDTH
 _Pair = tuple[Any, Any]
 
 
-@njit(cache=True)
+@kernel
 def fast_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate: float, decay: float = 0.0) -> None:
     """Update W in place with cumulative residuals: 3 l m multiply-adds a sample.
 
@@ -77,7 +77,7 @@ def fast_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate
             W[j, i] = panels[i // _PANEL * height + _BLOCK + j, i % _PANEL]
 
 
-@njit(cache=True)
+@part
 def _allocate(W: Floats, height: int) -> tuple[Floats, Floats, Floats]:
     """Allocate panels of that height, the columns of a block of samples, and the outputs."""
     n_panels = (W.shape[1] + _PANEL - 1) // _PANEL
@@ -88,7 +88,7 @@ def _allocate(W: Floats, height: int) -> tuple[Floats, Floats, Floats]:
     )
 
 
-@njit(cache=True)
+@part
 def _aligned_zeros(n_rows: int, n_columns: int) -> Floats:
     """Allocate zeros, shape (n_rows, n_columns), from a cache line's start: a vector across two takes two loads."""
     buffer = np.zeros(n_rows * n_columns + WIDTH)
@@ -96,7 +96,7 @@ def _aligned_zeros(n_rows: int, n_columns: int) -> Floats:
     return buffer[offset : offset + n_rows * n_columns].reshape((n_rows, n_columns))
 
 
-@njit(cache=True)
+@part
 def _copy_rows(W: Floats, panels: Floats, height: int) -> None:
     """Copy W to the panels, below the places of the samples."""
     for j in range(W.shape[0]):
@@ -104,7 +104,7 @@ def _copy_rows(W: Floats, panels: Floats, height: int) -> None:
             panels[i // _PANEL * height + _BLOCK + j, i % _PANEL] = W[j, i]
 
 
-@njit(cache=True)
+@part
 def _read_block(
     panels: Floats,
     columns: Floats,
@@ -133,7 +133,7 @@ def _read_block(
         transpose(columns, i, 0, panels, i // _PANEL * height, i % _PANEL)
 
 
-@njit(cache=True)
+@part
 def _compute_outputs(outputs: Floats, panels: Floats, columns: Floats, n_features: int) -> None:
     """Set `outputs` (h, 8) to the products of the rows of the panels, h each, with the samples in `columns` (p, 8).
 
@@ -163,7 +163,7 @@ def _compute_outputs(outputs: Floats, panels: Floats, columns: Floats, n_feature
             store(outputs, j + 3, 0, add(d, h))
 
 
-@njit(cache=True)
+@part
 def _carry_outputs(outputs: Floats, n_rows: int) -> None:
     """Turn outputs by the old rows into those by the rows that each sample of the block meets.
 
@@ -198,7 +198,7 @@ def _carry_outputs(outputs: Floats, n_rows: int) -> None:
         store(outputs, j, 0, y)
 
 
-@njit(cache=True)
+@part
 def _learn_panel(panels: Floats, first: int, outputs: Floats, n_rows: int) -> None:
     """Let the rows of the panel that starts at row `first` learn the block of samples above them."""
     r0, r1, r2, r3 = _pair(panels, first), _pair(panels, first + 1), _pair(panels, first + 2), _pair(panels, first + 3)
@@ -219,20 +219,20 @@ def _learn_panel(panels: Floats, first: int, outputs: Floats, n_rows: int) -> No
         store(panels, first + j, WIDTH, w[1])
 
 
-@njit(cache=True)
+@part
 def _pair(panels: Floats, row: int) -> _Pair:
     """Load a row of a panel."""
     return load(panels, row, 0), load(panels, row, WIDTH)
 
 
-@njit(cache=True)
+@part
 def _learn(w: _Pair, residual: _Pair, y: Any) -> tuple[_Pair, _Pair]:
     """Return a row after a sample, and the sample's residual after the row."""
     r, s = subtract_product(residual[0], y, w[0]), subtract_product(residual[1], y, w[1])
     return (add_product(w[0], y, r), add_product(w[1], y, s)), (r, s)
 
 
-@njit(cache=True)
+@kernel
 def quadratic_variances(W: Floats, C: Floats, variances: Floats) -> None:
     """Compute w C wᵀ of each row: the projection variance, at a cost that does not depend on N.
 
@@ -261,7 +261,7 @@ def quadratic_variances(W: Floats, C: Floats, variances: Floats) -> None:
             _add_quadratic_forms(variances, W, j, k, p, q, panel, first, factor)
 
 
-@njit(cache=True)
+@part
 def _add_quadratic_forms(
     variances: Floats, W: Floats, j: int, k: int, p: int, q: int, panel: Floats, first: int, factor: bool
 ) -> None:
@@ -289,7 +289,7 @@ def _add_quadratic_forms(
         variances[q] += _weighted_sum(d, h, W, q, first, factor)
 
 
-@njit(cache=True)
+@part
 def _weighted_sum(left: Any, right: Any, W: Floats, row: int, first: int, factor: bool) -> float:
     """Sum sixteen numbers times a row's weights from `first` on, or their squares where they are of a factor."""
     if factor:

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pppca_bench.engines._arrays import Floats, Indices
+from pppca_bench.engines._compilation import kernel, part
 from pppca_bench.engines._fast_kernels import fast_epoch, quadratic_variances
 from pppca_bench.engines._literal_kernels import in_place_epoch, literal_epoch, literal_variances
 from pppca_bench.engines._removal_kernels import Removal, keep_rows, surviving_rows
@@ -64,7 +64,7 @@ class History(NamedTuple):
     variances: Floats
 
 
-@njit(cache=True)
+@kernel
 def learn_epochs(
     rows: Floats, nodes: Indices, samples: Samples, schedule: Schedule, rule: Rule, history: History
 ) -> tuple[int, int, int]:
@@ -112,7 +112,7 @@ def learn_epochs(
     return n_rows, len(schedule.orders), n_operations
 
 
-@njit(cache=True)
+@part
 def _measure(variances: Floats, rows: Floats, samples: Samples, checked: bool, kernel: int) -> int:
     """Compute the rows' variances in the cheapest way, or as the slides do, and return the operations to count."""
     if kernel != LITERAL:
@@ -124,7 +124,7 @@ def _measure(variances: Floats, rows: Floats, samples: Samples, checked: bool, k
     return 0
 
 
-@njit(cache=True)
+@part
 def _count_learning(nodes: Indices, n_joined: int, by_node: bool) -> int:
     """Count the leading rows that have joined, by their places at the start or among those that are left."""
     if not by_node:
@@ -135,7 +135,7 @@ def _count_learning(nodes: Indices, n_joined: int, by_node: bool) -> int:
     return n_learning
 
 
-@njit(cache=True)
+@part
 def _within(rows: Floats, limit: float) -> bool:
     """Tell whether no weight is beyond the limit or nan."""
     for j in range(rows.shape[0]):
@@ -145,7 +145,7 @@ def _within(rows: Floats, limit: float) -> bool:
     return True
 
 
-@njit(cache=True)
+@part
 def _record(history: History, epoch: int, nodes: Indices, variances: Floats) -> None:
     history.dimensionality[epoch] = len(nodes)
     history.variances[epoch] = np.nan

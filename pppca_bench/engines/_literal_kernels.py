@@ -4,12 +4,13 @@ import numpy as np
 from numba import njit
 
 from pppca_bench.engines._arrays import Floats, Indices
+from pppca_bench.engines._compilation import kernel
 
 # Sums may be reordered so that they vectorise; nan and inf keep their meaning, which shows divergence.
 _REORDERED_SUMS = {"reassoc", "contract", "nsz"}
 
 
-@njit(cache=True)
+@kernel
 def literal_epoch(
     W: Floats, n_learning: int, X: Floats, mean: Floats, order: Indices, learning_rate: float, decay: float
 ) -> int:
@@ -70,7 +71,7 @@ def literal_epoch(
     return n_operations
 
 
-@njit(cache=True)
+@kernel
 def literal_variances(W: Floats, X: Floats, mean: Floats, variances: Floats) -> int:
     """Compute each row's projection variance from its responses to all samples: N l m multiply-adds.
 

@@ -4,10 +4,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pppca_bench.engines._arrays import Floats, Indices
-from pppca_bench.engines._fast_kernels import quadratic_variances
+from pppca_bench.engines._compilation import kernel, part
+from pppca_bench.engines._vectors import WIDTH, add_product, load_part, spread, sum_up, zero
 
 # A row that Gram–Schmidt leaves so little of lies in the span of those before it.
 _DEPENDENT = 1e-9
@@ -30,7 +30,7 @@ class Removal(NamedTuple):
     sort: bool
 
 
-@njit(cache=True)
+@kernel
 def surviving_rows(rows: Floats, variances: Floats, C: Floats, removal: Removal) -> Indices:
     """Return the indices of the rows that a check keeps.
 
@@ -65,7 +65,7 @@ def surviving_rows(rows: Floats, variances: Floats, C: Floats, removal: Removal)
     return kept
 
 
-@njit(cache=True)
+@part
 def _sort(indices: Indices) -> None:
     for place in range(1, len(indices)):
         moving, free = indices[place], place
@@ -75,7 +75,7 @@ def _sort(indices: Indices) -> None:
         indices[free] = moving
 
 
-@njit(cache=True)
+@part
 def decreasing_order(variances: Floats) -> Indices:
     """Return the indices that sort variances, shape (l,), in decreasing order; equal ones keep their order.
 
@@ -93,7 +93,7 @@ def decreasing_order(variances: Floats) -> Indices:
     return order
 
 
-@njit(cache=True)
+@part
 def count_by_formula(variances: Floats, order: Indices, tau: float) -> int:
     """Count the rows that formula (1) keeps, the first ones in decreasing order.
 
@@ -121,7 +121,7 @@ def count_by_formula(variances: Floats, order: Indices, tau: float) -> int:
     return n_kept
 
 
-@njit(cache=True)
+@part
 def count_spanning(rows: Floats, order: Indices, C: Floats, variance: float) -> int:
     """Count the first rows in an order whose span holds a given variance, all if none do.
 
@@ -145,39 +145,49 @@ def count_spanning(rows: Floats, order: Indices, C: Floats, variance: float) -> 
         In [1, l].
     """
     basis = np.empty(rows.shape)
-    held, total = np.empty(1), 0.0
+    total = 0.0
     for place in range(len(order)):
         for i in range(rows.shape[1]):
             basis[place, i] = rows[order[place], i]
-        if _orthonormalise(basis, place):
-            quadratic_variances(basis[place : place + 1], C, held)
-            total += held[0]
+        _orthonormalise(basis, place)
+        total += _variance_along(basis, place, C)
         if total >= variance:
             return place + 1
     return len(order)
 
 
-@njit(cache=True)
-def _orthonormalise(basis: Floats, place: int) -> bool:
-    """Make a row orthogonal to those before it, of unit norm, or zero where it depends on them: then return False."""
+@part
+def _orthonormalise(basis: Floats, place: int) -> None:
+    """Make a row orthogonal to those before it, of unit norm, or zero where it depends on them."""
     before = _squared_norm(basis[place])
     # Twice, since once leaves what rounding makes of nearly dependent rows.
-    for _ in range(2):
-        for k in range(place):
-            product = 0.0
-            for i in range(basis.shape[1]):
-                product += basis[k, i] * basis[place, i]
-            for i in range(basis.shape[1]):
-                basis[place, i] -= product * basis[k, i]
+    for k in range(2 * place):
+        product = zero()
+        for i in range(0, basis.shape[1], WIDTH):
+            n = basis.shape[1] - i
+            product = add_product(product, load_part(basis, k % place, i, n), load_part(basis, place, i, n))
+        share = sum_up(product)
+        for i in range(basis.shape[1]):
+            basis[place, i] -= share * basis[k % place, i]
     after = _squared_norm(basis[place])
-    independent = after > _DEPENDENT**2 * before
-    factor = 1.0 / math.sqrt(after) if independent else 0.0
+    factor = 1.0 / math.sqrt(after) if after > _DEPENDENT**2 * before else 0.0
     for i in range(basis.shape[1]):
         basis[place, i] *= factor
-    return independent
 
 
-@njit(cache=True)
+@part
+def _variance_along(basis: Floats, place: int, C: Floats) -> float:
+    """Return q C qᵀ of a row."""
+    total = zero()
+    for first in range(0, C.shape[1], WIDTH):
+        n, product = C.shape[1] - first, zero()
+        for i in range(len(C)):
+            product = add_product(product, load_part(C, i, first, n), spread(basis, place, i))
+        total = add_product(total, product, product if C.shape[1] < len(C) else load_part(basis, place, first, n))
+    return sum_up(total)
+
+
+@part
 def _squared_norm(row: Floats) -> float:
     total = 0.0
     for weight in row:
@@ -185,7 +195,7 @@ def _squared_norm(row: Floats) -> float:
     return total
 
 
-@njit(cache=True)
+@part
 def _per_direction(variances: Floats, rows: Floats) -> Floats:
     """Divide variances by the rows' squared norms; a row of zeros has none."""
     result = np.zeros(len(rows))
@@ -196,7 +206,7 @@ def _per_direction(variances: Floats, rows: Floats) -> Floats:
     return result
 
 
-@njit(cache=True)
+@part
 def keep_rows(kept: Indices, rows: Floats, nodes: Indices, variances: Floats) -> None:
     """Move the kept rows to the front, in their order, with their nodes and variances, in place."""
     old_rows, old_nodes, old_variances = rows.copy(), nodes.copy(), variances.copy()

@@ -67,12 +67,13 @@ class DGHA(HebbianTransformer):
     join_by : {"node", "position"}, default "node"
         What j is after removals: the row's place at the start, or among the rows that are left. Where checks
         sort the rows, always the latter.
-    initial_rows : {"direction", "orthonormal", "positive", "pca"}, default "orthonormal"
-        How rows are drawn: uniformly distributed directions, a random orthonormal set, weights uniform(0, 1) scaled
-        to one norm, or the principal components of a small block of samples. Choice: orthonormal, the basis of
-        the slides' proposition, and closer to the published dimensionalities than the others.
+    initial_rows : {"direction", "orthonormal", "positive"}, default "orthonormal"
+        How rows are drawn: uniformly distributed directions, a random orthonormal set, or weights
+        uniform(0, 1) scaled to one norm. Choice: orthonormal, the basis of the slides' proposition, and closer
+        to the published dimensionalities than the others.
     initial_samples : int or None, default None
-        Samples in that block, >= 1; None stands for as many as there are rows. See GHA.
+        Rows start as the principal components of a small block of so many samples, >= 2, instead of by
+        `initial_rows`. See GHA.
     initial_norm : float, default 2.0
         Norm of each row at the start, > 0. Choice: rows longer than one are turned out of the directions that
         the rows before them hold; from about 2.2 on, tenths of the data diverge on horse1 now and then.

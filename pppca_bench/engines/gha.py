@@ -31,13 +31,14 @@ class GHA(HebbianTransformer):
     rows_per_epoch : float or None, default None
         Rows that join the learning per epoch, > 0: row j learns from epoch j / rows_per_epoch on, and waits
         as it was drawn until then. None: all rows learn from the start.
-    initial_rows : {"direction", "orthonormal", "positive", "pca"}, default "direction"
-        How rows are drawn: uniformly distributed directions, a random orthonormal set, weights uniform(0, 1) scaled
-        to one norm, or the principal components of a small block of samples (source: the same, "Summary").
+    initial_rows : {"direction", "orthonormal", "positive"}, default "direction"
+        How rows are drawn: uniformly distributed directions, a random orthonormal set, or weights
+        uniform(0, 1) scaled to one norm.
     initial_samples : int or None, default None
-        Samples in that block, >= 1, drawn without replacement; None stands for as many as there are rows, as in the
-        source. Choice: all where there are fewer; and where they have fewer components than there are rows, random
-        directions orthogonal to these follow.
+        Rows start as the principal components of a small block of so many samples, >= 2, drawn without replacement,
+        instead of by `initial_rows`. Choice: of all samples where there are fewer; and where the block has fewer
+        components than there are rows, random directions orthogonal to these follow. Source: "Hebbian-Based
+        Principal Component Analysis", "Summary".
     initial_norm : float, default 0.64
         Norm of each row at the start, > 0.
     sort_initial : bool, default False
