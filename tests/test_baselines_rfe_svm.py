@@ -59,6 +59,7 @@ def test_choice_is_the_least_validation_error_then_the_fewest_features_then_the_
     history = classifier.history_
     rows = list(zip(history["validation_error_percent"], history["n_features"], history["C"], strict=True))
     assert len(rows) == 2 * 5
+    assert classifier.measures_ == {"C": classifier.C_}
     assert min(rows) == (100 - 100 * classifier.score(*two_of_five[2:]), classifier.n_features_, classifier.C_)
 
 

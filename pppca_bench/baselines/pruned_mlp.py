@@ -133,6 +133,8 @@ class PrunedMLPClassifier(RpropMLPClassifier):
         Inputs from which a path of weights leads to an output.
     n_weights_ : int
         Weights that are left, biases not counted.
+    measures_ : dict of float
+        ``n_weights``, for the results.
     coefs_, intercepts_ : list of float64 ndarrays
         As in `RpropMLPClassifier`; deleted weights are 0.
     n_epochs_, best_epoch_ : int
@@ -213,6 +215,7 @@ class PrunedMLPClassifier(RpropMLPClassifier):
         if isinstance(net, PrunedNet):
             self.history_ = net.history
             self.n_weights_ = n_connections(net.masks)
+            self.measures_ = {"n_weights": float(self.n_weights_)}
             self.n_features_ = int(connected_inputs(self._architecture, net.masks).sum())
 
 

@@ -65,6 +65,8 @@ class RFESVMClassifier(ClassifierMixin, BaseEstimator):
         Which these are.
     C_ : float
         The penalty that was chosen.
+    measures_ : dict of float
+        ``C``, for the results.
     history_ : dict of ndarrays of shape (n_candidates,)
         ``C``, ``n_features``, ``validation_error_percent`` of every machine that was compared.
     """
@@ -141,6 +143,7 @@ class RFESVMClassifier(ClassifierMixin, BaseEstimator):
         best = min(candidates, key=lambda one: (one.validation_error, one.support.sum(), one.C))
         self._machine = best.machine
         self.C_, self.support_, self.n_features_ = best.C, best.support, int(best.support.sum())
+        self.measures_ = {"C": best.C}
         self.history_ = {
             "C": np.array([one.C for one in candidates]),
             "n_features": np.array([one.support.sum() for one in candidates]),
