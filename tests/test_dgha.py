@@ -129,6 +129,38 @@ def test_run_of_rows_that_join_by_their_places_agrees_with_plain_loops(tau):
     np.testing.assert_allclose(dgha.components_, W, rtol=1e-9)
 
 
+def test_at_least_so_many_rows_stay():
+    assert DGHA(2.0, random_state=0).fit(WINE).n_components_ < 5
+    dgha = DGHA(2.0, min_components=5, random_state=0).fit(WINE)
+    assert dgha.n_components_ == 5
+    assert (dgha.history_["dimensionality"] >= 5).all()
+
+
+def test_at_most_so_many_rows_stay_from_the_first_check_on():
+    dgha = DGHA(1e9, max_components=4, first_check=6, random_state=0).fit(WINE)
+    np.testing.assert_array_equal(dgha.history_["dimensionality"], [13] * 6 + [4] * 31)
+
+
+def share_of_span(rows):
+    basis = np.linalg.qr(rows.T)[0]
+    return np.var(WINE @ basis, axis=0).sum() / np.var(WINE, axis=0).sum()
+
+
+@pytest.mark.parametrize("ratio", [0.6, 0.8, 0.95])
+def test_rows_left_span_the_share_of_variance_that_is_asked_for(ratio):
+    free = DGHA(1.5, random_state=0).fit(WINE)
+    bound = DGHA(1.5, min_variance_ratio=ratio, random_state=0).fit(WINE)
+    assert share_of_span(free.components_) < ratio <= share_of_span(bound.components_)
+    assert bound.n_components_ < 13
+
+
+def test_the_share_asked_for_leaves_as_many_rows_as_exact_pca_once_they_have_settled():
+    eigenvalues = np.linalg.eigvalsh(np.cov(WINE.T, bias=True))[::-1]
+    expected = int(np.searchsorted(np.cumsum(eigenvalues) / eigenvalues.sum(), 0.8)) + 1
+    options = PLAIN | PER_SAMPLE | {"first_check": 500, "check_interval": 600, "n_epochs": 600, "decay_epochs": 100}
+    assert DGHA(1.0, min_variance_ratio=0.8, random_state=0, **options).fit(WINE).n_components_ == expected
+
+
 @pytest.mark.parametrize("tau", [2.0, 5.0, 10.0])
 def test_removal_is_permanent(tau):
     dgha = DGHA(tau, random_state=0).fit(WINE)
@@ -258,6 +290,19 @@ def test_partial_fit_removes_rows_chunk_by_chunk():
     assert dgha.transform(WINE).shape[1] == dgha.n_components_
 
 
+def test_fewer_samples_than_features_remove_the_same_rows_as_the_literal_kernel():
+    X = minmax_scale(np.random.default_rng(3).standard_normal((8, 20)))
+    options = {"learning_rate": 0.5, "n_epochs": 20, "random_state": 1}
+    fast, literal = (DGHA(3.0, kernel=kernel, **options).fit(X) for kernel in ("fast", "literal"))
+    assert 1 < fast.n_components_ < 20
+    np.testing.assert_array_equal(fast.nodes_, literal.nodes_)
+
+
+def test_a_largest_number_below_the_smallest_is_refused():
+    with pytest.raises(ValueError, match=r"max_components in DGHA: expected an integer >= 3, got 2"):
+        DGHA(min_components=3, max_components=2).fit(WINE)
+
+
 def test_divergence_names_epoch_and_rate():
     with pytest.raises(
         ValueError, match=r"DGHA diverged in epoch \d+: learning_rate 900.0 .* Try a rate below .* per epoch"
@@ -272,6 +317,10 @@ def test_divergence_names_epoch_and_rate():
         ("tau", "10", TypeError),
         ("data_fraction", 0.0, ValueError),
         ("data_fraction", 101.0, ValueError),
+        ("min_components", 0, ValueError),
+        ("max_components", 0, ValueError),
+        ("max_components", 2.5, TypeError),
+        ("min_variance_ratio", 1.5, ValueError),
         ("learning_rate_per", "row", ValueError),
         ("head_start", -1, ValueError),
         ("head_start", 1.5, TypeError),

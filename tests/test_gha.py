@@ -1,5 +1,7 @@
 """GHA as an estimator: exact PCA, the published iris run, scikit-learn's contract, chunks and memory maps."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import reference_hebbian as reference
@@ -7,6 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from pppca_bench.engines.dgha import DGHA
 from pppca_bench.engines.gha import GHA
 
 # Printed in "Hebbian-Based Principal Component Analysis": rows learnt from centred iris, and from iris with
@@ -161,6 +164,79 @@ def test_learning_rate_decays_as_one_over_epochs():
     assert abs(gha.fit(X).components_[0, 0]) == pytest.approx(a, rel=1e-12)
 
 
+def test_learning_rate_decays_as_one_over_samples():
+    # As above, and sample n = 0 … 5 learns at 0.2 · 4 / (n + 4): constant1 = 0.8, constant2 = 4.
+    X = np.array([[1.0], [1.0]])
+    gha = GHA(learning_rate=0.2, decay_samples=4.0, n_epochs=3, centre=False, initial_norm=0.5, random_state=0)
+    a = 0.5
+    for n in range(6):
+        a += 0.8 / (n + 4.0) * a * (1.0 - a * a)
+    assert abs(gha.fit(X).components_[0, 0]) == pytest.approx(a, rel=1e-12)
+
+
+def test_samples_are_counted_through_chunks_and_epochs():
+    X = iris_inputs(True)
+    options = {"centre": False, "shuffle": False, "learning_rate": 0.3, "decay_samples": 50, "random_state": 0}
+    twice = GHA(n_epochs=2, **options).fit(X)
+    chunked = GHA(**options)
+    for chunk in 2 * np.array_split(X, 4):
+        chunked.partial_fit(chunk)
+    np.testing.assert_allclose(chunked.components_, twice.components_, rtol=1e-11)
+
+
+def test_two_schedules_at_once_are_refused():
+    with pytest.raises(ValueError, match=r"decay_samples in GHA: expected None where decay_epochs is given, got 3\.0"):
+        GHA(decay_epochs=2.0, decay_samples=3.0).fit(load_iris().data)
+
+
+def started(**options):
+    """Return the rows of unit norm that iris starts from: η = 1e-300 leaves them as they are."""
+    gha = GHA(learning_rate=1e-300, n_epochs=1, initial_norm=1.0, random_state=0, **options)
+    return gha.fit(load_iris().data).components_
+
+
+def test_a_block_of_all_samples_starts_rows_at_exact_pca():
+    exact = PCA().fit(load_iris().data).components_
+    np.testing.assert_allclose(up_to_sign(started(initial_samples=150), exact), exact, atol=1e-9)
+    np.testing.assert_allclose(up_to_sign(started(initial_samples=999), exact), exact, atol=1e-9)
+
+
+def test_an_uncentred_block_starts_rows_at_the_eigenvectors_of_second_moments():
+    X = load_iris().data
+    exact = np.linalg.eigh(X.T @ X)[1][:, ::-1].T
+    np.testing.assert_allclose(cosines(started(initial_samples=150, centre=False), exact), 1.0, atol=1e-9)
+
+
+def test_a_small_block_starts_its_components_and_random_rows_orthogonal_to_them():
+    rows = started(initial_samples=3)
+    np.testing.assert_allclose(rows @ rows.T, np.eye(4), atol=1e-12)
+    block = load_iris().data[np.random.default_rng(0).permutation(150)[:3]]
+    responses = (block - block.mean(axis=0)) @ rows.T
+    np.testing.assert_allclose(responses[:, 2:], 0.0, atol=1e-12)
+    assert (responses[:, 0] ** 2).sum() > (responses[:, 1] ** 2).sum() > 0.0
+
+
+def test_a_warm_start_learns_on_from_where_it_is():
+    exact = PCA(2).fit(load_iris().data).components_
+    options = {"n_components": 2, "initial_norm": 1.0, "learning_rate": 0.002, "n_epochs": 5}
+    warm, cold = [], []
+    for seed in range(10):
+        for kind, start in ((warm, 20), (cold, None)):
+            gha = GHA(initial_samples=start, random_state=seed, **options).fit(load_iris().data)
+            kind.append(cosines(gha.components_, exact).min())
+    assert np.median(warm) > 0.99 > np.median(cold)
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 3])
+def test_the_error_left_is_half_the_sum_of_the_discarded_eigenvalues(n_components):
+    # Bishop (8.23): E_M = ½ Σ_{i>M} λ_i, here a sample's mean error and eigenvalues of the covariance.
+    X = load_iris().data
+    gha = GHA(n_components, learning_rate=0.01, decay_epochs=200, n_epochs=2000, random_state=0).fit(X)
+    error = 0.5 * np.square(X - gha.inverse_transform(gha.transform(X))).sum(axis=1).mean()
+    eigenvalues = np.linalg.eigvalsh(np.cov(X.T, bias=True))[::-1]
+    assert error == pytest.approx(0.5 * eigenvalues[n_components:].sum(), rel=1e-4)
+
+
 def test_a_rate_per_epoch_is_shared_among_its_samples():
     X = load_iris().data
     per_epoch = GHA(learning_rate=1.5, learning_rate_per="epoch", n_epochs=3, random_state=0).fit(X)
@@ -216,6 +292,28 @@ def test_memory_map_gives_the_same_rows_without_a_copy(tmp_path, monkeypatch):
     np.testing.assert_array_equal(gha.components_, GHA(n_epochs=2, random_state=0).fit(X).components_)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("estimator", [GHA(10, n_epochs=1, learning_rate=0.01), DGHA(n_components=10, n_epochs=1)])
+def test_memory_stays_flat_in_the_number_of_samples(estimator, tmp_path):
+    # 80 MB of samples: a copy of them all, or of their deviations, would show.
+    n_samples, n_features = 50_000, 200
+    mapped = np.memmap(tmp_path / "X", dtype=np.float64, mode="w+", shape=(n_samples, n_features))
+    rng = np.random.default_rng(0)
+    for start in range(0, n_samples, 5_000):
+        mapped[start : start + 5_000] = 0.05 * rng.standard_normal((5_000, n_features))
+    chunks = [mapped[start : start + 5_000] for start in range(0, n_samples, 5_000)]
+    estimator.fit(mapped[:100])  # compiled before memory is watched
+    tracemalloc.start()
+    estimator.fit(mapped)
+    in_one = tracemalloc.get_traced_memory()[1]
+    tracemalloc.reset_peak()
+    for chunk in chunks:
+        estimator.partial_fit(chunk)
+    in_chunks = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert max(in_one, in_chunks) < 0.3 * mapped.nbytes
+
+
 def test_inverse_transform_projects_on_the_span_of_the_rows():
     X = load_iris().data
     gha = GHA(2, n_epochs=3, learning_rate=0.01, random_state=0).fit(X)
@@ -260,6 +358,9 @@ def test_divergence_names_epoch_and_rate():
         ("n_epochs", 0, ValueError),
         ("n_epochs", True, TypeError),
         ("decay_epochs", -1.0, ValueError),
+        ("decay_samples", 0.0, ValueError),
+        ("initial_samples", 1, ValueError),
+        ("initial_samples", 2.5, TypeError),
         ("rows_per_epoch", 0, ValueError),
         ("initial_rows", "ones", ValueError),
         ("initial_norm", 0.0, ValueError),

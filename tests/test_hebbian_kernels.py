@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import reference_hebbian as reference
 
-from pppca_bench.engines._fast_kernels import fast_epoch
+from pppca_bench.engines._fast_kernels import fast_epoch, quadratic_variances
 from pppca_bench.engines._literal_kernels import in_place_epoch, literal_epoch, literal_variances
 
 
@@ -54,6 +54,29 @@ def test_fast_kernel_agrees_for_any_number_of_samples(n_samples):
     W, X, mean, order = problem(6, 10, n_samples)
     expected = reference.gha_epoch(W, (X - mean)[order], 0.1)
     fast_epoch(W, X, mean, order, 0.1, 0.0)
+    np.testing.assert_allclose(W, expected, rtol=1e-12, atol=1e-13)
+
+
+def one_by_one(learn, W, samples, rates):
+    for x, rate in zip(samples, rates, strict=True):
+        W = learn(W, x[None], rate)
+    return W
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_each_sample_learns_at_a_rate_of_its_own(kernel):
+    W, X, mean, order = problem(6, 10, n_samples=19)
+    rates = [0.2, *(0.2 / (1.0 + 0.3 * s) for s in range(1, 19))]
+    expected = one_by_one(reference.gha_epoch, W, (X - mean)[order], rates)
+    KERNELS[kernel](W, X, mean, order, 0.2, 0.3)
+    np.testing.assert_allclose(W, expected, rtol=1e-12, atol=1e-13)
+
+
+def test_each_sample_learns_in_place_at_a_rate_of_its_own():
+    W, X, mean, order = problem(3, 4, n_samples=5)
+    rates = [0.1, 0.1 / 1.5, 0.1 / 2.0, 0.1 / 2.5, 0.1 / 3.0]
+    expected = one_by_one(lambda *a: reference.in_place_epoch(*a)[0], W, (X - mean)[order], rates)
+    in_place_epoch(W, X, mean, order, 0.1, 0.5)
     np.testing.assert_allclose(W, expected, rtol=1e-12, atol=1e-13)
 
 
@@ -116,6 +139,33 @@ def test_variances_of_responses_equal_the_hand_worked_ones():
     assert variances[0] == pytest.approx(2.0, abs=1e-15)
     literal_variances(np.array([[1.0, 1.0]]), X, np.zeros(2), variances)
     assert variances[0] == pytest.approx((9.0 + 9.0 + 36.0) / 3.0)
+
+
+def test_quadratic_variances_equal_the_hand_worked_ones():
+    # (1, 1) and (2, −1) with C = (4 1; 1 2): 4 + 2 + 2 = 8 and 16 − 4 + 2 = 14.
+    variances = np.empty(2)
+    quadratic_variances(np.array([[1.0, 1.0], [2.0, -1.0]]), np.array([[4.0, 1.0], [1.0, 2.0]]), variances)
+    np.testing.assert_allclose(variances, [8.0, 14.0], rtol=1e-15)
+
+
+@pytest.mark.parametrize("n_samples", [2, 60])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_quadratic_variances_are_those_of_the_responses(shape, n_samples):
+    W, X, mean, _ = problem(*shape, n_samples=n_samples)
+    expected, variances = np.empty(len(W)), np.empty(len(W))
+    literal_variances(W, X, mean, expected)
+    C = np.cov(X.T, bias=True).reshape(shape[1], shape[1])
+    quadratic_variances(W, C, variances)
+    np.testing.assert_allclose(variances, expected, rtol=1e-9)
+
+
+def test_a_factor_of_the_covariance_gives_the_same_variances():
+    # C = F Fᵀ with F the centred samples over √N, as columns: 5 samples of 21 features.
+    W, X, mean, _ = problem(6, 21, n_samples=5)
+    from_factor, from_covariance = np.empty(6), np.empty(6)
+    quadratic_variances(W, np.ascontiguousarray((X - mean).T / np.sqrt(5.0)), from_factor)
+    quadratic_variances(W, np.cov(X.T, bias=True), from_covariance)
+    np.testing.assert_allclose(from_factor, from_covariance, rtol=1e-12)
 
 
 def test_variances_sum_to_the_total_over_any_orthonormal_basis():
