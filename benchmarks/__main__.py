@@ -30,7 +30,11 @@ PARTS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "limits": limits.rows,
     "alternatives": alternatives.rows,
     "scaling": scaling.rows,
+    "tables": whole_run.tables_rows,
 }
+ON_DEMAND = frozenset({"tables"})
+"""Parts that are measured only when they are named: they take long."""
+
 TITLES = {
     "rprop": "RPROP, 30 nets of a cell together",
     "shortcuts": "RPROP with shortcuts",
@@ -42,6 +46,7 @@ TITLES = {
     "limits": "The machine's limit",
     "alternatives": "Tried and lost",
     "scaling": "Memory",
+    "tables": "`make tables`",
 }
 INTRODUCTION = """\
 # Benchmarks
@@ -63,6 +68,8 @@ def write_report() -> None:
     sections = [INTRODUCTION, *(f"- {line}" for line in machine()), ""]
     for part, title in TITLES.items():
         origin, rows = load(part)
+        if part in ON_DEMAND and not rows:
+            continue
         sections += [f"## {title}", "", table(rows, "github") if rows else "", "", f"Measured: {origin}.", ""]
     RESULT.write_text("\n".join([*sections, SCALING]))
 
@@ -74,7 +81,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("data"), help="folder of the Proben1 files")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    for part in options.parts or PARTS:
+    for part in options.parts or [part for part in PARTS if part not in ON_DEMAND]:
         start = time.perf_counter()
         rows = list(PARTS[part](options.data))
         save(part, rows)

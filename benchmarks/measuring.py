@@ -46,10 +46,10 @@ class Row:
     @property
     def verdict(self) -> str:
         """Say whether the target is met."""
-        if self.ratio is None:
-            return "not run"
         if self.target is None:
             return ""
+        if self.ratio is None:
+            return "not run"
         return "met" if self.ratio >= self.target else "short"
 
 

@@ -1,4 +1,4 @@
-"""The plan that both sides of the comparison carry out: the slides' and the report's own methods, all configs.
+"""The plan that both sides of the comparison carry out: all configs behind the slides' and the report's tables.
 
 Run as a module it carries the plan out with ours, in a process that imports nothing else.
 """
@@ -16,17 +16,20 @@ from pppca_bench.problems import known_problems
 from pppca_bench.records import RunSpec
 
 CONFIGS = Path(__file__).parents[1] / "configs"
+BEYOND = frozenset({"ablation", "baselines", "demo", "ensembles", "permutations", "systems"})
+"""Configs that no published table needs."""
+
 METHODS = frozenset({"gha", "dgha", "ne_ppca", "all_features"})
 RULES = frozenset({"rprop", "backprop"})
 
 
 def planned_runs(repeats: int | None = None, only: str | None = None) -> list[RunSpec]:
-    """List the runs of all configs, or of one, each once.
+    """List the runs of all configs behind the published tables, or of one config, each once.
 
     Left out are timed runs (their time is their result, and most of it is the literal kernel's), and methods and
     classifiers whose work the other side would do with the very same code.
     """
-    names = [only] if only else sorted(path.stem for path in CONFIGS.glob("*.yaml") if path.stem != "demo")
+    names = [only] if only else sorted(path.stem for path in CONFIGS.glob("*.yaml") if path.stem not in BEYOND)
     configs = [load_config(CONFIGS / f"{name}.yaml", problems=known_problems()) for name in names]
     specs = {spec.key: spec for config in configs for spec in expand(config, repeats=repeats)}
     return [spec for spec in specs.values() if spec.method in METHODS and dict(spec.classifier).get("rule") in RULES]

@@ -12,7 +12,7 @@ from statistics import median
 
 from benchmarks.compiled import BUILD
 from benchmarks.measuring import Row, median_ratio
-from benchmarks.plan import planned_runs
+from benchmarks.plan import CONFIGS, planned_runs
 from benchmarks.processes import Watched, watch
 from benchmarks.straightforward import Estimate, estimate
 from pppca_bench.store import Store
@@ -44,10 +44,27 @@ def rows(data: Path) -> Iterator[Row]:
         f"{len(specs)} runs with all repeats; ours measured, two workers, {ours_s:.0f} s; the peer, one process, "
         f"scaled from {n_timed} runs drawn from {len(estimates)} strata to {peer_s:.0f} s ({_shares(estimates)})"
     )
-    what = "All configs, all repeats"
+    what = "Configs of the published tables, all repeats"
     yield Row(what, "NumPy methods, torch nets", "plan", 60.0, peer_s / ours_s, 1e6 * ours_s, 1e6 * peer_s, note)
-    memory = f"peak of all processes, {watched.peak_mb:.0f} MB, against a limit of {MEMORY_LIMIT_MB:.0f} MB"
-    yield Row("Memory of that run", "limit", "", 1.0, MEMORY_LIMIT_MB / watched.peak_mb, note=memory)
+    yield _memory_row("Memory of that run", watched)
+
+
+def tables_rows(data: Path) -> Iterator[Row]:
+    """Measure time and memory of what `make tables` does, with every config and timed runs too."""
+    results = BUILD / "tables"
+    shutil.rmtree(results, ignore_errors=True)
+    configs = [str(path) for path in sorted(CONFIGS.glob("*.yaml")) if path.stem != "demo"]
+    command = [sys.executable, "-m", "pppca_bench"]
+    run = watch([*command, "run", *configs, "--data", str(data), "--results", str(results), "--quiet"])
+    render = watch([*command, "render", "--results", str(results)])
+    for what, watched in {"`pppca run`, every config": run, "`pppca render`": render}.items():
+        yield Row(what, "", "", None, None, 1e6 * watched.seconds)
+        yield _memory_row(f"Memory of {what}", watched)
+
+
+def _memory_row(what: str, watched: Watched) -> Row:
+    note = f"peak of all processes {watched.peak_mb:.0f} MB, shared pages counted once"
+    return Row(what, f"{MEMORY_LIMIT_MB:.0f} MB", "", 1.0, MEMORY_LIMIT_MB / watched.peak_mb, note=note)
 
 
 def _shares(estimates: Sequence[Estimate]) -> str:
