@@ -244,7 +244,7 @@ _GROUPS = (
     Group("T1 error", ("T1",), "error_percent", 0.7),
     Group("T5 error", ("T5",), "error_percent", 0.25),
     Group("T7 error", ("T7",), "error_percent", 1.2),
-    Group("T3 error, own rows", ("T3",), "error_percent", 0.6),
+    Group("T3 error, own rows", ("T3",), "error_percent", 0.6, rows=("DGHA", "DGHA (autocor)", "NE pPCA")),
     Group("P1 error", ("P1",), "error_percent", 1.0),
     Group("P2 error", ("P2",), "error_percent", 1.0),
     Group("P3 error", ("P3",), "error_percent", 1.0),
