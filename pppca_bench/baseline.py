@@ -8,7 +8,7 @@ A cell fails when it was not run, when it was run with other settings or on othe
 
 - *changed code*: more of its pairs differ than another processor explains, and either its mean shifted by more than
   `SHIFT_ALLOWANCE` standard errors of the full run, or the full run's mean, shifted so, would earn a worse verdict
-  than the recorded one (of a run with all the recorded repeats the verdict counts in any case);
+  than the recorded one;
 - *another processor*: fewer differ, but the mean shifted by more than so many repeats drawn anew can shift it: their
   share times the range of the recorded repeats.
 
@@ -160,10 +160,6 @@ class _Pairs:
     def n_differing(self) -> int:
         return sum(abs(difference) > _HAIR for difference in self.differences)
 
-    @property
-    def are_all(self) -> bool:
-        return self.n == len(self.recorded.values)
-
 
 def _pairs(ours: Mapping[int, float], recorded: RecordedCell) -> _Pairs:
     theirs = recorded.values
@@ -216,7 +212,7 @@ def _regression(place: Place, pairs: _Pairs, is_code: bool) -> Regression | None
         allowance = max(allowance, pairs.n_differing / pairs.n * _range(place, pairs.recorded))
     if abs(shift) > allowance:
         return Regression(place, f"shifted by {shift:+.3g} over {pairs.n} repeats (allowed: {allowance:.3g})")
-    if is_code or pairs.are_all:
+    if is_code:
         verdict = _verdict_of(
             place, replace(full, mean=full.mean + shift, low=full.low + shift, high=full.high + shift)
         )

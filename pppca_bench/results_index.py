@@ -87,13 +87,13 @@ def _ranking_section(ranking: Ranking) -> str:
 
 
 def _gaps(table: Table) -> Iterator[str]:
-    # Those without a source, such as GA and pruning, are only quoted.
+    # Those without a source are only quoted.
     expected = [cell for cell in table.cells.values() if cell.published and cell.has_source]
     absent = [cell for cell in expected if not cell.ours]
     if absent:
         rows = ", ".join(dict.fromkeys(cell.row for cell in absent))
         yield f"{len(absent)} of {len(expected)} cells ({rows})"
-    late = [cell for cell in table.cells.values() if cell.ours and cell.incomplete]
+    late = [cell for cell in table.late if cell.ours]
     if late:
         yield f"{sum(cell.n_planned - cell.n for cell in late)} repeats, in {len(late)} cells"
 

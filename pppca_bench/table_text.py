@@ -174,7 +174,7 @@ def _notes(table: Table, form: Format) -> list[str]:
     notes = [f"Means over {repeats} repeats." if counts != [1] else "A single repeat."]
     if table.form == "speed-up":
         notes.append(_gha_time(table))
-    late = [cell for cell in cells if cell.incomplete]
+    late = table.late
     if late:
         missing = sum(cell.n_planned - cell.n for cell in late)
         failed = sum(cell.n_failed for cell in late)

@@ -114,6 +114,15 @@ class Table:
         """Tell whether any of its runs was asked for."""
         return any(cell.ours or cell.n_planned for cell in self.cells.values())
 
+    @property
+    def late(self) -> list[TableCell]:
+        """Return the cells that wait for repeats, one for each cell of runs."""
+        return [
+            cell
+            for cell in self.cells.values()
+            if cell.incomplete and (self.form != "list" or cell.column == "error_percent")
+        ]
+
 
 def build_tables(results: Results, facts: Mapping[str, ProblemFacts]) -> list[Table]:
     """Fill the slides' tables, and those of our own.
@@ -185,7 +194,7 @@ def _list(table: str, title: str, rows: Mapping[str, Sequence[StoredRun]]) -> Ta
         summary = summarise_runs(runs)
         for quantity in QUANTITIES["list"]:
             known = {quantity: summary.quantities[quantity]} if quantity in summary.quantities else {}
-            counts = (summary.n_planned, summary.n_failed) if quantity == "error_percent" else (0, 0)
+            counts = (summary.n_planned, summary.n_failed) if known or quantity == "error_percent" else (0, 0)
             cells[row, quantity] = TableCell(row, quantity, known, {}, {}, *counts)
     return Table(table, title, "", "Problem, method", {row: row for row in rows}, _LIST_COLUMNS, "list", cells)
 

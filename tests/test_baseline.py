@@ -116,7 +116,7 @@ class TestPower:
                 if place[0] == table and place[3] == "error_percent":
                     values = shifted(values, place, 2 * standard_error(cell))
             caught = {regression.place for regression in changes(values, synthetic)}
-            assert len({place for place in caught if place[0] == table}) >= 12, table
+            assert len({place for place in caught if place[0] == table}) >= 11, table
 
     def test_a_shift_of_all_of_a_problem_is_caught(self, synthetic):
         values = first(synthetic, 3)
@@ -179,9 +179,9 @@ class TestRule:
         # The mean, 3.265, may rise by 0.095; the interval reaches down to 3.065.
         assert self.reasons(near, 3.13, 3.33, 3.43) == ["would be 'close', recorded was 'reproduced'"]
 
-    def test_a_worse_verdict_of_a_full_run_is_told_whatever_differs(self):
+    def test_a_worse_verdict_that_another_processor_explains_is_none(self):
         near = by_hand([3.2, 3.3, 3.3, 3.38])
-        assert self.reasons(near, 3.2, 3.3, 3.3, 3.41) == ["would be 'close', recorded was 'reproduced'"]
+        assert self.reasons(near, 3.2, 3.3, 3.3, 3.41) == []
 
     def test_a_better_verdict_is_no_regression(self):
         far = by_hand([4.0, 5.0, 3.0, 4.0], "differs")
@@ -200,7 +200,7 @@ class TestRule:
 
 class TestRecord:
     def test_every_cell_that_our_runs_can_answer_is_kept_but_sizes(self, synthetic):
-        assert len(synthetic) == 226
+        assert len(synthetic) == 259
         assert {len(cell.values) for cell in synthetic.values()} == {N_REPEATS}
 
     def test_a_time_is_kept_as_its_operation_count(self, synthetic):
@@ -297,7 +297,7 @@ class TestFile:
         with pytest.raises(
             StoreError, match="expected a published number at T1, cancer1, tau=99, error_percent, got none"
         ):
-            changes({place: {0: 1.0, 1: 2.0}}, recorded)
+            changes({place: {0: 1.1, 1: 2.1}}, recorded)
 
 
 class TestOtherSettings:

@@ -316,7 +316,7 @@ class TestTables:
     def test_json_and_csv_hold_the_same_records(self, finished):
         records = json.loads(pppca("tables", "--results", finished, "--format", "json").stdout)
         rows = list(csv.DictReader(io.StringIO(pppca("tables", "--results", finished, "--format", "csv").stdout)))
-        assert len(records) == len(rows) == 2 * 14
+        assert len(records) == len(rows) == 2 * 14 + 30
         for record, row in zip(records, rows, strict=True):
             assert record.keys() == row.keys()
             assert float(row["mean"]) == pytest.approx(record["mean"], rel=1e-12)
@@ -343,15 +343,19 @@ class TestTables:
     )
     def test_files_hold_what_is_printed(self, finished, form, extension):
         result = pppca("tables", "--results", finished, "--format", form, "--out", "made/tables")
-        assert (result.exit_code, result.stdout) == (0, "Wrote 1 tables to made/tables.\n")
-        (file,) = Path("made/tables").iterdir()
-        assert file.name == f"X.{extension}"
+        assert (result.exit_code, result.stdout) == (0, "Wrote 2 tables to made/tables.\n")
+        files = sorted(Path("made/tables").iterdir(), reverse=True)
+        assert [file.name for file in files] == [f"X.{extension}", f"R.{extension}"]
         printed = pppca("tables", "--results", finished, "--format", form).stdout
-        written = file.read_text(encoding="utf-8")
+        written = [file.read_text(encoding="utf-8") for file in files]
         if form == "json":
-            assert json.loads(printed) == json.loads(written)
+            assert json.loads(printed) == [record for text in written for record in json.loads(text)]
+        elif form == "csv":
+            head, rest = written[1].split("\n", 1)
+            assert printed.strip() == (written[0] + rest).strip() and written[0].startswith(head)
         else:
-            assert printed.strip() == written.strip()
+            lines = [line for text in written for line in text.splitlines()]
+            assert list(filter(None, printed.splitlines())) == list(filter(None, lines))
 
     def test_tables_can_be_limited_to_a_config(self, finished):
         everything = pppca("tables", "--results", finished).stdout
@@ -398,7 +402,7 @@ class TestCompare:
         records = json.loads(pppca("compare", "--results", recorded, "--format", "json").stdout)
         counts = Counter(record["table"] for record in records)
         assert counts["T1"] == 64
-        assert counts["T3"] == 18
+        assert counts["T3"] == 36
         assert counts["T4"] + counts["T6"] == 32
         assert counts["T5"] + counts["T7"] == 64
         assert counts["P1"] + counts["P2"] + counts["P3"] == 24
@@ -409,7 +413,7 @@ class TestCompare:
     def test_other_forms_end_with_the_tally(self, recorded, form, head):
         lines = pppca("compare", "--results", recorded, "--format", form).stdout.splitlines()
         assert lines[0].startswith(head)
-        assert re.fullmatch(r"261 published numbers: \d+ reproduced(, \d+ [a-z]+)*\.", lines[-1])
+        assert re.fullmatch(r"294 published numbers: \d+ reproduced(, \d+ [a-z]+)*\.", lines[-1])
 
     def test_scores_stand_in_the_place_of_cells(self, recorded):
         lines = pppca("compare", "--scores", "--results", recorded).stdout.splitlines()
@@ -459,8 +463,8 @@ class TestCompare:
         ("text", "said"),
         [
             (None, "the baseline cannot be read (No such file or directory)."),
-            ('{"format": 9, "cells": []}', "expected a baseline of format 1, got 9."),
-            ('{"format": 1, "cells": [', "expected a baseline, got something else ("),
+            ('{"format": 9, "cells": []}', "expected a baseline of format 2, got 9."),
+            ('{"format": 2, "cells": [', "expected a baseline, got something else ("),
         ],
         ids=["missing", "newer", "damaged"],
     )
@@ -491,11 +495,19 @@ class TestCompare:
 
 
 class TestRender:
-    # The invented runs have no learning curves, so that ours against published is the one figure that can be drawn.
+    # The invented runs have no learning curves, so that ours against published and the mean ranks
+    # are the figures that can be drawn.
     def test_figures_are_written_and_those_not_run_are_told(self, recorded):
         result = pppca("figures", "--results", recorded, "--out", "made")
-        assert (result.exit_code, result.stdout) == (0, "Wrote 3 files to made.\n")
-        assert sorted(path.name for path in Path("made").iterdir()) == ["F5.csv", "F5.png", "F5.svg"]
+        assert (result.exit_code, result.stdout) == (0, "Wrote 6 files to made.\n")
+        assert sorted(path.name for path in Path("made").iterdir()) == [
+            "F5.csv",
+            "F5.png",
+            "F5.svg",
+            "F6.csv",
+            "F6.png",
+            "F6.svg",
+        ]
         assert [line[:11] for line in result.stderr.splitlines()] == [f"F{i}: not run" for i in (1, 2, 3, 4)]
 
     def test_figures_stand_in_the_results_folder_by_default(self, copied):
@@ -504,7 +516,7 @@ class TestRender:
 
     def test_render_writes_every_table_figure_and_the_index(self, copied):
         result = pppca("render", "--results", copied)
-        said = f"Wrote 11 tables, 1 figures and their index to {copied}.\n"
+        said = f"Wrote 11 tables, 2 figures and their index to {copied}.\n"
         assert (result.exit_code, result.stdout, result.stderr) == (0, said, "")
         names = ["T0", "T1", "T2", "T3", "T4", "T5", "T6", "T7", "P1", "P2", "P3"]
         written = {path.name for path in (copied / "tables").iterdir()}

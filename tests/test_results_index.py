@@ -100,9 +100,9 @@ def test_repeats_that_are_not_in_are_named(tmp_path: Path) -> None:
     assert "T1. Classification errors (%) for different values of τ: 4 repeats, in 2 cells" in lines
 
 
-def test_methods_that_are_only_quoted_are_not_missed(tmp_path: Path) -> None:
+def test_every_published_cell_of_t2_is_expected(tmp_path: Path) -> None:
     tables, figures = build(tmp_path, ne_ppca_runs(15.0, 1, 1))
     gaps = [line for line in not_run(tables, figures) if line.startswith("T2.")]
-    # Of 8 × 4 cells GA's and pruning's are quoted, and one is run.
+    # Of 8 × 4 cells one is published as N/A, and one is run.
     assert len(gaps) == 1
-    assert ": 15 of 16 cells (" in gaps[0]
+    assert ": 30 of 31 cells (" in gaps[0]

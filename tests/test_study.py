@@ -225,7 +225,7 @@ BROKEN = [
     ),
     (
         SCORED,
-        "{tables: T3, quantity: dimensionality, rows: RFENN}",
+        "{tables: T2, quantity: error_percent, rows: soybean1, columns: Pruning}",
         "expected published cells that runs can fill, got none",
     ),
     (SCORED, SCORED.replace("}", ", ours: speedup}"), "expected ours only beside quantity: speedup, got it beside"),
