@@ -352,7 +352,8 @@ class TestTables:
             assert json.loads(printed) == [record for text in written for record in json.loads(text)]
         elif form == "csv":
             head, rest = written[1].split("\n", 1)
-            assert printed.strip() == (written[0] + rest).strip() and written[0].startswith(head)
+            assert printed.strip() == (written[0] + rest).strip()
+            assert written[0].startswith(head)
         else:
             lines = [line for text in written for line in text.splitlines()]
             assert list(filter(None, printed.splitlines())) == list(filter(None, lines))
