@@ -1,11 +1,14 @@
 """The one direction of flow: who imports whom, who prints, who draws, and what a command loads at its start."""
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -230,3 +233,13 @@ def test_the_help_loads_nothing_heavy_either():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("Usage: pppca run")
     assert done.stdout.endswith("exit.\n\n")
+
+
+def test_every_package_that_is_imported_is_a_dependency():
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    stated = {re.split(r"[<>=]", line)[0].replace("-", "_") for line in project["dependencies"]}
+    owners = packages_distributions()
+    imported = (
+        set().union(*map(foreign, modules())) - sys.stdlib_module_names - {"llvmlite", "pydantic_core"}
+    )  # of numba and pydantic
+    assert {owners[name][0].lower().replace("-", "_") for name in imported} == stated
