@@ -38,6 +38,13 @@ def claim(connection: sqlite3.Connection, keys: Collection[str]) -> set[str]:
     return held
 
 
+def release(connection: sqlite3.Connection) -> None:
+    """Give back what this process has claimed, and what processes have that are gone."""
+    for (process,) in connection.execute("SELECT DISTINCT process FROM claims").fetchall():
+        if process == this_process() or not is_running(process):
+            connection.execute("DELETE FROM claims WHERE process = ?", (process,))
+
+
 def is_running(process: str) -> bool:
     """Tell whether a process that claimed runs is still there; one of another machine is taken to be."""
     number, _, machine = process.partition(" ")

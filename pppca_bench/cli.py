@@ -15,6 +15,7 @@ import click
 
 from pppca_bench import __version__
 from pppca_bench.cli_data import data
+from pppca_bench.cli_doctor import doctor
 from pppca_bench.cli_methods import methods, rank
 from pppca_bench.cli_run import run
 from pppca_bench.cli_running import DATABASE, results_option
@@ -60,6 +61,7 @@ def cli() -> None:
 cli.add_command(run)
 cli.add_command(data)
 cli.add_command(study)
+cli.add_command(doctor)
 cli.add_command(methods)
 cli.add_command(rank)
 

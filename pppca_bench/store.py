@@ -172,9 +172,21 @@ class Store:
             return claims.claim(connection, keys)
 
     def release_claims(self) -> None:
-        """Give back the runs that are marked as under way in this process."""
+        """Give back the runs that are marked as under way in this process, or in one that is gone."""
         with self._transaction() as connection:
-            connection.execute("DELETE FROM claims WHERE process = ?", (claims.this_process(),))
+            claims.release(connection)
+
+    def claimed(self) -> list[tuple[str, str]]:
+        """Return the keys of the runs that are marked as under way, and the processes that marked them."""
+        if self.schema_version() < SCHEMA_VERSION:
+            return []
+        with self._explained():
+            return self._connection.execute("SELECT key, process FROM claims").fetchall()
+
+    def schema_version(self) -> int:
+        """Return the version of the tables, an older one only in a store that is opened for reading."""
+        with self._explained():
+            return read_version(self._connection)
 
     def done(self, keys: Iterable[str]) -> dict[str, str]:
         """Return the SHA-256 of the data behind each of the ``keys`` whose run is done."""

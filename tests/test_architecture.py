@@ -43,6 +43,7 @@ MAY_IMPORT = {
     "store": "claims errors records store_schema",
     "worklist": "records store",
     "runner": "errors experiment problems provenance records store worklist",
+    "doctor": "claims classifier engines errors problems provenance runner store store_schema",
     "summary": "records",
     "layouts": "published summary",
     "catalogue": "",
@@ -64,10 +65,11 @@ MAY_IMPORT = {
     "cli_data": "cli_progress errors problems",
     "cli_run": "cli_data cli_progress cli_running config errors plan problems provenance records runner store"
     " yaml_source",
+    "cli_doctor": "cli_data cli_running doctor",
     "cli_study": "cli_data cli_progress cli_running problems runner study study_config",
     "cli_methods": "catalogue cli_running ranking store summary",
-    "cli": "baseline cli_data cli_methods cli_run cli_running cli_study comparison errors figure_data figures ranking"
-    " report results_index store summary table_text tables",
+    "cli": "baseline cli_data cli_doctor cli_methods cli_run cli_running cli_study comparison errors figure_data"
+    " figures ranking report results_index store summary table_text tables",
     "__main__": "cli",
 }
 ALONE = ("engines", "baselines", "classifier")
@@ -76,7 +78,7 @@ AFTER_THE_STORE = [
     *("summary", "layouts", "variants", "tables", "table_text", "comparison", "baseline"),
     *("ranking", "curves", "figure_data", "figures", "results_index", "report"),
 ]
-PRINTS = ("cli", "cli_data", "cli_methods", "cli_progress", "cli_run", "cli_running", "cli_study")
+PRINTS = ("cli", "cli_data", "cli_doctor", "cli_methods", "cli_progress", "cli_run", "cli_running", "cli_study")
 KERNELS = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("_*_kernels.py"))
 
 
@@ -198,7 +200,7 @@ def test_only_the_command_line_prints_and_exits(path):
 
 def test_nothing_imports_the_command_line():
     importers = {part_of(path) for path in modules() if set(PRINTS) & own_parts(path)}
-    assert importers == {"__main__", "cli", "cli_data", "cli_methods", "cli_run", "cli_study"}
+    assert importers == {"__main__", "cli", "cli_data", "cli_doctor", "cli_methods", "cli_run", "cli_study"}
 
 
 def test_one_module_alone_draws():

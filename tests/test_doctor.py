@@ -1,0 +1,362 @@
+"""``pppca doctor``: what it finds in environment, cache, data and store, and that its remedies hold."""
+
+import errno
+import json
+import os
+import platform
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pppca_bench import doctor, plan
+from pppca_bench.cli import cli
+from pppca_bench.doctor import Finding
+from pppca_bench.errors import DataError
+from pppca_bench.problems import known_problems
+from pppca_bench.records import RunResult, RunSpec
+from pppca_bench.store import Store
+
+SPECS = [RunSpec(f"key{repeat}", "iris", "dgha", (), 5.0, 100.0, repeat, repeat, ()) for repeat in range(3)]
+CURRENT = json.dumps({"algorithms": plan.ALGORITHM_VERSIONS})
+
+
+@pytest.fixture(autouse=True)
+def _nowhere_else(tmp_path, monkeypatch):
+    """Look for data and results in this test's own folders alone."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PPPCA_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    return tmp_path / "results" / "results.sqlite"
+
+
+@pytest.fixture
+def store(path):
+    with Store(path) as store:
+        store.plan("a", SPECS)
+        yield store
+
+
+def done(spec: RunSpec) -> RunResult:
+    return RunResult(spec.key, "done", "a" * 64, test_error_percent=1.0)
+
+
+def wrong(findings) -> list[Finding]:
+    return [finding for finding in findings if finding.remedy is not None]
+
+
+def told(findings) -> list[str]:
+    return [f"{finding.text} {finding.remedy}".strip() for finding in wrong(findings)]
+
+
+def pppca(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="pppca")
+
+
+def query(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+class TestCommand:
+    @pytest.mark.data
+    def test_all_is_well_with_data_and_a_finished_store(self, proben1_dir, store, monkeypatch):
+        store.record([done(spec) for spec in SPECS], CURRENT)
+        monkeypatch.setattr(doctor, "_environment", lambda: iter([Finding("environment", "Python.")]))
+        result = pppca("doctor", "--data", proben1_dir)
+        assert result.exit_code == 0, result.output
+        lines = result.stdout.splitlines()
+        assert lines[0] == "ok  environment: Python."
+        assert lines[-4:] == [
+            "ok  data: 45 of 45 Proben1 files are as registered.",
+            "ok  store: results/results.sqlite: whole, of version 2.",
+            "ok  store: a: all 3 runs are done.",
+            "All is well.",
+        ]
+
+    def test_a_finding_is_a_line_with_its_remedy_and_the_exit_code_is_1(self, monkeypatch):
+        monkeypatch.setattr(doctor, "_environment", lambda: iter([Finding("environment", "Bad.", "Mend it.")]))
+        result = pppca("doctor", "--data", "mine")
+        assert result.exit_code == 1
+        lines = result.stdout.splitlines()
+        assert lines[0] == "!!  environment: Bad. Mend it."
+        assert lines[-1] == "2 findings to do something about."
+        assert not Path("results").exists()
+        assert not Path("mine").exists()
+
+    @pytest.mark.usefixtures("store")
+    def test_it_changes_no_store(self, path):
+        before = path.read_bytes()
+        assert pppca("doctor").exit_code == 1
+        assert path.read_bytes() == before
+
+
+class TestEnvironment:
+    def test_what_runs_these_tests_is_as_required(self, monkeypatch):
+        monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
+        findings = list(doctor._environment())
+        assert wrong(findings) == []
+        assert findings[0].text == f"Python {platform.python_version()}."
+        assert "processor cores" in findings[-1].text
+
+    def test_an_old_python_is_told(self, monkeypatch):
+        monkeypatch.setattr(platform, "python_version", lambda: "3.10.14")
+        assert told([doctor._python(">=3.11")]) == [
+            "Python: expected 3.11 or newer, got 3.10.14. Install it, and pppca into it."
+        ]
+
+    def test_old_and_missing_packages_are_told_and_extras_are_not_asked_for(self, monkeypatch):
+        monkeypatch.setattr(metadata, "version", lambda name: {"numpy": "1.9.3", "scipy": "1.12rc1"}[name])
+        findings = list(doctor._packages(["numpy>=1.26", "scipy>=1.12", 'torch>=2.6; extra == "bench"']))
+        program = Path(sys.executable).name
+        assert told(findings) == [
+            f"numpy: expected version 1.26 or newer, got 1.9.3. Run `{program} -m pip install 'numpy>=1.26'`."
+        ]
+        assert findings[-1].text == "1 of 2 required packages are as required."
+
+    def test_a_missing_package_is_told(self, monkeypatch):
+        def version(name: str) -> str:
+            raise metadata.PackageNotFoundError(name)
+
+        monkeypatch.setattr(metadata, "version", version)
+        (line,) = told(doctor._packages(["tqdm"]))
+        assert line.startswith("tqdm: expected version 0 or newer, got none. Run `")
+
+    def test_a_package_that_is_not_installed_is_told(self, monkeypatch):
+        monkeypatch.setattr(doctor, "DISTRIBUTION", "no-such-package-here")
+        line = told(doctor._environment())[0]
+        assert line.startswith("no-such-package-here is not installed, so its requirements are unknown. Install it")
+
+    def test_code_that_is_not_compiled_is_told(self, monkeypatch):
+        monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+        assert told(doctor._environment())[-1].endswith("hundreds of times as long. Unset it.")
+
+
+class TestCache:
+    @pytest.fixture
+    def folder(self, tmp_path, monkeypatch) -> Path:
+        folder = tmp_path / "compiled"
+        monkeypatch.setattr(doctor, "_cache_folders", lambda: [folder])
+        return folder
+
+    @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+    def test_the_folders_are_those_of_numba(self, tmp_path):
+        program = "from pppca_bench.doctor import _cache_folders; print(*_cache_folders(), sep='\\n')"
+        settings = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+        found = subprocess.run(
+            [sys.executable, "-c", program], env=settings, capture_output=True, text=True, check=True
+        )
+        assert len(folders := found.stdout.splitlines()) == 2
+        assert all(Path(folder).is_relative_to(tmp_path) for folder in folders)
+
+    def test_a_new_cache_is_well(self, folder):
+        (finding,) = doctor._cache()
+        assert (finding.text, finding.remedy) == (
+            f"{folder}: no compiled code yet; the first run takes a minute longer.",
+            None,
+        )
+        assert not folder.exists()
+
+    def test_a_full_cache_is_well(self, folder):
+        folder.mkdir()
+        (folder / "a.nbi").write_bytes(b"index")
+        (folder / "a.1.nbc").write_bytes(b"code")
+        assert [(finding.text, finding.remedy) for finding in doctor._cache()] == [
+            (f"{folder}: 2 files of compiled code.", None)
+        ]
+
+    def test_code_that_is_cut_off_is_told_and_the_remedy_holds(self, folder):
+        folder.mkdir()
+        (folder / "a.nbi").write_bytes(b"index")
+        (folder / "a.1.nbc").touch()
+        (finding,) = doctor._cache()
+        assert finding.text == f"{folder}: holds compiled code that is cut off."
+        subprocess.run(finding.remedy.split("`")[1], shell=True, check=True)
+        assert wrong(doctor._cache()) == []
+
+    def test_a_cache_that_cannot_be_written_is_told(self, folder, monkeypatch):
+        def refuse(**_: object) -> None:
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+        monkeypatch.setattr(doctor.tempfile, "TemporaryFile", refuse)
+        assert told(doctor._cache()) == [
+            f"{folder}: cannot be written (Permission denied), so each run compiles anew."
+            " Set NUMBA_CACHE_DIR to a folder of yours, and export it for every run."
+        ]
+
+    def test_where_numba_finds_no_folder_it_is_told(self, monkeypatch):
+        def refuse() -> list[Path]:
+            raise RuntimeError("cannot cache function 'f': no locator available for file 'f.py'")
+
+        monkeypatch.setattr(doctor, "_cache_folders", refuse)
+        (line,) = told(doctor._cache())
+        assert line.startswith("compiled code cannot be kept (cannot cache function 'f': no locator available")
+
+
+@pytest.mark.data
+class TestData:
+    @pytest.fixture
+    def copied(self, proben1_dir, tmp_path) -> Path:
+        folder = tmp_path / "copied files"
+        folder.mkdir()
+        for name in known_problems("proben1"):
+            shutil.copyfile(proben1_dir / f"{name}.dt", folder / f"{name}.dt")
+        return folder
+
+    def test_missing_files_are_told_once_and_the_remedy_holds(self, copied, proben1_dir):
+        for name in ("glass1", "card2"):
+            (copied / f"{name}.dt").unlink()
+        missing, rest = doctor._data(copied)
+        assert missing.text.startswith("2 of 45 Proben1 files (card2, glass1) are in none of ")
+        assert missing.remedy == f"Run `pppca data fetch --data '{copied}'`; `--from DIR` takes a local copy."
+        assert (rest.text, rest.remedy) == ("43 of 45 Proben1 files are as registered.", None)
+        assert pppca("data", "fetch", "--data", copied, "--from", proben1_dir).exit_code == 0
+        assert wrong(doctor._data(copied)) == []
+
+    def test_no_files_at_all_are_one_line(self):
+        (finding,) = doctor._data(None)
+        assert finding.text.startswith("45 of 45 Proben1 files (building1, building2, building3, …) are in none of")
+        assert finding.remedy.startswith("Run `pppca data fetch`;")
+
+    def test_each_damaged_file_is_told_and_the_remedy_holds(self, copied, proben1_dir):
+        path = copied / "glass1.dt"
+        path.write_bytes(path.read_bytes()[:-7])
+        damaged, rest = doctor._data(copied)
+        assert damaged.text == f"{path}: not the registered file (SHA-256)."
+        assert damaged.remedy == f"Run `pppca data fetch --force glass1 --data '{copied}'`."
+        assert rest.text == "44 of 45 Proben1 files are as registered."
+        remedy = ["data", "fetch", "--force", "glass1", "--data", copied, "--from", proben1_dir]
+        assert pppca(*remedy).exit_code == 0
+        assert wrong(doctor._data(copied)) == []
+
+    def test_a_damaged_file_is_mended_where_it_is(self, copied, monkeypatch):
+        (copied / "glass1.dt").write_text("")
+        monkeypatch.setenv("PPPCA_DATA", str(copied))
+        for data_dir, option in ((None, ""), (Path("first"), f" --data '{copied}'")):
+            damaged, _ = doctor._data(data_dir)
+            assert damaged.remedy == f"Run `pppca data fetch --force glass1{option}`."
+
+    def test_a_file_that_cannot_be_read_is_told(self, copied, monkeypatch):
+        def refuse(names: list[str], folder: Path) -> None:
+            raise DataError(f"{names[0]}.dt in {folder}: expected a file, got Permission denied. Give another folder.")
+
+        monkeypatch.setattr(doctor, "verify", refuse)
+        lines = told(doctor._data(copied))
+        assert len(lines) == 45
+        assert "got Permission denied. Run `pppca data fetch --force" in lines[0]
+
+
+class TestStore:
+    def test_none_yet_is_well_and_makes_none(self, path):
+        (finding,) = doctor._store(path)
+        assert (finding.text, finding.remedy) == (f"{path}: none yet; `pppca run CONFIG` makes it.", None)
+        assert not path.parent.exists()
+
+    def test_a_file_that_is_no_database_is_told(self, path):
+        path.parent.mkdir()
+        path.write_text("These are my notes, not a database. " * 10)
+        (line,) = told(doctor._store(path))
+        assert line.startswith(f"{path}: cannot be used as the results database (file is not a database")
+        assert line.endswith("name another folder with --results.")
+
+    def test_a_newer_store_is_told(self, store, path):
+        store.close()
+        query(path, "PRAGMA user_version = 3")
+        (line,) = told(doctor._store(path))
+        assert line.endswith("got version 3. Use the version of pppca that wrote it, or another folder (--results).")
+
+    def test_an_older_store_is_well(self, store, path):
+        store.record([done(spec) for spec in SPECS], CURRENT)
+        store.close()
+        columns = ("started_at", "duration_ms")
+        query(path, *(f"ALTER TABLE runs DROP COLUMN {name}" for name in columns), "DROP TABLE claims")
+        query(path, "PRAGMA user_version = 1")
+        whole, rest = doctor._store(path)
+        assert whole.text.endswith("whole, of version 1, which the next run turns into 2.")
+        assert (whole.remedy, rest.remedy) == (None, None)
+
+    def test_a_damaged_store_is_told_and_can_be_put_aside(self, store, path):
+        store.close()
+        query(
+            path,
+            "PRAGMA writable_schema = ON",
+            "UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM sqlite_master WHERE name = 'problems')"
+            " WHERE name = 'configs'",
+        )
+        (finding,) = doctor._store(path)
+        assert finding.text.startswith(f"{path}: damaged (")
+        subprocess.run(finding.remedy.split("`")[1], shell=True, check=True)
+        assert wrong(doctor._store(path)) == []
+
+    def test_failed_runs_are_told_with_a_cause(self, store, path):
+        failure = RunResult("key1", "failed", "a" * 64, error="Traceback: …\nValueError: learning_rate is too large.")
+        store.record([done(SPECS[0]), failure, done(SPECS[2])], CURRENT)
+        assert told(doctor._store(path)) == [
+            "a: 1 of 3 runs failed, one of them of: ValueError: learning_rate is too large."
+            " Run its config again, with `pppca run`: it does what is left of a."
+        ]
+
+    def test_runs_that_were_not_done_are_told(self, store, path):
+        store.record([done(SPECS[0])], CURRENT)
+        (line,) = told(doctor._store(path))
+        assert line.startswith("a: 2 of 3 runs are not done. Run its config again")
+
+    def test_results_of_an_older_algorithm_are_told(self, store, path, monkeypatch):
+        store.record([done(spec) for spec in SPECS], CURRENT)
+        monkeypatch.setitem(plan.ALGORITHM_VERSIONS, "dgha", 7)
+        monkeypatch.setitem(plan.ALGORITHM_VERSIONS, "classifier", 9)
+        old = json.loads(CURRENT)["algorithms"]
+        again = "Run the configs that ask for them again, with `pppca run`."
+        assert told(doctor._store(path)) == [
+            f"dgha: results of version {old['classifier']} of the classifier, where today's is 9: 3. {again}",
+            f"dgha: results of version {old['dgha']}, where today's is 7: 3. {again}",
+        ]
+
+    def test_what_a_process_that_is_gone_had_under_way_is_told_until_the_next_run(self, store, path):
+        ended = subprocess.Popen([sys.executable, "-c", ""])
+        ended.wait()
+        query(path, f"INSERT INTO claims VALUES ('key0', '{ended.pid} {platform.node()}')")
+        lines = told(doctor._store(path))
+        assert len(lines) == 2
+        assert lines[1].startswith(f"process {ended.pid}, which is gone, left runs under way: 1. Run its config again")
+        store.release_claims()
+        assert len(told(doctor._store(path))) == 1
+
+    def test_what_a_process_has_under_way_needs_nothing(self, store, path):
+        query(path, f"INSERT INTO claims VALUES ('key0', '{os.getppid()} {platform.node()}')")
+        findings = list(doctor._store(path))
+        assert wrong(findings) == []
+        assert findings[-1].text == f"process {os.getppid()} on {platform.node()} has runs under way: 1."
+        store.release_claims()
+        assert store.claimed() == [("key0", f"{os.getppid()} {platform.node()}")]
+
+
+class TestFolder:
+    def test_a_folder_that_can_be_written_is_well(self, tmp_path):
+        assert list(doctor._folder(tmp_path / "new" / "results")) == []
+        assert not (tmp_path / "new").exists()
+
+    def test_a_folder_that_cannot_be_written_is_told(self, tmp_path):
+        (tmp_path / "file").write_text("")
+        (line,) = told(doctor._folder(tmp_path / "file"))
+        assert (
+            line == f"{tmp_path / 'file'}: cannot be written (Not a directory). Give another folder with --results DIR."
+        )
+
+    def test_a_full_disk_is_told(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5 * 2**20))
+        assert told(doctor._folder(tmp_path)) == [
+            f"{tmp_path}: 5 MB are free on its disk. Free some, or give --results DIR."
+        ]
