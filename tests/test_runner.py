@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import platform
+import random
 import subprocess
 import sys
 from dataclasses import asdict, replace
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from pppca_bench import experiment, runner
+from pppca_bench import experiment, runner, worklist
 from pppca_bench.config import Config
 from pppca_bench.engines import GHA
 from pppca_bench.errors import ConfigError, DataError
@@ -88,7 +89,7 @@ def write_dt(path: Path, *, n_features: int = 3, task: str = "bool", shift: floa
     return path
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, 2, pytest.param(5, marks=pytest.mark.slow)])
 def test_no_number_depends_on_the_number_of_workers(open_store, workers):
     specs = planned(repeats=GROUP_SIZE + 2, methods=METHODS)
     here, elsewhere = open_store(specs, "0"), open_store(specs, "n")
@@ -119,6 +120,18 @@ def test_no_number_depends_on_order_or_on_an_earlier_interruption(open_store):
     run(specs[3:11:2], pieces, workers=0)
     run(specs[::-1], pieces, workers=0)
     assert timeless(whole) == timeless(pieces)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_no_number_depends_on_which_runs_train_together(open_store, computed, monkeypatch, size):
+    specs = planned(repeats=5, methods=METHODS)
+    together, shuffled = open_store(specs, "together"), open_store(specs, "shuffled")
+    run(specs, together, workers=0)
+    del computed[:]
+    monkeypatch.setattr(worklist, "GROUP_SIZE", size)
+    run(random.Random(size).sample(specs, len(specs)), shuffled, workers=0)
+    assert max(map(len, computed)) == size
+    assert timeless(together) == timeless(shuffled)
 
 
 def test_what_is_done_is_not_done_again(open_store, monkeypatch):

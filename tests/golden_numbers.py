@@ -1,0 +1,108 @@
+"""The small plans whose numbers tests/golden pins, and the command that pins them anew.
+
+After a change that is meant to change numbers (and raised the method's algorithm version), write the files again and
+read the difference::
+
+    python tests/golden_numbers.py             # all of them
+    python tests/golden_numbers.py ne_ppca     # those of one plan
+"""
+
+import json
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pppca_bench import experiment
+from pppca_bench.config import Config
+from pppca_bench.plan import ALGORITHM_VERSIONS, expand
+from pppca_bench.problems import load_problem
+from pppca_bench.records import RunResult, RunSpec
+from pppca_bench.worklist import Group
+
+ROOT = Path(__file__).parents[1]
+LIBRARIES = ("numba", "numpy", "scipy", "scikit-learn")
+CLASSIFIER = {"hidden": [4], "max_epochs": 30}
+PLANS = {
+    "methods": [
+        {"method": "gha", "n_epochs": 10},
+        {"method": "gha", "n_epochs": 10, "classifier": {"rule": "backprop", "hidden": [4], "max_epochs": 10}},
+        {"method": "dgha", "n_epochs": 10, "data_fraction": [100, 50]},
+        {"method": "all_features"},
+        {"method": "pca"},
+        {"method": "lda"},
+        {"method": "mutual_info"},
+    ],
+    "ne_ppca": [{"method": "ne_ppca", "n_generations": 10}],
+}
+NUMBERS = (
+    *("dimensionality", "n_epochs", "total_epochs", "relevant_epochs"),
+    *("train_error_percent", "validation_error_percent", "test_error_percent"),
+)
+
+
+def path_of(name: str) -> Path:
+    return ROOT / "tests" / "golden" / f"numbers_{name}.json"
+
+
+def pinned_versions() -> dict[str, str]:
+    """Return the versions of the libraries that constraints.txt asks for."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = dict(line.split("==") for line in lines if "==" in line)
+    return {name: pins[name] for name in LIBRARIES}
+
+
+def installed_versions() -> dict[str, str]:
+    return {name: version(name) for name in LIBRARIES}
+
+
+def specs_of(name: str) -> list[RunSpec]:
+    values = {
+        "name": name,
+        "problems": ["iris", "wine"],
+        "repeats": 2,
+        "seed": 2012,
+        "tau": [5, 20],
+        "methods": PLANS[name],
+        "classifier": CLASSIFIER,
+    }
+    return expand(Config.model_validate(values, context={"problems": ["iris", "wine"]}))
+
+
+def computed(name: str) -> list[dict[str, Any]]:
+    """Return the numbers of each run of a plan, in its order, without times."""
+    cells: dict[object, list[RunSpec]] = {}
+    for spec in specs_of(name):
+        cells.setdefault(spec.cell, []).append(spec)
+    return [
+        _numbers(spec, result)
+        for group in map(tuple, cells.values())
+        for spec, result in zip(group, _results(group), strict=True)
+    ]
+
+
+def _results(group: Group) -> list[RunResult]:
+    results = experiment.run_group(group, load_problem(group[0].problem))
+    return sorted(results, key=lambda result: [spec.key for spec in group].index(result.key))
+
+
+def _numbers(spec: RunSpec, result: RunResult) -> dict[str, Any]:
+    identity = {name: getattr(spec, name) for name in ("problem", "method", "tau", "data_fraction", "repeat")}
+    measures = {name: value for name, value in sorted(result.measures.items()) if "time" not in name}
+    return {**identity, "status": result.status, **{name: getattr(result, name) for name in NUMBERS}, **measures}
+
+
+def write(name: str) -> None:
+    """Pin what a plan gives today."""
+    methods = {method["method"] for method in PLANS[name]}
+    document = {
+        "versions": installed_versions(),
+        "algorithms": {name: ALGORITHM_VERSIONS[name] for name in sorted({*methods, "classifier"})},
+        "runs": computed(name),
+    }
+    path_of(name).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for given in sys.argv[1:] or PLANS:
+        write(given)
