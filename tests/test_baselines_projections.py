@@ -231,6 +231,19 @@ def test_discriminants_need_classes_of_several_samples(y, got):
         LDA().fit([[0.0], [1.0], [2.0]], y)
 
 
+@pytest.mark.parametrize(
+    ("X", "got"),
+    [
+        ([[1.0], [1.0], [1.0], [1.0]], "all samples of a class alike"),
+        ([[0.0], [0.0], [1.0], [1.0]], "all samples of a class alike"),
+        ([[0.0], [1.0], [0.0], [1.0]], "one mean for all"),
+    ],
+)
+def test_discriminants_need_classes_that_vary_and_differ(X, got):
+    with pytest.raises(ValueError, match=rf"X in LDA: expected .*, got {got}\. Leave out the reduction\."):
+        LDA().fit(X, [0, 0, 1, 1])
+
+
 @pytest.mark.data
 @pytest.mark.parametrize("name", EXACT_PCA_DIMENSIONS)
 def test_every_problem_has_discriminants_and_independent_components(proben1_dir, name):

@@ -127,6 +127,8 @@ class LayeredGP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self._check_parameters()
         rng = generator(self.random_state)
         split = training_split(self, X, y, X_val, y_val, rng)
+        if len(split.X) < 2:
+            raise ValueError("X in LayeredGP: expected at least 2 samples, got 1 sample. Give more.")
         outputs = self._evolve_layers(split, rng)
         self._choose(outputs, seeded(self.estimator, rng))
         return self

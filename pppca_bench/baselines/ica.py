@@ -87,7 +87,8 @@ class ICA(LinearProjection):
             tol=self.tol,
             random_state=int(generator(self.random_state).integers(2**31)),
         )
-        with warnings.catch_warnings():
+        # It divides by the variance of every direction before it leaves out those of none.
+        with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
             warnings.simplefilter("ignore", ConvergenceWarning)
             fast_ica.fit(samples)
         self._publish(fast_ica.components_, samples)

@@ -49,6 +49,7 @@ class LDA(LinearProjection):
         samples, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(labels)
         n_most = self._count_directions(samples, np.unique(labels).size)
+        _check_spread(samples, labels)
         lda = LinearDiscriminantAnalysis(solver="svd").fit(samples, labels)
         rows: Floats = lda.scalings_[:, : self.n_components or n_most].T
         self._publish(rows, samples)
@@ -72,3 +73,16 @@ class LDA(LinearProjection):
                 f"n_components in LDA: expected an integer from 1 to {n_most} or None, got {n!r}. Change n_components."
             )
         return n_most
+
+
+def _check_spread(X: Floats, y: Floats) -> None:
+    classes = [X[y == label] for label in np.unique(y)]
+    if not any(np.ptp(members, axis=0).any() for members in classes):
+        raise ValueError(
+            "X in LDA: expected samples that vary within a class, got all samples of a class alike."
+            " Leave out the reduction."
+        )
+    if not np.ptp([members.mean(axis=0) for members in classes], axis=0).any():
+        raise ValueError(
+            "X in LDA: expected classes of different means, got one mean for all. Leave out the reduction."
+        )

@@ -1,0 +1,132 @@
+"""Data that are hardly fit to learn from: every method gives finite numbers or a failure that names its cause."""
+
+import csv
+import math
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from test_experiment import SHORT, planned
+
+from pppca_bench.cli import cli
+from pppca_bench.config import METHODS
+from pppca_bench.experiment import run_group
+from pppca_bench.problems import Problem, load_problem
+
+SPLITS = ("X_train", "X_validation", "X_test")
+
+
+def inputs(change: Callable[[np.ndarray], np.ndarray]) -> Callable[[Problem], Problem]:
+    return lambda problem: replace(problem, **{name: change(getattr(problem, name)) for name in SPLITS})
+
+
+def training(choose: Callable[[Problem], object]) -> Callable[[Problem], Problem]:
+    return lambda problem: replace(
+        problem, X_train=problem.X_train[choose(problem)], y_train=problem.y_train[choose(problem)]
+    )
+
+
+def few_samples_of_many_features(problem: Problem) -> Problem:
+    return training(lambda _: slice(None, None, 13))(inputs(lambda X: np.hstack([X, X**2, X**3]))(problem))
+
+
+def _zeros(problem: Problem) -> dict[str, np.ndarray]:
+    return {name: np.zeros_like(getattr(problem, name)) for name in ("y_train", "y_validation", "y_test")}
+
+
+KINDS = {
+    "a constant feature": inputs(lambda X: np.hstack([np.full((len(X), 1), 0.5), X])),
+    "constant features alone": inputs(np.ones_like),
+    "duplicated features": inputs(lambda X: np.hstack([X, X[:, :2]])),
+    "fewer samples than features": few_samples_of_many_features,
+    "one sample": training(lambda _: slice(1)),
+    "one class": lambda problem: replace(problem, **_zeros(problem)),
+    "a class missing from training": training(lambda problem: problem.y_train != 2),
+    "inputs times 1e150": inputs(lambda X: X * 1e150),
+    "inputs times 1e-150": inputs(lambda X: X * 1e-150),
+}
+AS_IT_IS = "as it is, with a rate that diverges"
+CAUSES = {
+    "constant features alone": "constant|alike",
+    "one sample": "1 sample|one; got 1 class",
+    "one class": "1 class",
+    "inputs times 1e150": r"G?HA diverged in epoch 1: learning_rate \S+ is too large for samples of squared norm up to",
+}
+
+
+@pytest.fixture(scope="module")
+def iris() -> Problem:
+    return load_problem("iris")
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_odd_data_give_finite_numbers_or_a_failure_that_names_its_cause(iris, kind, method):
+    options = {"timed": False} if method == "dgha_speedup" else {}
+    (result,) = run_group(planned(method, repeats=1, **options), KINDS[kind](iris))
+    if result.status == "failed":
+        *_, cause = result.error.strip().splitlines()
+        assert cause.startswith("ValueError: ")
+        assert re.search(CAUSES[kind], cause), cause
+        return
+    errors = [result.train_error_percent, result.validation_error_percent, result.test_error_percent]
+    numbers = [number for number in (*errors, *result.measures.values()) if number is not None]
+    assert numbers
+    assert all(math.isfinite(number) for number in numbers)
+    assert result.dimensionality is None or result.dimensionality >= 1
+
+
+def write_dt(path: Path, problem: Problem) -> None:
+    header = ["bool_in=0", f"real_in={problem.X_train.shape[1]}", f"bool_out={problem.n_classes}", "real_out=0"]
+    sizes = zip(("training", "validation", "test"), (len(getattr(problem, name)) for name in SPLITS), strict=True)
+    rows = np.hstack(
+        [
+            np.vstack([getattr(problem, name) for name in SPLITS]),
+            np.eye(problem.n_classes)[np.concatenate([problem.y_train, problem.y_validation, problem.y_test])],
+        ]
+    )
+    header += [f"{name}_examples={size}" for name, size in sizes]
+    path.write_text("\n".join([*header, *(" ".join(f"{value:.6g}" for value in row) for row in rows)]) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_failed", "said"),
+    [
+        ("constant features alone", 1, "ne_ppca, tau 20, repeat 0: ValueError: X in NEpPCA.fit: expected a feature"),
+        (AS_IT_IS, 1, "gha, repeat 0: ValueError: GHA diverged in epoch 1: learning_rate 1000.0 is too large for "),
+        ("inputs times 1e-150", 0, ""),
+        ("one class", 1, "lda, repeat 0: ValueError: y in LDA: expected at least 2 classes"),
+        ("one sample", 4, "Found array with 1 sample(s)"),
+    ],
+)
+def test_no_table_holds_what_is_no_number(iris, tmp_path, monkeypatch, kind, n_failed, said):
+    monkeypatch.chdir(tmp_path)
+    write_dt(tmp_path / "odd.dt", KINDS[kind](iris) if kind in KINDS else iris)
+    methods = ["gha", "dgha", "ne_ppca", "all_features", *(["lda"] if kind.startswith("one") else [])]
+    options = SHORT | ({"gha": SHORT["gha"] | {"learning_rate": 1000}} if kind == AS_IT_IS else {})
+    listed = "".join(f"  - {_text({'method': name, **options[name]})}\n" for name in methods)
+    (tmp_path / "odd.yaml").write_text(
+        f"name: odd\nproblems: [odd.dt]\nrepeats: 1\nseed: 1\ntau: [20]\nmethods:\n{listed}"
+        "classifier: {hidden: [4], max_epochs: 30}\n"
+    )
+    done = CliRunner().invoke(cli, ["run", "odd.yaml", "--workers", "0", "--quiet"])
+    assert done.exit_code == (1 if n_failed else 0), done.output
+    assert said in done.stderr
+    assert ("runs failed" in done.stderr) == bool(n_failed)
+    assert not n_failed or done.stderr.startswith(f"{n_failed} of {len(methods)} runs failed, the first: odd.dt, ")
+    assert "Traceback" not in done.stderr
+    table = CliRunner().invoke(cli, ["tables", "--format", "csv"])
+    assert table.exit_code == 0
+    cells = list(csv.DictReader(table.stdout.splitlines()))
+    assert all(re.fullmatch(r"-?\d.*|", cell[name]) for cell in cells for name in ("mean", "sd", "low", "high"))
+    for form in ("terminal", "markdown", "latex", "json"):
+        printed = CliRunner().invoke(cli, ["tables", "--format", form]).stdout
+        assert not re.search(r"\b(nan|inf|infinity)\b", printed, re.IGNORECASE)
+
+
+def _text(options: dict[str, object]) -> str:
+    return f"{{{', '.join(f'{name}: {value}' for name, value in options.items())}}}"
