@@ -1,0 +1,223 @@
+"""A disk, a folder or a store that fails: one line that says what and what to do, and nothing damaged."""
+
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pppca_bench import plan
+from pppca_bench.cli import cli
+from pppca_bench.store import Store
+
+CONFIG = """\
+name: small
+problems: [iris]
+repeats: 32
+seed: 1
+tau: [5, 15]
+methods:
+  - {method: gha, n_epochs: 20}
+  - {method: dgha, n_epochs: 20, data_fraction: [100, 10]}
+classifier: {hidden: [], max_epochs: 5}
+"""
+N_RUNS = 32 * (1 + 2 * 2)
+READING = (["tables"], ["compare"], ["figures"], ["render"], ["rank"])
+COMMANDS = (["run", "small.yaml", "--workers", "0"], *READING)
+POSIX = pytest.mark.skipif(os.name == "nt", reason="limits and users of POSIX")
+
+
+def pppca(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments, prog_name="pppca")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    """Return a folder with a config and its results."""
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "small.yaml").write_text(CONFIG)
+    result = pppca("run", str(folder / "small.yaml"), "--results", str(folder / "results"), "--workers", "0")
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+@pytest.fixture
+def folder(finished, tmp_path, monkeypatch) -> Path:
+    """Return a copy of the folder, as the working directory."""
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def rows(database: Path) -> dict[str, tuple]:
+    """Return all that is stored of the done runs, by key, from a database that is whole."""
+    with closing(sqlite3.connect(database)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        statement = "SELECT * FROM runs LEFT JOIN histories USING (key) WHERE status = 'done'"
+        return {row[0]: row for row in connection.execute(statement)}
+
+
+def assert_refused(result: Result | subprocess.CompletedProcess, pattern: str, code: int = 1) -> None:
+    assert code == (result.exit_code if isinstance(result, Result) else result.returncode), result
+    lines = [line for line in re.split(r"[\r\n]", result.stderr) if line.startswith("Error")]
+    assert len(lines) == 1, result.stderr
+    assert re.search(pattern, lines[0]), lines[0]
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.slow
+@POSIX
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_full_disk_ends_a_run_in_a_line_and_the_next_goes_on(folder, workers):
+    size = (folder / "results" / "results.sqlite").stat().st_size
+    program = (
+        "import resource, sys; limit = int(sys.argv.pop(1)); resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit));"
+        "from pppca_bench.cli import main; main()"
+    )
+    arguments = ["run", "small.yaml", "--results", "full", "--workers", str(workers)]
+    command = [sys.executable, "-c", program, str(size * 9 // 10), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert_refused(
+        done, r"full/results\.sqlite: cannot be used .*What was recorded is kept: free some space on the disk"
+    )
+    kept = rows(Path("full", "results.sqlite"))
+    assert 0 < len(kept) < N_RUNS
+    again = pppca(*arguments[:-1], "0")
+    assert again.stdout.startswith(f"{N_RUNS - len(kept)} runs done, {len(kept)} were there already.")
+    whole = rows(Path("full", "results.sqlite"))
+    assert {key: whole[key] for key in kept} == kept
+    assert pppca("tables", "--results", "full").exit_code == 0
+
+
+# Be root without the rights (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH) to write and to read anything: PR_CAPBSET_DROP.
+AS_ANYONE = """\
+import ctypes, os, sys
+if os.geteuid() == 0 and any(ctypes.CDLL(None).prctl(24, right, 0, 0, 0) for right in (1, 2)):
+    sys.exit(77)
+os.execv(sys.executable, [sys.executable, "-m", "pppca_bench", *sys.argv[1:]])
+"""
+
+
+def as_anyone(*arguments: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-c", AS_ANYONE, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if done.returncode == 77:
+        pytest.skip("the administrator may write anywhere")
+    return done
+
+
+@pytest.fixture
+def unwritable(folder):
+    """Return the working directory, which may only be read."""
+    paths = [folder, *folder.rglob("*")]
+    for path in paths:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    yield folder
+    for path in paths:
+        path.chmod(0o755)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="rights of Linux")
+def test_results_that_may_only_be_read_can_be_read_and_are_not_run_into(unwritable):
+    before = {path: path.read_bytes() for path in unwritable.rglob("*.sqlite")}
+    tables = as_anyone("tables")
+    assert (tables.returncode, tables.stderr) == (0, "")
+    assert tables.stdout == pppca("tables").stdout
+    refused = r"(readonly database|unable to open|Permission denied).* Check the disk and the file, or name another"
+    assert_refused(as_anyone("run", "small.yaml", "--workers", "0"), refused)
+    assert_refused(as_anyone("run", "small.yaml", "--workers", "0", "--results", "new"), refused)
+    assert_refused(as_anyone("render"), "results/tables: Permission denied")
+    doctor = as_anyone("doctor")
+    assert doctor.returncode == 1
+    assert "!!  store: results: cannot be written (Permission denied). Give another folder with" in doctor.stdout
+    assert {path: path.read_bytes() for path in unwritable.rglob("*.sqlite")} == before
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="rights of Linux")
+def test_data_and_configs_that_may_not_be_read_are_named(folder):
+    for name in ("own.dt", "small.yaml"):
+        (folder / name).write_text("")
+        (folder / name).chmod(0)
+    assert_refused(as_anyone("run", "small.yaml"), r"Path 'small\.yaml' is not readable", code=2)
+    (folder / "other.yaml").write_text(CONFIG.replace("[iris]", "[own.dt]"))
+    assert_refused(as_anyone("run", "other.yaml"), r"own\.dt.*Permission denied")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("share", [0.001, 0.01, 0.5, 0.99])
+def test_a_truncated_store_is_told_by_every_command_and_left_alone(folder, command, share):
+    path = folder / "results" / "results.sqlite"
+    path.write_bytes(before := path.read_bytes()[: int(share * path.stat().st_size)])
+    assert_refused(pppca(*command), r"results\.sqlite: cannot be used as the results database \(.*\)\. Check the disk")
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_newer_store_is_told_by_every_command_and_left_alone(folder, command):
+    path = folder / "results" / "results.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 3")
+    before = path.read_bytes()
+    assert_refused(
+        pppca(*command), r"expected a results database of version 2, got version 3\. Use the version of pppca"
+    )
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("content", [b"These are my notes. " * 20, b"\x00" * 5000])
+def test_what_is_no_store_is_told_by_every_command_and_left_alone(folder, command, content):
+    path = folder / "results" / "results.sqlite"
+    path.write_bytes(content)
+    assert_refused(pppca(*command), r"results\.sqlite: cannot be used .*\(file is not a database\)\. Check the disk")
+    assert path.read_bytes() == content
+
+
+def versions_of(database: Path, method: str) -> list[int]:
+    """Return the algorithm versions behind the done runs of a method that are in the tables."""
+    with Store(database, read_only=True) as store:
+        return [
+            json.loads(description)["algorithms"][method]
+            for name, status, description, n in store.origins()
+            for _ in range(n)
+            if (name, status) == (method, "done")
+        ]
+
+
+def test_results_of_an_older_algorithm_are_not_reused_and_the_run_says_so(folder, monkeypatch):
+    path = folder / "results" / "results.sqlite"
+    old = plan.ALGORITHM_VERSIONS["gha"]
+    before = rows(path)
+    monkeypatch.setitem(plan.ALGORITHM_VERSIONS, "gha", old + 1)
+    said = f"32 stored results of gha are of version {old}; version {old + 1} computes them anew.\n"
+    planned = pppca("run", "small.yaml", "--dry-run")
+    assert (planned.stderr, planned.stdout) == (said, "160 runs planned, 128 done, 32 to run in 1 cells.\n")
+    result = pppca("run", "small.yaml", "--workers", "0")
+    assert (result.exit_code, result.stderr.startswith(said)) == (0, True)
+    assert result.stdout == "32 runs done, 128 were there already. See `pppca tables`.\n"
+    after = rows(path)
+    assert {key: after[key] for key in before} == before
+    assert len(after) == len(before) + 32
+    assert versions_of(path, "gha") == [old + 1] * 32
+    assert versions_of(path, "dgha") == [plan.ALGORITHM_VERSIONS["dgha"]] * 128
+    assert pppca("run", "small.yaml", "--workers", "0").stderr == ""
+
+
+@pytest.mark.usefixtures("folder")
+def test_another_version_of_the_classifier_computes_everything_anew(monkeypatch):
+    old = plan.ALGORITHM_VERSIONS["classifier"]
+    monkeypatch.setitem(plan.ALGORITHM_VERSIONS, "classifier", old + 1)
+    planned = pppca("run", "small.yaml", "--dry-run")
+    assert planned.stdout == "160 runs planned, 0 done, 160 to run in 5 cells.\n"
+    assert planned.stderr.splitlines() == [
+        f"{n} stored results of {method} are of version {old} of the classifier; version {old + 1} computes them anew."
+        for method, n in (("dgha", 128), ("gha", 32))
+    ]
