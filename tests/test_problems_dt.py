@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pppca_bench.errors import DataError
-from pppca_bench.problems import Problem, known_problems, problem_info, read_dt
+from pppca_bench.problems import Problem, known_problems, load_problem, problem_info, read_dt
 
 CLASSES = """bool_in=0
 real_in=2
@@ -245,6 +245,70 @@ def mutations(draw, content: bytes) -> bytes:
     return content
 
 
+@st.composite
+def damaged_files(draw, contents: list[bytes]) -> bytes:
+    """Draw a file with one to three damages: to bytes, lines, header, numbers, encoding or length."""
+    content = draw(st.sampled_from(contents))
+    for _ in range(draw(st.integers(1, 3))):
+        kind = draw(st.sampled_from(["bytes", "line", "header", "number", "encoding", "length"]))
+        content = draw(mutations(content)) if kind == "bytes" else draw(_DAMAGES[kind](content))
+    return content
+
+
+@st.composite
+def _lines_moved(draw, content: bytes) -> bytes:
+    lines = content.split(b"\n")
+    one, other = (draw(st.integers(0, len(lines) - 1)) for _ in range(2))
+    kept, moved = lines[:one] + lines[one + 1 :], [lines[one]]
+    copied = [*lines[:other], *moved, *lines[other:]]
+    in_place = [*lines[:one], lines[other], *lines[one + 1 :]]
+    return b"\n".join(draw(st.sampled_from([kept, copied, in_place, kept[:other] + moved + kept[other:]])))
+
+
+@st.composite
+def _header_changed(draw, content: bytes) -> bytes:
+    lines = content.split(b"\n")
+    place = draw(st.integers(0, min(6, len(lines) - 1)))
+    name = lines[place].split(b"=")[0]
+    lines[place] = name + b"=" + draw(st.sampled_from([b"0", b"1", b"-1", b"1e3", b"99999999999", b"", b" 2", b"2=2"]))
+    return b"\n".join(lines)
+
+
+@st.composite
+def _number_changed(draw, content: bytes) -> bytes:
+    tokens = content.split(b" ")
+    text = st.floats(width=32).map(lambda number: repr(number).encode())
+    others = [b"1e400", b"-0", b"0x1", b"1_0", b"1,5", b"\xd9\xa1", b"1e-400", b"+1", b".5", b"1."]
+    tokens[draw(st.integers(0, len(tokens) - 1))] = draw(st.one_of(text, st.sampled_from(others)))
+    return b" ".join(tokens)
+
+
+def _encoded_otherwise(content: bytes) -> st.SearchStrategy[bytes]:
+    text = content.decode("latin-1")
+    encoded = [b"\xef\xbb\xbf" + content, content.replace(b"\n", b"\r\n"), content.replace(b"\n", b"\r")]
+    encoded += [text.encode("utf-16"), text.encode("utf-32"), content.replace(b" ", b"\xc2\xa0"), content + b"\x1a"]
+    return st.sampled_from(encoded)
+
+
+def _length_changed(content: bytes) -> st.SearchStrategy[bytes]:
+    cut = st.integers(0, len(content)).map(lambda end: content[:end])
+    return cut | st.sampled_from([content * 2, content + b"\n", content.rstrip(b"\n"), b""])
+
+
+_DAMAGES = {
+    "line": _lines_moved,
+    "header": _header_changed,
+    "number": _number_changed,
+    "encoding": _encoded_otherwise,
+    "length": _length_changed,
+}
+
+
+@pytest.fixture(scope="module")
+def real_contents(proben1_dir) -> list[bytes]:
+    return [(proben1_dir / f"{name}.dt").read_bytes() for name in ("glass1", "cancer1", "hearta1", "diabetes2")]
+
+
 class TestMutations:
     @given(data=st.data())
     @EXAMPLES_OF_SETTINGS
@@ -269,6 +333,20 @@ class TestMutations:
     def test_no_mutation_of_a_real_file_is_misread(self, proben1_dir, tmp_path, name, data):
         content = (proben1_dir / f"{name}.dt").read_bytes()
         assert_refused_or_unchanged(write(tmp_path, data.draw(mutations(content)), f"{name}.dt"))
+
+    @pytest.mark.slow
+    @pytest.mark.data
+    @given(data=st.data())
+    @settings(EXAMPLES_OF_SETTINGS, max_examples=5000, derandomize=False)
+    def test_none_of_thousands_of_damages_to_real_files_is_misread(self, real_contents, tmp_path, data):
+        path = write(tmp_path, data.draw(damaged_files(real_contents)), "glass1.dt")
+        assert_refused_or_unchanged(path)
+        # By the name of a registered file, that file alone is read, to the last bit.
+        if hashlib.sha256(path.read_bytes()).hexdigest() == problem_info("glass1").sha256:
+            assert load_problem("glass1", tmp_path).sha256 == problem_info("glass1").sha256
+            return
+        with pytest.raises(DataError, match=rf"glass1\.dt.*run `pppca data fetch --force glass1 --data {tmp_path}`\.$"):
+            load_problem("glass1", tmp_path)
 
     @pytest.mark.data
     @given(data=st.data())
