@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 from full_results import FACTS, full_runs
 
-from pppca_bench import __version__, experiment, problems
+from pppca_bench import __version__, experiment, problems, runner
 from pppca_bench.cli import cli
 from pppca_bench.engines import GHA
 from pppca_bench.errors import DataError
@@ -177,6 +177,33 @@ class TestRun:
         monkeypatch.undo()
         again = pppca("run", config, "--workers", 0, "--results", config.parent / "results")
         assert (again.exit_code, again.stdout[:11]) == (0, "4 runs done")
+
+    @pytest.mark.parametrize(
+        ("options", "exit_code", "message"),
+        [
+            ((), 1, f"4 of {N_RUNS} runs failed, the first: iris, gha, repeat 0: ValueError: not yet\n"),
+            (("--retry", 1), 0, ""),
+            (("--retry", 1, "--fail-fast"), 0, ""),
+            (("--fail-fast",), 1, f"Stopped there (--fail-fast), with {N_RUNS - 2} runs left.\n"),
+        ],
+    )
+    def test_failed_runs_are_tried_again_or_end_it_as_asked_for(self, config, monkeypatch, options, exit_code, message):
+        tried = Counter()
+
+        class FailsAtFirst(GHA):
+            def fit(self, X, y=None):
+                tried[self.random_state] += 1
+                if tried[self.random_state] == 1:
+                    raise ValueError("not yet")
+                return super().fit(X, y)
+
+        monkeypatch.setitem(experiment.METHODS, "gha", FailsAtFirst)
+        monkeypatch.setattr(runner, "_warmed", {"gha", "dgha", "ne_ppca"})
+        result = pppca("run", config, "--workers", 0, *options)
+        assert (result.exit_code, message in result.stderr) == (exit_code, True), result.output
+        assert set(tried.values()) == ({2} if exit_code == 0 else {1})
+        assert pppca("run", config, "--workers", 0, "--retry", 1).exit_code == 0
+        assert {status for _, status, _ in stored(Path("results")).values()} == {"done"}
 
     def test_results_of_other_data_are_told(self, config):
         pppca("run", config, "--workers", 0, "--repeats", 1)
