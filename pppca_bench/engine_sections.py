@@ -7,7 +7,16 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from pppca_bench.classifier_sections import MethodSection
-from pppca_bench.section_types import Count, NotNegative, Percents, Positive, Probability, Taus, check_elite
+from pppca_bench.section_types import (
+    Count,
+    NotNegative,
+    Percents,
+    Positive,
+    Probability,
+    Taus,
+    check_components,
+    check_elite,
+)
 
 
 class Gha(MethodSection):
@@ -58,6 +67,11 @@ class Dgha(MethodSection):
     centre: bool = True
     shuffle: bool = True
 
+    @model_validator(mode="after")
+    def _constraints_agree(self) -> Dgha:
+        check_components(self.min_components, self.max_components)
+        return self
+
 
 class DghaSpeedup(Dgha):
     """The time of DGHA in relation to that of GHA with the same settings; runs alone, one at a time.
@@ -82,11 +96,19 @@ class NePpca(MethodSection):
     crossover_probability: Probability = 0.9
     mutation_probability: Probability = 1.0
     mutation_scale: NotNegative = 0.0045
+    min_components: Count = 1
+    max_components: Count | None = None
+    min_variance_ratio: Probability = 0.0
+    initial_samples: Annotated[int, Field(ge=2, le=1_000_000)] | None = None
+    n_iter_no_change: Count | None = None
+    tol: NotNegative = 1e-4
+    n_jobs: Annotated[int, Field(ge=1, le=1000)] = 1
     centre: bool = True
 
     @model_validator(mode="after")
-    def _elite_fits(self) -> NePpca:
+    def _sizes_agree(self) -> NePpca:
         check_elite(self.population_size, self.n_elite)
+        check_components(self.min_components, self.max_components)
         return self
 
 

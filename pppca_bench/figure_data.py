@@ -285,7 +285,7 @@ _SERIES = {
     "DGHA on horse1 (T7)": "T7",
     "DGHA on cancer1 (T4)": "T4",
     "DGHA on horse1 (T6)": "T6",
-    "DGHA, centred and not (T3)": "T3",
+    "feature selection (T3)": "T3",
     "linear network (P1)": "P1",
     "network with shortcuts (P2)": "P2",
     "network without shortcuts (P3)": "P3",

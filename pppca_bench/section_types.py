@@ -43,6 +43,16 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+def check_components(least: int, most: int | None) -> None:
+    """Refuse a largest number of nodes below the smallest."""
+    if most is not None and most < least:
+        raise PydanticCustomError(
+            "components",
+            "expected max_components of at least min_components ({least}), got {most}",
+            {"least": least, "most": most},
+        )
+
+
 def check_elite(population_size: int, n_elite: int) -> None:
     """Refuse an elite that leaves no room for children."""
     if n_elite >= population_size:

@@ -34,6 +34,9 @@ _BELOW_SPEEDUPS = {
 }
 
 
+_ROUNDING = 1e-12
+"""What a reconstruction error of nothing lost comes to."""
+
 _LIST_FORMATS = {
     "error_percent": "{:.2f}",
     "dimensionality": "{:.1f}",
@@ -227,7 +230,7 @@ def _cell_text(values: Mapping[str, float], form: Form, sign: str = "") -> str:
         return EMPTY
     if form == "list":
         (quantity, value) = next(iter(values.items()))
-        return _LIST_FORMATS[quantity].format(value).replace("-", "−")
+        return _LIST_FORMATS[quantity].format(0.0 if abs(value) < _ROUNDING else value).replace("-", "−")
     if form == "size":
         return " / ".join(f"{values[name]:{sign}.0f}" for name in SIZES if name in values).replace("-", "−")
     main = values.get("error_percent", values.get("speedup", math.nan))

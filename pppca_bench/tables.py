@@ -225,7 +225,7 @@ def _cell(layout: Layout, row: str, column: str, results: Results, facts: Mappin
     source = layout.source(row, column)
     summary = results.cell(source) if source else CellSummary({}, {}, 0, 0)
     ours = {name: summary.quantities[name] for name in quantities if name in summary.quantities}
-    if source and source.method == "all_features":
+    if source and source.method in ("all_features", "ga_mlp"):  # they reduce nothing
         ours.pop("dimensionality", None)
     counts = (summary.n_planned, summary.n_failed)
     return TableCell(row, column, ours, theirs, summary.values, *counts, source is not None, summary.settings)

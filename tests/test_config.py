@@ -114,6 +114,16 @@ KEYS_OF_GHA = (
     " rows_per_epoch, initial_rows, initial_samples, initial_norm, sort_initial, centre, shuffle"
 )
 REFUSALS = [
+    (
+        "method: dgha\n",
+        "method: dgha\n    min_components: 3\n    max_components: 2\n",
+        "9: methods[1]: expected max_components of at least min_components (3), got 2.",
+    ),
+    (
+        "method: dgha\n    data_fraction: [100, 10]",
+        "method: ne_ppca\n    n_iter_no_change: 0",
+        "10: methods[1].n_iter_no_change: expected greater than or equal to 1, got 0.",
+    ),
     ("repeats: 2", "repeats: 0", "3: repeats: expected greater than or equal to 1, got 0."),
     (
         "repeats: 2",

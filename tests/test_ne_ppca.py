@@ -139,8 +139,93 @@ class TestEvolution:
         assert not np.array_equal(first.components_[0], second.components_[0])
 
     def test_the_scale_of_the_data_does_not_matter(self, wine):
-        small, large = (NEpPCA(random_state=0).fit(wine * scale) for scale in (1.0, 2.0**20))
-        np.testing.assert_array_equal(small.components_, large.components_)
+        usual = NEpPCA(random_state=0).fit(wine)
+        for scale in (2.0**-500, 2.0**20, 2.0**500):
+            other = NEpPCA(random_state=0).fit(wine * scale)
+            np.testing.assert_array_equal(other.components_, usual.components_)
+            np.testing.assert_array_equal(other.explained_variance_, usual.explained_variance_ * scale**2)
+            np.testing.assert_array_equal(other.history_["fitness"], usual.history_["fitness"] * scale**2)
+
+
+class TestConstraints:
+    def test_the_smallest_and_the_largest_number_of_nodes_hold_from_the_first_evaluation_on(self, wine):
+        free = NEpPCA(tau=2.0, random_state=0).fit(wine)
+        held = NEpPCA(tau=2.0, min_components=6, random_state=0).fit(wine)
+        bound = NEpPCA(tau=1e9, max_components=3, random_state=0).fit(wine)
+        assert free.n_components_ < 6 == held.n_components_
+        assert held.history_["dimensionality"].min() == 6
+        assert np.all(bound.history_["dimensionality"] == 3)
+
+    @pytest.mark.parametrize("ratio", [0.5, 0.9, 1.0])
+    def test_a_share_of_the_variance_stays(self, wine, ratio):
+        free = NEpPCA(tau=2.0, random_state=0).fit(wine)
+        held = NEpPCA(tau=2.0, min_variance_ratio=ratio, random_state=0).fit(wine)
+        assert held.explained_variance_ratio_.sum() >= ratio - 1e-12
+        assert held.n_components_ >= free.n_components_
+        shares = np.cumsum(held.explained_variance_ratio_)
+        assert held.n_components_ == free.n_components_ or np.all(shares[:-1] < 1.0)
+
+    def test_the_largest_number_goes_before_the_share(self, wine):
+        assert NEpPCA(max_components=2, min_variance_ratio=1.0, random_state=0).fit(wine).n_components_ == 2
+
+
+class TestWarmStart:
+    def test_the_first_network_starts_as_the_components_of_a_block(self, wine):
+        model = NEpPCA(tau=1e9, population_size=1, n_elite=1, n_generations=0, initial_samples=178, random_state=0)
+        exact = PCA().fit(wine)
+        model.fit(wine)
+        np.testing.assert_allclose(model.explained_variance_ratio_, exact.explained_variance_ratio_, rtol=1e-9)
+
+    def test_it_begins_nearer_to_exact_pca_than_random_weights(self, wine):
+        warm, cold = (
+            NEpPCA(n_generations=0, initial_samples=n, random_state=0).fit(wine).history_["fitness"][0]
+            for n in (40, None)
+        )
+        assert warm > cold
+
+    def test_networks_differ_at_the_start(self, wine):
+        history = (
+            NEpPCA(tau=1.2, initial_samples=60, n_generations=0, mutation_scale=0.3, random_state=0).fit(wine).history_
+        )
+        assert history["mean_dimensionality"][0] != history["dimensionality"][0]
+
+
+STILL = {"tau": 1e9, "mutation_scale": 0.0, "crossover_probability": 0.0, "random_state": 0}
+
+
+class TestStagnation:
+    def test_an_evolution_that_does_not_move_stops(self, wine):
+        model = NEpPCA(n_iter_no_change=4, **STILL).fit(wine)
+        assert model.n_generations_ == 4
+        assert {len(values) for values in model.history_.values()} == {5}
+
+    def test_it_is_the_beginning_of_the_whole_evolution(self, wine):
+        whole = NEpPCA(tau=3.0, n_generations=200, random_state=0).fit(wine).history_
+        model = NEpPCA(tau=3.0, n_generations=200, n_iter_no_change=3, tol=0.01, random_state=0).fit(wine)
+        n = model.n_generations_ + 1
+        assert 3 < n < 201
+        for name, values in model.history_.items():
+            np.testing.assert_array_equal(values, whole[name][:n])
+        last, fitness = model.history_["dimensionality"][-4:], model.history_["fitness"][-4:]
+        assert np.all(last == last[0])
+        assert fitness.max() <= 1.01 * fitness[0]
+
+    def test_without_it_all_generations_are_made(self, wine):
+        assert NEpPCA(**STILL).fit(wine).n_generations_ == 53
+
+
+class TestThreads:
+    @pytest.mark.parametrize("n_jobs", [2, 3, 50, -1])
+    def test_they_do_not_change_the_result(self, wine, n_jobs):
+        alone = NEpPCA(tau=5.0, n_generations=10, random_state=0).fit(wine)
+        together = NEpPCA(tau=5.0, n_generations=10, n_jobs=n_jobs, random_state=0).fit(wine)
+        np.testing.assert_array_equal(together.components_, alone.components_)
+        for name, values in alone.history_.items():
+            np.testing.assert_array_equal(together.history_[name], values)
+
+    def test_none_at_all_are_refused(self, wine):
+        with pytest.raises(ValueError, match=r"^n_jobs in NEpPCA: expected .*, got 0\. Give 1\.$"):
+            NEpPCA(n_jobs=0).fit(wine)
 
 
 class TestRefusal:
@@ -162,6 +247,14 @@ class TestRefusal:
             ("crossover_probability", 1.1, ValueError),
             ("mutation_probability", -0.1, ValueError),
             ("mutation_scale", np.inf, ValueError),
+            ("min_components", 0, ValueError),
+            ("max_components", 0, ValueError),
+            ("min_variance_ratio", 1.5, ValueError),
+            ("initial_samples", 1, ValueError),
+            ("initial_samples", 2.0, TypeError),
+            ("n_iter_no_change", 0, ValueError),
+            ("tol", -1.0, ValueError),
+            ("n_jobs", -2, ValueError),
         ],
     )
     def test_a_wrong_parameter_is_named_with_its_rule_and_value(self, wine, parameter, value, kind):

@@ -1,166 +1,109 @@
-"""Own the compiled steps of the evolution: evaluation, crossing and mutation of linear networks.
+"""Compiled steps between two evaluations of a population: selection, crossing and mutation of linear networks.
 
 A population is a weight array (n_individuals, n_nodes, n_features) with the number of nodes that each
 individual still has; its rows beyond that number mean nothing. Random numbers come from the caller as arrays.
 """
 
+import math
+from typing import NamedTuple
+
 import numpy as np
-import numpy.typing as npt
-from numba import njit
+from numpy.typing import NDArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from pppca_bench.engines._arrays import Floats, Indices
+from pppca_bench.engines._compilation import fused_kernel, fused_part, kernel, part
+from pppca_bench.engines._evaluation_kernels import Limits, Networks, evaluate_networks
+from pppca_bench.engines._removal_kernels import decreasing_order
+from pppca_bench.engines._vectors import (
+    WIDTH,
+    add,
+    add_product,
+    divide,
+    load_part,
+    multiply,
+    spread,
+    store_part,
+    subtract,
+    subtract_product,
+    sum_up,
+    zero,
+)
 
-# Products and sums may be fused, nothing else. Sums run over rows, column by column, or in eight fixed parts: their
-# order does not depend on the processor's vector width, so that an evolution takes the same course on any of them.
-_FUSED = {"contract"}
-_REPEAT_BELOW = 0.1
-_DEPENDENT_BELOW = 1e-10
+Flags = NDArray[np.bool_]
 
+_HALF_SPACING = 2.0**-54
 
-@njit(cache=True, fastmath=_FUSED)
-def combine_rows(A: FloatArray, n_rows: int, n_columns: int, factors: FloatArray, out: FloatArray) -> None:
-    """Write a combination of the first rows of a matrix: its transpose times a vector.
-
-    Parameters
-    ----------
-    A : float64 array of shape (>= n_rows, >= n_columns)
-    n_rows, n_columns : int, >= 0
-    factors : float64 array of shape (>= n_rows,)
-    out : float64 array of shape (>= n_columns,), overwritten up to n_columns
-    """
-    for k in range(n_columns):
-        out[k] = 0.0
-    whole = n_rows - n_rows % 4
-    # Four rows at once: each element of out is loaded and stored once for four products.
-    for j in range(0, whole, 4):
-        f0, f1, f2, f3 = factors[j], factors[j + 1], factors[j + 2], factors[j + 3]
-        for k in range(n_columns):
-            out[k] += f0 * A[j, k] + f1 * A[j + 1, k] + f2 * A[j + 2, k] + f3 * A[j + 3, k]
-    for j in range(whole, n_rows):
-        f = factors[j]
-        for k in range(n_columns):
-            out[k] += f * A[j, k]
-
-
-@njit(cache=True, fastmath=_FUSED)
-def inner_product(x: FloatArray, y: FloatArray) -> float:
-    """Return the inner product of two float64 vectors of shape (n_features,), in eight fixed partial sums."""
-    n = x.shape[0]
-    whole = n - n % 8
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    for k in range(0, whole, 8):
-        s0 += x[k] * y[k]
-        s1 += x[k + 1] * y[k + 1]
-        s2 += x[k + 2] * y[k + 2]
-        s3 += x[k + 3] * y[k + 3]
-        s4 += x[k + 4] * y[k + 4]
-        s5 += x[k + 5] * y[k + 5]
-        s6 += x[k + 6] * y[k + 6]
-        s7 += x[k + 7] * y[k + 7]
-    for k in range(whole, n):
-        s0 += x[k] * y[k]
-    return ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
-
-
-@njit(cache=True, fastmath=_FUSED)
-def subtract_rows(A: FloatArray, n_rows: int, factors: FloatArray, x: FloatArray) -> None:
-    """Subtract a combination of the first rows of a matrix from a vector, in place.
-
-    Parameters
-    ----------
-    A : float64 array of shape (>= n_rows, n_features)
-    n_rows : int, >= 0
-    factors : float64 array of shape (>= n_rows,)
-    x : float64 array of shape (n_features,), changed in place
-    """
-    n_features = x.shape[0]
-    whole = n_rows - n_rows % 4
-    for j in range(0, whole, 4):
-        f0, f1, f2, f3 = factors[j], factors[j + 1], factors[j + 2], factors[j + 3]
-        for k in range(n_features):
-            x[k] -= f0 * A[j, k] + f1 * A[j + 1, k] + f2 * A[j + 2, k] + f3 * A[j + 3, k]
-    for j in range(whole, n_rows):
-        f = factors[j]
-        for k in range(n_features):
-            x[k] -= f * A[j, k]
-
-
-@njit(cache=True)
-def norm(x: FloatArray) -> float:
-    """Return the Euclidean norm of a float64 vector of shape (n_features,)."""
-    return np.sqrt(inner_product(x, x))
-
-
-@njit(cache=True)
-def gram_schmidt(W: FloatArray, n_nodes: int, Q: FloatArray, scratch: FloatArray) -> int:
-    """Orthonormalise the first rows of a matrix in their order, slide 'Fitness evaluation', step 2.
-
-    A row that loses most of its length is projected a second time, which keeps the rows orthonormal to
-    rounding even when they are nearly dependent (Daniel, Gragg, Kaufman and Stewart 1976).
-
-    Choice: a row that depends on the rows before it (less than 1e-10 of its norm is left) is dropped. It has
-    no direction of its own; as a zero row it would have no variance and criterion (1) would remove it.
-
-    Choice: where every row is zero the first coordinate direction stands in, so no network is ever empty.
-
-    Parameters
-    ----------
-    W : float64 array of shape (>= n_nodes, n_features), finite
-    n_nodes : int, 1 to n_features
-    Q : float64 array of the shape of W, overwritten; not W itself
-    scratch : float64 array of shape (>= n_nodes,), overwritten
-
-    Returns
-    -------
-    n_kept : int, 1 to n_nodes
-        Number of orthonormal rows at the head of Q.
-    """
-    n_features = W.shape[1]
-    columns = np.empty(
-        (n_features, n_nodes)
-    )  # Q transposed: products with all rows at once, as combine_rows takes them
-    n_kept = 0
-    for j in range(n_nodes):
-        row = Q[n_kept]
-        for k in range(n_features):
-            row[k] = W[j, k]
-        if _orthonormalise(Q, columns, n_kept, row, scratch):
-            for k in range(n_features):
-                columns[k, n_kept] = row[k]
-            n_kept += 1
-    if n_kept == 0:
-        for k in range(n_features):
-            Q[0, k] = 0.0
-        Q[0, 0] = 1.0
-        n_kept = 1
-    return n_kept
+# Coefficients of AS 241, by increasing power.
+_CENTRE = 0.425
+_CENTRAL = np.array(
+    [
+        [
+            3.3871328727963665,
+            133.14166789178438,
+            1971.5909503065513,
+            13731.69376550946,
+            45921.95393154987,
+            67265.7709270087,
+            33430.57558358813,
+            2509.0809287301227,
+        ],
+        [
+            1.0,
+            42.31333070160091,
+            687.1870074920579,
+            5394.196021424751,
+            21213.794301586597,
+            39307.89580009271,
+            28729.085735721943,
+            5226.495278852854,
+        ],
+    ]
+)
+_MIDDLE = np.array([[0.5, _CENTRE * _CENTRE]])
+_TAIL = (
+    1.4234371107496835,
+    4.630337846156546,
+    5.769497221460691,
+    3.6478483247632045,
+    1.2704582524523684,
+    0.2417807251774506,
+    0.022723844989269184,
+    0.0007745450142783414,
+)
+_TAIL_DIVISOR = (
+    1.0,
+    2.053191626637759,
+    1.6763848301838038,
+    0.6897673349851,
+    0.14810397642748008,
+    0.015198666563616457,
+    0.0005475938084995345,
+    1.0507500716444169e-09,
+)
+_FAR_TAIL = (
+    6.657904643501103,
+    5.463784911164114,
+    1.7848265399172913,
+    0.29656057182850487,
+    0.026532189526576124,
+    0.0012426609473880784,
+    2.7115555687434876e-05,
+    2.0103343992922881e-07,
+)
+_FAR_TAIL_DIVISOR = (
+    1.0,
+    0.599832206555888,
+    0.1369298809227358,
+    0.014875361290850615,
+    0.0007868691311456133,
+    1.8463183175100548e-05,
+    1.421511758316446e-07,
+    2.0442631033899397e-15,
+)
 
 
-@njit(cache=True)
-def _orthonormalise(Q: FloatArray, columns: FloatArray, n_kept: int, row: FloatArray, scratch: FloatArray) -> bool:
-    """Make a row orthogonal to the first rows of Q, of unit norm; return False when it depends on them."""
-    before = norm(row)
-    if before == 0.0:
-        return False
-    combine_rows(columns, row.shape[0], n_kept, row, scratch)
-    subtract_rows(Q, n_kept, scratch, row)
-    after = norm(row)
-    if after <= _DEPENDENT_BELOW * before:
-        return False
-    if after < _REPEAT_BELOW * before:
-        combine_rows(columns, row.shape[0], n_kept, row, scratch)
-        subtract_rows(Q, n_kept, scratch, row)
-        after = norm(row)
-    inverse = 1.0 / after
-    for k in range(row.shape[0]):
-        row[k] *= inverse
-    return True
-
-
-@njit(cache=True, fastmath=_FUSED)
-def second_moments(X: FloatArray) -> FloatArray:
+@fused_kernel
+def second_moments(X: Floats) -> Floats:
     """Return C = Xᵀ X / N, summed sample by sample, so that it is the same with any BLAS library.
 
     Parameters
@@ -184,193 +127,8 @@ def second_moments(X: FloatArray) -> FloatArray:
     return C
 
 
-@njit(cache=True, fastmath=_FUSED)
-def projection_variances(
-    Q: FloatArray, n_nodes: int, C: FloatArray, variances: FloatArray, scratch: FloatArray
-) -> None:
-    """Write the variance of the projection on each row, q C qᵀ, which needs no sample.
-
-    Parameters
-    ----------
-    Q : float64 array of shape (>= n_nodes, n_features), rows of unit norm
-    n_nodes : int, >= 1
-    C : float64 array of shape (n_features, n_features), symmetric, non-negative definite
-    variances : float64 array of shape (>= n_nodes,), overwritten up to n_nodes, squared units of the data
-    scratch : float64 array of shape (n_features,), overwritten
-    """
-    n_features = C.shape[0]
-    for j in range(n_nodes):
-        combine_rows(C, n_features, n_features, Q[j], scratch)
-        variances[j] = inner_product(Q[j], scratch)
-
-
-@njit(cache=True)
-def alignment(q: FloatArray, C: FloatArray, scratch: FloatArray) -> float:
-    """Return alpha = (qᵀ r)² with r = C q / ‖C q‖, slide 'The Neuroevolutionary Algorithm'.
-
-    It is 1 when q is an eigenvector of C and less otherwise.
-
-    Choice: 0 when C q = 0, where r has no direction; such a network explains nothing.
-
-    Parameters
-    ----------
-    q : float64 array of shape (n_features,), unit norm
-    C : float64 array of shape (n_features, n_features)
-    scratch : float64 array of shape (n_features,), overwritten
-    """
-    combine_rows(C, C.shape[0], C.shape[0], q, scratch)
-    length = norm(scratch)
-    if length == 0.0:
-        return 0.0
-    return (inner_product(q, scratch) / length) ** 2
-
-
-@njit(cache=True)
-def decreasing_order(values: FloatArray) -> IntArray:
-    """Return the indices that sort float64 values of shape (n,) from the largest on; equal ones keep their order.
-
-    Insertion, because rows written back sorted are nearly in order the next time.
-    """
-    order = np.empty(values.shape[0], dtype=np.int64)
-    for i in range(values.shape[0]):
-        place = i
-        while place > 0 and values[order[place - 1]] < values[i]:
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = i
-    return order
-
-
-@njit(cache=True)
-def count_kept(variances: FloatArray, n_nodes: int, tau: float) -> int:
-    """Return how many nodes criterion (1), Var(q0) / Var(qi) > tau, leaves; at least one.
-
-    Parameters
-    ----------
-    variances : float64 array of shape (>= n_nodes,), in decreasing order up to n_nodes
-    n_nodes : int, >= 1
-    tau : float, >= 1
-    """
-    kept = 1
-    # A product and no quotient: a node without variance is then removed at any finite tau.
-    while kept < n_nodes and variances[0] <= tau * variances[kept]:
-        kept += 1
-    return kept
-
-
-@njit(cache=True)
-def evaluate(
-    W: FloatArray,
-    n_nodes: int,
-    C: FloatArray,
-    tau: float,
-    variances: FloatArray,
-    Q: FloatArray,
-    scratch: FloatArray,
-) -> tuple[int, float]:
-    """Evaluate one network, slide 'Fitness evaluation', then remove nodes by criterion (1).
-
-    Choice: the fitness sums the variances of all nodes, those about to be removed too. The slides name the
-    sum first and the removal after it.
-
-    Parameters
-    ----------
-    W : float64 array of shape (>= n_nodes, n_features)
-        Genes; the nodes that stay are written back orthonormal, by decreasing variance.
-    n_nodes : int, 1 to n_features
-    C : float64 array of shape (n_features, n_features)
-    tau : float, >= 1
-    variances : float64 array of shape (>= n_nodes,)
-        Overwritten with the variances of the nodes that stay, by decreasing variance.
-    Q : float64 array of the shape of W, overwritten
-    scratch : float64 array of shape (n_features,), overwritten
-
-    Returns
-    -------
-    n_kept : int, 1 to n_nodes
-    fitness : float, >= 0, squared units of the data
-    """
-    n_rows = gram_schmidt(W, n_nodes, Q, scratch)
-    raw = np.empty(n_rows)
-    projection_variances(Q, n_rows, C, raw, scratch)
-    order = decreasing_order(raw)
-    total = 0.0
-    for j in range(n_rows):
-        variances[j] = raw[order[j]]
-        total += variances[j]
-    n_kept = count_kept(variances, n_rows, tau)
-    for j in range(n_kept):
-        for k in range(W.shape[1]):
-            W[j, k] = Q[order[j], k]
-    return n_kept, alignment(W[0], C, scratch) * total
-
-
-@njit(cache=True)
-def evaluate_population(
-    weights: FloatArray,
-    sizes: IntArray,
-    C: FloatArray,
-    tau: float,
-    variances: FloatArray,
-    fitness: FloatArray,
-) -> None:
-    """Evaluate every network of a population in place.
-
-    Parameters
-    ----------
-    weights : float64 array of shape (n_individuals, n_nodes, n_features), written back
-    sizes : int64 array of shape (n_individuals,), nodes of each, updated
-    C : float64 array of shape (n_features, n_features)
-    tau : float, >= 1
-    variances : float64 array of shape (n_individuals, n_nodes), overwritten up to each size
-    fitness : float64 array of shape (n_individuals,), overwritten
-    """
-    Q = np.empty(weights.shape[1:])
-    scratch = np.empty(weights.shape[2])
-    for p in range(weights.shape[0]):
-        sizes[p], fitness[p] = evaluate(weights[p], sizes[p], C, tau, variances[p], Q, scratch)
-
-
-@njit(cache=True, fastmath=_FUSED)
-def cross_node(w_i: FloatArray, w_j: FloatArray, v_i: float, v_j: float, child: FloatArray) -> None:
-    """Cross one node of two parents, slide 'Special crossing operator', formula (2).
-
-    Choice: parent i is the one with the larger variance, so the step away from the other parent climbs.
-
-    Choice: equal nodes (‖w_i − w_j‖ = 0) give that node, where the formula's step has no direction; two nodes
-    without variance, whose normalised weights are undefined, give the first.
-
-    Parameters
-    ----------
-    w_i, w_j : float64 array of shape (n_features,)
-    v_i, v_j : float, >= 0
-        Variance of the projection on each.
-    child : float64 array of shape (n_features,), overwritten; not a parent
-    """
-    if v_i < v_j:
-        w_i, w_j, v_i, v_j = w_j, w_i, v_j, v_i
-    squared = 0.0
-    for k in range(child.shape[0]):
-        child[k] = w_i[k] - w_j[k]
-        squared += child[k] * child[k]
-    step = 0.0
-    if squared > 0.0 and v_i > 0.0:
-        step = (v_i - v_j) / (v_i + v_j) / np.sqrt(squared)
-    for k in range(child.shape[0]):
-        child[k] = w_i[k] + step * child[k]
-
-
-@njit(cache=True)
-def _fittest(fitness: FloatArray, contestants: IntArray) -> int:
-    best = contestants[0]
-    for p in contestants:
-        if fitness[p] > fitness[best]:
-            best = p
-    return best
-
-
-@njit(cache=True)
-def select_parents(fitness: FloatArray, contestants: IntArray) -> IntArray:
+@kernel
+def select_parents(fitness: Floats, contestants: Indices) -> Indices:
     """Return the parents of the next generation: each elite network with itself, then the tournaments' winners.
 
     The elite has as many networks as the children are fewer than the population. Of equal fitness the first wins.
@@ -399,15 +157,81 @@ def select_parents(fitness: FloatArray, contestants: IntArray) -> IntArray:
     return parents
 
 
-@njit(cache=True)
+@part
+def _fittest(fitness: Floats, contestants: Indices) -> int:
+    best = contestants[0]
+    for p in contestants:
+        if fitness[p] > fitness[best]:
+            best = p
+    return best
+
+
+class Mutation(NamedTuple):
+    """How children mutate: the probability of each gene, and the standard deviation of the noise."""
+
+    probability: float
+    scale: float
+
+
+@kernel
+def reproduce(
+    networks: Networks,
+    parents: Indices,
+    crossed: Flags,
+    uniforms: Floats,
+    mutation: Mutation,
+    C: Floats,
+    limits: Limits,
+    offspring: Networks,
+) -> None:
+    """Breed, mutate and evaluate one network of the offspring after another, each while it is in the first caches.
+
+    Parameters
+    ----------
+    networks : Networks
+        The evaluated parents.
+    parents : int64 array of shape (n_offspring, 2)
+        See `breed`.
+    crossed : bool array of shape (n_children,), n_children <= n_offspring
+        See `breed`: those before the children are copies, which do not mutate.
+    uniforms : float64 array of shape (n_children, n_nodes, n_features), in [0, 1)
+        See `mutate`.
+    mutation : Mutation
+    C : float64 array of shape (n_features, n_features)
+        Symmetric, non-negative definite.
+    limits : Limits
+        The rule of removal.
+    offspring : Networks
+        Overwritten.
+    """
+    n_copied = len(parents) - len(crossed)
+    for c in range(len(parents)):
+        one = slice(c, c + 1)
+        drawn = slice(max(0, c - n_copied), max(0, c + 1 - n_copied))
+        child = Networks(offspring.weights[one], offspring.variances[one], offspring.sizes[one], offspring.fitness[one])
+        breed(
+            networks.weights,
+            networks.variances,
+            networks.sizes,
+            parents[one],
+            crossed[drawn],
+            child.weights,
+            child.sizes,
+        )
+        if c >= n_copied:
+            mutate(child.weights, child.sizes, uniforms[drawn], mutation.probability, mutation.scale)
+        evaluate_networks(child, C, limits)
+
+
+@kernel
 def breed(
-    weights: FloatArray,
-    variances: FloatArray,
-    sizes: IntArray,
-    parents: IntArray,
-    crossed: BoolArray,
-    offspring: FloatArray,
-    offspring_sizes: IntArray,
+    weights: Floats,
+    variances: Floats,
+    sizes: Indices,
+    parents: Indices,
+    crossed: Flags,
+    offspring: Floats,
+    offspring_sizes: Indices,
 ) -> None:
     """Copy the elite and make one child of each other pair of parents, node by node.
 
@@ -433,34 +257,132 @@ def breed(
         elif sizes[longer] < sizes[shorter]:
             longer, shorter = shorter, longer
         common = sizes[shorter] if shorter != longer else 0
+        W, others, child = weights[longer], weights[shorter], offspring[c]
         for k in range(common):
-            v_i, v_j = variances[longer, k], variances[shorter, k]
-            cross_node(weights[longer, k], weights[shorter, k], v_i, v_j, offspring[c, k])
+            cross_node(W, others, k, variances[longer, k], variances[shorter, k], child)
         offspring_sizes[c] = sizes[longer]
         for k in range(common, sizes[longer]):
             for i in range(weights.shape[2]):
-                offspring[c, k, i] = weights[longer, k, i]
+                child[k, i] = W[k, i]
 
 
-@njit(cache=True)
-def mutate(weights: FloatArray, sizes: IntArray, positions: IntArray, noise: FloatArray) -> None:
-    """Add noise to chosen genes, in place; genes of nodes that an individual no longer has are passed over.
+@kernel
+def cross_node(W_i: Floats, W_j: Floats, node: int, v_i: float, v_j: float, child: Floats) -> None:
+    """Cross one node of two parents, slide 'Special crossing operator', formula (2).
+
+    Choice: parent i is the one with the larger variance, so the step away from the other parent climbs.
+
+    Choice: equal nodes (‖w_i − w_j‖ = 0) give that node, where the formula's step has no direction; two nodes
+    without variance, whose normalised weights are undefined, give the first.
+
+    Parameters
+    ----------
+    W_i, W_j : float64 array of shape (n_nodes, n_features)
+        The parents.
+    node : int
+        The row that is crossed.
+    v_i, v_j : float, >= 0
+        Variance of the projection on each parent's node.
+    child : float64 array of shape (n_nodes, n_features)
+        Its row is overwritten; not a parent.
+    """
+    if v_i < v_j:
+        W_i, W_j, v_i, v_j = W_j, W_i, v_j, v_i
+    n = W_i.shape[1]
+    squares = zero()
+    for k in range(0, n, WIDTH):
+        difference = subtract(load_part(W_i, node, k, n - k), load_part(W_j, node, k, n - k))
+        squares = add_product(squares, difference, difference)
+    squared = sum_up(squares)
+    step = 0.0
+    if squared > 0.0 and v_i > 0.0:
+        step = (v_i - v_j) / (v_i + v_j) / math.sqrt(squared)
+    for k in range(0, n, WIDTH):
+        w = load_part(W_i, node, k, n - k)
+        difference = subtract(w, load_part(W_j, node, k, n - k))
+        store_part(child, node, k, n - k, add(w, multiply(difference, step)))
+
+
+@kernel
+def mutate(weights: Floats, sizes: Indices, uniforms: Floats, probability: float, scale: float) -> None:
+    """Add Gaussian noise to genes of the nodes that each network has, in place.
+
+    One number decides on a gene: where it is below the probability the gene mutates, and its share of the probability
+    is the quantile of the noise.
 
     Parameters
     ----------
     weights : float64 array of shape (n_individuals, n_nodes, n_features), changed in place
     sizes : int64 array of shape (n_individuals,)
-    positions : int64 array of shape (n_mutations,)
-        Increasing indices of genes in the flattened weights.
-    noise : float64 array of shape (n_mutations,)
+    uniforms : float64 array of the shape of weights, in [0, 1)
+    probability : float, 0 to 1
+        Of each gene to mutate.
+    scale : float, >= 0
+        Standard deviation of the noise.
     """
-    genes = weights.reshape(-1)
-    m = 0
-    end = 0
     for p in range(weights.shape[0]):
-        for j in range(weights.shape[1]):
-            end += weights.shape[2]
-            while m < positions.shape[0] and positions[m] < end:
-                if j < sizes[p]:
-                    genes[positions[m]] += noise[m]
-                m += 1
+        n = sizes[p] * weights.shape[2]
+        genes, drawn = weights[p].reshape(-1), uniforms[p].reshape(-1)
+        if probability == 1.0:
+            noise = normal_quantiles(drawn[:n])
+            for g in range(n):
+                genes[g] += scale * noise[g]
+        elif probability > 0.0:
+            chosen = np.flatnonzero(drawn[:n] < probability)
+            noise = normal_quantiles(drawn[chosen] / probability)
+            for m in range(len(chosen)):
+                genes[chosen[m]] += scale * noise[m]
+
+
+@fused_kernel
+def normal_quantiles(p: Floats) -> Floats:
+    """Return the standard normal distribution's quantiles, to 1e-15 of their size.
+
+    Source: Wichura 1988, "The percentage points of the normal distribution", Applied Statistics 37, algorithm AS 241,
+    PPND16. In the tails half of a uniform number's spacing, 2⁻⁵⁴, is added, so that 0 has a quantile too.
+
+    Parameters
+    ----------
+    p : float64 array of shape (n,), in [0, 1)
+    """
+    n = len(p)
+    quantiles = np.empty(n)
+    far = np.empty(n, dtype=np.int64)
+    n_far = 0
+    _set_central_quantiles(quantiles.reshape((1, n)), p.reshape((1, n)))
+    for i in range(n):
+        far[n_far] = i
+        n_far += abs(p[i] - 0.5) > _CENTRE
+    for m in range(n_far):
+        i = far[m]
+        tail = p[i] + _HALF_SPACING if p[i] < 0.5 else 1.0 - p[i] - _HALF_SPACING
+        quantiles[i] = math.copysign(_tail_ratio(math.sqrt(-math.log(tail))), p[i] - 0.5)
+    return quantiles
+
+
+@part
+def _set_central_quantiles(quantiles: Floats, p: Floats) -> None:
+    """Set quantiles that are right as far as 0.425 from the middle."""
+    half, limit = spread(_MIDDLE, 0, 0), spread(_MIDDLE, 0, 1)
+    for k in range(0, p.shape[1], WIDTH):
+        n = p.shape[1] - k
+        q = subtract(load_part(p, 0, k, n), half)
+        r = subtract_product(limit, q, q)
+        above, below = spread(_CENTRAL, 0, 7), spread(_CENTRAL, 1, 7)
+        for power in range(6, -1, -1):
+            above = add_product(spread(_CENTRAL, 0, power), above, r)
+            below = add_product(spread(_CENTRAL, 1, power), below, r)
+        store_part(quantiles, 0, k, n, divide(add_product(zero(), q, above), below))
+
+
+@part
+def _tail_ratio(r: float) -> float:
+    if r <= 5.0:
+        return _polynomial(_TAIL, r - 1.6) / _polynomial(_TAIL_DIVISOR, r - 1.6)
+    return _polynomial(_FAR_TAIL, r - 5.0) / _polynomial(_FAR_TAIL_DIVISOR, r - 5.0)
+
+
+@fused_part
+def _polynomial(coefficients: tuple[float, ...], x: float) -> float:
+    a, b, c, d, e, f, g, h = coefficients
+    return ((((((h * x + g) * x + f) * x + e) * x + d) * x + c) * x + b) * x + a

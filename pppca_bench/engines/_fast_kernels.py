@@ -82,14 +82,14 @@ def _allocate(W: Floats, height: int) -> tuple[Floats, Floats, Floats]:
     """Allocate panels of that height, the columns of a block of samples, and the outputs."""
     n_panels = (W.shape[1] + _PANEL - 1) // _PANEL
     return (
-        _aligned_zeros(n_panels * height, _PANEL),
-        _aligned_zeros(n_panels * _PANEL, _BLOCK),
-        _aligned_zeros(height, _BLOCK),
+        aligned_zeros(n_panels * height, _PANEL),
+        aligned_zeros(n_panels * _PANEL, _BLOCK),
+        aligned_zeros(height, _BLOCK),
     )
 
 
 @part
-def _aligned_zeros(n_rows: int, n_columns: int) -> Floats:
+def aligned_zeros(n_rows: int, n_columns: int) -> Floats:
     """Allocate zeros, shape (n_rows, n_columns), from a cache line's start: a vector across two takes two loads."""
     buffer = np.zeros(n_rows * n_columns + WIDTH)
     offset = -(address(buffer) // 8) % WIDTH
@@ -247,7 +247,7 @@ def quadratic_variances(W: Floats, C: Floats, variances: Floats) -> None:
         Receives the result.
     """
     last = len(W) - 1
-    panel = _aligned_zeros(len(C), _PANEL)
+    panel = aligned_zeros(len(C), _PANEL)
     for j in range(len(W)):
         variances[j] = 0.0
     for first in range(0, C.shape[1], _PANEL):

@@ -55,6 +55,12 @@ def _integer(context: Any, builder: Any, signature: Any, args: Any, place: int) 
     return context.cast(builder, args[place], signature.args[place], types.intp)
 
 
+def _present(builder: Any, n: Any) -> Any:
+    """Write which places of a vector are among the first n."""
+    places = ir.Constant(ir.VectorType(_INT, WIDTH), list(range(WIDTH)))
+    return builder.icmp_signed("<", places, _spread(builder, n))
+
+
 def _addresses(context: Any, builder: Any, signature: Any, args: Any, first: int = 0, n_rows: int = 1) -> list[Any]:
     """Return where vectors start in a matrix: at the row and column that follow it in args, and rows below."""
     matrix = context.make_array(signature.args[first])(context, builder, args[first])
@@ -80,8 +86,7 @@ def _compiled_load(_context: Any, A: Any, row: Any, column: Any) -> Any:
 def _compiled_load_part(_context: Any, A: Any, row: Any, column: Any, n: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         (place,) = _addresses(context, builder, signature, args)
-        places = ir.Constant(ir.VectorType(_INT, WIDTH), list(range(WIDTH)))
-        present = builder.icmp_signed("<", places, _spread(builder, _integer(context, builder, signature, args, 3)))
+        present = _present(builder, _integer(context, builder, signature, args, 3))
         function_type = ir.FunctionType(_VECTOR, [place.type, ir.IntType(32), present.type, _VECTOR])
         function = cgutils.get_or_insert_function(builder.module, function_type, f"llvm.masked.load.v{WIDTH}f64.p0")
         return builder.call(function, [place, ir.Constant(ir.IntType(32), 8), present, _ZERO])
@@ -97,6 +102,19 @@ def _compiled_store(_context: Any, A: Any, row: Any, column: Any, value: Any) ->
         return context.get_dummy_value()
 
     return types.void(A, row, column, value), generate
+
+
+@intrinsic
+def _compiled_store_part(_context: Any, A: Any, row: Any, column: Any, n: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        (place,) = _addresses(context, builder, signature, args)
+        present = _present(builder, _integer(context, builder, signature, args, 3))
+        function_type = ir.FunctionType(ir.VoidType(), [_VECTOR, place.type, ir.IntType(32), present.type])
+        function = cgutils.get_or_insert_function(builder.module, function_type, f"llvm.masked.store.v{WIDTH}f64.p0")
+        builder.call(function, [args[4], place, ir.Constant(ir.IntType(32), 8), present])
+        return context.get_dummy_value()
+
+    return types.void(A, row, column, n, value), generate
 
 
 @intrinsic
@@ -177,6 +195,11 @@ def _compiled_add(_context: Any, a: Any, b: Any) -> Any:
 
 
 @intrinsic
+def _compiled_divide(_context: Any, a: Any, b: Any) -> Any:
+    return vector(a, b), lambda _context, builder, _signature, args: builder.fdiv(*args)
+
+
+@intrinsic
 def _compiled_address(_context: Any, A: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.ptrtoint(context.make_array(signature.args[0])(context, builder, args[0]).data, _INT)
@@ -233,6 +256,12 @@ def _python_store(A: Any, row: int, column: int, value: Any) -> None:
     A[row, column : column + WIDTH] = value
 
 
+def _python_store_part(A: Any, row: int, column: int, n: int, value: Any) -> None:
+    """Set the first n of A[row, column], …, as many as a vector has, in place; n may be below zero."""
+    present = min(max(n, 0), WIDTH)
+    A[row, column : column + present] = value[:present]
+
+
 def _python_spread(A: Any, row: int, column: int) -> Any:
     """Return the vector whose numbers all are A[row, column]."""
     return A[row, column]
@@ -280,6 +309,11 @@ def _python_subtract(a: Any, b: Any) -> Any:
     return a - b
 
 
+def _python_divide(a: Any, b: Any) -> Any:
+    """Return a / b."""
+    return a / b
+
+
 def _python_transpose(A: Any, row: int, column: int, B: Any, b_row: int, b_column: int) -> None:
     """Set the square of A that starts at [row, column] to the transpose of that of B, in place."""
     A[row : row + WIDTH, column : column + WIDTH] = B[b_row : b_row + WIDTH, b_column : b_column + WIDTH].T
@@ -300,6 +334,7 @@ _INTERPRETED = bool(_config.DISABLE_JIT)
 load: Any = _python_load if _INTERPRETED else _compiled_load
 load_part: Any = _python_load_part if _INTERPRETED else _compiled_load_part
 store: Any = _python_store if _INTERPRETED else _compiled_store
+store_part: Any = _python_store_part if _INTERPRETED else _compiled_store_part
 spread: Any = _python_spread if _INTERPRETED else _compiled_spread
 spread_lane: Any = _python_spread_lane if _INTERPRETED else _compiled_spread_lane
 beyond: Any = _python_beyond if _INTERPRETED else _compiled_beyond
@@ -309,6 +344,7 @@ add: Any = _python_add if _INTERPRETED else _compiled_add
 multiply: Any = _python_multiply if _INTERPRETED else _compiled_multiply
 sum_up: Any = _python_sum_up if _INTERPRETED else _compiled_sum_up
 subtract: Any = _python_subtract if _INTERPRETED else _compiled_subtract
+divide: Any = _python_divide if _INTERPRETED else _compiled_divide
 transpose: Any = _python_transpose if _INTERPRETED else _compiled_transpose
 address: Any = _python_address if _INTERPRETED else _compiled_address
 zero: Any = _python_zero if _INTERPRETED else _compiled_zero

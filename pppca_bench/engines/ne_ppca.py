@@ -1,6 +1,9 @@
 """Own NE-pPCA, the neuroevolutionary pseudo-PCA, as a scikit-learn transformer."""
 
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -8,22 +11,17 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pppca_bench.engines._evolution_kernels import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    breed,
-    evaluate_population,
-    mutate,
-    second_moments,
-    select_parents,
-)
+from pppca_bench.engines._arrays import Floats, Indices
+from pppca_bench.engines._evaluation_kernels import Limits, Networks, evaluate_networks
+from pppca_bench.engines._evolution_kernels import Flags, Mutation, reproduce, second_moments, select_parents
+from pppca_bench.engines._initial_rows import principal_directions
 from pppca_bench.engines._parameters import check_integer, check_number, make_generator
 
 History = dict[str, npt.NDArray[Any]]
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
-_LEAST_INTEGERS = {"population_size": 1, "n_generations": 0, "tournament_size": 1, "n_elite": 0}
+_NUMBERS_OF_A_SHARE = 8192
+_LEAST_INTEGERS = {"population_size": 1, "n_generations": 0, "tournament_size": 1, "n_elite": 0, "min_components": 1}
 
 
 class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -66,13 +64,35 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     mutation_scale : float, default=0.0045
         Standard deviation of the Gaussian noise of a mutation; genes are elements of unit vectors. Choice:
         the slides give none; several times as much misses the published dimensionalities by a third.
+    min_components : int, default=1
+        Nodes that stay at least, in [1, nodes at the start]: where criterion (1) would leave fewer, those of the
+        largest variance stay. Source: slide 'Future Research', constraints.
+    max_components : int or None, default=None
+        Nodes that an evaluation leaves at most, >= min_components, those of the largest variance; None sets no
+        limit. Choice: it goes before the other constraints.
+    min_variance_ratio : float, default=0.0
+        Share of the total variance, in [0, 1], that the nodes which an evaluation leaves hold at least: beyond those
+        that criterion (1) keeps, nodes stay by decreasing variance until they do, all if need be. Source: the same,
+        'criteria from PCA'.
+    initial_samples : int or None, default=None
+        Networks start as the principal components of a small block of so many samples, >= 2, drawn without
+        replacement, each but the first with one mutation. None draws all weights at random. Source:
+        'Hebbian-Based Principal Component Analysis', summary.
+    n_iter_no_change : int or None, default=None
+        The evolution stops when so many generations in a row, >= 1, neither raised the fitness of the fittest by
+        more than `tol` of it nor changed its number of nodes. None makes all generations.
+    tol : float, default=1e-4
+        >= 0; see `n_iter_no_change`.
+    n_jobs : int, default=1
+        Threads that evaluate the networks of a population together, -1: one for each processor. The result does not
+        depend on it. Source: slide 'Future Research', parallel fitness.
     centre : bool, default=True
         True subtracts the training mean (C is the covariance matrix); False does not (C is the
         autocorrelation matrix and a "variance" is a second moment). Choice: the slides say covariance matrix;
         on data that are not centred the mean leads and hardly any node stays.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
-        Source of all randomness. The numbers drawn do not depend on `tau` nor on the nodes removed, so runs
-        of one seed at several `tau` are paired.
+        Source of all randomness. The numbers drawn for a generation do not depend on `tau` nor on the nodes removed,
+        so runs of one seed at several `tau` are paired.
 
     Attributes
     ----------
@@ -92,10 +112,12 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Fitness of the result, summed before its last removal.
     n_features_in_ : int
         Number of features seen in `fit`.
+    n_generations_ : int
+        Generations made.
     history_ : dict of str to array
-        One entry per evaluation of the population, n_generations + 1 in all, the first the random start:
+        One entry per evaluation of the population, n_generations_ + 1 in all, the first the start:
         "dimensionality" (int64, of the fittest), "mean_dimensionality" (of the population), "fitness" (of the
-        fittest), "variances" (n_generations + 1, nodes at the start) of the fittest, NaN for removed nodes.
+        fittest), "variances" (n_generations_ + 1, nodes at the start) of the fittest, NaN for removed nodes.
 
     Examples
     --------
@@ -117,6 +139,13 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         crossover_probability: float = 0.9,
         mutation_probability: float = 1.0,
         mutation_scale: float = 0.0045,
+        min_components: int = 1,
+        max_components: int | None = None,
+        min_variance_ratio: float = 0.0,
+        initial_samples: int | None = None,
+        n_iter_no_change: int | None = None,
+        tol: float = 1e-4,
+        n_jobs: int = 1,
         centre: bool = True,
         random_state: RandomState = None,
     ) -> None:
@@ -129,6 +158,13 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.crossover_probability = crossover_probability
         self.mutation_probability = mutation_probability
         self.mutation_scale = mutation_scale
+        self.min_components = min_components
+        self.max_components = max_components
+        self.min_variance_ratio = min_variance_ratio
+        self.initial_samples = initial_samples
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.n_jobs = n_jobs
         self.centre = centre
         self.random_state = random_state
 
@@ -149,18 +185,22 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             When a parameter is of the wrong type.
         """
         self._check_parameters()
-        samples: FloatArray = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        n_features = samples.shape[1]
-        n_nodes = self._nodes_at_start(n_features)
-        self.mean_ = samples.mean(axis=0) if self.centre else np.zeros(n_features)
+        samples: Floats = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        self.mean_ = samples.mean(axis=0) if self.centre else np.zeros(samples.shape[1])
         C = self._second_moments(samples)
+        # Whatever the unit, squares of variances neither overflow nor vanish; a power of two changes no other digit.
+        _, exponent = np.frexp(np.trace(C))
+        C = np.ldexp(C, -exponent)
         generator = make_generator(self.random_state)
-        population = _Population.random(self.population_size, n_nodes, n_features, generator)
-        self.history_ = self._evolve(population, C, generator)
-        self._take(population, C)
+        weights = self._initial_weights(samples, generator)
+        with _workers(self.n_jobs) as each:
+            population = _Population(weights, C, self._limits(C), self._mutation(), each)
+            self.history_ = self._evolve(population, generator)
+        self.n_generations_ = len(self.history_["fitness"]) - 1
+        self._take(population, C, exponent)
         return self
 
-    def transform(self, X: npt.ArrayLike) -> FloatArray:
+    def transform(self, X: npt.ArrayLike) -> Floats:
         """Project samples on the components.
 
         Parameters
@@ -172,11 +212,11 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         projections : float64 array of shape (n_samples, n_components_)
         """
         check_is_fitted(self)
-        samples: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
-        projections: FloatArray = (samples - self.mean_) @ self.components_.T
+        samples: Floats = validate_data(self, X, dtype=np.float64, reset=False)
+        projections: Floats = (samples - self.mean_) @ self.components_.T
         return projections
 
-    def inverse_transform(self, X: npt.ArrayLike) -> FloatArray:
+    def inverse_transform(self, X: npt.ArrayLike) -> Floats:
         """Map projections back to the space of the features; what the removed nodes held is lost.
 
         Parameters
@@ -188,7 +228,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         samples : float64 array of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        samples: FloatArray = np.asarray(X, dtype=np.float64) @ self.components_ + self.mean_
+        samples: Floats = np.asarray(X, dtype=np.float64) @ self.components_ + self.mean_
         return samples
 
     @property
@@ -202,13 +242,22 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             check_number("NEpPCA", name, getattr(self, name), low=0.0, high=1.0)
         check_number("NEpPCA", "tau", self.tau, low=1.0)
         check_number("NEpPCA", "mutation_scale", self.mutation_scale, low=0.0)
+        check_number("NEpPCA", "min_variance_ratio", self.min_variance_ratio, low=0.0, high=1.0)
+        check_number("NEpPCA", "tol", self.tol, low=0.0)
+        optional = {"max_components": int(self.min_components), "initial_samples": 2, "n_iter_no_change": 1}
+        for name, low in optional.items():
+            if getattr(self, name) is not None:
+                check_integer("NEpPCA", name, getattr(self, name), low=low)
+        check_integer("NEpPCA", "n_jobs", self.n_jobs, low=-1)
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs in NEpPCA: expected a number of threads or -1 for all processors, got 0. Give 1.")
         if self.n_elite > self.population_size:
             raise ValueError(
                 f"n_elite in NEpPCA: expected at most population_size = {self.population_size}, "
                 f"got {self.n_elite}. Keep fewer or enlarge the population."
             )
 
-    def _second_moments(self, X: FloatArray) -> FloatArray:
+    def _second_moments(self, X: Floats) -> Floats:
         varies = np.any(X[0] != X) if self.centre else np.any(X != 0.0)
         centred = X - self.mean_
         C = second_moments(np.ascontiguousarray(centred))
@@ -231,84 +280,148 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return int(self.n_components)
 
-    def _evolve(self, population: "_Population", C: FloatArray, generator: np.random.Generator) -> History:
-        """Run all generations; the numbers drawn do not depend on removals."""
+    def _initial_weights(self, X: Floats, generator: np.random.Generator) -> Floats:
+        """Draw the networks at the start, shape (population_size, n_nodes, n_features).
+
+        Choice: uniform(0, 1); the slides give no distribution and it has no effect.
+        """
+        n_nodes = self._nodes_at_start(X.shape[1])
+        if self.initial_samples is None:
+            return generator.random((self.population_size, n_nodes, X.shape[1]))
+        block = X[np.sort(generator.permutation(len(X))[: self.initial_samples])]
+        directions = principal_directions(generator, block, n_nodes, centre=self.centre)
+        weights = np.repeat(directions[np.newaxis], self.population_size, axis=0)
+        weights[1:] += self.mutation_scale * generator.standard_normal(weights[1:].shape)
+        return weights
+
+    def _evolve(self, population: "_Population", generator: np.random.Generator) -> History:
+        """Make the generations; the numbers drawn for each do not depend on removals."""
         n_children = self.population_size - self.n_elite
-        per_generation = (self.n_generations, n_children)
-        contestants = generator.integers(self.population_size, size=(*per_generation, 2, self.tournament_size))
-        crossed = generator.random(per_generation) < self.crossover_probability
-        history = _empty_history(self.n_generations + 1, population.variances.shape[1])
-        population.evaluate(C, self.tau, history, 0)
-        for g in range(self.n_generations):
-            population.breed(contestants[g], crossed[g])
-            population.mutate(*self._draw_mutations(population, generator), self.n_elite)
-            population.evaluate(C, self.tau, history, g + 1)
+        history = _empty_history(self.n_generations + 1, population.networks.variances.shape[1])
+        population.evaluate()
+        population.record(history, 0)
+        for g in range(1, self.n_generations + 1):
+            contestants = generator.integers(self.population_size, size=(n_children, 2, self.tournament_size))
+            crossed = generator.random(n_children) < self.crossover_probability
+            population.reproduce(contestants, crossed, generator)
+            population.record(history, g)
+            if self._stagnates(history, g):
+                return {name: values[: g + 1] for name, values in history.items()}
         return history
 
-    def _draw_mutations(self, population: "_Population", generator: np.random.Generator) -> tuple[IntArray, FloatArray]:
-        """Draw which genes of the children mutate, as flat indices, and by how much."""
-        n_genes = (self.population_size - self.n_elite) * population.weights[0].size
-        if self.mutation_probability == 1.0:
-            positions = np.arange(n_genes)
-        else:
-            drawn = generator.random(n_genes, dtype=np.float32)
-            positions = np.flatnonzero(drawn < self.mutation_probability)
-        return positions, generator.standard_normal(positions.size) * self.mutation_scale
+    def _mutation(self) -> Mutation:
+        return Mutation(float(self.mutation_probability), float(self.mutation_scale))
 
-    def _take(self, population: "_Population", C: FloatArray) -> None:
-        best = int(np.argmax(population.fitness))
-        n_kept = int(population.sizes[best])
-        self.n_components_ = n_kept
-        self.components_ = population.weights[best, :n_kept].copy()
-        self.explained_variance_ = population.variances[best, :n_kept].copy()
-        self.explained_variance_ratio_ = self.explained_variance_ / np.trace(C)
-        self.fitness_ = float(population.fitness[best])
-
-
-@dataclass
-class _Population:
-    """The networks of one generation; rows of `weights` and `variances` beyond `sizes` mean nothing."""
-
-    weights: FloatArray
-    variances: FloatArray
-    sizes: IntArray
-    fitness: FloatArray
-
-    spare: FloatArray
-    """Receives the next generation's weights, so that breeding allocates nothing large."""
-
-    @classmethod
-    def random(cls, n_individuals: int, n_nodes: int, n_features: int, generator: np.random.Generator) -> "_Population":
-        """Draw weights. Choice: uniform(0, 1); the slides give no distribution and it has no effect."""
-        weights = generator.random((n_individuals, n_nodes, n_features))
-        return cls(
-            weights=weights,
-            variances=np.zeros((n_individuals, n_nodes)),
-            sizes=np.full(n_individuals, n_nodes, dtype=np.int64),
-            fitness=np.zeros(n_individuals),
-            spare=np.empty_like(weights),
+    def _limits(self, C: Floats) -> Limits:
+        n_features = len(C)
+        return Limits(
+            tau=float(self.tau),
+            min_components=int(self.min_components),
+            max_components=int(self.max_components or n_features),
+            min_variance=float(self.min_variance_ratio * np.trace(C)),
         )
 
-    def evaluate(self, C: FloatArray, tau: float, history: History, generation: int) -> None:
-        """Evaluate all networks in place and record the fittest."""
-        evaluate_population(self.weights, self.sizes, C, float(tau), self.variances, self.fitness)
-        best = self.fitness.argmax()
-        n_kept = self.sizes[best]
-        history["dimensionality"][generation] = n_kept
-        history["mean_dimensionality"][generation] = self.sizes.mean()
-        history["fitness"][generation] = self.fitness[best]
-        history["variances"][generation, :n_kept] = self.variances[best, :n_kept]
+    def _stagnates(self, history: History, generation: int) -> bool:
+        if self.n_iter_no_change is None or generation < self.n_iter_no_change:
+            return False
+        fitness = history["fitness"][generation - self.n_iter_no_change : generation + 1]
+        nodes = history["dimensionality"][generation - self.n_iter_no_change : generation + 1]
+        return bool(np.all(fitness[1:] <= fitness[0] * (1.0 + self.tol)) and np.all(nodes == nodes[0]))
 
-    def breed(self, contestants: IntArray, crossed: BoolArray) -> None:
+    def _take(self, population: "_Population", C: Floats, exponent: np.int32) -> None:
+        weights, variances, sizes, fitness = population.networks
+        best = int(np.argmax(fitness))
+        n_kept = int(sizes[best])
+        self.n_components_ = n_kept
+        self.components_ = weights[best, :n_kept].copy()
+        self.explained_variance_ratio_ = variances[best, :n_kept] / np.trace(C)
+        self.explained_variance_ = np.ldexp(variances[best, :n_kept], exponent)
+        self.fitness_ = float(np.ldexp(fitness[best], exponent))
+        for name in ("variances", "fitness"):
+            self.history_[name] = np.ldexp(self.history_[name], exponent)
+
+
+class _Population:
+    """The networks of one generation, and room for the next.
+
+    Parameters
+    ----------
+    weights : float64 array of shape (n_individuals, n_nodes, n_features)
+        Not evaluated yet.
+    C : float64 array of shape (n_features, n_features)
+    limits : Limits
+    mutation : Mutation
+    each : callable
+        `map`, or one that does the same in threads.
+    """
+
+    def __init__(
+        self, weights: Floats, C: Floats, limits: Limits, mutation: Mutation, each: Callable[..., Iterable[None]]
+    ) -> None:
+        self.networks = _room(weights.shape)._replace(weights=weights)
+        self._next = _room(weights.shape)
+        self._C, self._limits, self._mutation, self._each = C, limits, mutation, each
+
+    def evaluate(self) -> None:
+        """Evaluate all networks in place."""
+
+        def evaluate(share: slice) -> None:
+            evaluate_networks(_part(self.networks, share), self._C, self._limits)
+
+        list(self._each(evaluate, self._shares(0)))
+
+    def reproduce(self, contestants: Indices, crossed: Flags, generator: np.random.Generator) -> None:
         """Replace the population: its elite first, by decreasing fitness, then a child of each tournament pair."""
-        parents = select_parents(self.fitness, contestants)
-        sizes = np.empty_like(self.sizes)
-        breed(self.weights, self.variances, self.sizes, parents, crossed, self.spare, sizes)
-        self.weights, self.spare, self.sizes = self.spare, self.weights, sizes
+        parents = select_parents(self.networks.fitness, contestants)
+        n_elite = len(parents) - len(contestants)
 
-    def mutate(self, positions: IntArray, noise: FloatArray, n_elite: int) -> None:
-        """Add noise to genes of the children, counted from the first gene after the elite."""
-        mutate(self.weights[n_elite:], self.sizes[n_elite:], positions, noise)
+        def children(share: slice, of_children: slice, uniforms: Floats) -> None:
+            flags, offspring = crossed[of_children], _part(self._next, share)
+            reproduce(self.networks, parents[share], flags, uniforms, self._mutation, self._C, self._limits, offspring)
+
+        children(slice(0, n_elite), slice(0, 0), self.networks.weights[:0])
+        shares = self._shares(n_elite)
+        of_children = (slice(share.start - n_elite, share.stop - n_elite) for share in shares)
+        uniforms = (generator.random((share.stop - share.start, *self.networks.weights.shape[1:])) for share in shares)
+        list(self._each(children, shares, of_children, uniforms))
+        self.networks, self._next = self._next, self.networks
+
+    def _shares(self, first: int) -> list[slice]:
+        """Part the networks from the first on; a share's random numbers fit into the second cache, or are a child's."""
+        n, size = len(self.networks.sizes), max(1, _NUMBERS_OF_A_SHARE // self.networks.weights[0].size)
+        return [slice(start, min(start + size, n)) for start in range(first, n, size)]
+
+    def record(self, history: History, generation: int) -> None:
+        """Record the fittest."""
+        _, variances, sizes, fitness = self.networks
+        best = fitness.argmax()
+        history["dimensionality"][generation] = sizes[best]
+        history["mean_dimensionality"][generation] = sizes.mean()
+        history["fitness"][generation] = fitness[best]
+        history["variances"][generation, : sizes[best]] = variances[best, : sizes[best]]
+
+
+def _room(shape: tuple[int, ...]) -> Networks:
+    """Allocate networks; each has all nodes."""
+    n_individuals, n_nodes, _ = shape
+    sizes = np.full(n_individuals, n_nodes, dtype=np.int64)
+    return Networks(np.empty(shape), np.zeros((n_individuals, n_nodes)), sizes, np.zeros(n_individuals))
+
+
+def _part(networks: Networks, share: slice) -> Networks:
+    weights, variances, sizes, fitness = networks
+    return Networks(weights[share], variances[share], sizes[share], fitness[share])
+
+
+@contextmanager
+def _workers(n_jobs: int) -> Iterator[Callable[..., Iterable[None]]]:
+    """Give `map`, or one that works in threads."""
+    n_threads = os.cpu_count() or 1 if n_jobs == -1 else n_jobs
+    if n_threads == 1:
+        yield map
+    else:
+        with ThreadPoolExecutor(n_threads) as pool:
+            yield pool.map
 
 
 def _empty_history(n_evaluations: int, n_nodes: int) -> History:
