@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+from benchmarks import evolution
 from benchmarks.compiled import load_c
 from benchmarks.hebbian import SIZES, learn_passes, our_epoch, random_case
 from benchmarks.measuring import Contestant, Row, alternate, median_ratio
 from benchmarks.rprop import CASES, N_NETS, cell, train_ours
 from pppca_bench.classifier.network import Architecture
+from pppca_bench.engines import NEpPCA
+from pppca_bench.problems import load_problem
 
 LOOPS = 1_000_000
 MULTIPLY_ADDS = LOOPS * 16 * 8
@@ -35,10 +38,25 @@ def rows(data: Path) -> Iterator[Row]:
         tasks = cell(case, data, shortcuts=False)
         work = N_NETS * case.n_epochs * net_multiply_adds(tasks[0].architecture, len(tasks[0].X))
         yield _share(library, f"RPROP, {case.problem}", partial(train_ours, tasks, case.n_epochs), work)
+    yield from _evolution_rows(library, data)
     for size, (n_samples, *_) in SIZES.items():
         n_passes = max(1, 100_000 // size**2)
         learn = partial(learn_passes, our_epoch, random_case(size, n_samples), n_passes)
         yield _share(library, f"GHA, l = m = {size}", learn, n_passes * n_samples * 3 * size**2)
+
+
+def evolution_multiply_adds(model: NEpPCA, n_features: int) -> float:
+    """Count an evolution's: Gram-Schmidt and the variances of all nodes, at each evaluation of each network."""
+    nodes = model.history_["mean_dimensionality"]
+    before = [nodes[0], *nodes[:-1]]
+    return model.population_size * sum(n * n * n_features + n * n_features**2 for n in before)
+
+
+def _evolution_rows(library: ctypes.CDLL, data: Path) -> Iterator[Row]:
+    for name in evolution.TARGETS:
+        X = load_problem(name, data).X_train
+        model = NEpPCA(tau=evolution.TAU, random_state=0).fit(X)
+        yield _share(library, f"NE-pPCA, {name}", partial(model.fit, X), evolution_multiply_adds(model, X.shape[1]))
 
 
 def _share(library: ctypes.CDLL, what: str, call: Callable[[], object], work: float) -> Row:
