@@ -50,11 +50,11 @@ bench: data .venv-bench/installed
 	touch $@
 
 test: setup
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q -m "not slow" -n auto --dist worksteal
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m "not slow" tests/test_*_kernels.py
 
 test-all: setup
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 lint: setup
 	$(BIN)/ruff check .
