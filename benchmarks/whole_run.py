@@ -18,7 +18,7 @@ from benchmarks.straightforward import Estimate, estimate
 from pppca_bench.store import Store
 
 MEMORY_LIMIT_MB = 600.0
-WORKER_REPEATS = 8
+WORKER_REPEATS = 30
 WORKER_ROUNDS = 2
 
 

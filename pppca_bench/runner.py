@@ -136,6 +136,8 @@ def run(
     digests = {name: problem.sha256 for name, problem in problems.items()}
     store.describe_problems([_facts(name, problem) for name, problem in problems.items()])
     missing, n_outdated = (list(specs), 0) if fresh else pending(specs, store, digests)
+    # The largest problems first: a long group begun last would leave the other workers idle.
+    missing.sort(key=lambda spec: problems[spec.problem].X_train.size, reverse=True)
     work = Worklist(missing, store, digests, fresh=fresh, retries=retries)
     sources = {name: (_file(name, own_files), data_dir) for name in problems}
     progress = progress or (lambda *_: None)
