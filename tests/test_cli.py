@@ -170,7 +170,7 @@ class TestRun:
         result = pppca("run", config, "--workers", 0)
         assert result.exit_code == 1
         assert result.stderr.endswith(
-            f"4 of {N_RUNS} runs failed, the first: iris, gha, repeat 0: ValueError: learning_rate is too large\n"
+            f"4 of {N_RUNS} runs failed, the first: wine, gha, repeat 0: ValueError: learning_rate is too large\n"
             "The tracebacks are in results/results.sqlite; the next `pppca run` tries them again.\n"
         )
         assert result.stdout == f"{N_RUNS - 4} runs done, 0 were there already. See `pppca tables`.\n"
@@ -181,7 +181,7 @@ class TestRun:
     @pytest.mark.parametrize(
         ("options", "exit_code", "message"),
         [
-            ((), 1, f"4 of {N_RUNS} runs failed, the first: iris, gha, repeat 0: ValueError: not yet\n"),
+            ((), 1, f"4 of {N_RUNS} runs failed, the first: wine, gha, repeat 0: ValueError: not yet\n"),
             (("--retry", 1), 0, ""),
             (("--retry", 1, "--fail-fast"), 0, ""),
             (("--fail-fast",), 1, f"Stopped there (--fail-fast), with {N_RUNS - 2} runs left.\n"),
