@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pppca_bench.records import RunSpec
     from pppca_bench.runner import Outcome
     from pppca_bench.store import Store
+    from pppca_bench.yaml_source import YamlSource
 
 
 @dataclass(frozen=True)
@@ -130,20 +131,30 @@ def _read(paths: Sequence[Path], repeats: int | None) -> _Asked:
 def _read_one(path: Path) -> tuple[Config, dict[str, Path]]:
     """Return a config and where the .dt files that it names are, seen from its own folder."""
     from pppca_bench.config import parse_config
-    from pppca_bench.problems import find_own_file, known_problems
+    from pppca_bench.problems import known_problems
     from pppca_bench.yaml_source import read_yaml
 
     source = read_yaml(path)
-    config = parse_config(source, problems=known_problems())
+    files = _own_files(source)  # first: of a mistyped name the config would say that it has no pivot architecture
+    return parse_config(source, problems=known_problems()), files
+
+
+def _own_files(source: YamlSource) -> dict[str, Path]:
+    """Return where the .dt files are that a document names; refuse those that are missing, and problems of numbers."""
+    from pppca_bench.problems import find_own_file, registry
+
+    named = source.value.get("problems") if isinstance(source.value, dict) else None
     files: dict[str, Path] = {}
-    for position, name in enumerate(config.problems):
-        if name.endswith(".dt"):
+    for position, name in enumerate(named if isinstance(named, list) else [named]):
+        where = f"{source.path}:{source.line(('problems', position))}: problems[{position}]"
+        if isinstance(name, str) and name.endswith(".dt"):
             try:
-                files[name] = find_own_file(name, path.parent)
+                files[name] = find_own_file(name, source.path.parent)
             except DataError as error:
-                line = source.line(("problems", position))
-                raise ConfigError(f"{path}:{line}: problems[{position}]: {error}") from None
-    return config, files
+                raise ConfigError(f"{where}: {error}") from None
+        elif isinstance(name, str) and (info := registry().get(name)) and info.task != "classification":
+            raise ConfigError(f"{where}: expected a classification problem, got {name}, which is {info.task}.")
+    return files
 
 
 def _print_superseded(store: Store, specs: Sequence[RunSpec]) -> None:

@@ -147,9 +147,9 @@ def _cache_folders() -> list[Path]:
 
 def _refused(folder: Path) -> str | None:
     """Say why nothing can be written into a folder, or into the nearest one above that exists; None where it can."""
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent
     try:
+        while not folder.exists() and folder != folder.parent:
+            folder = folder.parent
         with tempfile.TemporaryFile(dir=folder):
             return None
     except OSError as error:
@@ -202,10 +202,10 @@ def _folder(results: Path) -> Iterator[Finding]:
 
 
 def _store(database: Path) -> Iterator[Finding]:
-    if not database.exists():
-        yield Finding("store", f"{database}: none yet; `pppca run CONFIG` makes it.")
-        return
     try:
+        if not database.exists():
+            yield Finding("store", f"{database}: none yet; `pppca run CONFIG` makes it.")
+            return
         with Store(database, read_only=True) as store:
             if errors := store.integrity_errors():
                 yield Finding("store", f"{database}: damaged ({errors[0].splitlines()[0]}).", _saved(database))
@@ -215,6 +215,8 @@ def _store(database: Path) -> Iterator[Finding]:
             yield from _claims(store)
     except StoreError as error:
         yield Finding("store", str(error), "")
+    except PermissionError:  # a folder that may not be searched: `_folder` has told it
+        return
 
 
 def _saved(database: Path) -> str:

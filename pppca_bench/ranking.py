@@ -123,8 +123,17 @@ def _explanation(ranking: Ranking) -> str:
     )
     return (
         f"{sizes}. {friedman}Mean ranks that differ by more than {ranking.critical_difference:.2f} differ by Nemenyi's"
-        f" test (α = {ALPHA}); p values are of paired Wilcoxon tests with Holm's correction."
+        f" test (α = {ALPHA}); p values are of paired Wilcoxon tests with Holm's correction{_limit(ranking)}."
     )
+
+
+def _limit(ranking: Ranking) -> str:
+    """Say so where the data sets are too few for any pair to differ: 2⁻ⁿ⁺¹ is Wilcoxon's least p value, before Holm."""
+    n_data_sets, n_methods = ranking.errors.shape
+    least = math.comb(n_methods, 2) * 2.0 ** (1 - n_data_sets)
+    if least < ALPHA:
+        return ""
+    return f", of which so few data sets allow none below {min(1.0, least):.2g}, whatever the errors"
 
 
 def _p(ranking: Ranking, one: str, other: str) -> float:

@@ -101,7 +101,7 @@ def _gaps(table: Table) -> Iterator[str]:
 def _not_run(tables: Sequence[Table], figures: Sequence[Figure]) -> str:
     lines = not_run(tables, figures)
     if not lines:
-        return "All of ours was run; a dash stands where only the source has a number, of a system that it cites."
+        return "All of ours was run; a dash stands where the source has no number, or where no config asks for one."
     return "\n".join(["## Not run", "", *(f"- {line}" for line in lines)])
 
 

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -233,6 +233,11 @@ def _execute_in_processes(
                 in_flight.clear()
                 pool = None
                 yield from _run_alone(lost, sources)
+    except GeneratorExit:
+        raise
+    except BaseException:
+        _stop_fork_server()
+        raise
     finally:
         _stop(pool)
 
@@ -268,7 +273,31 @@ def _new_pool(workers: int) -> ProcessPoolExecutor:
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if context.get_start_method() == "forkserver":
         context.set_forkserver_preload(["pppca_bench.experiment"])
+        _start_fork_server()
     return ProcessPoolExecutor(workers, mp_context=context, initializer=_prepare_worker)
+
+
+def _start_fork_server() -> None:
+    """Start the server that forks the workers, deaf to Ctrl-C: a terminal sends it to every process."""
+    from multiprocessing import forkserver, resource_tracker
+
+    resource_tracker.ensure_running()  # first, since it unblocks the signal
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _stop_fork_server() -> None:
+    """End the server at once: still starting, it would fork workers for a parent that is gone, which then complain."""
+    from multiprocessing import forkserver
+
+    # Its number is none of the public interface: where it is not found, the workers may complain.
+    number = getattr(getattr(forkserver, "_forkserver", None), "_forkserver_pid", None)
+    if number is not None:
+        with suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
 
 
 def _stop(pool: ProcessPoolExecutor | None) -> None:

@@ -269,6 +269,24 @@ class TestErrors:
         assert "Error: own.dt: expected a classification problem, got approximation." in result.stderr
 
     @pytest.mark.parametrize(
+        ("name", "said"),
+        [
+            (
+                "cancer1.dt",
+                "problems[0]: {folder}/cancer1.dt: expected a .dt file, got none there. Did you mean 'cancer1'?",
+            ),
+            ("building1", "problems[0]: expected a classification problem, got building1, which is approximation."),
+        ],
+    )
+    @pytest.mark.parametrize("form", ["[{}]", "{}"])
+    def test_a_problem_that_cannot_be_run_is_told_before_its_lack_of_a_pivot_architecture(
+        self, config, name, said, form
+    ):
+        config.write_text(SMALL.replace("[iris, wine]", form.format(name)).replace("{hidden: [4], ", "{"))
+        result = pppca("run", config)
+        assert (result.exit_code, result.stderr) == (2, f"Error: {config}:2: {said.format(folder=config.parent)}\n")
+
+    @pytest.mark.parametrize(
         "arguments",
         [
             ["run"],

@@ -355,6 +355,16 @@ class TestFolder:
             line == f"{tmp_path / 'file'}: cannot be written (Not a directory). Give another folder with --results DIR."
         )
 
+    def test_a_folder_that_may_not_be_searched_is_told_once(self, tmp_path, monkeypatch):
+        def refuse(self: Path) -> bool:
+            raise PermissionError(errno.EACCES, "Permission denied", str(self))
+
+        monkeypatch.setattr(Path, "exists", refuse)
+        found = [*doctor._folder(tmp_path / "a"), *doctor._store(tmp_path / "a" / "results.sqlite")]
+        assert told(found) == [
+            f"{tmp_path / 'a'}: cannot be written (Permission denied). Give another folder with --results DIR."
+        ]
+
     def test_a_full_disk_is_told(self, tmp_path, monkeypatch):
         monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5 * 2**20))
         assert told(doctor._folder(tmp_path)) == [

@@ -162,8 +162,11 @@ class TestConstraints:
         held = NEpPCA(tau=2.0, min_variance_ratio=ratio, random_state=0).fit(wine)
         assert held.explained_variance_ratio_.sum() >= ratio - 1e-12
         assert held.n_components_ >= free.n_components_
-        shares = np.cumsum(held.explained_variance_ratio_)
-        assert held.n_components_ == free.n_components_ or np.all(shares[:-1] < 1.0)
+        variances, shares = held.explained_variance_, np.cumsum(held.explained_variance_ratio_)
+        assert variances[0] <= 2.0 * variances[-1] or shares[-2] < ratio, "no node more than the share takes"
+
+    def test_a_smallest_number_beyond_the_features_keeps_all(self, wine):
+        assert NEpPCA(tau=2.0, min_components=99, random_state=0).fit(wine).n_components_ == 13
 
     def test_the_largest_number_goes_before_the_share(self, wine):
         assert NEpPCA(max_components=2, min_variance_ratio=1.0, random_state=0).fit(wine).n_components_ == 2
@@ -182,6 +185,10 @@ class TestWarmStart:
             for n in (40, None)
         )
         assert warm > cold
+
+    def test_a_block_larger_than_the_training_set_is_the_training_set(self, wine):
+        whole, larger = (NEpPCA(n_generations=2, initial_samples=n, random_state=0).fit(wine) for n in (178, 9999))
+        np.testing.assert_array_equal(larger.components_, whole.components_)
 
     def test_networks_differ_at_the_start(self, wine):
         history = (

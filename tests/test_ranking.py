@@ -123,6 +123,21 @@ def test_p_values_are_those_of_paired_tests_with_holms_correction():
         assert found.wilcoxon.loc[pairs[index][::-1]] == pytest.approx(holm[position])
 
 
+@pytest.mark.parametrize(("n_data_sets", "least"), [(6, "0.094"), (7, None)])
+def test_too_few_data_sets_for_any_difference_are_told(n_data_sets, least):
+    errors = {
+        name: {f"p_{letter}": place + shift for place, letter in enumerate("abcdefg"[:n_data_sets], 1)}
+        for name, shift in (("gha", 0.0), ("dgha", 10.0), ("lda", 30.0))
+    }
+    errors["dgha"] = {name: error + 0.01 * error**2 for name, error in errors["dgha"].items()}
+    errors["lda"] = {name: error + 0.03 * error**2 for name, error in errors["lda"].items()}
+    found = ranked(errors)
+    told = f"allow none below {least}, whatever the errors." if least else "with Holm's correction."
+    assert told in ranking.render(found)
+    off_diagonal = found.wilcoxon.to_numpy()[np.triu_indices(3, 1)]
+    assert off_diagonal == pytest.approx(3 * 2.0 ** (1 - n_data_sets)), "each method always before the next"
+
+
 def test_methods_with_the_same_errors_do_not_differ():
     found = ranked({"gha": ERRORS["gha"], "dgha": ERRORS["gha"], "lda": ERRORS["ne_ppca"]})
     assert found.wilcoxon.loc["gha", "dgha"] == 1.0

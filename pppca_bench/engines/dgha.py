@@ -30,8 +30,8 @@ class DGHA(HebbianTransformer):
         Share of the training samples that each epoch draws, in percent, in (0, 100]. Choice: the number is
         rounded to the nearest integer, halves upwards, and is at least 1.
     min_components : int, default 1
-        Rows that stay at least, in [1, number of rows at the start]: where a check would leave fewer, those of the
-        largest variance stay. Source: slide "Future Research", constraints.
+        Rows that stay at least, >= 1: where a check would leave fewer, those of the largest variance stay, and all
+        where there are no more. Source: slide "Future Research", constraints.
     max_components : int or None, default None
         Rows that a check leaves at most, >= min_components, those of the largest variance; None sets no limit.
         Choice: it goes before the other constraints.

@@ -65,8 +65,8 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Standard deviation of the Gaussian noise of a mutation; genes are elements of unit vectors. Choice:
         the slides give none; several times as much misses the published dimensionalities by a third.
     min_components : int, default=1
-        Nodes that stay at least, in [1, nodes at the start]: where criterion (1) would leave fewer, those of the
-        largest variance stay. Source: slide 'Future Research', constraints.
+        Nodes that stay at least, >= 1: where criterion (1) would leave fewer, those of the largest variance stay, and
+        all where a network has no more. Source: slide 'Future Research', constraints.
     max_components : int or None, default=None
         Nodes that an evaluation leaves at most, >= min_components, those of the largest variance; None sets no
         limit. Choice: it goes before the other constraints.
@@ -76,8 +76,8 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         'criteria from PCA'.
     initial_samples : int or None, default=None
         Networks start as the principal components of a small block of so many samples, >= 2, drawn without
-        replacement, each but the first with one mutation. None draws all weights at random. Source:
-        'Hebbian-Based Principal Component Analysis', summary.
+        replacement, each but the first with noise of `mutation_scale` on every gene. Choice: of all samples where there
+        are fewer. None draws all weights at random. Source: 'Hebbian-Based Principal Component Analysis', summary.
     n_iter_no_change : int or None, default=None
         The evolution stops when so many generations in a row, >= 1, neither raised the fitness of the fittest by
         more than `tol` of it nor changed its number of nodes. None makes all generations.
