@@ -716,6 +716,20 @@ class TestProcess:
         )
         assert sorted(status for _, status, _ in stored(tmp_path / "kept").values()) == ["done", "planned"]
 
+    @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+    @pytest.mark.parametrize("whole_group", [True, False], ids=["a terminal's Ctrl-C", "the parent alone"])
+    def test_a_run_that_is_stopped_while_its_workers_start_says_nothing_else(self, tmp_path, whole_group):
+        (tmp_path / "long.yaml").write_text(LONG)
+        running = process("run", "long.yaml", "--workers", 2, cwd=tmp_path, start_new_session=True)
+        while not (tmp_path / "results" / "results.sqlite").exists():  # the workers are asked for right after it
+            assert running.poll() is None
+        (os.killpg if whole_group else os.kill)(running.pid, signal.SIGINT)
+        _, errors = running.communicate(timeout=60)
+        assert running.returncode == 130
+        assert errors.strip() == (
+            "Stopped. What was done is kept in results; go on with `pppca run long.yaml --workers 2`."
+        )
+
     @pytest.mark.slow
     @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
     def test_a_killed_run_keeps_what_is_done_and_leaves_no_worker_behind(self, tmp_path):
