@@ -235,7 +235,7 @@ def _execute_in_processes(
                 yield from _run_alone(lost, sources)
     except GeneratorExit:
         raise
-    except BaseException:
+    except BaseException:  # Ctrl-C or SIGTERM
         _stop_fork_server()
         raise
     finally:

@@ -4,23 +4,22 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pppca_bench.engines._arrays import Floats, Indices
-from pppca_bench.engines._evaluation_kernels import Limits, Networks, evaluate_networks
-from pppca_bench.engines._evolution_kernels import Flags, Mutation, reproduce, second_moments, select_parents
+from pppca_bench.engines._arrays import Floats
+from pppca_bench.engines._evaluation_kernels import Limits
+from pppca_bench.engines._evolution_kernels import Mutation, second_moments
 from pppca_bench.engines._initial_rows import principal_directions
 from pppca_bench.engines._parameters import check_integer, check_number, make_generator
+from pppca_bench.engines._population import History, Population, empty_history
 
-History = dict[str, npt.NDArray[Any]]
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
-_NUMBERS_OF_A_SHARE = 8192
 _LEAST_INTEGERS = {"population_size": 1, "n_generations": 0, "tournament_size": 1, "n_elite": 0, "min_components": 1}
 
 
@@ -195,7 +194,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         generator = make_generator(self.random_state)
         weights = self._initial_weights(samples, generator)
         with _workers(self.n_jobs) as each:
-            population = _Population(weights, C, self._limits(C), self._mutation(), each)
+            population = Population(weights, C, self._limits(C), self._mutation(), each)
             self.history_ = self._evolve(population, generator)
         self.n_generations_ = len(self.history_["fitness"]) - 1
         self._take(population, C, exponent)
@@ -295,10 +294,10 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         weights[1:] += self.mutation_scale * generator.standard_normal(weights[1:].shape)
         return weights
 
-    def _evolve(self, population: "_Population", generator: np.random.Generator) -> History:
+    def _evolve(self, population: Population, generator: np.random.Generator) -> History:
         """Make the generations; the numbers drawn for each do not depend on removals."""
         n_children = self.population_size - self.n_elite
-        history = _empty_history(self.n_generations + 1, population.networks.variances.shape[1])
+        history = empty_history(self.n_generations + 1, population.networks.variances.shape[1])
         population.evaluate()
         population.record(history, 0)
         for g in range(1, self.n_generations + 1):
@@ -329,7 +328,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         nodes = history["dimensionality"][generation - self.n_iter_no_change : generation + 1]
         return bool(np.all(fitness[1:] <= fitness[0] * (1.0 + self.tol)) and np.all(nodes == nodes[0]))
 
-    def _take(self, population: "_Population", C: Floats, exponent: np.int32) -> None:
+    def _take(self, population: Population, C: Floats, exponent: np.int32) -> None:
         weights, variances, sizes, fitness = population.networks
         best = int(np.argmax(fitness))
         n_kept = int(sizes[best])
@@ -342,78 +341,6 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self.history_[name] = np.ldexp(self.history_[name], exponent)
 
 
-class _Population:
-    """The networks of one generation, and room for the next.
-
-    Parameters
-    ----------
-    weights : float64 array of shape (n_individuals, n_nodes, n_features)
-        Not evaluated yet.
-    C : float64 array of shape (n_features, n_features)
-    limits : Limits
-    mutation : Mutation
-    each : callable
-        `map`, or one that does the same in threads.
-    """
-
-    def __init__(
-        self, weights: Floats, C: Floats, limits: Limits, mutation: Mutation, each: Callable[..., Iterable[None]]
-    ) -> None:
-        self.networks = _room(weights.shape)._replace(weights=weights)
-        self._next = _room(weights.shape)
-        self._C, self._limits, self._mutation, self._each = C, limits, mutation, each
-
-    def evaluate(self) -> None:
-        """Evaluate all networks in place."""
-
-        def evaluate(share: slice) -> None:
-            evaluate_networks(_part(self.networks, share), self._C, self._limits)
-
-        list(self._each(evaluate, self._shares(0)))
-
-    def reproduce(self, contestants: Indices, crossed: Flags, generator: np.random.Generator) -> None:
-        """Replace the population: its elite first, by decreasing fitness, then a child of each tournament pair."""
-        parents = select_parents(self.networks.fitness, contestants)
-        n_elite = len(parents) - len(contestants)
-
-        def children(share: slice, of_children: slice, uniforms: Floats) -> None:
-            flags, offspring = crossed[of_children], _part(self._next, share)
-            reproduce(self.networks, parents[share], flags, uniforms, self._mutation, self._C, self._limits, offspring)
-
-        children(slice(0, n_elite), slice(0, 0), self.networks.weights[:0])
-        shares = self._shares(n_elite)
-        of_children = (slice(share.start - n_elite, share.stop - n_elite) for share in shares)
-        uniforms = (generator.random((share.stop - share.start, *self.networks.weights.shape[1:])) for share in shares)
-        list(self._each(children, shares, of_children, uniforms))
-        self.networks, self._next = self._next, self.networks
-
-    def _shares(self, first: int) -> list[slice]:
-        """Part the networks from the first on; a share's random numbers fit into the second cache, or are a child's."""
-        n, size = len(self.networks.sizes), max(1, _NUMBERS_OF_A_SHARE // self.networks.weights[0].size)
-        return [slice(start, min(start + size, n)) for start in range(first, n, size)]
-
-    def record(self, history: History, generation: int) -> None:
-        """Record the fittest."""
-        _, variances, sizes, fitness = self.networks
-        best = fitness.argmax()
-        history["dimensionality"][generation] = sizes[best]
-        history["mean_dimensionality"][generation] = sizes.mean()
-        history["fitness"][generation] = fitness[best]
-        history["variances"][generation, : sizes[best]] = variances[best, : sizes[best]]
-
-
-def _room(shape: tuple[int, ...]) -> Networks:
-    """Allocate networks; each has all nodes."""
-    n_individuals, n_nodes, _ = shape
-    sizes = np.full(n_individuals, n_nodes, dtype=np.int64)
-    return Networks(np.empty(shape), np.zeros((n_individuals, n_nodes)), sizes, np.zeros(n_individuals))
-
-
-def _part(networks: Networks, share: slice) -> Networks:
-    weights, variances, sizes, fitness = networks
-    return Networks(weights[share], variances[share], sizes[share], fitness[share])
-
-
 @contextmanager
 def _workers(n_jobs: int) -> Iterator[Callable[..., Iterable[None]]]:
     """Give `map`, or one that works in threads."""
@@ -423,12 +350,3 @@ def _workers(n_jobs: int) -> Iterator[Callable[..., Iterable[None]]]:
     else:
         with ThreadPoolExecutor(n_threads) as pool:
             yield pool.map
-
-
-def _empty_history(n_evaluations: int, n_nodes: int) -> History:
-    return {
-        "dimensionality": np.empty(n_evaluations, dtype=np.int64),
-        "mean_dimensionality": np.empty(n_evaluations),
-        "fitness": np.empty(n_evaluations),
-        "variances": np.full((n_evaluations, n_nodes), np.nan),
-    }
