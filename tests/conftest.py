@@ -18,3 +18,11 @@ def proben1_dir() -> Path:
     if os.environ.get("PPPCA_REQUIRE_DATA") == "1":
         pytest.fail("the Proben1 files are required (PPPCA_REQUIRE_DATA=1) but were not found")
     pytest.skip("needs the Proben1 files: run `make data`")
+
+
+@pytest.fixture
+def nowhere_else(tmp_path, monkeypatch):
+    """Look for data and results in this test's own folders alone."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PPPCA_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

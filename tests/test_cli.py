@@ -55,12 +55,7 @@ def pppca(*arguments: object) -> Result:
     return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="pppca")
 
 
-@pytest.fixture(autouse=True)
-def _nowhere_else(tmp_path, monkeypatch):
-    """Look for data and results in this test's own folders alone."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("PPPCA_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("nowhere_else")
 
 
 @pytest.fixture

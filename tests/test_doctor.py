@@ -28,12 +28,7 @@ SPECS = [RunSpec(f"key{repeat}", "iris", "dgha", (), 5.0, 100.0, repeat, repeat,
 CURRENT = json.dumps({"algorithms": plan.ALGORITHM_VERSIONS})
 
 
-@pytest.fixture(autouse=True)
-def _nowhere_else(tmp_path, monkeypatch):
-    """Look for data and results in this test's own folders alone."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("PPPCA_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("nowhere_else")
 
 
 @pytest.fixture

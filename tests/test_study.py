@@ -51,12 +51,7 @@ SPEEDUPS_100 = (5.67, 3.62, 2.17, 1.38)
 SHIPPED = sorted((Path(__file__).parents[1] / "configs" / "studies").glob("*.yaml"))
 
 
-@pytest.fixture(autouse=True)
-def _nowhere_else(tmp_path, monkeypatch):
-    """Look for data and results in this test's own folders alone."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("PPPCA_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("nowhere_else")
 
 
 @pytest.fixture
