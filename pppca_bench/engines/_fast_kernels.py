@@ -88,7 +88,7 @@ def _allocate(W: Floats, height: int) -> tuple[Floats, Floats, Floats]:
     )
 
 
-@part
+@kernel
 def aligned_zeros(n_rows: int, n_columns: int) -> Floats:
     """Allocate zeros, shape (n_rows, n_columns), from a cache line's start: a vector across two takes two loads."""
     buffer = np.zeros(n_rows * n_columns + WIDTH)

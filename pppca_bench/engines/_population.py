@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pppca_bench.engines._arrays import Floats, Indices
-from pppca_bench.engines._evaluation_kernels import Limits, Networks, evaluate_networks
-from pppca_bench.engines._evolution_kernels import Flags, Mutation, reproduce, select_parents
+from pppca_bench.engines._arrays import Floats
+from pppca_bench.engines._evaluation_kernels import Limits, Networks, evaluate_networks, moments_of, padded
+from pppca_bench.engines._evolution_kernels import Mutation, numbers_of_a_child, reproduce, select_parents
+from pppca_bench.engines._fast_kernels import aligned_zeros
+from pppca_bench.engines._vectors import WIDTH
 
 History = dict[str, npt.NDArray[Any]]
-
-_NUMBERS_OF_A_SHARE = 8192
 
 
 class Population:
@@ -25,61 +25,103 @@ class Population:
     C : float64 array of shape (n_features, n_features)
     limits : Limits
     mutation : Mutation
+    seed : int, 0 to 2^64 - 1
+        Of the mutation's random numbers.
+    n_shares : int
+        Shares that `each` works on together.
     each : callable
         `map`, or one that does the same in threads.
     """
 
     def __init__(
-        self, weights: Floats, C: Floats, limits: Limits, mutation: Mutation, each: Callable[..., Iterable[None]]
+        self,
+        weights: Floats,
+        C: Floats,
+        limits: Limits,
+        mutation: Mutation,
+        seed: int,
+        n_shares: int,
+        each: Callable[..., Iterable[None]],
     ) -> None:
-        self.networks = _room(weights.shape)._replace(weights=weights)
-        self._next = _room(weights.shape)
-        self._C, self._limits, self._mutation, self._each = C, limits, mutation, each
+        n_individuals, self.n_nodes, self._n_features = weights.shape
+        self.networks, self._next = _room(weights.shape), _room(weights.shape)
+        self.networks.weights[:] = panels_of(weights)
+        self._moments, self._limits, self._mutation = moments_of(C), limits, mutation
+        self._seed, self._n_drawn = np.array([[seed]], dtype=np.uint64), 0
+        self._each = each
+        bounds = np.linspace(0, n_individuals, min(n_shares, n_individuals) + 1).astype(int)
+        self._shares = [slice(start, end) for start, end in zip(bounds[:-1], bounds[1:], strict=True)]
 
     def evaluate(self) -> None:
         """Evaluate all networks in place."""
 
         def evaluate(share: slice) -> None:
-            evaluate_networks(_part(self.networks, share), self._C, self._limits)
+            evaluate_networks(_part(self.networks, share), self._moments, self._limits)
 
-        list(self._each(evaluate, self._shares(0)))
+        list(self._each(evaluate, self._shares))
 
-    def reproduce(self, contestants: Indices, crossed: Flags, generator: np.random.Generator) -> None:
-        """Replace the population: its elite first, by decreasing fitness, then a child of each tournament pair."""
-        parents = select_parents(self.networks.fitness, contestants)
-        n_elite = len(parents) - len(contestants)
+    def reproduce(self, uniforms: Floats, crossover_probability: float) -> None:
+        """Replace the population: its elite first, by decreasing fitness, then the children of tournaments' winners.
 
-        def children(share: slice, of_children: slice, uniforms: Floats) -> None:
-            flags, offspring = crossed[of_children], _part(self._next, share)
-            reproduce(self.networks, parents[share], flags, uniforms, self._mutation, self._C, self._limits, offspring)
+        Parameters
+        ----------
+        uniforms : float64 array of shape (n_children, 2 tournament_size + 1), see `select_parents`
+        crossover_probability : float, 0 to 1
+        """
+        parents = select_parents(self.networks.fitness, uniforms, crossover_probability)
+        n_elite = len(parents) - len(uniforms)
+        n_numbers = numbers_of_a_child(self.networks.weights.shape[1])
 
-        children(slice(0, n_elite), slice(0, 0), self.networks.weights[:0])
-        shares = self._shares(n_elite)
-        of_children = (slice(share.start - n_elite, share.stop - n_elite) for share in shares)
-        uniforms = (generator.random((share.stop - share.start, *self.networks.weights.shape[1:])) for share in shares)
-        list(self._each(children, shares, of_children, uniforms))
+        def fill(share: slice) -> None:
+            reproduce(
+                self.networks,
+                parents[share],
+                max(n_elite - share.start, 0),
+                self._seed,
+                self._n_drawn + n_numbers * max(share.start - n_elite, 0),
+                self._mutation,
+                self._moments,
+                self._limits,
+                _part(self._next, share),
+            )
+
+        list(self._each(fill, self._shares))
+        self._n_drawn += n_numbers * len(uniforms)
         self.networks, self._next = self._next, self.networks
-
-    def _shares(self, first: int) -> list[slice]:
-        """Part the networks from the first on; a share's random numbers fit into the second cache, or are a child's."""
-        n, size = len(self.networks.sizes), max(1, _NUMBERS_OF_A_SHARE // self.networks.weights[0].size)
-        return [slice(start, min(start + size, n)) for start in range(first, n, size)]
 
     def record(self, history: History, generation: int) -> None:
         """Record the fittest."""
         _, variances, sizes, fitness = self.networks
         best = fitness.argmax()
         history["dimensionality"][generation] = sizes[best]
-        history["mean_dimensionality"][generation] = sizes.mean()
+        history["mean_dimensionality"][generation] = sizes.sum() / len(sizes)
         history["fitness"][generation] = fitness[best]
         history["variances"][generation, : sizes[best]] = variances[best, : sizes[best]]
+
+    def nodes_of(self, individual: int) -> Floats:
+        """Return the nodes of a network as rows, shape (its size, n_features)."""
+        weights, size = self.networks.weights[individual], int(self.networks.sizes[individual])
+        depth = padded(self._n_features)
+        nodes = weights.reshape(-1, depth, WIDTH).swapaxes(1, 2).reshape(-1, depth)
+        return np.ascontiguousarray(nodes[:size, : self._n_features])
+
+
+def panels_of(weights: Floats) -> Floats:
+    """Lay nodes, shape (n_individuals, n_nodes, n_features), into panels of eight, see `Networks`."""
+    n_individuals, n_nodes, n_features = weights.shape
+    bordered = np.zeros((n_individuals, padded(n_nodes), padded(n_features)))
+    bordered[:, :n_nodes, :n_features] = weights
+    panels = bordered.reshape(n_individuals, -1, WIDTH, padded(n_features)).swapaxes(2, 3)
+    return panels.reshape(n_individuals, -1, WIDTH)
 
 
 def _room(shape: tuple[int, ...]) -> Networks:
     """Allocate networks; each has all nodes."""
-    n_individuals, n_nodes, _ = shape
+    n_individuals, n_nodes, n_features = shape
+    n_rows = padded(n_nodes) // WIDTH * padded(n_features)
+    weights = aligned_zeros(n_individuals * n_rows, WIDTH).reshape(n_individuals, n_rows, WIDTH)
     sizes = np.full(n_individuals, n_nodes, dtype=np.int64)
-    return Networks(np.empty(shape), np.zeros((n_individuals, n_nodes)), sizes, np.zeros(n_individuals))
+    return Networks(weights, np.zeros((n_individuals, padded(n_nodes))), sizes, np.zeros(n_individuals))
 
 
 def _part(networks: Networks, share: slice) -> Networks:

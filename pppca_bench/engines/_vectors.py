@@ -23,6 +23,12 @@ WIDTH: Final = 8
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 _INT = ir.IntType(64)
 _ZERO = ir.Constant(_VECTOR, [0.0] * WIDTH)
+_INTS = ir.VectorType(_INT, WIDTH)
+_FRACTION_BITS: Final = 52
+_BIAS: Final = 1023
+_GAMMA: Final = 0x9E3779B97F4A7C15
+_MIXERS: Final = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+_LAST_SHIFT: Final = 31
 
 
 class VectorType(types.Type):
@@ -36,6 +42,16 @@ vector: Any = VectorType("Vector")
 class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager: Any, vector_type: Any) -> None:
         super().__init__(manager, vector_type, _VECTOR)  # type: ignore[no-untyped-call]
+
+
+def _ints(number: int) -> Any:
+    """Return the constant vector of an integer."""
+    return ir.Constant(_INTS, [number] * WIDTH)
+
+
+def _constant(number: float) -> Any:
+    """Return the constant vector of a number."""
+    return ir.Constant(_VECTOR, [number] * WIDTH)
 
 
 def _shuffle(builder: Any, a: Any, b: Any, places: list[int]) -> Any:
@@ -92,6 +108,24 @@ def _compiled_load_part(_context: Any, A: Any, row: Any, column: Any, n: Any) ->
         return builder.call(function, [place, ir.Constant(ir.IntType(32), 8), present, _ZERO])
 
     return vector(A, row, column, n), generate
+
+
+@intrinsic
+def _compiled_collect(_context: Any, A: Any, row: Any, offsets: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        matrix, places = (
+            context.make_array(signature.args[place])(context, builder, args[place]) for place in (0, 2)
+        )
+        row = _integer(context, builder, signature, args, 1)
+        start = cgutils.get_item_pointer(context, builder, signature.args[0], matrix, [row, _INT(0)], wraparound=False)
+        value = _ZERO
+        for lane in range(WIDTH):
+            offset = builder.load(builder.gep(places.data, [_INT(lane)]))
+            number = builder.load(builder.gep(start, [offset]))
+            value = builder.insert_element(value, number, ir.Constant(ir.IntType(32), lane))
+        return value
+
+    return vector(A, row, offsets), generate
 
 
 @intrinsic
@@ -184,6 +218,52 @@ def _compiled_sum_up(_context: Any, a: Any) -> Any:
     return types.float64(a), generate
 
 
+@intrinsic(prefer_literal=True)
+def _compiled_random_numbers(_context: Any, seed: Any, start: Any, low: Any, n_bits: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        number = builder.load(context.make_array(signature.args[0])(context, builder, args[0]).data)
+        places = ir.Constant(_INTS, list(range(1, WIDTH + 1)))
+        counters = builder.add(places, _spread(builder, _integer(context, builder, signature, args, 1)))
+        bits = builder.add(_spread(builder, number), builder.mul(counters, _ints(_GAMMA)))
+        for shift, factor in _MIXERS:
+            bits = builder.mul(builder.xor(bits, builder.lshr(bits, _ints(shift))), _ints(factor))
+        bits = builder.xor(bits, builder.lshr(bits, _ints(_LAST_SHIFT)))
+        n = n_bits.literal_value
+        bits = builder.and_(builder.lshr(bits, _ints(low.literal_value)), _ints((1 << n) - 1))
+        whole = builder.sitofp(bits, _VECTOR)
+        return builder.fmul(builder.fadd(whole, _constant(0.5)), _constant(2.0**-n))
+
+    return vector(seed, start, low, n_bits), generate
+
+
+@intrinsic
+def _compiled_exponent(_context: Any, a: Any) -> Any:
+    def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        bits = builder.lshr(builder.bitcast(args[0], _INTS), _ints(_FRACTION_BITS))
+        return builder.sitofp(builder.sub(bits, _ints(_BIAS)), _VECTOR)
+
+    return vector(a), generate
+
+
+@intrinsic
+def _compiled_significand(_context: Any, a: Any) -> Any:
+    def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        fraction = builder.and_(builder.bitcast(args[0], _INTS), _ints((1 << _FRACTION_BITS) - 1))
+        return builder.bitcast(builder.or_(fraction, _ints(_BIAS << _FRACTION_BITS)), _VECTOR)
+
+    return vector(a), generate
+
+
+@intrinsic
+def _compiled_square_root(_context: Any, a: Any) -> Any:
+    def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        function_type = ir.FunctionType(_VECTOR, [_VECTOR])
+        function = cgutils.get_or_insert_function(builder.module, function_type, f"llvm.sqrt.v{WIDTH}f64")
+        return builder.call(function, args)
+
+    return vector(a), generate
+
+
 @intrinsic
 def _compiled_subtract(_context: Any, a: Any, b: Any) -> Any:
     return vector(a, b), lambda _context, builder, _signature, args: builder.fsub(*args)
@@ -251,6 +331,11 @@ def _python_load_part(A: Any, row: int, column: int, n: int) -> Any:
     return part
 
 
+def _python_collect(A: Any, row: int, offsets: Any) -> Any:
+    """Return the vector of the numbers of A, a C-contiguous matrix, so many places after A[row, 0]; int64, shape (8,)."""
+    return A.reshape(-1)[row * A.shape[1] + offsets]
+
+
 def _python_store(A: Any, row: int, column: int, value: Any) -> None:
     """Set A[row, column], A[row, column + 1], … to a vector, in place."""
     A[row, column : column + WIDTH] = value
@@ -304,6 +389,36 @@ def _python_sum_up(a: Any) -> float:
     return float(a[0])
 
 
+def _python_random_numbers(seed: Any, start: int, low: int, n_bits: int) -> Any:
+    """Return random numbers start, start + 1, … of the sequence that a seed begins, an uint64 array, shape (1, 1).
+
+    A number is (k + 1/2) / 2^n_bits, where k are that many bits of a hash, from bit `low` on; both are literals.
+
+    Source: Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", SplitMix64: hash i is one of
+    the seed plus (i + 1) times a constant.
+    """
+    bits = seed[0] + np.arange(start + 1, start + 1 + WIDTH, dtype=np.uint64) * np.uint64(_GAMMA)
+    for shift, factor in _MIXERS:
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+    bits ^= bits >> np.uint64(_LAST_SHIFT)
+    return ((bits >> np.uint64(low) & np.uint64((1 << n_bits) - 1)) + 0.5) * 2.0**-n_bits
+
+
+def _python_exponent(a: Any) -> Any:
+    """Return the integers e with a = s 2ᵉ, 1 <= s < 2; a is positive and normal."""
+    return np.frexp(a)[1] - 1.0
+
+
+def _python_significand(a: Any) -> Any:
+    """Return the numbers s with a = s 2ᵉ, 1 <= s < 2; a is positive and normal."""
+    return np.frexp(a)[0] * 2.0
+
+
+def _python_square_root(a: Any) -> Any:
+    """Return √a."""
+    return np.sqrt(a)
+
+
 def _python_subtract(a: Any, b: Any) -> Any:
     """Return a − b."""
     return a - b
@@ -333,6 +448,7 @@ _config: Any = numba.config
 _INTERPRETED = bool(_config.DISABLE_JIT)
 load: Any = _python_load if _INTERPRETED else _compiled_load
 load_part: Any = _python_load_part if _INTERPRETED else _compiled_load_part
+collect: Any = _python_collect if _INTERPRETED else _compiled_collect
 store: Any = _python_store if _INTERPRETED else _compiled_store
 store_part: Any = _python_store_part if _INTERPRETED else _compiled_store_part
 spread: Any = _python_spread if _INTERPRETED else _compiled_spread
@@ -343,6 +459,10 @@ subtract_product: Any = _python_subtract_product if _INTERPRETED else _compiled_
 add: Any = _python_add if _INTERPRETED else _compiled_add
 multiply: Any = _python_multiply if _INTERPRETED else _compiled_multiply
 sum_up: Any = _python_sum_up if _INTERPRETED else _compiled_sum_up
+random_numbers: Any = _python_random_numbers if _INTERPRETED else _compiled_random_numbers
+exponent: Any = _python_exponent if _INTERPRETED else _compiled_exponent
+significand: Any = _python_significand if _INTERPRETED else _compiled_significand
+square_root: Any = _python_square_root if _INTERPRETED else _compiled_square_root
 subtract: Any = _python_subtract if _INTERPRETED else _compiled_subtract
 divide: Any = _python_divide if _INTERPRETED else _compiled_divide
 transpose: Any = _python_transpose if _INTERPRETED else _compiled_transpose

@@ -193,8 +193,10 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         C = np.ldexp(C, -exponent)
         generator = make_generator(self.random_state)
         weights = self._initial_weights(samples, generator)
-        with _workers(self.n_jobs) as each:
-            population = Population(weights, C, self._limits(C), self._mutation(), each)
+        seed = int(generator.integers(2**64, dtype=np.uint64))
+        n_threads = os.cpu_count() or 1 if self.n_jobs == -1 else self.n_jobs
+        with _threads(n_threads) as each:
+            population = Population(weights, C, self._limits(C), self._mutation(), seed, n_threads, each)
             self.history_ = self._evolve(population, generator)
         self.n_generations_ = len(self.history_["fitness"]) - 1
         self._take(population, C, exponent)
@@ -297,13 +299,12 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _evolve(self, population: Population, generator: np.random.Generator) -> History:
         """Make the generations; the numbers drawn for each do not depend on removals."""
         n_children = self.population_size - self.n_elite
-        history = empty_history(self.n_generations + 1, population.networks.variances.shape[1])
+        history = empty_history(self.n_generations + 1, population.n_nodes)
         population.evaluate()
         population.record(history, 0)
         for g in range(1, self.n_generations + 1):
-            contestants = generator.integers(self.population_size, size=(n_children, 2, self.tournament_size))
-            crossed = generator.random(n_children) < self.crossover_probability
-            population.reproduce(contestants, crossed, generator)
+            uniforms = generator.random((n_children, 2 * self.tournament_size + 1))
+            population.reproduce(uniforms, self.crossover_probability)
             population.record(history, g)
             if self._stagnates(history, g):
                 return {name: values[: g + 1] for name, values in history.items()}
@@ -329,11 +330,11 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return bool(np.all(fitness[1:] <= fitness[0] * (1.0 + self.tol)) and np.all(nodes == nodes[0]))
 
     def _take(self, population: Population, C: Floats, exponent: np.int32) -> None:
-        weights, variances, sizes, fitness = population.networks
+        _, variances, sizes, fitness = population.networks
         best = int(np.argmax(fitness))
         n_kept = int(sizes[best])
         self.n_components_ = n_kept
-        self.components_ = weights[best, :n_kept].copy()
+        self.components_ = population.nodes_of(best)
         self.explained_variance_ratio_ = variances[best, :n_kept] / np.trace(C)
         self.explained_variance_ = np.ldexp(variances[best, :n_kept], exponent)
         self.fitness_ = float(np.ldexp(fitness[best], exponent))
@@ -342,11 +343,10 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
 
 @contextmanager
-def _workers(n_jobs: int) -> Iterator[Callable[..., Iterable[None]]]:
-    """Give `map`, or one that works in threads."""
-    n_threads = os.cpu_count() or 1 if n_jobs == -1 else n_jobs
-    if n_threads == 1:
+def _threads(n: int) -> Iterator[Callable[..., Iterable[None]]]:
+    """Give `map`, or one that works in n threads."""
+    if n == 1:
         yield map
     else:
-        with ThreadPoolExecutor(n_threads) as pool:
+        with ThreadPoolExecutor(n) as pool:
             yield pool.map

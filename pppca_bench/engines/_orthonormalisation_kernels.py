@@ -1,0 +1,242 @@
+"""Compiled Gram-Schmidt orthonormalisation of the nodes of a linear network, eight nodes to a register.
+
+A network lies in panels of eight nodes: row k of a panel holds their weights of feature k, one node to a place of the
+vector, so that no sum runs across a register. A panel has as many rows as features, rounded up to whole tiles of eight;
+those beyond the features are zeros.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pppca_bench.engines._arrays import Floats
+from pppca_bench.engines._compilation import kernel, part
+from pppca_bench.engines._fast_kernels import aligned_zeros
+from pppca_bench.engines._vectors import WIDTH, add, add_product, load, spread, store, subtract_product, zero
+
+Flags = NDArray[np.bool_]
+
+_REPEAT_BELOW = 0.1
+_DEPENDENT_BELOW = 1e-10
+_Tile = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
+
+
+@kernel
+def orthonormalise(panels: Floats, depth: int, n_features: int, lost: Flags) -> None:
+    """Orthonormalise nodes in their order, in place, slide 'Fitness evaluation', step 2.
+
+    Eight nodes at a time lose their projections on all nodes before them, by two products of matrices, then those on
+    each other. These follow from the inner products of the eight, whose Cholesky factor L gives the orthonormal nodes
+    L⁻¹ B, unless a node would lose most of its length: then they are computed one by one, and such a node is projected
+    a second time, which keeps the nodes orthonormal to rounding even when they are nearly dependent (Daniel, Gragg,
+    Kaufman and Stewart 1976).
+
+    Choice: a node that depends on the nodes before it (less than 1e-10 of its norm is left) is lost. It has
+    no direction of its own; as a zero node it would have no variance and criterion (1) would remove it.
+
+    Choice: where every node is zero the first takes the first coordinate direction, so no network is ever empty.
+
+    Parameters
+    ----------
+    panels : float64 array of shape (n_panels * depth, 8), n_panels = ceil(n_nodes / 8), finite
+        The nodes, see above; what lies in places beyond the last node has no influence and becomes zero.
+    depth : int, n_features rounded up to a multiple of eight
+    n_features : int
+    lost : bool array of shape (n_nodes,), 1 <= n_nodes <= n_features
+        Receives which nodes are lost; their weights become zero.
+    """
+    n_nodes = len(lost)
+    factors = aligned_zeros(len(panels) // depth * WIDTH, WIDTH)
+    gram = aligned_zeros(WIDTH, WIDTH)
+    inverse = aligned_zeros(WIDTH, WIDTH)
+    before = aligned_zeros(1, WIDTH)
+    n_lost = 0
+    for first in range(0, n_nodes, WIDTH):
+        row = first // WIDTH * depth
+        n = min(WIDTH, n_nodes - first)
+        store(before, 0, 0, _squared_norms(panels, row, depth))
+        _project(panels, row, depth, n_features, factors)
+        _store_tile(gram, 0, _overlaps(panels, row, row, n_features))
+        lost[first : first + n] = False
+        if _invert_factor(gram, before, n, inverse):
+            _combine(panels, row, depth, inverse)
+        else:
+            n_lost += _normalise_each(panels, row, depth, before, lost[first : first + n])
+    if n_lost == n_nodes:
+        panels[0, 0] = 1.0
+        lost[0] = False
+
+
+@part
+def _squared_norms(panels: Floats, row: int, depth: int) -> Any:
+    """Return the squared norms of the eight nodes of the panel that starts at a row."""
+    a = b = c = d = zero()
+    for k in range(row, row + depth, 4):
+        a = add_product(a, load(panels, k, 0), load(panels, k, 0))
+        b = add_product(b, load(panels, k + 1, 0), load(panels, k + 1, 0))
+        c = add_product(c, load(panels, k + 2, 0), load(panels, k + 2, 0))
+        d = add_product(d, load(panels, k + 3, 0), load(panels, k + 3, 0))
+    return add(add(a, b), add(c, d))
+
+
+@part
+def _project(panels: Floats, row: int, depth: int, n_features: int, factors: Floats) -> None:
+    """Subtract from the nodes of the panel at a row their projections on those of all panels above it, in place."""
+    for other in range(0, row, depth):
+        _store_tile(factors, other // depth * WIDTH, _overlaps(panels, row, other, n_features))
+    if row > 0:
+        for k in range(0, depth, WIDTH):
+            _store_tile(panels, row + k, _less_projections(_load_tile(panels, row + k), panels, row, depth, k, factors))
+
+
+@part
+def _overlaps(panels: Floats, row: int, other: int, n_features: int) -> _Tile:
+    """Return the inner products of eight nodes with eight others: vector i holds those with the others' node i."""
+    t0 = t1 = t2 = t3 = t4 = t5 = t6 = t7 = zero()
+    for k in range(n_features):
+        w, q = load(panels, row + k, 0), other + k
+        t0 = add_product(t0, spread(panels, q, 0), w)
+        t1 = add_product(t1, spread(panels, q, 1), w)
+        t2 = add_product(t2, spread(panels, q, 2), w)
+        t3 = add_product(t3, spread(panels, q, 3), w)
+        t4 = add_product(t4, spread(panels, q, 4), w)
+        t5 = add_product(t5, spread(panels, q, 5), w)
+        t6 = add_product(t6, spread(panels, q, 6), w)
+        t7 = add_product(t7, spread(panels, q, 7), w)
+    return t0, t1, t2, t3, t4, t5, t6, t7
+
+
+@part
+def _less_projections(tile: _Tile, panels: Floats, row: int, depth: int, k: int, factors: Floats) -> _Tile:
+    """Return features k to k + 7 of eight nodes less their projections on the nodes of all panels above a row."""
+    t0, t1, t2, t3, t4, t5, t6, t7 = tile
+    node = 0
+    for other in range(k, row + k, depth):
+        for i in range(WIDTH):
+            f = load(factors, node, 0)
+            node += 1
+            t0 = subtract_product(t0, spread(panels, other, i), f)
+            t1 = subtract_product(t1, spread(panels, other + 1, i), f)
+            t2 = subtract_product(t2, spread(panels, other + 2, i), f)
+            t3 = subtract_product(t3, spread(panels, other + 3, i), f)
+            t4 = subtract_product(t4, spread(panels, other + 4, i), f)
+            t5 = subtract_product(t5, spread(panels, other + 5, i), f)
+            t6 = subtract_product(t6, spread(panels, other + 6, i), f)
+            t7 = subtract_product(t7, spread(panels, other + 7, i), f)
+    return t0, t1, t2, t3, t4, t5, t6, t7
+
+
+@part
+def _invert_factor(gram: Floats, before: Floats, n: int, inverse: Floats) -> bool:
+    """Set `inverse` to the transposed inverse of the Cholesky factor of a Gram matrix, which is overwritten.
+
+    What belongs to places beyond the first n is zero. Return False where a node keeps less than a tenth of the norm
+    that it had, whose square is given.
+    """
+    inverse[:] = 0.0
+    for i in range(n):
+        for j in range(i):
+            for k in range(j):
+                gram[i, j] -= gram[i, k] * gram[j, k]
+            gram[i, j] *= gram[j, j]
+            gram[i, i] -= gram[i, j] * gram[i, j]
+        if before[0, i] == 0.0 or not gram[i, i] >= _REPEAT_BELOW * _REPEAT_BELOW * before[0, i]:
+            return False
+        gram[i, i] = 1.0 / math.sqrt(gram[i, i])
+        inverse[i, i] = gram[i, i]
+        for j in range(i):
+            total = 0.0
+            for k in range(j, i):
+                total -= gram[i, k] * inverse[j, k]
+            inverse[j, i] = total * gram[i, i]
+    return True
+
+
+@part
+def _combine(panels: Floats, row: int, depth: int, inverse: Floats) -> None:
+    """Multiply the eight nodes of a panel by the inverse of their Cholesky factor, in place."""
+    c0, c1, c2, c3, c4, c5, c6, c7 = _load_tile(inverse, 0)
+    for k in range(row, row + depth):
+        a = add_product(zero(), spread(panels, k, 0), c0)
+        b = add_product(zero(), spread(panels, k, 1), c1)
+        a = add_product(a, spread(panels, k, 2), c2)
+        b = add_product(b, spread(panels, k, 3), c3)
+        a = add_product(a, spread(panels, k, 4), c4)
+        b = add_product(b, spread(panels, k, 5), c5)
+        a = add_product(a, spread(panels, k, 6), c6)
+        b = add_product(b, spread(panels, k, 7), c7)
+        store(panels, k, 0, add(a, b))
+
+
+@part
+def _normalise_each(panels: Floats, row: int, depth: int, before: Floats, lost: Flags) -> int:
+    """Orthonormalise the first nodes of a panel one by one, in place; return how many are lost."""
+    panel = panels[row : row + depth]
+    panel[:, len(lost) :] = 0.0
+    n_lost = 0
+    for i in range(len(lost)):
+        node = panel[:, i]
+        for j in range(i):
+            _subtract_projection(node, panel[:, j])
+        norm, after = math.sqrt(before[0, i]), math.sqrt(_inner_product(node, node))
+        if after <= _DEPENDENT_BELOW * norm:
+            node[:] = 0.0
+            lost[i] = True
+            n_lost += 1
+            continue
+        if after < _REPEAT_BELOW * norm:
+            for other in range(0, row, depth):
+                for j in range(WIDTH):
+                    _subtract_projection(node, panels[other : other + depth, j])
+            for j in range(i):
+                _subtract_projection(node, panel[:, j])
+            after = math.sqrt(_inner_product(node, node))
+        for k in range(depth):
+            node[k] /= after
+    return n_lost
+
+
+@part
+def _subtract_projection(node: Floats, other: Floats) -> None:
+    """Subtract from a node its projection on another, which has unit norm or is zero, in place."""
+    factor = _inner_product(node, other)
+    for k in range(len(node)):
+        node[k] -= factor * other[k]
+
+
+@part
+def _inner_product(node: Floats, other: Floats) -> float:
+    total = 0.0
+    for k in range(len(node)):
+        total += node[k] * other[k]
+    return total
+
+
+@part
+def _load_tile(A: Floats, row: int) -> _Tile:
+    """Return eight rows of eight numbers."""
+    return (
+        load(A, row, 0),
+        load(A, row + 1, 0),
+        load(A, row + 2, 0),
+        load(A, row + 3, 0),
+        load(A, row + 4, 0),
+        load(A, row + 5, 0),
+        load(A, row + 6, 0),
+        load(A, row + 7, 0),
+    )
+
+
+@part
+def _store_tile(A: Floats, row: int, tile: _Tile) -> None:
+    """Set eight rows of eight numbers."""
+    store(A, row, 0, tile[0])
+    store(A, row + 1, 0, tile[1])
+    store(A, row + 2, 0, tile[2])
+    store(A, row + 3, 0, tile[3])
+    store(A, row + 4, 0, tile[4])
+    store(A, row + 5, 0, tile[5])
+    store(A, row + 6, 0, tile[6])
+    store(A, row + 7, 0, tile[7])
