@@ -12,13 +12,13 @@ from numba.extending import register_jitable
 from pppca_bench.engines._arrays import Floats, Indices
 from pppca_bench.engines._compilation import kernel, part
 from pppca_bench.engines._fast_kernels import aligned_zeros
-from pppca_bench.engines._orthonormalisation_kernels import orthonormalise
+from pppca_bench.engines._orthonormalisation_kernels import Scratch, make_scratch, orthonormalise
 from pppca_bench.engines._removal_kernels import decreasing_order
 from pppca_bench.engines._vectors import WIDTH, add, add_product, collect, load, spread, store, sum_up, zero
 
 
 class Networks(NamedTuple):
-    """A population, or a share of it.
+    """A population.
 
     weights: float64 array of shape (n_individuals, n_panels * depth, 8), the nodes in panels as `orthonormalise`
     takes them; variances: float64 array of shape (n_individuals, n_panels * 8), of the projections on evaluated nodes,
@@ -76,16 +76,19 @@ def padded(n: int) -> int:
 
 
 @kernel
-def evaluate_networks(networks: Networks, moments: Moments, limits: Limits) -> None:
-    """Evaluate networks in place, see `evaluate`; all but their weights and sizes is overwritten."""
+def evaluate_networks(networks: Networks, moments: Moments, limits: Limits, first: int, last: int) -> None:
+    """Evaluate the networks from `first` to `last` - 1 in place, see `evaluate`."""
     panels = aligned_zeros(networks.weights.shape[1], WIDTH)
-    for p in range(len(networks.sizes)):
+    scratch = make_scratch(len(panels) // len(moments.full))
+    for p in range(first, last):
         panels[:] = networks.weights[p]
-        evaluate(panels, networks.sizes[p], moments, limits, networks, p)
+        evaluate(panels, networks.sizes[p], moments, limits, scratch, networks, p)
 
 
 @kernel
-def evaluate(panels: Floats, n_nodes: int, moments: Moments, limits: Limits, networks: Networks, p: int) -> None:
+def evaluate(
+    panels: Floats, n_nodes: int, moments: Moments, limits: Limits, scratch: Scratch, networks: Networks, p: int
+) -> None:
     """Evaluate a network, slide 'Fitness evaluation', remove nodes by criterion (1), and make it network p of some.
 
     The nodes that stay are written orthonormal, by decreasing variance.
@@ -101,6 +104,7 @@ def evaluate(panels: Floats, n_nodes: int, moments: Moments, limits: Limits, net
     moments : Moments
     limits : Limits
         The rule of removal.
+    scratch : Scratch
     networks : Networks
         Its network p is overwritten; not where `panels` lie.
     p : int
@@ -108,7 +112,7 @@ def evaluate(panels: Floats, n_nodes: int, moments: Moments, limits: Limits, net
     depth = len(moments.full)
     lost = np.empty(n_nodes, np.bool_)
     raw = aligned_zeros(1, padded(n_nodes))
-    orthonormalise(panels, depth, moments.n_features, lost)
+    orthonormalise(panels, depth, moments.n_features, lost, scratch)
     for first in range(0, n_nodes, WIDTH):
         store(raw, 0, first, _variances(panels, first // WIDTH * depth, moments))
     n_found = n_nodes

@@ -14,6 +14,7 @@ from pppca_bench.engines._compilation import fused_kernel, kernel, part
 from pppca_bench.engines._evaluation_kernels import Limits, Moments, Networks, evaluate, padded
 from pppca_bench.engines._fast_kernels import aligned_zeros
 from pppca_bench.engines._noise_kernels import Seed, normal_pair
+from pppca_bench.engines._orthonormalisation_kernels import make_scratch
 from pppca_bench.engines._removal_kernels import decreasing_order
 from pppca_bench.engines._vectors import WIDTH, add, add_product, load, random_numbers, store, subtract, zero
 
@@ -85,24 +86,30 @@ def _fittest(fitness: Floats, uniforms: Floats) -> int:
     return best
 
 
-class Mutation(NamedTuple):
-    """How children mutate: the probability of each gene, and the standard deviation of the noise."""
+class Rules(NamedTuple):
+    """How networks reproduce.
 
-    probability: float
-    scale: float
+    crossover_probability: of two parents to cross; mutation_probability: of each gene to mutate; mutation_scale:
+    standard deviation of the noise; limits: how an evaluation removes nodes.
+    """
+
+    crossover_probability: float
+    mutation_probability: float
+    mutation_scale: float
+    limits: Limits
 
 
 @kernel
 def reproduce(
     networks: Networks,
-    parents: Indices,
-    n_copied: int,
+    uniforms: Floats,
     seed: Seed,
     start: int,
-    mutation: Mutation,
+    rules: Rules,
     moments: Moments,
-    limits: Limits,
     offspring: Networks,
+    first: int,
+    last: int,
 ) -> None:
     """Breed, mutate and evaluate one network of the offspring after another, each while it is in the first caches.
 
@@ -110,28 +117,30 @@ def reproduce(
     ----------
     networks : Networks
         The evaluated parents.
-    parents : int64 array of shape (n_offspring, 2), indices of individuals
-    n_copied : int
-        So many of the offspring, the first ones, do not mutate.
+    uniforms : float64 array of shape (n_children, 2 tournament_size + 1), n_children <= n_individuals, in [0, 1)
+        See `select_parents`; the offspring that are not children, the first ones, are the elite and do not mutate.
     seed : uint64 array of shape (1, 1)
         Of the mutation's random numbers.
     start : int
         Place of the first child's numbers, `numbers_of_a_child` each, in the sequence that the seed begins.
-    mutation : Mutation
+    rules : Rules
     moments : Moments
-    limits : Limits
-        The rule of removal.
     offspring : Networks
-        Overwritten.
+        Those from `first` to `last` - 1 are overwritten.
+    first, last : int
     """
     depth = len(moments.full)
     panels = aligned_zeros(networks.weights.shape[1], WIDTH)
-    for c in range(len(parents)):
-        n_nodes = breed(networks, parents[c, 0], parents[c, 1], depth, panels)
-        if c >= n_copied:
-            here = start + (c - n_copied) * numbers_of_a_child(len(panels))
-            mutate(panels[: padded(n_nodes) // WIDTH * depth], moments.n_features, depth, seed, here, mutation)
-        evaluate(panels, n_nodes, moments, limits, offspring, c)
+    scratch = make_scratch(len(panels) // depth)
+    parents = select_parents(networks.fitness, uniforms, rules.crossover_probability)
+    n_elite = len(parents) - len(uniforms)
+    for c in range(first, last):
+        n_nodes = breed(networks, parents[c, 0], parents[c, 1], depth, panels, scratch.gram)
+        if c >= n_elite:
+            here = start + (c - n_elite) * numbers_of_a_child(len(panels))
+            present = panels[: padded(n_nodes) // WIDTH * depth]
+            mutate(present, moments.n_features, depth, seed, here, rules, scratch.gram)
+        evaluate(panels, n_nodes, moments, rules.limits, scratch, offspring, c)
 
 
 @register_jitable
@@ -144,7 +153,7 @@ def numbers_of_a_child(n_rows: int) -> int:
 
 
 @kernel
-def breed(networks: Networks, first: int, second: int, depth: int, panels: Floats) -> int:
+def breed(networks: Networks, first: int, second: int, depth: int, panels: Floats, steps: Floats) -> int:
     """Make a child of two parents, node by node; of a network and itself that network.
 
     Choice: a child has as many nodes as its longer parent, the surplus copied from it; removal stays the only
@@ -160,6 +169,7 @@ def breed(networks: Networks, first: int, second: int, depth: int, panels: Float
         Rows of a panel.
     panels : float64 array of shape (n_panels * depth, 8)
         Receives the child.
+    steps : float64 array of shape (>= 2, 8), scratch
 
     Returns
     -------
@@ -169,7 +179,6 @@ def breed(networks: Networks, first: int, second: int, depth: int, panels: Float
         first, second = second, first
     W, others = networks.weights[first], networks.weights[second]
     common = networks.sizes[second] if first != second else 0
-    steps = aligned_zeros(2, WIDTH)
     for place in range(0, networks.sizes[first], WIDTH):
         row, n = place // WIDTH * depth, min(common - place, WIDTH)
         if n <= 0:
@@ -219,7 +228,9 @@ def find_steps(W: Floats, others: Floats, row: int, depth: int, v: Floats, v_oth
 
 
 @kernel
-def mutate(panels: Floats, n_features: int, depth: int, seed: Seed, start: int, mutation: Mutation) -> None:
+def mutate(
+    panels: Floats, n_features: int, depth: int, seed: Seed, start: int, rules: Rules, scales: Floats
+) -> None:
     """Add Gaussian noise to genes, in place.
 
     Parameters
@@ -230,24 +241,25 @@ def mutate(panels: Floats, n_features: int, depth: int, seed: Seed, start: int, 
     seed : uint64 array of shape (1, 1)
     start : int
         Place in the seed's sequence of the first of the `numbers_of_a_child`.
-    mutation : Mutation
+    rules : Rules
+    scales : float64 array of shape (>= 2, 8), scratch
     """
-    scales = np.full((2, WIDTH), mutation.scale)
-    for panel in range(0, len(panels) if mutation.probability > 0.0 else 0, depth):
+    scales[:2] = rules.mutation_scale
+    for panel in range(0, len(panels) if rules.mutation_probability > 0.0 else 0, depth):
         for row in range(panel, panel + n_features, 2):
             here = start + 2 * WIDTH * row
             first, second = normal_pair(seed, here)
-            if mutation.probability < 1.0:
-                _choose(scales, seed, here + WIDTH, mutation)
+            if rules.mutation_probability < 1.0:
+                _choose(scales, seed, here + WIDTH, rules)
             store(panels, row, 0, add_product(load(panels, row, 0), load(scales, 0, 0), first))
             if row + 1 < panel + n_features:
                 store(panels, row + 1, 0, add_product(load(panels, row + 1, 0), load(scales, 1, 0), second))
 
 
 @part
-def _choose(scales: Floats, seed: Seed, start: int, mutation: Mutation) -> None:
+def _choose(scales: Floats, seed: Seed, start: int, rules: Rules) -> None:
     """Set the scales of two rows' noise: zero for genes that do not mutate."""
     for i in range(2):
         store(scales, i, 0, random_numbers(seed, start + i * WIDTH, 11, 53))
         for place in range(WIDTH):
-            scales[i, place] = mutation.scale if scales[i, place] < mutation.probability else 0.0
+            scales[i, place] = rules.mutation_scale if scales[i, place] < rules.mutation_probability else 0.0

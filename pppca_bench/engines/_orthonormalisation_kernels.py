@@ -6,7 +6,7 @@ those beyond the features are zeros.
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,19 +19,40 @@ from pppca_bench.engines._vectors import WIDTH, add, add_product, load, spread, 
 Flags = NDArray[np.bool_]
 
 _REPEAT_BELOW = 0.1
+_ONE_BY_ONE_BELOW = 1e-6
 _DEPENDENT_BELOW = 1e-10
 _Tile = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
 
 
+class Scratch(NamedTuple):
+    """Room that `orthonormalise` works in: arrays of shape (n_panels * 8, 8), (8, 8), (8, 8) and (1, 8)."""
+
+    factors: Floats
+    gram: Floats
+    inverse: Floats
+    before: Floats
+
+
 @kernel
-def orthonormalise(panels: Floats, depth: int, n_features: int, lost: Flags) -> None:
+def make_scratch(n_panels: int) -> Scratch:
+    """Allocate room for networks of up to so many panels; their nodes then share it."""
+    return Scratch(
+        aligned_zeros(n_panels * WIDTH, WIDTH),
+        aligned_zeros(WIDTH, WIDTH),
+        aligned_zeros(WIDTH, WIDTH),
+        aligned_zeros(1, WIDTH),
+    )
+
+
+@kernel
+def orthonormalise(panels: Floats, depth: int, n_features: int, lost: Flags, scratch: Scratch) -> None:
     """Orthonormalise nodes in their order, in place, slide 'Fitness evaluation', step 2.
 
     Eight nodes at a time lose their projections on all nodes before them, by two products of matrices, then those on
     each other. These follow from the inner products of the eight, whose Cholesky factor L gives the orthonormal nodes
-    L⁻¹ B, unless a node would lose most of its length: then they are computed one by one, and such a node is projected
-    a second time, which keeps the nodes orthonormal to rounding even when they are nearly dependent (Daniel, Gragg,
-    Kaufman and Stewart 1976).
+    L⁻¹ B. Where a node loses more than nine tenths of its length all this is done a second time, which keeps the nodes
+    orthonormal to rounding even when they are nearly dependent (Daniel, Gragg, Kaufman and Stewart 1976); where it
+    loses all but a millionth the eight are computed one by one.
 
     Choice: a node that depends on the nodes before it (less than 1e-10 of its norm is left) is lost. It has
     no direction of its own; as a zero node it would have no variance and criterion (1) would remove it.
@@ -46,27 +67,38 @@ def orthonormalise(panels: Floats, depth: int, n_features: int, lost: Flags) -> 
     n_features : int
     lost : bool array of shape (n_nodes,), 1 <= n_nodes <= n_features
         Receives which nodes are lost; their weights become zero.
+    scratch : Scratch
     """
     n_nodes = len(lost)
-    factors = aligned_zeros(len(panels) // depth * WIDTH, WIDTH)
-    gram = aligned_zeros(WIDTH, WIDTH)
-    inverse = aligned_zeros(WIDTH, WIDTH)
-    before = aligned_zeros(1, WIDTH)
     n_lost = 0
     for first in range(0, n_nodes, WIDTH):
         row = first // WIDTH * depth
         n = min(WIDTH, n_nodes - first)
-        store(before, 0, 0, _squared_norms(panels, row, depth))
-        _project(panels, row, depth, n_features, factors)
-        _store_tile(gram, 0, _overlaps(panels, row, row, n_features))
         lost[first : first + n] = False
-        if _invert_factor(gram, before, n, inverse):
-            _combine(panels, row, depth, inverse)
-        else:
-            n_lost += _normalise_each(panels, row, depth, before, lost[first : first + n])
+        share = _orthonormalise_eight(panels, row, depth, n_features, n, scratch)
+        if share < _ONE_BY_ONE_BELOW:
+            n_lost += _orthonormalise_each(panels, row, depth, scratch.before, lost[first : first + n])
+        elif share < _REPEAT_BELOW:
+            _orthonormalise_eight(panels, row, depth, n_features, n, scratch)
     if n_lost == n_nodes:
         panels[0, 0] = 1.0
         lost[0] = False
+
+
+@part
+def _orthonormalise_eight(panels: Floats, row: int, depth: int, n_features: int, n: int, scratch: Scratch) -> float:
+    """Orthonormalise the first n nodes of the panel at a row, in place; return the least share that is left of a norm.
+
+    Where it is less than a millionth they only lose their projections on the nodes of all panels above. Their squared
+    norms before stay in the scratch.
+    """
+    store(scratch.before, 0, 0, _squared_norms(panels, row, depth))
+    _project(panels, row, depth, n_features, scratch.factors)
+    _store_tile(scratch.gram, 0, _overlaps(panels, row, row, n_features))
+    share = _invert_factor(scratch.gram, scratch.before, n, scratch.inverse)
+    if share >= _ONE_BY_ONE_BELOW:
+        _combine(panels, row, depth, scratch.inverse)
+    return share
 
 
 @part
@@ -129,21 +161,23 @@ def _less_projections(tile: _Tile, panels: Floats, row: int, depth: int, k: int,
 
 
 @part
-def _invert_factor(gram: Floats, before: Floats, n: int, inverse: Floats) -> bool:
+def _invert_factor(gram: Floats, before: Floats, n: int, inverse: Floats) -> float:
     """Set `inverse` to the transposed inverse of the Cholesky factor of a Gram matrix, which is overwritten.
 
-    What belongs to places beyond the first n is zero. Return False where a node keeps less than a tenth of the norm
-    that it had, whose square is given.
+    What belongs to places beyond the first n is zero. Return the least share that is left of a node's norm, whose
+    square before is given; 0 where it is below a millionth, and the inverse is not complete.
     """
     inverse[:] = 0.0
+    least = 1.0
     for i in range(n):
         for j in range(i):
             for k in range(j):
                 gram[i, j] -= gram[i, k] * gram[j, k]
             gram[i, j] *= gram[j, j]
             gram[i, i] -= gram[i, j] * gram[i, j]
-        if before[0, i] == 0.0 or not gram[i, i] >= _REPEAT_BELOW * _REPEAT_BELOW * before[0, i]:
-            return False
+        if not gram[i, i] > _ONE_BY_ONE_BELOW * _ONE_BY_ONE_BELOW * before[0, i]:
+            return 0.0
+        least = min(least, gram[i, i] / before[0, i])
         gram[i, i] = 1.0 / math.sqrt(gram[i, i])
         inverse[i, i] = gram[i, i]
         for j in range(i):
@@ -151,7 +185,7 @@ def _invert_factor(gram: Floats, before: Floats, n: int, inverse: Floats) -> boo
             for k in range(j, i):
                 total -= gram[i, k] * inverse[j, k]
             inverse[j, i] = total * gram[i, i]
-    return True
+    return math.sqrt(least)
 
 
 @part
@@ -171,8 +205,11 @@ def _combine(panels: Floats, row: int, depth: int, inverse: Floats) -> None:
 
 
 @part
-def _normalise_each(panels: Floats, row: int, depth: int, before: Floats, lost: Flags) -> int:
-    """Orthonormalise the first nodes of a panel one by one, in place; return how many are lost."""
+def _orthonormalise_each(panels: Floats, row: int, depth: int, before: Floats, lost: Flags) -> int:
+    """Orthonormalise the first nodes of a panel, which are orthogonal to those above, one by one, in place.
+
+    Return how many are lost.
+    """
     panel = panels[row : row + depth]
     panel[:, len(lost) :] = 0.0
     n_lost = 0

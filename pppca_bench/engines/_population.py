@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pppca_bench.engines._arrays import Floats
-from pppca_bench.engines._evaluation_kernels import Limits, Networks, evaluate_networks, moments_of, padded
-from pppca_bench.engines._evolution_kernels import Mutation, numbers_of_a_child, reproduce, select_parents
+from pppca_bench.engines._evaluation_kernels import Networks, evaluate_networks, moments_of, padded
+from pppca_bench.engines._evolution_kernels import Rules, numbers_of_a_child, reproduce
 from pppca_bench.engines._fast_kernels import aligned_zeros
 from pppca_bench.engines._vectors import WIDTH
 
@@ -23,8 +23,7 @@ class Population:
     weights : float64 array of shape (n_individuals, n_nodes, n_features)
         Not evaluated yet.
     C : float64 array of shape (n_features, n_features)
-    limits : Limits
-    mutation : Mutation
+    rules : Rules
     seed : int, 0 to 2^64 - 1
         Of the mutation's random numbers.
     n_shares : int
@@ -37,8 +36,7 @@ class Population:
         self,
         weights: Floats,
         C: Floats,
-        limits: Limits,
-        mutation: Mutation,
+        rules: Rules,
         seed: int,
         n_shares: int,
         each: Callable[..., Iterable[None]],
@@ -46,47 +44,35 @@ class Population:
         n_individuals, self.n_nodes, self._n_features = weights.shape
         self.networks, self._next = _room(weights.shape), _room(weights.shape)
         self.networks.weights[:] = panels_of(weights)
-        self._moments, self._limits, self._mutation = moments_of(C), limits, mutation
+        self._moments, self._rules = moments_of(C), rules
         self._seed, self._n_drawn = np.array([[seed]], dtype=np.uint64), 0
         self._each = each
         bounds = np.linspace(0, n_individuals, min(n_shares, n_individuals) + 1).astype(int)
-        self._shares = [slice(start, end) for start, end in zip(bounds[:-1], bounds[1:], strict=True)]
+        self._shares = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
 
     def evaluate(self) -> None:
         """Evaluate all networks in place."""
 
-        def evaluate(share: slice) -> None:
-            evaluate_networks(_part(self.networks, share), self._moments, self._limits)
+        def evaluate(share: tuple[int, int]) -> None:
+            evaluate_networks(self.networks, self._moments, self._rules.limits, *share)
 
         list(self._each(evaluate, self._shares))
 
-    def reproduce(self, uniforms: Floats, crossover_probability: float) -> None:
+    def reproduce(self, uniforms: Floats) -> None:
         """Replace the population: its elite first, by decreasing fitness, then the children of tournaments' winners.
 
         Parameters
         ----------
         uniforms : float64 array of shape (n_children, 2 tournament_size + 1), see `select_parents`
-        crossover_probability : float, 0 to 1
         """
-        parents = select_parents(self.networks.fitness, uniforms, crossover_probability)
-        n_elite = len(parents) - len(uniforms)
-        n_numbers = numbers_of_a_child(self.networks.weights.shape[1])
 
-        def fill(share: slice) -> None:
+        def fill(share: tuple[int, int]) -> None:
             reproduce(
-                self.networks,
-                parents[share],
-                max(n_elite - share.start, 0),
-                self._seed,
-                self._n_drawn + n_numbers * max(share.start - n_elite, 0),
-                self._mutation,
-                self._moments,
-                self._limits,
-                _part(self._next, share),
+                self.networks, uniforms, self._seed, self._n_drawn, self._rules, self._moments, self._next, *share
             )
 
         list(self._each(fill, self._shares))
-        self._n_drawn += n_numbers * len(uniforms)
+        self._n_drawn += len(uniforms) * numbers_of_a_child(self.networks.weights.shape[1])
         self.networks, self._next = self._next, self.networks
 
     def record(self, history: History, generation: int) -> None:
@@ -122,11 +108,6 @@ def _room(shape: tuple[int, ...]) -> Networks:
     weights = aligned_zeros(n_individuals * n_rows, WIDTH).reshape(n_individuals, n_rows, WIDTH)
     sizes = np.full(n_individuals, n_nodes, dtype=np.int64)
     return Networks(weights, np.zeros((n_individuals, padded(n_nodes))), sizes, np.zeros(n_individuals))
-
-
-def _part(networks: Networks, share: slice) -> Networks:
-    weights, variances, sizes, fitness = networks
-    return Networks(weights[share], variances[share], sizes[share], fitness[share])
 
 
 def empty_history(n_evaluations: int, n_nodes: int) -> History:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.engines._arrays import Floats
 from pppca_bench.engines._evaluation_kernels import Limits
-from pppca_bench.engines._evolution_kernels import Mutation, second_moments
+from pppca_bench.engines._evolution_kernels import Rules, second_moments
 from pppca_bench.engines._initial_rows import principal_directions
 from pppca_bench.engines._parameters import check_integer, check_number, make_generator
 from pppca_bench.engines._population import History, Population, empty_history
@@ -196,7 +196,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         seed = int(generator.integers(2**64, dtype=np.uint64))
         n_threads = os.cpu_count() or 1 if self.n_jobs == -1 else self.n_jobs
         with _threads(n_threads) as each:
-            population = Population(weights, C, self._limits(C), self._mutation(), seed, n_threads, each)
+            population = Population(weights, C, self._rules(C), seed, n_threads, each)
             self.history_ = self._evolve(population, generator)
         self.n_generations_ = len(self.history_["fitness"]) - 1
         self._take(population, C, exponent)
@@ -304,22 +304,24 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         population.record(history, 0)
         for g in range(1, self.n_generations + 1):
             uniforms = generator.random((n_children, 2 * self.tournament_size + 1))
-            population.reproduce(uniforms, self.crossover_probability)
+            population.reproduce(uniforms)
             population.record(history, g)
             if self._stagnates(history, g):
                 return {name: values[: g + 1] for name, values in history.items()}
         return history
 
-    def _mutation(self) -> Mutation:
-        return Mutation(float(self.mutation_probability), float(self.mutation_scale))
-
-    def _limits(self, C: Floats) -> Limits:
-        n_features = len(C)
-        return Limits(
+    def _rules(self, C: Floats) -> Rules:
+        limits = Limits(
             tau=float(self.tau),
             min_components=int(self.min_components),
-            max_components=int(self.max_components or n_features),
+            max_components=int(self.max_components or len(C)),
             min_variance=float(self.min_variance_ratio * np.trace(C)),
+        )
+        return Rules(
+            crossover_probability=float(self.crossover_probability),
+            mutation_probability=float(self.mutation_probability),
+            mutation_scale=float(self.mutation_scale),
+            limits=limits,
         )
 
     def _stagnates(self, history: History, generation: int) -> bool:
