@@ -12,9 +12,30 @@ from numba.extending import register_jitable
 from pppca_bench.engines._arrays import Floats, Indices
 from pppca_bench.engines._compilation import kernel, part
 from pppca_bench.engines._fast_kernels import aligned_zeros
-from pppca_bench.engines._orthonormalisation_kernels import Scratch, make_scratch, orthonormalise
+from pppca_bench.engines._orthonormalisation_kernels import (
+    Scratch,
+    Tile,
+    load_tile,
+    make_scratch,
+    orthonormalise,
+    store_tile,
+)
 from pppca_bench.engines._removal_kernels import decreasing_order
-from pppca_bench.engines._vectors import WIDTH, add, add_product, collect, load, spread, store, sum_up, zero
+from pppca_bench.engines._vectors import (
+    WIDTH,
+    add,
+    add_product,
+    collect,
+    load,
+    load_part,
+    spread,
+    store,
+    subtract,
+    sum_up,
+    zero,
+)
+
+_BLOCK = 128
 
 
 class Networks(NamedTuple):
@@ -67,6 +88,55 @@ def moments_of(C: Floats) -> Moments:
     full[:n_features, :n_features] = C
     half[:n_features, :n_features] = np.tril(C) + np.tril(C, -1)
     return Moments(full, half, n_features)
+
+
+@kernel
+def second_moments(X: Floats, mean: Floats) -> Floats:
+    """Return C = (X − mean)ᵀ (X − mean) / N, summed sample by sample, so that it is the same with any BLAS library.
+
+    Parameters
+    ----------
+    X : float64 array of shape (n_samples, n_features), n_samples >= 1
+    mean : float64 array of shape (n_features,)
+
+    Returns
+    -------
+    C : float64 array of shape (n_features, n_features), squared units of the data
+    """
+    n_samples, n_features = X.shape
+    depth = padded(n_features)
+    means, C = mean.reshape((1, n_features)), np.empty((n_features, n_features))
+    sums, block = aligned_zeros(depth, depth), aligned_zeros(_BLOCK, depth)
+    for first in range(0, n_samples, _BLOCK):
+        n = min(_BLOCK, n_samples - first)
+        for i in range(n):
+            for k in range(0, depth, WIDTH):
+                x = load_part(X, first + i, k, n_features - k)
+                store(block, i, k, subtract(x, load_part(means, 0, k, n_features - k)))
+        for row in range(0, depth, WIDTH):
+            for column in range(row, depth, WIDTH):
+                store_tile(sums, row, column, _plus_products(load_tile(sums, row, column), block, n, row, column))
+    for i in range(n_features):
+        for k in range(n_features):
+            C[i, k] = sums[min(i, k), max(i, k)] / n_samples
+    return C
+
+
+@part
+def _plus_products(tile: Tile, block: Floats, n: int, row: int, column: int) -> Tile:
+    """Return a tile plus the sums, over the first n samples of a block, of the products of features."""
+    t0, t1, t2, t3, t4, t5, t6, t7 = tile
+    for i in range(n):
+        x = load(block, i, column)
+        t0 = add_product(t0, spread(block, i, row), x)
+        t1 = add_product(t1, spread(block, i, row + 1), x)
+        t2 = add_product(t2, spread(block, i, row + 2), x)
+        t3 = add_product(t3, spread(block, i, row + 3), x)
+        t4 = add_product(t4, spread(block, i, row + 4), x)
+        t5 = add_product(t5, spread(block, i, row + 5), x)
+        t6 = add_product(t6, spread(block, i, row + 6), x)
+        t7 = add_product(t7, spread(block, i, row + 7), x)
+    return t0, t1, t2, t3, t4, t5, t6, t7
 
 
 @register_jitable

@@ -10,38 +10,13 @@ import numpy as np
 from numba.extending import register_jitable
 
 from pppca_bench.engines._arrays import Floats, Indices
-from pppca_bench.engines._compilation import fused_kernel, kernel, part
+from pppca_bench.engines._compilation import kernel, part
 from pppca_bench.engines._evaluation_kernels import Limits, Moments, Networks, evaluate, padded
 from pppca_bench.engines._fast_kernels import aligned_zeros
 from pppca_bench.engines._noise_kernels import Seed, normal_pair
 from pppca_bench.engines._orthonormalisation_kernels import make_scratch
 from pppca_bench.engines._removal_kernels import decreasing_order
 from pppca_bench.engines._vectors import WIDTH, add, add_product, load, random_numbers, store, subtract, zero
-
-@fused_kernel
-def second_moments(X: Floats) -> Floats:
-    """Return C = Xᵀ X / N, summed sample by sample, so that it is the same with any BLAS library.
-
-    Parameters
-    ----------
-    X : float64 array of shape (n_samples, n_features), n_samples >= 1
-
-    Returns
-    -------
-    C : float64 array of shape (n_features, n_features), squared units of the data
-    """
-    n_samples, n_features = X.shape
-    C = np.zeros((n_features, n_features))
-    for i in range(n_samples):
-        for a in range(n_features):
-            factor = X[i, a]
-            for b in range(n_features):
-                C[a, b] += factor * X[i, b]
-    for a in range(n_features):
-        for b in range(n_features):
-            C[a, b] /= n_samples
-    return C
-
 
 @kernel
 def select_parents(fitness: Floats, uniforms: Floats, crossover_probability: float) -> Indices:

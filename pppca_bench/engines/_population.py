@@ -79,10 +79,11 @@ class Population:
         """Record the fittest."""
         _, variances, sizes, fitness = self.networks
         best = fitness.argmax()
-        history["dimensionality"][generation] = sizes[best]
-        history["mean_dimensionality"][generation] = sizes.sum() / len(sizes)
+        size = sizes[best]
+        history["dimensionality"][generation] = size
+        history["mean_dimensionality"][generation] = np.add.reduce(sizes) / len(sizes)
         history["fitness"][generation] = fitness[best]
-        history["variances"][generation, : sizes[best]] = variances[best, : sizes[best]]
+        history["variances"][generation, :size] = variances[best, :size]
 
     def nodes_of(self, individual: int) -> Floats:
         """Return the nodes of a network as rows, shape (its size, n_features)."""

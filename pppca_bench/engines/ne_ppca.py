@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.engines._arrays import Floats
-from pppca_bench.engines._evaluation_kernels import Limits
-from pppca_bench.engines._evolution_kernels import Rules, second_moments
+from pppca_bench.engines._evaluation_kernels import Limits, second_moments
+from pppca_bench.engines._evolution_kernels import Rules
 from pppca_bench.engines._initial_rows import principal_directions
 from pppca_bench.engines._parameters import check_integer, check_number, make_generator
 from pppca_bench.engines._population import History, Population, empty_history
@@ -260,9 +260,8 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
 
     def _second_moments(self, X: Floats) -> Floats:
-        varies = np.any(X[0] != X) if self.centre else np.any(X != 0.0)
-        centred = X - self.mean_
-        C = second_moments(np.ascontiguousarray(centred))
+        varies = np.any(X[0] != X[-1]) or np.any(X[0] != X) if self.centre else np.any(X != 0.0)
+        C = second_moments(X, self.mean_)
         if not varies or not np.trace(C) > 0.0:
             rule = "a feature that varies" if self.centre else "a feature that is not all zero"
             raise ValueError(
