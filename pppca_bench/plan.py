@@ -20,7 +20,7 @@ ALGORITHM_VERSIONS = {
     "gha": 2,
     "dgha": 2,
     "dgha_speedup": 2,
-    "ne_ppca": 2,
+    "ne_ppca": 3,
     "all_features": 1,
     "pca": 1,
     "pca_svd": 1,

@@ -74,6 +74,63 @@ class Rules(NamedTuple):
     limits: Limits
 
 
+class Course(NamedTuple):
+    """The course of an evolution, an entry for each evaluation of the population; see `NEpPCA.history_`."""
+
+    dimensionality: Indices
+    mean_dimensionality: Floats
+    fitness: Floats
+    variances: Floats
+
+
+@kernel
+def evolve(
+    networks: Networks,
+    offspring: Networks,
+    uniforms: Floats,
+    seed: Seed,
+    start: int,
+    rules: Rules,
+    moments: Moments,
+    course: Course,
+    first: int,
+) -> None:
+    """Make generations, each from the one before, in the two populations by turns, and record them.
+
+    Parameters
+    ----------
+    networks, offspring : Networks
+        The evaluated parents of the first generation, and room for it.
+    uniforms : float64 array of shape (n_generations, n_children, 2 tournament_size + 1), in [0, 1)
+        See `reproduce`.
+    seed, start
+        See `reproduce`: the place of the first generation's first number.
+    rules : Rules
+    moments : Moments
+    course : Course
+    first : int
+        The first generation's place in the course.
+    """
+    numbers = uniforms.shape[1] * numbers_of_a_child(networks.weights.shape[1])
+    for g in range(len(uniforms)):
+        reproduce(
+            networks, uniforms[g], seed, start + g * numbers, rules, moments, offspring, 0, len(networks.sizes)
+        )
+        networks, offspring = offspring, networks
+        record(networks, course, first + g)
+
+
+@kernel
+def record(networks: Networks, course: Course, evaluation: int) -> None:
+    """Record an evaluated population; what the course says of variances beyond the fittest's nodes stays."""
+    best = networks.fitness.argmax()
+    size = networks.sizes[best]
+    course.dimensionality[evaluation] = size
+    course.mean_dimensionality[evaluation] = networks.sizes.sum() / len(networks.sizes)
+    course.fitness[evaluation] = networks.fitness[best]
+    course.variances[evaluation, :size] = networks.variances[best, :size]
+
+
 @kernel
 def reproduce(
     networks: Networks,

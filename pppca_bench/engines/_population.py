@@ -1,18 +1,14 @@
 """Own a population of linear networks that evolves: its generations, and the course that they take."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pppca_bench.engines._arrays import Floats
 from pppca_bench.engines._evaluation_kernels import Networks, evaluate_networks, moments_of, padded
-from pppca_bench.engines._evolution_kernels import Rules, numbers_of_a_child, reproduce
+from pppca_bench.engines._evolution_kernels import Course, Rules, evolve, numbers_of_a_child, record, reproduce
 from pppca_bench.engines._fast_kernels import aligned_zeros
 from pppca_bench.engines._vectors import WIDTH
-
-History = dict[str, npt.NDArray[Any]]
 
 
 class Population:
@@ -21,15 +17,25 @@ class Population:
     Parameters
     ----------
     weights : float64 array of shape (n_individuals, n_nodes, n_features)
-        Not evaluated yet.
+        The networks at the start.
     C : float64 array of shape (n_features, n_features)
     rules : Rules
     seed : int, 0 to 2^64 - 1
         Of the mutation's random numbers.
+    n_generations : int
+        Generations at most.
     n_shares : int
         Shares that `each` works on together.
     each : callable
         `map`, or one that does the same in threads.
+
+    Attributes
+    ----------
+    networks : Networks
+    course : Course
+        The evaluations made so far; what lies beyond them means nothing.
+    n_generations : int
+        Generations made.
     """
 
     def __init__(
@@ -38,52 +44,60 @@ class Population:
         C: Floats,
         rules: Rules,
         seed: int,
+        n_generations: int,
         n_shares: int,
         each: Callable[..., Iterable[None]],
     ) -> None:
-        n_individuals, self.n_nodes, self._n_features = weights.shape
+        n_individuals, n_nodes, self._n_features = weights.shape
         self.networks, self._next = _room(weights.shape), _room(weights.shape)
         self.networks.weights[:] = panels_of(weights)
+        self.course = _empty_course(n_generations + 1, n_nodes)
+        self.n_generations = 0
         self._moments, self._rules = moments_of(C), rules
         self._seed, self._n_drawn = np.array([[seed]], dtype=np.uint64), 0
         self._each = each
-        bounds = np.linspace(0, n_individuals, min(n_shares, n_individuals) + 1).astype(int)
-        self._shares = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+        bounds = np.linspace(0, n_individuals, min(n_shares, n_individuals) + 1).astype(int).tolist()
+        self._shares = list(zip(bounds[:-1], bounds[1:], strict=True))
+        self._evaluate()
 
-    def evaluate(self) -> None:
-        """Evaluate all networks in place."""
-
+    def _evaluate(self) -> None:
         def evaluate(share: tuple[int, int]) -> None:
             evaluate_networks(self.networks, self._moments, self._rules.limits, *share)
 
         list(self._each(evaluate, self._shares))
+        record(self.networks, self.course, 0)
 
-    def reproduce(self, uniforms: Floats) -> None:
-        """Replace the population: its elite first, by decreasing fitness, then the children of tournaments' winners.
+    def evolve(self, uniforms: Floats) -> None:
+        """Make generations: of each the elite first, by decreasing fitness, then the children of tournaments' winners.
 
         Parameters
         ----------
-        uniforms : float64 array of shape (n_children, 2 tournament_size + 1), see `select_parents`
+        uniforms : float64 array of shape (n_generations, n_children, 2 tournament_size + 1), see `select_parents`
         """
+        if len(self._shares) == 1:
+            drawn = uniforms, self._seed, self._n_drawn
+            course = self.course, self.n_generations + 1
+            evolve(self.networks, self._next, *drawn, self._rules, self._moments, *course)
+            self._count(len(uniforms), uniforms.shape[1])
+            return
+        for of_generation in uniforms:
+            self._reproduce_together(of_generation)
+            self._count(1, uniforms.shape[1])
+            record(self.networks, self.course, self.n_generations)
 
+    def _reproduce_together(self, uniforms: Floats) -> None:
         def fill(share: tuple[int, int]) -> None:
-            reproduce(
-                self.networks, uniforms, self._seed, self._n_drawn, self._rules, self._moments, self._next, *share
-            )
+            drawn = uniforms, self._seed, self._n_drawn
+            reproduce(self.networks, *drawn, self._rules, self._moments, self._next, *share)
 
         list(self._each(fill, self._shares))
-        self._n_drawn += len(uniforms) * numbers_of_a_child(self.networks.weights.shape[1])
-        self.networks, self._next = self._next, self.networks
 
-    def record(self, history: History, generation: int) -> None:
-        """Record the fittest."""
-        _, variances, sizes, fitness = self.networks
-        best = fitness.argmax()
-        size = sizes[best]
-        history["dimensionality"][generation] = size
-        history["mean_dimensionality"][generation] = np.add.reduce(sizes) / len(sizes)
-        history["fitness"][generation] = fitness[best]
-        history["variances"][generation, :size] = variances[best, :size]
+    def _count(self, n_generations: int, n_children: int) -> None:
+        """Note generations that were made: after an odd number the networks lie in the other room."""
+        self.n_generations += n_generations
+        self._n_drawn += n_generations * n_children * numbers_of_a_child(self.networks.weights.shape[1])
+        if n_generations % 2 == 1:
+            self.networks, self._next = self._next, self.networks
 
     def nodes_of(self, individual: int) -> Floats:
         """Return the nodes of a network as rows, shape (its size, n_features)."""
@@ -111,11 +125,10 @@ def _room(shape: tuple[int, ...]) -> Networks:
     return Networks(weights, np.zeros((n_individuals, padded(n_nodes))), sizes, np.zeros(n_individuals))
 
 
-def empty_history(n_evaluations: int, n_nodes: int) -> History:
-    """Allocate an evolution's course; see `NEpPCA.history_`."""
-    return {
-        "dimensionality": np.empty(n_evaluations, dtype=np.int64),
-        "mean_dimensionality": np.empty(n_evaluations),
-        "fitness": np.empty(n_evaluations),
-        "variances": np.full((n_evaluations, n_nodes), np.nan),
-    }
+def _empty_course(n_evaluations: int, n_nodes: int) -> Course:
+    return Course(
+        dimensionality=np.zeros(n_evaluations, dtype=np.int64),
+        mean_dimensionality=np.zeros(n_evaluations),
+        fitness=np.zeros(n_evaluations),
+        variances=np.full((n_evaluations, n_nodes), np.nan),
+    )

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,12 @@ from pppca_bench.engines._evaluation_kernels import Limits, second_moments
 from pppca_bench.engines._evolution_kernels import Rules
 from pppca_bench.engines._initial_rows import principal_directions
 from pppca_bench.engines._parameters import check_integer, check_number, make_generator
-from pppca_bench.engines._population import History, Population, empty_history
+from pppca_bench.engines._population import Population
 
+History = dict[str, npt.NDArray[Any]]
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
+_UNIFORMS_AT_ONCE = 2**18
 _LEAST_INTEGERS = {"population_size": 1, "n_generations": 0, "tournament_size": 1, "n_elite": 0, "min_components": 1}
 
 
@@ -196,9 +198,8 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         seed = int(generator.integers(2**64, dtype=np.uint64))
         n_threads = os.cpu_count() or 1 if self.n_jobs == -1 else self.n_jobs
         with _threads(n_threads) as each:
-            population = Population(weights, C, self._rules(C), seed, n_threads, each)
-            self.history_ = self._evolve(population, generator)
-        self.n_generations_ = len(self.history_["fitness"]) - 1
+            population = Population(weights, C, self._rules(C), seed, self.n_generations, n_threads, each)
+            self._evolve(population, generator)
         self._take(population, C, exponent)
         return self
 
@@ -295,19 +296,13 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         weights[1:] += self.mutation_scale * generator.standard_normal(weights[1:].shape)
         return weights
 
-    def _evolve(self, population: Population, generator: np.random.Generator) -> History:
+    def _evolve(self, population: Population, generator: np.random.Generator) -> None:
         """Make the generations; the numbers drawn for each do not depend on removals."""
-        n_children = self.population_size - self.n_elite
-        history = empty_history(self.n_generations + 1, population.n_nodes)
-        population.evaluate()
-        population.record(history, 0)
-        for g in range(1, self.n_generations + 1):
-            uniforms = generator.random((n_children, 2 * self.tournament_size + 1))
-            population.reproduce(uniforms)
-            population.record(history, g)
-            if self._stagnates(history, g):
-                return {name: values[: g + 1] for name, values in history.items()}
-        return history
+        n_children, n_uniforms = self.population_size - self.n_elite, 2 * self.tournament_size + 1
+        at_once = 1 if self.n_iter_no_change else max(1, _UNIFORMS_AT_ONCE // max(1, n_children * n_uniforms))
+        while population.n_generations < self.n_generations and not self._stagnates(population):
+            n = min(at_once, self.n_generations - population.n_generations)
+            population.evolve(generator.random((n, n_children, n_uniforms)))
 
     def _rules(self, C: Floats) -> Rules:
         limits = Limits(
@@ -323,11 +318,12 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             limits=limits,
         )
 
-    def _stagnates(self, history: History, generation: int) -> bool:
-        if self.n_iter_no_change is None or generation < self.n_iter_no_change:
+    def _stagnates(self, population: Population) -> bool:
+        last = population.n_generations
+        if self.n_iter_no_change is None or last < self.n_iter_no_change:
             return False
-        fitness = history["fitness"][generation - self.n_iter_no_change : generation + 1]
-        nodes = history["dimensionality"][generation - self.n_iter_no_change : generation + 1]
+        recent = slice(last - self.n_iter_no_change, last + 1)
+        fitness, nodes = population.course.fitness[recent], population.course.dimensionality[recent]
         return bool(np.all(fitness[1:] <= fitness[0] * (1.0 + self.tol)) and np.all(nodes == nodes[0]))
 
     def _take(self, population: Population, C: Floats, exponent: np.int32) -> None:
@@ -339,6 +335,9 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.explained_variance_ratio_ = variances[best, :n_kept] / np.trace(C)
         self.explained_variance_ = np.ldexp(variances[best, :n_kept], exponent)
         self.fitness_ = float(np.ldexp(fitness[best], exponent))
+        self.n_generations_ = population.n_generations
+        course = population.course._asdict().items()
+        self.history_: History = {name: values[: self.n_generations_ + 1] for name, values in course}
         for name in ("variances", "fitness"):
             self.history_[name] = np.ldexp(self.history_[name], exponent)
 
