@@ -63,3 +63,19 @@ def child_of(first, second):
     for k, (w, v) in enumerate(zip(*longer, strict=True)):
         rows.append(crossed_node(w, shorter[0][k], v, shorter[1][k]) if k < len(shorter[0]) else w)
     return np.array(rows)
+
+
+def split_mix(seed, i):
+    """Number i of SplitMix64, from its published C code."""
+    z = (seed + (i + 1) * 0x9E3779B97F4A7C15) % 2**64
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % 2**64
+    return z ^ (z >> 31)
+
+
+def normal_pair(seed, i):
+    """Box and Muller's pair from one number: u from its upper 38 bits, the angle from its lower 26."""
+    bits = split_mix(seed, i)
+    u, turn = ((bits >> 26) + 0.5) / 2**38, ((bits & (2**26 - 1)) + 0.5) / 2**26 - 0.5
+    radius = math.sqrt(-2.0 * math.log(u))
+    return radius * math.cos(2.0 * math.pi * turn), radius * math.sin(2.0 * math.pi * turn)

@@ -15,8 +15,10 @@ from pppca_bench.engines._evaluation_kernels import Limits, Moments, Networks, e
 from pppca_bench.engines._fast_kernels import aligned_zeros
 from pppca_bench.engines._noise_kernels import Seed, normal_pair
 from pppca_bench.engines._orthonormalisation_kernels import make_scratch
+from pppca_bench.engines._random_vectors import random_numbers
 from pppca_bench.engines._removal_kernels import decreasing_order
-from pppca_bench.engines._vectors import WIDTH, add, add_product, load, random_numbers, store, subtract, zero
+from pppca_bench.engines._vectors import WIDTH, add, add_product, load, store, subtract, zero
+
 
 @kernel
 def select_parents(fitness: Floats, uniforms: Floats, crossover_probability: float) -> Indices:
@@ -113,9 +115,7 @@ def evolve(
     """
     numbers = uniforms.shape[1] * numbers_of_a_child(networks.weights.shape[1])
     for g in range(len(uniforms)):
-        reproduce(
-            networks, uniforms[g], seed, start + g * numbers, rules, moments, offspring, 0, len(networks.sizes)
-        )
+        reproduce(networks, uniforms[g], seed, start + g * numbers, rules, moments, offspring, 0, len(networks.sizes))
         networks, offspring = offspring, networks
         record(networks, course, first + g)
 
@@ -260,9 +260,7 @@ def find_steps(W: Floats, others: Floats, row: int, depth: int, v: Floats, v_oth
 
 
 @kernel
-def mutate(
-    panels: Floats, n_features: int, depth: int, seed: Seed, start: int, rules: Rules, scales: Floats
-) -> None:
+def mutate(panels: Floats, n_features: int, depth: int, seed: Seed, start: int, rules: Rules, scales: Floats) -> None:
     """Add Gaussian noise to genes, in place.
 
     Parameters

@@ -7,20 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pppca_bench.engines._compilation import part
-from pppca_bench.engines._vectors import (
-    WIDTH,
-    add,
-    add_product,
-    divide,
-    exponent,
-    random_numbers,
-    significand,
-    spread,
-    square_root,
-    subtract,
-    subtract_product,
-    zero,
-)
+from pppca_bench.engines._random_vectors import exponent, random_numbers, significand, square_root
+from pppca_bench.engines._vectors import add, add_product, divide, spread, subtract, zero
 
 Seed = NDArray[np.uint64]
 

@@ -14,7 +14,19 @@ from numpy.typing import NDArray
 from pppca_bench.engines._arrays import Floats
 from pppca_bench.engines._compilation import kernel, part
 from pppca_bench.engines._fast_kernels import aligned_zeros
-from pppca_bench.engines._vectors import WIDTH, add, add_product, load, multiply, spread, store, subtract, subtract_product, transpose, zero
+from pppca_bench.engines._vectors import (
+    WIDTH,
+    add,
+    add_product,
+    load,
+    multiply,
+    spread,
+    store,
+    subtract,
+    subtract_product,
+    transpose,
+    zero,
+)
 
 Flags = NDArray[np.bool_]
 
@@ -120,7 +132,9 @@ def _project(panels: Floats, row: int, depth: int, n_features: int, factors: Flo
         store_tile(factors, other // depth * WIDTH, 0, _overlaps(panels, row, other, n_features))
     if row > 0:
         for k in range(0, depth, WIDTH):
-            store_tile(panels, row + k, 0, _less_projections(load_tile(panels, row + k, 0), panels, row, depth, k, factors))
+            store_tile(
+                panels, row + k, 0, _less_projections(load_tile(panels, row + k, 0), panels, row, depth, k, factors)
+            )
 
 
 @part

@@ -1,6 +1,7 @@
 """Own a population of linear networks that evolves: its generations, and the course that they take."""
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import numpy as np
 
@@ -57,7 +58,7 @@ class Population:
         self._seed, self._n_drawn = np.array([[seed]], dtype=np.uint64), 0
         self._each = each
         bounds = np.linspace(0, n_individuals, min(n_shares, n_individuals) + 1).astype(int).tolist()
-        self._shares = list(zip(bounds[:-1], bounds[1:], strict=True))
+        self._shares = list(pairwise(bounds))
         self._evaluate()
 
     def _evaluate(self) -> None:

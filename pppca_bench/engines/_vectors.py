@@ -20,15 +20,9 @@ cgutils: Any = numba.core.cgutils
 WIDTH: Final = 8
 """Numbers in a vector: they fill one AVX-512 register; other machines split the vector."""
 
-_VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
+VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 _INT = ir.IntType(64)
-_ZERO = ir.Constant(_VECTOR, [0.0] * WIDTH)
-_INTS = ir.VectorType(_INT, WIDTH)
-_FRACTION_BITS: Final = 52
-_BIAS: Final = 1023
-_GAMMA: Final = 0x9E3779B97F4A7C15
-_MIXERS: Final = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
-_LAST_SHIFT: Final = 31
+_ZERO = ir.Constant(VECTOR, [0.0] * WIDTH)
 
 
 class VectorType(types.Type):
@@ -41,17 +35,7 @@ vector: Any = VectorType("Vector")
 @register_model(VectorType)
 class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager: Any, vector_type: Any) -> None:
-        super().__init__(manager, vector_type, _VECTOR)  # type: ignore[no-untyped-call]
-
-
-def _ints(number: int) -> Any:
-    """Return the constant vector of an integer."""
-    return ir.Constant(_INTS, [number] * WIDTH)
-
-
-def _constant(number: float) -> Any:
-    """Return the constant vector of a number."""
-    return ir.Constant(_VECTOR, [number] * WIDTH)
+        super().__init__(manager, vector_type, VECTOR)  # type: ignore[no-untyped-call]
 
 
 def _shuffle(builder: Any, a: Any, b: Any, places: list[int]) -> Any:
@@ -59,14 +43,14 @@ def _shuffle(builder: Any, a: Any, b: Any, places: list[int]) -> Any:
     return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), places))
 
 
-def _spread(builder: Any, number: Any) -> Any:
+def spread_over(builder: Any, number: Any) -> Any:
     """Write the vector whose numbers all are the one given."""
     undefined = ir.Constant(ir.VectorType(number.type, WIDTH), ir.Undefined)
     first = builder.insert_element(undefined, number, ir.Constant(ir.IntType(32), 0))
     return _shuffle(builder, first, undefined, [0] * WIDTH)
 
 
-def _integer(context: Any, builder: Any, signature: Any, args: Any, place: int) -> Any:
+def as_integer(context: Any, builder: Any, signature: Any, args: Any, place: int) -> Any:
     """Return an argument, whichever type of integer or literal it is, as a 64-bit integer."""
     return context.cast(builder, args[place], signature.args[place], types.intp)
 
@@ -74,19 +58,19 @@ def _integer(context: Any, builder: Any, signature: Any, args: Any, place: int) 
 def _present(builder: Any, n: Any) -> Any:
     """Write which places of a vector are among the first n."""
     places = ir.Constant(ir.VectorType(_INT, WIDTH), list(range(WIDTH)))
-    return builder.icmp_signed("<", places, _spread(builder, n))
+    return builder.icmp_signed("<", places, spread_over(builder, n))
 
 
 def _addresses(context: Any, builder: Any, signature: Any, args: Any, first: int = 0, n_rows: int = 1) -> list[Any]:
     """Return where vectors start in a matrix: at the row and column that follow it in args, and rows below."""
     matrix = context.make_array(signature.args[first])(context, builder, args[first])
-    row, column = (_integer(context, builder, signature, args, first + k) for k in (1, 2))
+    row, column = (as_integer(context, builder, signature, args, first + k) for k in (1, 2))
     places = [[builder.add(row, _INT(k)), column] for k in range(n_rows)]
     items = [
         cgutils.get_item_pointer(context, builder, signature.args[first], matrix, place, wraparound=False)
         for place in places
     ]
-    return [builder.bitcast(item, _VECTOR.as_pointer()) for item in items]
+    return [builder.bitcast(item, VECTOR.as_pointer()) for item in items]
 
 
 @intrinsic
@@ -102,8 +86,8 @@ def _compiled_load(_context: Any, A: Any, row: Any, column: Any) -> Any:
 def _compiled_load_part(_context: Any, A: Any, row: Any, column: Any, n: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         (place,) = _addresses(context, builder, signature, args)
-        present = _present(builder, _integer(context, builder, signature, args, 3))
-        function_type = ir.FunctionType(_VECTOR, [place.type, ir.IntType(32), present.type, _VECTOR])
+        present = _present(builder, as_integer(context, builder, signature, args, 3))
+        function_type = ir.FunctionType(VECTOR, [place.type, ir.IntType(32), present.type, VECTOR])
         function = cgutils.get_or_insert_function(builder.module, function_type, f"llvm.masked.load.v{WIDTH}f64.p0")
         return builder.call(function, [place, ir.Constant(ir.IntType(32), 8), present, _ZERO])
 
@@ -113,10 +97,8 @@ def _compiled_load_part(_context: Any, A: Any, row: Any, column: Any, n: Any) ->
 @intrinsic
 def _compiled_collect(_context: Any, A: Any, row: Any, offsets: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        matrix, places = (
-            context.make_array(signature.args[place])(context, builder, args[place]) for place in (0, 2)
-        )
-        row = _integer(context, builder, signature, args, 1)
+        matrix, places = (context.make_array(signature.args[place])(context, builder, args[place]) for place in (0, 2))
+        row = as_integer(context, builder, signature, args, 1)
         start = cgutils.get_item_pointer(context, builder, signature.args[0], matrix, [row, _INT(0)], wraparound=False)
         value = _ZERO
         for lane in range(WIDTH):
@@ -139,23 +121,10 @@ def _compiled_store(_context: Any, A: Any, row: Any, column: Any, value: Any) ->
 
 
 @intrinsic
-def _compiled_store_part(_context: Any, A: Any, row: Any, column: Any, n: Any, value: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        (place,) = _addresses(context, builder, signature, args)
-        present = _present(builder, _integer(context, builder, signature, args, 3))
-        function_type = ir.FunctionType(ir.VoidType(), [_VECTOR, place.type, ir.IntType(32), present.type])
-        function = cgutils.get_or_insert_function(builder.module, function_type, f"llvm.masked.store.v{WIDTH}f64.p0")
-        builder.call(function, [args[4], place, ir.Constant(ir.IntType(32), 8), present])
-        return context.get_dummy_value()
-
-    return types.void(A, row, column, n, value), generate
-
-
-@intrinsic
 def _compiled_spread(_context: Any, A: Any, row: Any, column: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         (place,) = _addresses(context, builder, signature, args)
-        return _spread(builder, builder.load(builder.bitcast(place, ir.DoubleType().as_pointer())))
+        return spread_over(builder, builder.load(builder.bitcast(place, ir.DoubleType().as_pointer())))
 
     return vector(A, row, column), generate
 
@@ -179,7 +148,7 @@ def _compiled_beyond(_context: Any, lane: Any, new: Any, old: Any) -> Any:
 
 def _multiply_add_function(builder: Any) -> Any:
     """Declare a b + c: rounded once on every machine that can."""
-    function_type = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
+    function_type = ir.FunctionType(VECTOR, [VECTOR] * 3)
     return cgutils.get_or_insert_function(builder.module, function_type, f"llvm.fmuladd.v{WIDTH}f64")
 
 
@@ -202,7 +171,7 @@ def _compiled_subtract_product(_context: Any, total: Any, a: Any, b: Any) -> Any
 @intrinsic
 def _compiled_multiply(_context: Any, a: Any, number: Any) -> Any:
     def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        return builder.fmul(args[0], _spread(builder, args[1]))
+        return builder.fmul(args[0], spread_over(builder, args[1]))
 
     return vector(a, number), generate
 
@@ -216,52 +185,6 @@ def _compiled_sum_up(_context: Any, a: Any) -> Any:
         return builder.extract_element(total, ir.Constant(ir.IntType(32), 0))
 
     return types.float64(a), generate
-
-
-@intrinsic(prefer_literal=True)
-def _compiled_random_numbers(_context: Any, seed: Any, start: Any, low: Any, n_bits: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        number = builder.load(context.make_array(signature.args[0])(context, builder, args[0]).data)
-        places = ir.Constant(_INTS, list(range(1, WIDTH + 1)))
-        counters = builder.add(places, _spread(builder, _integer(context, builder, signature, args, 1)))
-        bits = builder.add(_spread(builder, number), builder.mul(counters, _ints(_GAMMA)))
-        for shift, factor in _MIXERS:
-            bits = builder.mul(builder.xor(bits, builder.lshr(bits, _ints(shift))), _ints(factor))
-        bits = builder.xor(bits, builder.lshr(bits, _ints(_LAST_SHIFT)))
-        n = n_bits.literal_value
-        bits = builder.and_(builder.lshr(bits, _ints(low.literal_value)), _ints((1 << n) - 1))
-        whole = builder.sitofp(bits, _VECTOR)
-        return builder.fmul(builder.fadd(whole, _constant(0.5)), _constant(2.0**-n))
-
-    return vector(seed, start, low, n_bits), generate
-
-
-@intrinsic
-def _compiled_exponent(_context: Any, a: Any) -> Any:
-    def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        bits = builder.lshr(builder.bitcast(args[0], _INTS), _ints(_FRACTION_BITS))
-        return builder.sitofp(builder.sub(bits, _ints(_BIAS)), _VECTOR)
-
-    return vector(a), generate
-
-
-@intrinsic
-def _compiled_significand(_context: Any, a: Any) -> Any:
-    def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        fraction = builder.and_(builder.bitcast(args[0], _INTS), _ints((1 << _FRACTION_BITS) - 1))
-        return builder.bitcast(builder.or_(fraction, _ints(_BIAS << _FRACTION_BITS)), _VECTOR)
-
-    return vector(a), generate
-
-
-@intrinsic
-def _compiled_square_root(_context: Any, a: Any) -> Any:
-    def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        function_type = ir.FunctionType(_VECTOR, [_VECTOR])
-        function = cgutils.get_or_insert_function(builder.module, function_type, f"llvm.sqrt.v{WIDTH}f64")
-        return builder.call(function, args)
-
-    return vector(a), generate
 
 
 @intrinsic
@@ -332,19 +255,13 @@ def _python_load_part(A: Any, row: int, column: int, n: int) -> Any:
 
 
 def _python_collect(A: Any, row: int, offsets: Any) -> Any:
-    """Return the vector of the numbers of A, a C-contiguous matrix, so many places after A[row, 0]; int64, shape (8,)."""
+    """Return the vector of the numbers of A, a C-contiguous matrix, at int64 offsets, shape (8,), from A[row, 0]."""
     return A.reshape(-1)[row * A.shape[1] + offsets]
 
 
 def _python_store(A: Any, row: int, column: int, value: Any) -> None:
     """Set A[row, column], A[row, column + 1], … to a vector, in place."""
     A[row, column : column + WIDTH] = value
-
-
-def _python_store_part(A: Any, row: int, column: int, n: int, value: Any) -> None:
-    """Set the first n of A[row, column], …, as many as a vector has, in place; n may be below zero."""
-    present = min(max(n, 0), WIDTH)
-    A[row, column : column + present] = value[:present]
 
 
 def _python_spread(A: Any, row: int, column: int) -> Any:
@@ -389,36 +306,6 @@ def _python_sum_up(a: Any) -> float:
     return float(a[0])
 
 
-def _python_random_numbers(seed: Any, start: int, low: int, n_bits: int) -> Any:
-    """Return random numbers start, start + 1, … of the sequence that a seed begins, an uint64 array, shape (1, 1).
-
-    A number is (k + 1/2) / 2^n_bits, where k are that many bits of a hash, from bit `low` on; both are literals.
-
-    Source: Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", SplitMix64: hash i is one of
-    the seed plus (i + 1) times a constant.
-    """
-    bits = seed[0] + np.arange(start + 1, start + 1 + WIDTH, dtype=np.uint64) * np.uint64(_GAMMA)
-    for shift, factor in _MIXERS:
-        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
-    bits ^= bits >> np.uint64(_LAST_SHIFT)
-    return ((bits >> np.uint64(low) & np.uint64((1 << n_bits) - 1)) + 0.5) * 2.0**-n_bits
-
-
-def _python_exponent(a: Any) -> Any:
-    """Return the integers e with a = s 2ᵉ, 1 <= s < 2; a is positive and normal."""
-    return np.frexp(a)[1] - 1.0
-
-
-def _python_significand(a: Any) -> Any:
-    """Return the numbers s with a = s 2ᵉ, 1 <= s < 2; a is positive and normal."""
-    return np.frexp(a)[0] * 2.0
-
-
-def _python_square_root(a: Any) -> Any:
-    """Return √a."""
-    return np.sqrt(a)
-
-
 def _python_subtract(a: Any, b: Any) -> Any:
     """Return a − b."""
     return a - b
@@ -445,26 +332,21 @@ def _python_zero() -> Any:
 
 
 _config: Any = numba.config
-_INTERPRETED = bool(_config.DISABLE_JIT)
-load: Any = _python_load if _INTERPRETED else _compiled_load
-load_part: Any = _python_load_part if _INTERPRETED else _compiled_load_part
-collect: Any = _python_collect if _INTERPRETED else _compiled_collect
-store: Any = _python_store if _INTERPRETED else _compiled_store
-store_part: Any = _python_store_part if _INTERPRETED else _compiled_store_part
-spread: Any = _python_spread if _INTERPRETED else _compiled_spread
-spread_lane: Any = _python_spread_lane if _INTERPRETED else _compiled_spread_lane
-beyond: Any = _python_beyond if _INTERPRETED else _compiled_beyond
-add_product: Any = _python_add_product if _INTERPRETED else _compiled_add_product
-subtract_product: Any = _python_subtract_product if _INTERPRETED else _compiled_subtract_product
-add: Any = _python_add if _INTERPRETED else _compiled_add
-multiply: Any = _python_multiply if _INTERPRETED else _compiled_multiply
-sum_up: Any = _python_sum_up if _INTERPRETED else _compiled_sum_up
-random_numbers: Any = _python_random_numbers if _INTERPRETED else _compiled_random_numbers
-exponent: Any = _python_exponent if _INTERPRETED else _compiled_exponent
-significand: Any = _python_significand if _INTERPRETED else _compiled_significand
-square_root: Any = _python_square_root if _INTERPRETED else _compiled_square_root
-subtract: Any = _python_subtract if _INTERPRETED else _compiled_subtract
-divide: Any = _python_divide if _INTERPRETED else _compiled_divide
-transpose: Any = _python_transpose if _INTERPRETED else _compiled_transpose
-address: Any = _python_address if _INTERPRETED else _compiled_address
-zero: Any = _python_zero if _INTERPRETED else _compiled_zero
+INTERPRETED = bool(_config.DISABLE_JIT)
+load: Any = _python_load if INTERPRETED else _compiled_load
+load_part: Any = _python_load_part if INTERPRETED else _compiled_load_part
+collect: Any = _python_collect if INTERPRETED else _compiled_collect
+store: Any = _python_store if INTERPRETED else _compiled_store
+spread: Any = _python_spread if INTERPRETED else _compiled_spread
+spread_lane: Any = _python_spread_lane if INTERPRETED else _compiled_spread_lane
+beyond: Any = _python_beyond if INTERPRETED else _compiled_beyond
+add_product: Any = _python_add_product if INTERPRETED else _compiled_add_product
+subtract_product: Any = _python_subtract_product if INTERPRETED else _compiled_subtract_product
+add: Any = _python_add if INTERPRETED else _compiled_add
+multiply: Any = _python_multiply if INTERPRETED else _compiled_multiply
+sum_up: Any = _python_sum_up if INTERPRETED else _compiled_sum_up
+subtract: Any = _python_subtract if INTERPRETED else _compiled_subtract
+divide: Any = _python_divide if INTERPRETED else _compiled_divide
+transpose: Any = _python_transpose if INTERPRETED else _compiled_transpose
+address: Any = _python_address if INTERPRETED else _compiled_address
+zero: Any = _python_zero if INTERPRETED else _compiled_zero
