@@ -142,7 +142,9 @@ def write_ranking(ranking: Ranking, out_dir: Path) -> list[Path]:
 def _draw_ranking(ranking: Ranking) -> Drawing:
     from scikit_posthocs import critical_difference_diagram
 
-    drawing = Drawing(figsize=(7.4, 1.7 + 0.16 * len(ranking.mean_ranks)), layout="constrained")
+    longest = max(len(str(method)) for method in ranking.errors)
+    size = max(7.4, 3.4 + 0.16 * longest), 1.7 + 0.16 * len(ranking.mean_ranks)  # names stand on both sides
+    drawing = Drawing(figsize=size, layout="constrained")
     ax = drawing.subplots()
     critical_difference_diagram(
         ranking.mean_ranks,

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pppca_bench import ranking
+from pppca_bench import figures, ranking
 from pppca_bench.errors import StoreError
-from pppca_bench.records import RunResult, RunSpec
-from pppca_bench.summary import Results
+from pppca_bench.records import Parameters, RunResult, RunSpec
+from pppca_bench.summary import StoredRun
 
 NETWORK = (("hidden", (4,)),)
 
@@ -22,20 +22,22 @@ AUC = {
 }
 
 
-def runs(errors: dict[str, dict[str, float]]) -> list[tuple[RunSpec, RunResult]]:
+def runs(
+    errors: dict[str, dict[str, float]], parameters: Parameters = (), classifier: Parameters = NETWORK
+) -> list[StoredRun]:
     """Return two repeats of each method on each problem, whose errors have the given means."""
     found = []
     for method, of_problems in errors.items():
         for problem, error in of_problems.items():
             for repeat, offset in enumerate((-0.5, 0.5)):
-                key = f"{method}{problem}{repeat}"
-                spec = RunSpec(key, problem, method, (), None, None, repeat, 0, NETWORK)
+                key = f"{method}{problem}{repeat}{parameters}{classifier}"
+                spec = RunSpec(key, problem, method, parameters, None, None, repeat, 0, classifier)
                 found.append((spec, RunResult(key, "done", "a", test_error_percent=error + offset, dimensionality=1)))
     return found
 
 
 def ranked(errors: dict[str, dict[str, float]]) -> ranking.Ranking:
-    return ranking.rank(Results(runs(errors)))
+    return ranking.rank(runs(errors))
 
 
 @pytest.fixture
@@ -144,6 +146,13 @@ def test_methods_with_the_same_errors_do_not_differ():
     assert found.mean_ranks["gha"] == found.mean_ranks["dgha"] == 1.5
 
 
+def test_methods_that_never_differ_have_no_friedman_test():
+    found = ranked(dict.fromkeys(ERRORS, ERRORS["gha"]))
+    assert np.isnan(found.friedman_p)
+    assert set(found.mean_ranks) == {2.0}
+    assert (found.wilcoxon.to_numpy() == 1.0).all()
+
+
 def test_two_methods_have_no_friedman_test_but_a_p_value():
     found = ranked({name: ERRORS[name] for name in ("gha", "dgha")})
     assert np.isnan(found.friedman_p)
@@ -153,8 +162,31 @@ def test_two_methods_have_no_friedman_test_but_a_p_value():
 
 @pytest.mark.parametrize("errors", [{}, {"gha": {"cancer1": 1.0}}, {"gha": {"cancer1": 1.0}, "dgha": {"cancer1": 2.0}}])
 def test_too_little_to_rank_is_told(errors):
-    with pytest.raises(StoreError, match=r"ranking: expected at least two methods run on the same two data sets"):
+    with pytest.raises(
+        StoreError, match=r"ranking: expected at least two methods, or settings of one, run on the same"
+    ):
         ranked(errors)
+
+
+def test_a_method_is_ranked_by_one_setting_whatever_was_planned_last():
+    other = runs({"gha": {"cancer1": 0.1, "glass1": 0.1}}, (("learning_rate", 0.3),))
+    found = ranking.rank(runs(ERRORS) + other)
+    assert list(found.errors["gha"]) == list(ERRORS["gha"].values())
+    assert found.left_out == ("gha, learning_rate = 0.3",)
+
+
+def test_settings_of_a_method_are_ranked_beside_each_other():
+    found = ranking.rank(runs({"gha": ERRORS["gha"]}) + runs({"gha": ERRORS["dgha"]}, (("n_epochs", 7),)))
+    assert found.mean_ranks.to_dict() == pytest.approx({"gha, n_epochs = 7": 4 / 3, "gha": 5 / 3})
+
+
+def test_other_classifiers_are_told_and_the_only_one_of_those_that_are_ranked_is_not():
+    wide = (("hidden", (9,)),)
+    mixed = ranking.rank(runs({"gha": ERRORS["gha"]}) + runs({"dgha": ERRORS["dgha"]}, classifier=wide))
+    assert list(mixed.errors) == ["dgha, hidden = 9", "gha, hidden = 4"]
+    alike = ranking.rank(runs(ERRORS) + runs({"gha": {"cancer1": 1.0}}, classifier=wide))
+    assert list(alike.errors) == ["dgha", "gha", "ne_ppca"]
+    assert alike.left_out == ("gha, hidden = 9",)
 
 
 def test_timed_runs_are_not_ranked():
@@ -167,3 +199,10 @@ def test_every_form_names_every_method(form):
     text = ranking.render(ranked(ERRORS), form)
     assert all(name in text for name in ERRORS)
     assert "nan" not in text.lower()
+
+
+def test_the_diagram_has_room_for_long_names(tmp_path):
+    names = [f"initial_norm = {value / 7:.9f}, decay_epochs = {value}" for value in range(1, 15)]
+    errors = {"gha": {f"p_{letter}": place for place, letter in enumerate("abc")}}
+    found = ranking.rank([run for name in names for run in runs(errors, ((name, True),))])
+    assert len(figures.write_ranking(found, tmp_path)) == 3, "Matplotlib warns where a name has no room"
