@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,17 @@ from pppca_bench.summary import StoredRun
 
 ALPHA = 0.05
 SHOWN = 6
-"""Methods left out that the text names."""
+"""Methods left out, and cells with too few repeats, that the text names."""
+
+
+class Shortfall(NamedTuple):
+    """A cell with fewer finished repeats than were planned."""
+
+    method: str
+    problem: str
+    n_planned: int
+    n_failed: int
+    n_done: int
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,9 @@ class Ranking:
         Problems behind the data sets, their permutations counted.
     left_out : tuple of str
         Methods that were not run on every problem.
+    shortfalls : tuple of Shortfall
+        Cells, of methods that were planned on every problem, whose mean is over fewer repeats than were planned; a
+        method without any on a problem is left out.
     """
 
     errors: pd.DataFrame
@@ -53,6 +67,7 @@ class Ranking:
     wilcoxon: pd.DataFrame
     n_problems: int
     left_out: tuple[str, ...]
+    shortfalls: tuple[Shortfall, ...]
 
 
 def rank(runs: Iterable[StoredRun]) -> Ranking:
@@ -90,7 +105,8 @@ def rank(runs: Iterable[StoredRun]) -> Ranking:
     left_out = tuple(label for label in labels if label not in data_sets)
     pairs = _nemenyi(data_sets), _wilcoxon(data_sets)
     distance = _critical_difference(*data_sets.shape[::-1])
-    return Ranking(data_sets[ranks.index], ranks, statistic, p, distance, *pairs, len(problems), left_out)
+    notes = left_out, _shortfalls(labels, found, problems)
+    return Ranking(data_sets[ranks.index], ranks, statistic, p, distance, *pairs, len(problems), *notes)
 
 
 def render(ranking: Ranking, form: str = "terminal") -> str:
@@ -114,6 +130,8 @@ def render(ranking: Ranking, form: str = "terminal") -> str:
         _explanation(ranking),
         "Differing pairs (Wilcoxon, Holm): " + ("; ".join(_differing(ranking)) or "none") + ".",
     ]
+    if ranking.shortfalls:
+        parts.append(f"Fewer repeats than planned: {_first(list(map(_told, ranking.shortfalls)))}.")
     if ranking.left_out:
         parts.append(f"Not run on all of them, so not ranked: {_first(ranking.left_out)}.")
     return "\n\n".join(parts)
@@ -121,6 +139,11 @@ def render(ranking: Ranking, form: str = "terminal") -> str:
 
 def _first(names: Sequence[str]) -> str:
     return "; ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+
+
+def _told(cell: Shortfall) -> str:
+    failed = f", {cell.n_failed} failed" if cell.n_failed else ""
+    return f"{cell.method} on {cell.problem} ({cell.n_done} of {cell.n_planned}{failed})"
 
 
 def _explanation(ranking: Ranking) -> str:
@@ -170,6 +193,7 @@ def _plain(ranking: Ranking) -> dict[str, object]:
         "wilcoxon_holm_p": ranking.wilcoxon.to_dict(),
         "n_problems": ranking.n_problems,
         "left_out": list(ranking.left_out),
+        "fewer_repeats_than_planned": [cell._asdict() for cell in ranking.shortfalls],
     }
 
 
@@ -178,6 +202,16 @@ def _labels(found: Sequence[Column], ranked: Sequence[int]) -> list[str]:
     classifiers = {found[place].classifier for place in ranked} - {""}
     untold = {"", *classifiers} if len(classifiers) == 1 else {""}
     return [column.name if column.classifier in untold else f"{column.name}, {column.classifier}" for column in found]
+
+
+def _shortfalls(labels: Sequence[str], found: Sequence[Column], problems: Sequence[str]) -> tuple[Shortfall, ...]:
+    planned = [pair for pair in zip(labels, found, strict=True) if pair[1].cells.keys() >= set(problems)]
+    cells = [(label, problem, column.cells[problem]) for label, column in planned for problem in problems]
+    told = [
+        Shortfall(label, problem, cell.n_planned, cell.n_failed, len(cell.values.get("error_percent", ())))
+        for label, problem, cell in cells
+    ]
+    return tuple(cell for cell in told if cell.n_done < cell.n_planned)
 
 
 def _data_set(problem: str) -> str:

@@ -180,6 +180,45 @@ def test_settings_of_a_method_are_ranked_beside_each_other():
     assert found.mean_ranks.to_dict() == pytest.approx({"gha, n_epochs = 7": 4 / 3, "gha": 5 / 3})
 
 
+def replaced(found: list[StoredRun], *outcomes: tuple[str, str, int, str]) -> list[StoredRun]:
+    """Return the runs, of which those of a method, problem and repeat failed or are still planned."""
+    result = {"failed": lambda key: RunResult(key, "failed", "a", error="diverged"), "planned": lambda _: None}
+    became = {outcome[:3]: result[outcome[3]] for outcome in outcomes}
+    places = ((spec.method, spec.problem, spec.repeat) for spec, _ in found)
+    return [
+        (run[0], became[place](run[0].key)) if place in became else run
+        for place, run in zip(places, found, strict=True)
+    ]
+
+
+def test_means_over_fewer_repeats_than_planned_are_told():
+    outcomes = (("gha", "glass1", 0, "failed"), ("dgha", "cancer1", 1, "planned"))
+    found = ranking.rank(replaced(runs(ERRORS), *outcomes))
+    assert found.errors.loc["glass", "gha"] == 30.5, "that of the repeat that did not fail"
+    told = "Fewer repeats than planned: gha on glass1 (1 of 2, 1 failed); dgha on cancer1 (1 of 2)."
+    assert told in ranking.render(found)
+    assert json.loads(ranking.render(found, "json"))["fewer_repeats_than_planned"] == [
+        {"method": "gha", "problem": "glass1", "n_planned": 2, "n_failed": 1, "n_done": 1},
+        {"method": "dgha", "problem": "cancer1", "n_planned": 2, "n_failed": 0, "n_done": 1},
+    ]
+    assert "Fewer repeats" not in ranking.render(ranked(ERRORS))
+
+
+def test_a_method_that_is_not_ranked_because_all_its_repeats_failed_is_told():
+    outcomes = [("lda", "glass1", repeat, "failed") for repeat in (0, 1)]
+    found = ranking.rank(replaced(runs(ERRORS | {"lda": ERRORS["gha"]}), *outcomes))
+    assert found.left_out == ("lda",)
+    assert "Fewer repeats than planned: lda on glass1 (0 of 2, 2 failed)." in ranking.render(found)
+
+
+def test_of_many_cells_with_fewer_repeats_some_are_named():
+    outcomes = [(method, problem, 0, "failed") for method in ERRORS for problem in ERRORS["gha"]]
+    text = ranking.render(ranking.rank(replaced(runs(ERRORS), *outcomes)))
+    (line,) = [line for line in text.splitlines() if line.startswith("Fewer repeats")]
+    assert line.count("(1 of 2, 1 failed)") == ranking.SHOWN
+    assert line.endswith(" and 3 more.")
+
+
 def test_other_classifiers_are_told_and_the_only_one_of_those_that_are_ranked_is_not():
     wide = (("hidden", (9,)),)
     mixed = ranking.rank(runs({"gha": ERRORS["gha"]}) + runs({"dgha": ERRORS["dgha"]}, classifier=wide))
