@@ -13,7 +13,7 @@ import click
 
 from pppca_bench.cli_data import data_option
 from pppca_bench.cli_progress import progress_bar
-from pppca_bench.cli_running import DATABASE, results_option, stoppable, workers_option
+from pppca_bench.cli_running import DATABASE, results_option, stoppable, tell_emptied, workers_option
 from pppca_bench.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ def run(
             problems.ensure(names, data_dir, progress=progress)
         runner.load_problems(names, data_dir, asked.own_files)  # before a plan of theirs is kept
         with Store(results / DATABASE) as store:
+            if store.was_emptied:
+                tell_emptied(store.path)
             if not quiet:
                 _print_superseded(store, asked.specs)
             for name, plan in asked.plans.items():
