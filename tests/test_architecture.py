@@ -43,7 +43,7 @@ MAY_IMPORT = {
     "store": "claims errors records store_schema",
     "worklist": "records store",
     "runner": "errors experiment problems provenance records store worklist",
-    "doctor": "claims classifier engines errors problems provenance runner store store_schema",
+    "doctor": "claims classifier engines errors problems provenance records runner store store_schema",
     "summary": "records",
     "layouts": "published summary",
     "catalogue": "",
