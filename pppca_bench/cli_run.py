@@ -143,7 +143,7 @@ def _read_one(path: Path) -> tuple[Config, dict[str, Path]]:
 
 def _own_files(source: YamlSource) -> dict[str, Path]:
     """Return where the .dt files are that a document names; refuse those that are missing, and problems of numbers."""
-    from pppca_bench.problems import find_own_file, registry
+    from pppca_bench.problems import find_own_file, read_dt_task, registry
 
     named = source.value.get("problems") if isinstance(source.value, dict) else None
     files: dict[str, Path] = {}
@@ -154,6 +154,12 @@ def _own_files(source: YamlSource) -> dict[str, Path]:
                 files[name] = find_own_file(name, source.path.parent)
             except DataError as error:
                 raise ConfigError(f"{where}: {error}") from None
+            if read_dt_task(files[name]) != "classification":
+                raise ConfigError(
+                    f"{where}: expected a classification problem, got {name}, which is approximation. Declare its"
+                    " outputs as classes (bool_out, two or more), with `classifier: {hidden: [16, 8]}` or other layers"
+                    " here."
+                )
         elif isinstance(name, str) and (info := registry().get(name)) and info.task != "classification":
             raise ConfigError(f"{where}: expected a classification problem, got {name}, which is {info.task}.")
     return files
