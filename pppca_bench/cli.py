@@ -193,8 +193,9 @@ def _everything(results: Path) -> tuple[list[Table], list[Figure], Ranking | Non
     with Store(results / DATABASE, read_only=True) as store:
         tables, found = _built(store, ())
         figures = build_figures(found, store, tables)
+        runs = store.runs()
     try:
-        return tables, figures, rank(found)
+        return tables, figures, rank(runs)
     except StoreError:  # nothing that could be ranked was run
         return tables, figures, None
 

@@ -8,18 +8,19 @@ from pathlib import Path
 import click
 
 from pppca_bench.cli_data import data_option
-from pppca_bench.cli_running import DATABASE, results_option
+from pppca_bench.cli_running import DATABASE, STUDIES, results_option
 
 
 @click.command()
 @data_option
 @results_option
 def doctor(data_dir: Path | None, results: Path) -> None:
-    """Check environment, compiler cache, data and results, and say what to do; exit 1 when something needs doing."""
+    """Check environment, compiler cache, data, results and studies, and say what to do; exit 1 where something is."""
     from pppca_bench.doctor import examine
 
     n_wrong = 0
-    for finding in examine(data_dir, results / DATABASE):
+    studies = sorted(results.glob(f"{STUDIES}/*/{DATABASE}"))
+    for finding in examine(data_dir, results / DATABASE, studies):
         n_wrong += finding.remedy is not None
         mark = "ok" if finding.remedy is None else "!!"
         click.echo(f"{mark}  {finding.subject}: {finding.text} {finding.remedy or ''}".rstrip())

@@ -37,13 +37,12 @@ def methods(form: str) -> None:
 def rank(configs: tuple[str, ...], results: Path, form: str) -> None:
     """Rank methods by test error: Friedman's test, critical difference, paired Wilcoxon tests with Holm's correction.
 
-    Ranked are the methods that were run on all of the most problems that any was run on. CONFIGS are names of configs
-    that were run (all by default).
+    Ranked are the methods that were run on all of the most problems that any was run on; one with other parameters, or
+    before another classifier, is another method. CONFIGS are names of configs that were run (all by default).
     """
     from pppca_bench import ranking
     from pppca_bench.store import Store
-    from pppca_bench.summary import Results
 
     with Store(results / DATABASE, read_only=True) as store:
-        found = Results(store.runs(configs or None), store.plans(configs or None))
-    click.echo(ranking.render(ranking.rank(found), form))
+        runs = store.runs(configs or None)
+    click.echo(ranking.render(ranking.rank(runs), form))

@@ -13,7 +13,7 @@ import click
 
 from pppca_bench.cli_data import data_option
 from pppca_bench.cli_progress import progress_bar
-from pppca_bench.cli_running import DATABASE, results_option, stoppable, workers_option
+from pppca_bench.cli_running import DATABASE, results_option, stoppable, tell_emptied, workers_option
 from pppca_bench.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ def run(
             problems.ensure(names, data_dir, progress=progress)
         runner.load_problems(names, data_dir, asked.own_files)  # before a plan of theirs is kept
         with Store(results / DATABASE) as store:
+            if store.was_emptied:
+                tell_emptied(store.path)
             if not quiet:
                 _print_superseded(store, asked.specs)
             for name, plan in asked.plans.items():
@@ -141,7 +143,7 @@ def _read_one(path: Path) -> tuple[Config, dict[str, Path]]:
 
 def _own_files(source: YamlSource) -> dict[str, Path]:
     """Return where the .dt files are that a document names; refuse those that are missing, and problems of numbers."""
-    from pppca_bench.problems import find_own_file, registry
+    from pppca_bench.problems import find_own_file, read_dt_task, registry
 
     named = source.value.get("problems") if isinstance(source.value, dict) else None
     files: dict[str, Path] = {}
@@ -152,6 +154,12 @@ def _own_files(source: YamlSource) -> dict[str, Path]:
                 files[name] = find_own_file(name, source.path.parent)
             except DataError as error:
                 raise ConfigError(f"{where}: {error}") from None
+            if read_dt_task(files[name]) != "classification":
+                raise ConfigError(
+                    f"{where}: expected a classification problem, got {name}, which is approximation. Declare its"
+                    " outputs as classes (bool_out, two or more), with `classifier: {hidden: [16, 8]}` or other layers"
+                    " here."
+                )
         elif isinstance(name, str) and (info := registry().get(name)) and info.task != "classification":
             raise ConfigError(f"{where}: expected a classification problem, got {name}, which is {info.task}.")
     return files

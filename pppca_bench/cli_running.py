@@ -13,6 +13,9 @@ from typing import NoReturn
 import click
 
 DATABASE = "results.sqlite"
+STUDIES = "studies"
+"""Folder, in that of the results, of a folder for each study, with a database of its own."""
+
 EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
 
 results_option = click.option(
@@ -29,6 +32,14 @@ workers_option = click.option(
 
 class Terminated(BaseException):
     """SIGTERM arrived."""
+
+
+def tell_emptied(database: Path) -> None:
+    """Say that a database was found without a byte, where results may have been."""
+    click.echo(
+        f"{database} had 0 bytes and is begun anew. If it held results, they are lost: take it back from a copy.",
+        err=True,
+    )
 
 
 @contextmanager

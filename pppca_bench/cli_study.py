@@ -11,7 +11,7 @@ import click
 
 from pppca_bench.cli_data import data_option
 from pppca_bench.cli_progress import progress_bar
-from pppca_bench.cli_running import DATABASE, results_option, stoppable, workers_option
+from pppca_bench.cli_running import DATABASE, STUDIES, results_option, stoppable, tell_emptied, workers_option
 
 if TYPE_CHECKING:
     from pppca_bench.study import ScoredTrial
@@ -37,11 +37,13 @@ def study(
 
     loaded = load_study(config, problems=problems.known_problems(), trials=trials)
     studies.check_cells(loaded)
-    folder = results / "studies" / loaded.name
+    folder = results / STUDIES / loaded.name
     with stoppable(folder):
         with progress_bar("file", quiet=quiet) as progress:
             problems.ensure(loaded.problems, data_dir, progress=progress)
         with studies.TrialStore(folder / DATABASE) as store, progress_bar("run", quiet=quiet) as progress:
+            if store.was_emptied:
+                tell_emptied(store.path)
             scored = studies.run_study(
                 loaded,
                 store,

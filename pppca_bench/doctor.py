@@ -1,4 +1,4 @@
-"""What stands in the way of an experiment: findings on environment, compiler cache, data and store, with remedies."""
+"""What stands in the way of an experiment: findings on environment, cache, data, store and studies, with remedies."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from pppca_bench import claims
 from pppca_bench.errors import DataError, StoreError
 from pppca_bench.problems import fetch_dir, find_file, known_problems, search_path, verify
 from pppca_bench.provenance import older_algorithms
+from pppca_bench.records import RunResult
 from pppca_bench.runner import available_cores
 from pppca_bench.store import Store
 from pppca_bench.store_schema import SCHEMA_VERSION
@@ -35,7 +36,7 @@ class Finding:
     Attributes
     ----------
     subject : str
-        ``"environment"``, ``"cache"``, ``"data"`` or ``"store"``.
+        ``"environment"``, ``"cache"``, ``"data"``, ``"store"`` or ``"study"`` with a study's name.
     text : str
         What was found.
     remedy : str or None
@@ -47,7 +48,7 @@ class Finding:
     remedy: str | None = None
 
 
-def examine(data_dir: Path | None, database: Path) -> Iterator[Finding]:
+def examine(data_dir: Path | None, database: Path, studies: Iterable[Path] = ()) -> Iterator[Finding]:
     """Look at everything that a run needs, and change nothing.
 
     Parameters
@@ -56,12 +57,16 @@ def examine(data_dir: Path | None, database: Path) -> Iterator[Finding]:
         First place to look for Proben1 files.
     database : Path
         The results database, which need not exist.
+    studies : iterable of Path
+        The databases of studies, each in a folder of the study's name.
     """
     yield from _environment()
     yield from _cache()
     yield from _data(data_dir)
     yield from _folder(database.parent)
     yield from _store(database)
+    for path in studies:
+        yield from (replace(finding, subject=f"study {path.parent.name}") for finding in _store(path, "study"))
 
 
 def _environment() -> Iterator[Finding]:
@@ -201,7 +206,7 @@ def _folder(results: Path) -> Iterator[Finding]:
         yield Finding("store", f"{results}: {free_mb} MB are free on its disk.", "Free some, or give --results DIR.")
 
 
-def _store(database: Path) -> Iterator[Finding]:
+def _store(database: Path, command: str = "run") -> Iterator[Finding]:
     try:
         if not database.exists():
             yield Finding("store", f"{database}: none yet; `pppca run CONFIG` makes it.")
@@ -211,8 +216,9 @@ def _store(database: Path) -> Iterator[Finding]:
                 yield Finding("store", f"{database}: damaged ({errors[0].splitlines()[0]}).", _saved(database))
                 return
             yield from _schema(store)
-            yield from _runs(store)
-            yield from _claims(store)
+            yield from _runs(store) if command == "run" else _trials(store)
+            yield from _stale(store, command)
+            yield from _claims(store, command)
     except StoreError as error:
         yield Finding("store", str(error), "")
     except PermissionError:  # a folder that may not be searched: `_folder` has told it
@@ -237,18 +243,38 @@ def _runs(store: Store) -> Iterator[Finding]:
         statuses = Counter(result.status if (result := results[key]) else "planned" for key in keys)
         again = f"Run its config again, with `pppca run`: it does what is left of {config}."
         if statuses["failed"]:
-            error = next(result.error for key in keys if (result := results[key]) and result.status == "failed")
-            cause = (error or "unknown cause").strip().splitlines()[-1].removesuffix(".")
-            text = f"{config}: {statuses['failed']} of {len(keys)} runs failed, one of them of: {cause}."
+            failure = next(result for key in keys if (result := results[key]) and result.status == "failed")
+            text = f"{config}: {statuses['failed']} of {len(keys)} runs failed, one of them of: {_cause(failure)}."
             yield Finding("store", text, again)
         if statuses["planned"] and under_way.isdisjoint(keys):
             yield Finding("store", f"{config}: {statuses['planned']} of {len(keys)} runs are not done.", again)
         if statuses["done"] == len(keys):
             yield Finding("store", f"{config}: all {len(keys)} runs are done.")
-    yield from _stale(store)
 
 
-def _stale(store: Store) -> Iterator[Finding]:
+def _trials(store: Store) -> Iterator[Finding]:
+    """Sum up a study's trials. Choice: failed runs need nothing, since a search meets settings that diverge."""
+    runs, plans = store.runs(), store.plans()
+    failures = {spec.key: result for spec, result in runs if result is not None and result.status == "failed"}
+    n_planned = sum(result is None for _, result in runs)
+    of_all = f"of {len(runs)} runs of {len(plans)} trials"
+    if failures:
+        n_trials = sum(not failures.keys().isdisjoint(keys) for keys in plans.values())
+        cause = _cause(next(iter(failures.values())))
+        yield Finding(
+            "store", f"{len(failures)} {of_all} failed, one of them of: {cause}; trials without a score: {n_trials}."
+        )
+    if n_planned and not any(claims.is_running(process) for _, process in store.claimed()):
+        again = "Run the study again, with `pppca study`: it does what is left."
+        yield Finding("store", f"{n_planned} {of_all} are not done.", again)
+    yield Finding("store", f"{len(runs) - n_planned - len(failures)} {of_all} are done.")
+
+
+def _cause(failure: RunResult) -> str:
+    return (failure.error or "unknown cause").strip().splitlines()[-1].removesuffix(".")
+
+
+def _stale(store: Store, command: str) -> Iterator[Finding]:
     counts: Counter[tuple[str, str, int, int]] = Counter()
     for method, status, description, n in store.origins():
         if status == "done":
@@ -256,14 +282,14 @@ def _stale(store: Store) -> Iterator[Finding]:
     for (method, name, old, new), n in sorted(counts.items()):
         of_what = f" of the {name}" if name != method else ""
         text = f"{method}: results of version {old}{of_what}, where today's is {new}: {n}."
-        yield Finding("store", text, "Run the configs that ask for them again, with `pppca run`.")
+        yield Finding("store", text, f"Run the configs that ask for them again, with `pppca {command}`.")
 
 
-def _claims(store: Store) -> Iterator[Finding]:
+def _claims(store: Store, command: str) -> Iterator[Finding]:
     for process, n in sorted(Counter(process for _, process in store.claimed()).items()):
         number, _, machine = process.partition(" ")
         if claims.is_running(process):
             yield Finding("store", f"process {number} on {machine} has runs under way: {n}.")
         else:
             text = f"process {number}, which is gone, left runs under way: {n}."
-            yield Finding("store", text, "Run its config again, with `pppca run`: it takes them up.")
+            yield Finding("store", text, f"Run its config again, with `pppca {command}`: it takes them up.")

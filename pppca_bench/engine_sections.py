@@ -14,6 +14,7 @@ from pppca_bench.section_types import (
     Positive,
     Probability,
     Taus,
+    Threads,
     check_components,
     check_elite,
 )
@@ -102,7 +103,7 @@ class NePpca(MethodSection):
     initial_samples: Annotated[int, Field(ge=2, le=1_000_000)] | None = None
     n_iter_no_change: Count | None = None
     tol: NotNegative = 1e-4
-    n_jobs: Annotated[int, Field(ge=1, le=1000)] = 1
+    n_jobs: Threads = 1
     centre: bool = True
 
     @model_validator(mode="after")

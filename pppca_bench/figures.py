@@ -142,9 +142,11 @@ def write_ranking(ranking: Ranking, out_dir: Path) -> list[Path]:
 def _draw_ranking(ranking: Ranking) -> Drawing:
     from scikit_posthocs import critical_difference_diagram
 
-    drawing = Drawing(figsize=(7.4, 1.7 + 0.16 * len(ranking.mean_ranks)), layout="constrained")
+    longest = max(len(str(method)) for method in ranking.errors)
+    size = max(7.4, 3.4 + 0.16 * longest), 1.7 + 0.16 * len(ranking.mean_ranks)  # names stand on both sides
+    drawing = Drawing(figsize=size, layout="constrained")
     ax = drawing.subplots()
-    critical_difference_diagram(
+    drawn = critical_difference_diagram(
         ranking.mean_ranks,
         ranking.nemenyi,
         ax=ax,
@@ -152,6 +154,8 @@ def _draw_ranking(ranking: Ranking) -> Drawing:
         label_fmt_right=" ({rank:.2f}) {label}",
         color_palette=["black"] * len(ranking.mean_ranks),
     )
+    for (bar,) in drawn["crossbars"]:  # drawn through a set of names, whose order changes from process to process
+        bar.set_xdata(np.sort(bar.get_xdata()))
     ax.grid(visible=False)
     drawing.suptitle("F6. Mean ranks of test errors", x=0.01, horizontalalignment="left", fontsize=10)
     permutations = f", {ranking.n_problems} problems," if ranking.n_problems > len(ranking.errors) else ""

@@ -5,24 +5,36 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from tabulate import tabulate
 
+from pppca_bench.columns import Column, columns
 from pppca_bench.errors import StoreError
-from pppca_bench.summary import Results, Source
-from pppca_bench.variants import treatment
+from pppca_bench.summary import StoredRun
 
 ALPHA = 0.05
 SHOWN = 6
-"""Methods left out that the text names."""
+"""Methods left out, and cells with too few repeats, that the text names."""
+
+
+class Shortfall(NamedTuple):
+    """A cell with fewer finished repeats than were planned."""
+
+    method: str
+    problem: str
+    n_planned: int
+    n_failed: int
+    n_done: int
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Hold the ranking of methods by mean test error.
+    """Hold the ranking of methods by mean test error; a method with other settings counts as another method.
 
     Attributes
     ----------
@@ -31,7 +43,8 @@ class Ranking:
     mean_ranks : Series, shape (n_methods,)
         Rank 1 is the least error of a data set, ties share theirs; sorted, the best first.
     friedman_statistic, friedman_p : float
-        Friedman's chi-squared over the data sets and its p value; nan for two methods.
+        Friedman's chi-squared over the data sets and its p value; nan for two methods, or where all have the same
+        errors.
     critical_difference : float
         Mean ranks further apart than this differ by Nemenyi's test at `ALPHA` (Demšar 2006, section 3.2.2).
     nemenyi, wilcoxon : DataFrame, shape (n_methods, n_methods)
@@ -40,6 +53,9 @@ class Ranking:
         Problems behind the data sets, their permutations counted.
     left_out : tuple of str
         Methods that were not run on every problem.
+    shortfalls : tuple of Shortfall
+        Cells, of methods that were planned on every problem, whose mean is over fewer repeats than were planned; a
+        method without any on a problem is left out.
     """
 
     errors: pd.DataFrame
@@ -51,38 +67,46 @@ class Ranking:
     wilcoxon: pd.DataFrame
     n_problems: int
     left_out: tuple[str, ...]
+    shortfalls: tuple[Shortfall, ...]
 
 
-def rank(results: Results) -> Ranking:
+def rank(runs: Iterable[StoredRun]) -> Ranking:
     """Rank the methods that were run on all of the most problems that any was run on.
 
     Choice: the permutations of a problem share their examples, so they are no independent data sets: their errors are
     averaged first, and a data set counts once, whatever the number of its permutations.
+    Choice: a method whose parameters, threshold or classifier differ is another method, so that every rank compares
+    one setting over all data sets (`pppca_bench.columns`).
 
     Parameters
     ----------
-    results : Results
-        What was run; timed runs do not count.
+    runs : iterable of (RunSpec, RunResult or None)
+        Planned runs and what came of them, those of later plans last; timed runs do not count.
 
     Raises
     ------
     StoreError
         Fewer than two methods have the problems in common, or these are fewer than two data sets.
     """
-    errors = _errors(results)
-    ranked = _common(errors)
-    data_sets = ranked.groupby([_data_set(problem) for problem in ranked.index], sort=False).mean()
+    found = columns(runs)
+    problems = max((list(column.errors) for column in found), key=len, default=[])
+    errors = pd.DataFrame([column.errors for column in found], columns=problems).dropna()
+    labels = _labels(found, ranked=list(errors.index))
+    ranked = errors.T.set_axis([labels[place] for place in errors.index], axis=1)
+    data_sets = ranked.groupby([_data_set(problem) for problem in problems], sort=False).mean()
     if data_sets.shape[1] < 2 or len(data_sets) < 2:
         raise StoreError(
-            f"ranking: expected at least two methods run on the same two data sets or more, got {data_sets.shape[1]}"
-            f" on {len(data_sets)}. Run `pppca run configs/permutations.yaml`, or name other configs."
+            "ranking: expected at least two methods, or settings of one, run on the same two data sets or more (the"
+            f" permutations of a problem are one), got {data_sets.shape[1]} on {len(data_sets)}."
+            " Run `pppca run configs/permutations.yaml`, or name other configs."
         )
     statistic, p = _friedman(data_sets)
     ranks = data_sets.rank(axis=1).mean().sort_values(kind="stable")
-    left_out = tuple(str(column) for column in errors if column not in ranked)
+    left_out = tuple(label for label in labels if label not in data_sets)
     pairs = _nemenyi(data_sets), _wilcoxon(data_sets)
     distance = _critical_difference(*data_sets.shape[::-1])
-    return Ranking(data_sets[ranks.index], ranks, statistic, p, distance, *pairs, len(ranked), left_out)
+    notes = left_out, _shortfalls(labels, found, problems)
+    return Ranking(data_sets[ranks.index], ranks, statistic, p, distance, *pairs, len(problems), *notes)
 
 
 def render(ranking: Ranking, form: str = "terminal") -> str:
@@ -100,16 +124,26 @@ def render(ranking: Ranking, form: str = "terminal") -> str:
         ]
         for method, rank in ranking.mean_ranks.items()
     ]
-    headers = ["Method", "Mean rank", "Mean error, %", f"p against {best}"]
+    headers = ["Method", "Mean rank", "Mean error, %", "p against the best"]
     parts = [
         str(tabulate(rows, headers, tablefmt=style, disable_numparse=True, colalign=("left", *["right"] * 3))),
         _explanation(ranking),
         "Differing pairs (Wilcoxon, Holm): " + ("; ".join(_differing(ranking)) or "none") + ".",
     ]
+    if ranking.shortfalls:
+        parts.append(f"Fewer repeats than planned: {_first(list(map(_told, ranking.shortfalls)))}.")
     if ranking.left_out:
-        more = f" and {len(ranking.left_out) - SHOWN} more" if len(ranking.left_out) > SHOWN else ""
-        parts.append(f"Not run on all of them, so not ranked: {'; '.join(ranking.left_out[:SHOWN])}{more}.")
+        parts.append(f"Not run on all of them, so not ranked: {_first(ranking.left_out)}.")
     return "\n\n".join(parts)
+
+
+def _first(names: Sequence[str]) -> str:
+    return "; ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+
+
+def _told(cell: Shortfall) -> str:
+    failed = f", {cell.n_failed} failed" if cell.n_failed else ""
+    return f"{cell.method} on {cell.problem} ({cell.n_done} of {cell.n_planned}{failed})"
 
 
 def _explanation(ranking: Ranking) -> str:
@@ -159,30 +193,25 @@ def _plain(ranking: Ranking) -> dict[str, object]:
         "wilcoxon_holm_p": ranking.wilcoxon.to_dict(),
         "n_problems": ranking.n_problems,
         "left_out": list(ranking.left_out),
+        "fewer_repeats_than_planned": [cell._asdict() for cell in ranking.shortfalls],
     }
 
 
-def _errors(results: Results) -> pd.DataFrame:
-    """Return the mean test errors, a row a problem and a column a method; nan where it was not run."""
-    found: dict[str, dict[str, float]] = {}
-    for source in results.sources():
-        error = None if source.method == "dgha_speedup" else _mean_error(results, source)
-        if error is not None:
-            found.setdefault(treatment(source, with_tau=True), {})[source.problem] = error
-    return pd.DataFrame(found)
+def _labels(found: Sequence[Column], ranked: Sequence[int]) -> list[str]:
+    """Name the columns, without the classifier where it is the only one of those, by their places, that are ranked."""
+    classifiers = {found[place].classifier for place in ranked} - {""}
+    untold = {"", *classifiers} if len(classifiers) == 1 else {""}
+    return [column.name if column.classifier in untold else f"{column.name}, {column.classifier}" for column in found]
 
 
-def _mean_error(results: Results, source: Source) -> float | None:
-    summary = results.cell(source).quantities.get("error_percent")
-    return None if summary is None else summary.mean
-
-
-def _common(errors: pd.DataFrame) -> pd.DataFrame:
-    """Keep the problems of the method that was run on most, and the methods that were run on all of these."""
-    if errors.empty:
-        return errors
-    widest = errors.notna().sum().idxmax()
-    return errors[errors[widest].notna()].dropna(axis=1)
+def _shortfalls(labels: Sequence[str], found: Sequence[Column], problems: Sequence[str]) -> tuple[Shortfall, ...]:
+    planned = [pair for pair in zip(labels, found, strict=True) if pair[1].cells.keys() >= set(problems)]
+    cells = [(label, problem, column.cells[problem]) for label, column in planned for problem in problems]
+    told = [
+        Shortfall(label, problem, cell.n_planned, cell.n_failed, len(cell.values.get("error_percent", ())))
+        for label, problem, cell in cells
+    ]
+    return tuple(cell for cell in told if cell.n_done < cell.n_planned)
 
 
 def _data_set(problem: str) -> str:
@@ -193,7 +222,7 @@ def _data_set(problem: str) -> str:
 def _friedman(data_sets: pd.DataFrame) -> tuple[float, float]:
     from scipy.stats import friedmanchisquare
 
-    if data_sets.shape[1] < 3:
+    if data_sets.shape[1] < 3 or (data_sets.nunique(axis=1) == 1).all():
         return math.nan, math.nan
     statistic, p = friedmanchisquare(*(data_sets[method] for method in data_sets))
     return float(statistic), float(p)

@@ -19,10 +19,17 @@ def _each_once(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return values
 
 
+def _not_zero(value: int) -> int:
+    if value == 0:
+        raise PydanticCustomError("threads", "expected a number of threads, or -1 for all processors, got 0")
+    return value
+
+
 Positive = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
+Threads = Annotated[int, Field(ge=-1, le=1000), AfterValidator(_not_zero)]
 Tau = Annotated[float, Field(gt=1, le=1e12, allow_inf_nan=False)]
 Percent = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)]
 Width = Annotated[int, Field(ge=1, le=1000)]

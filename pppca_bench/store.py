@@ -54,24 +54,33 @@ class Store:
     read_only : bool, default False
         Refuse to create or to change anything.
 
+    Attributes
+    ----------
+    was_emptied : bool
+        Whether the file was there without a byte, which then is a new database. Choice: that is no error, since there
+        is nothing left that could be lost, and a run that was killed at its start leaves such a file, too.
+
     Raises
     ------
     StoreError
-        The file cannot be opened, is no results database, or was written by a newer version.
+        The file cannot be opened, is empty though it is to be read, is no results database, or was written by a newer
+        version.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
         if read_only and not path.exists():
             raise StoreError(f"no results in {path}: run `pppca run CONFIG` first, or name the folder with --results.")
+        self.was_emptied = False
         with self._explained():
+            had_no_byte = path.exists() and path.stat().st_size == 0
             if not read_only:
                 path.parent.mkdir(parents=True, exist_ok=True)
             uri = f"{path.absolute().as_uri()}?mode={_access_mode(path, read_only)}"
             self._connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)
             with ExitStack() as on_failure:
                 on_failure.callback(self.close)
-                self._prepare(read_only)
+                self._prepare(read_only, had_no_byte)
                 on_failure.pop_all()
 
     def __enter__(self) -> Self:
@@ -281,13 +290,19 @@ class Store:
             ]
         return {row[0]: _unpack(row[1]) for row in rows if row is not None}
 
-    def _prepare(self, read_only: bool) -> None:
+    def _prepare(self, read_only: bool, had_no_byte: bool) -> None:
         self._connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
         if read_only:
             self._connection.execute("PRAGMA query_only = ON")
+            if had_no_byte and read_version(self._connection) == 0:
+                raise StoreError(
+                    f"{self.path}: expected a results database, got a file of 0 bytes: no run has written to it yet, or"
+                    " what it held is lost. Take it back from a copy; else the next run begins it anew."
+                )
         else:
             with self._transaction() as connection:
-                bring_up_to_date(connection)
+                # Asked under the lock: where two begin a database at once, one finds the other's file, and then tables.
+                self.was_emptied = bring_up_to_date(connection) and had_no_byte
         version = read_version(self._connection)
         if version not in (READABLE_VERSIONS if read_only else (SCHEMA_VERSION,)):
             raise StoreError(

@@ -36,14 +36,20 @@ CREATE TABLE claims (key TEXT PRIMARY KEY REFERENCES runs (key), process TEXT NO
 """
 
 
-def bring_up_to_date(connection: sqlite3.Connection) -> None:
+def bring_up_to_date(connection: sqlite3.Connection) -> bool:
     """Create the tables in an empty database, or add to an older one what it lacks, within a transaction.
 
     A database of another program, or of a newer version, is left as it is.
+
+    Returns
+    -------
+    bool
+        Whether the database was empty.
     """
     version = read_version(connection)
+    is_empty = version == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     statements = ""
-    if version == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+    if is_empty:
         statements = _TABLES + _FROM_1_TO_2
     elif version == 1:
         statements = _FROM_1_TO_2
@@ -51,6 +57,7 @@ def bring_up_to_date(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
     if statements:
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    return is_empty
 
 
 def read_version(connection: sqlite3.Connection) -> int:

@@ -65,12 +65,13 @@ def _usual(specs: Iterable[RunSpec]) -> Setting:
 
 def _unusual(settings: Setting, usual: Setting) -> list[str]:
     given = {name: value for name, value in settings.items() if name not in usual or usual[name] != value}
-    return [f"{name} = {_text(value)}" for name, value in given.items()]
+    return [f"{name} = {value_text(value)}" for name, value in given.items()]
 
 
-def _text(value: Scalar) -> str:
+def value_text(value: Scalar) -> str:
+    """Write a parameter's value as configs do, but layers with plus signs, such as ``"4 + 2"``."""
     if isinstance(value, tuple):
-        return " + ".join(map(_text, value)) or "none"
+        return " + ".join(map(value_text, value)) or "none"
     if isinstance(value, bool) or value is None:
         return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:.12g}" if isinstance(value, float) else str(value)

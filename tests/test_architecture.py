@@ -43,7 +43,7 @@ MAY_IMPORT = {
     "store": "claims errors records store_schema",
     "worklist": "records store",
     "runner": "errors experiment problems provenance records store worklist",
-    "doctor": "claims classifier engines errors problems provenance runner store store_schema",
+    "doctor": "claims classifier engines errors problems provenance records runner store store_schema",
     "summary": "records",
     "layouts": "published summary",
     "catalogue": "",
@@ -54,7 +54,8 @@ MAY_IMPORT = {
     "baseline": "comparison errors published summary tables",
     "curves": "summary",
     "figure_data": "curves layouts store summary tables",
-    "ranking": "errors summary variants",
+    "columns": "config_sections published records summary variants",
+    "ranking": "columns errors summary",
     "figures": "figure_data ranking",
     "results_index": "comparison figure_data published ranking table_text tables",
     "report": "tables figures comparison",
@@ -67,7 +68,7 @@ MAY_IMPORT = {
     " yaml_source",
     "cli_doctor": "cli_data cli_running doctor",
     "cli_study": "cli_data cli_progress cli_running problems runner study study_config",
-    "cli_methods": "catalogue cli_running ranking store summary",
+    "cli_methods": "catalogue cli_running ranking store",
     "cli": "baseline cli_data cli_doctor cli_methods cli_run cli_running cli_study comparison errors figure_data"
     " figures ranking report results_index store summary table_text tables",
     "__main__": "cli",
@@ -76,7 +77,7 @@ ALONE = ("engines", "baselines", "classifier")
 SCIENCE = (*ALONE, "problems", "timing", "experiment", "runner")
 AFTER_THE_STORE = [
     *("summary", "layouts", "variants", "tables", "table_text", "comparison", "baseline"),
-    *("ranking", "curves", "figure_data", "figures", "results_index", "report"),
+    *("columns", "ranking", "curves", "figure_data", "figures", "results_index", "report"),
 ]
 PRINTS = ("cli", "cli_data", "cli_doctor", "cli_methods", "cli_progress", "cli_run", "cli_running", "cli_study")
 KERNELS = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("_*_kernels.py"))

@@ -253,15 +253,19 @@ class TestErrors:
         said = f"Error: twin.yaml: expected a name of its own, got 'small', which {config} has.\n"
         assert (result.exit_code, result.stderr) == (2, said)
 
-    def test_an_approximation_problem_is_refused(self, config):
+    def test_an_own_approximation_problem_is_refused_with_all_that_it_lacks(self, config):
         Path("own.dt").write_text(
             "bool_in=0\nreal_in=1\nbool_out=0\nreal_out=1\ntraining_examples=2\nvalidation_examples=1\ntest_examples=1\n"
             "0.1 0.2\n0.3 0.4\n0.5 0.6\n0.7 0.8\n"
         )
-        config.write_text(SMALL.replace("[iris, wine]", "[own.dt]"))
+        config.write_text(SMALL.replace("[iris, wine]", "[own.dt]").replace("{hidden: [4], ", "{"))
         result = pppca("run", config, "--workers", 0)
-        assert result.exit_code == 2
-        assert "Error: own.dt: expected a classification problem, got approximation." in result.stderr
+        assert (result.exit_code, result.stderr) == (
+            2,
+            f"Error: {config}:2: problems[0]: expected a classification problem, got own.dt, which is approximation."
+            " Declare its outputs as classes (bool_out, two or more), with `classifier: {hidden: [16, 8]}` or other"
+            " layers here.\n",
+        )
 
     @pytest.mark.parametrize(
         ("name", "said"),

@@ -12,7 +12,6 @@ from pppca_bench.cli import cli
 from pppca_bench.figures import write_ranking
 from pppca_bench.ranking import rank
 from pppca_bench.store import Store
-from pppca_bench.summary import Results
 
 CONFIG = """\
 name: ranked
@@ -65,6 +64,23 @@ def test_rank_tells_mean_ranks_and_tests(results):
     assert sum(ranks["mean_ranks"].values()) == pytest.approx(6.0), "1 + 2 + 3 on each data set"
 
 
+def test_rank_compares_the_settings_that_one_config_asks_for(results):
+    path = results / "variants.yaml"
+    path.write_text(
+        "{name: variants, problems: [iris, wine], repeats: 1, seed: 1, classifier: {hidden: [], max_epochs: 5},"
+        " methods: [{method: pca, tau: 15}, {method: pca, tau: 5},"
+        " {method: pca, tau: 5, classifier: {hidden: [2], max_epochs: 5}}]}"
+    )
+    separate = ["--results", str(results / "separate")]
+    assert CliRunner().invoke(cli, ["run", str(path), "--workers", "0", *separate]).exit_code == 0
+    shown = CliRunner().invoke(cli, ["rank", "variants", "--format", "json", *separate])
+    assert json.loads(shown.output)["mean_ranks"].keys() == {
+        "PCA, τ = 15, hidden = none",
+        "PCA, τ = 5, hidden = none",
+        "PCA, τ = 5, hidden = 2",
+    }
+
+
 def test_rank_of_a_config_that_was_not_run_is_told(results):
     shown = CliRunner().invoke(cli, ["rank", "other", "--results", str(results)])
     assert shown.exit_code == 2
@@ -73,7 +89,7 @@ def test_rank_of_a_config_that_was_not_run_is_told(results):
 
 def test_the_diagram_is_drawn_with_its_numbers_the_same_each_time(results, tmp_path):
     with Store(results / "results.sqlite", read_only=True) as store:
-        ranking = rank(Results(store.runs(), store.plans()))
+        ranking = rank(store.runs())
     one, two = ({path.name: path.read_bytes() for path in write_ranking(ranking, tmp_path / name)} for name in "ab")
     assert one.keys() == {"F6.svg", "F6.png", "F6.csv"}
     assert one == two

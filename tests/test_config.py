@@ -235,6 +235,16 @@ REFUSALS = [
         "9: methods[1]: expected n_elite below population_size (20), got 20.",
     ),
     (
+        "method: dgha\n    data_fraction: [100, 10]",
+        "method: ne_ppca\n    n_jobs: 0",
+        "10: methods[1].n_jobs: expected a number of threads, or -1 for all processors, got 0.",
+    ),
+    (
+        "method: dgha\n    data_fraction: [100, 10]",
+        "method: ne_ppca\n    n_jobs: -2",
+        "10: methods[1].n_jobs: expected greater than or equal to -1, got -2.",
+    ),
+    (
         "hidden: [8]",
         "hidden: foo",
         "11: classifier.hidden: expected pivot or a list of layer sizes such as [16, 8], got 'foo'.",
@@ -408,6 +418,7 @@ CORNERS = [
     ("ne_ppca", "n_elite", 0),
     ("ne_ppca", "tournament_size", 1000),
     ("ne_ppca", "mutation_scale", 0.0),
+    ("ne_ppca", "n_jobs", -1),
     ("ne_ppca", "crossover_probability", 1.0),
     *((name, key, choice) for name in ESTIMATORS for key, choice in _choices(METHODS[name])),
 ]

@@ -266,6 +266,12 @@ class TestStore:
         assert line.startswith(f"{path}: cannot be used as the results database (file is not a database")
         assert line.endswith("name another folder with --results.")
 
+    def test_a_file_without_a_byte_is_told(self, path):
+        path.parent.mkdir()
+        path.touch()
+        (line,) = told(doctor._store(path))
+        assert line.startswith(f"{path}: expected a results database, got a file of 0 bytes")
+
     def test_a_newer_store_is_told(self, store, path):
         store.close()
         query(path, "PRAGMA user_version = 3")
@@ -336,6 +342,66 @@ class TestStore:
         assert findings[-1].text == f"process {os.getppid()} on {platform.node()} has runs under way: 1."
         store.release_claims()
         assert store.claimed() == [("key0", f"{os.getppid()} {platform.node()}")]
+
+
+class TestStudies:
+    @pytest.fixture
+    def database(self, tmp_path) -> Path:
+        return tmp_path / "results" / "studies" / "search" / "results.sqlite"
+
+    @pytest.fixture
+    def trials(self, database):
+        """Return a study's store with two trials, of two runs and of one."""
+        with Store(database) as store:
+            store.plan("search-trial-0", SPECS[:2])
+            store.plan("search-trial-1", SPECS[2:])
+            yield store
+
+    @staticmethod
+    def lines(beginning: str = "study search: ") -> list[str]:
+        shown = pppca("doctor").stdout.splitlines()
+        return [mark.strip() + " " + text for mark, _, text in (line.partition(beginning) for line in shown) if text]
+
+    def test_a_finished_study_is_summed_up_in_a_line(self, trials, database):
+        trials.record([done(spec) for spec in SPECS], CURRENT)
+        assert self.lines() == [
+            f"ok {database.relative_to(Path.cwd())}: whole, of version 2.",
+            "ok 3 of 3 runs of 2 trials are done.",
+        ]
+
+    def test_runs_that_are_not_done_are_told_and_failed_ones_need_nothing(self, trials):
+        failure = RunResult("key0", "failed", "a" * 64, error="Traceback: …\nValueError: it diverged.")
+        trials.record([failure, done(SPECS[2])], CURRENT)
+        assert self.lines()[1:] == [
+            "ok 1 of 3 runs of 2 trials failed, one of them of: ValueError: it diverged; trials without a score: 1.",
+            "!! 1 of 3 runs of 2 trials are not done. Run the study again, with `pppca study`: it does what is left.",
+            "ok 1 of 3 runs of 2 trials are done.",
+        ]
+
+    def test_what_a_process_has_under_way_needs_nothing(self, trials, database):
+        query(database, f"INSERT INTO claims VALUES ('key0', '{os.getppid()} {platform.node()}')")
+        assert self.lines()[1:] == [
+            "ok 0 of 3 runs of 2 trials are done.",
+            f"ok process {os.getppid()} on {platform.node()} has runs under way: 1.",
+        ]
+        assert trials.claimed()
+
+    def test_results_of_an_older_algorithm_are_told_with_the_command_that_renews_them(self, trials, monkeypatch):
+        trials.record([done(spec) for spec in SPECS], CURRENT)
+        monkeypatch.setitem(plan.ALGORITHM_VERSIONS, "dgha", 7)
+        assert self.lines()[-1].endswith(
+            "where today's is 7: 3. Run the configs that ask for them again, with `pppca study`."
+        )
+
+    @pytest.mark.parametrize("content", [b"", b"These are my notes, not a database. " * 10])
+    def test_a_database_that_is_none_any_more_is_told_and_the_others_are_looked_at(self, trials, database, content):
+        trials.record([done(spec) for spec in SPECS], CURRENT)
+        other = database.parents[1] / "broken" / database.name
+        other.parent.mkdir()
+        other.write_bytes(content)
+        (line,) = self.lines("study broken: ")
+        assert line.startswith(f"!! {other.relative_to(Path.cwd())}: ")
+        assert self.lines()[-1] == "ok 3 of 3 runs of 2 trials are done."
 
 
 class TestFolder:

@@ -72,6 +72,21 @@ def assert_refused(result: Result | subprocess.CompletedProcess, pattern: str, c
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.parametrize("command", [*READING, ["run", "small.yaml", "--dry-run"]], ids=lambda command: command[-1])
+def test_a_database_that_lost_all_its_bytes_is_told(folder, command):
+    (folder / "results" / "results.sqlite").write_bytes(b"")
+    assert_refused(pppca(*command), r"results\.sqlite: expected a results database, got a file of 0 bytes")
+
+
+def test_a_run_begins_a_database_that_lost_all_its_bytes_anew_and_says_so(folder):
+    (folder / "results" / "results.sqlite").write_bytes(b"")
+    command = ["run", "small.yaml", "--repeats", "1", "--workers", "0", "--quiet"]
+    lost = "results/results.sqlite had 0 bytes and is begun anew. If it held results, they are lost: take it back"
+    began = pppca(*command)
+    assert (began.exit_code, began.stderr.startswith(lost)) == (0, True)
+    assert pppca(*command).stderr == ""
+
+
 @pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("workers", [0, 2])

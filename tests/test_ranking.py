@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pppca_bench import ranking
+from pppca_bench import figures, ranking
 from pppca_bench.errors import StoreError
-from pppca_bench.records import RunResult, RunSpec
-from pppca_bench.summary import Results
+from pppca_bench.records import Parameters, RunResult, RunSpec
+from pppca_bench.summary import StoredRun
 
 NETWORK = (("hidden", (4,)),)
 
@@ -22,20 +22,22 @@ AUC = {
 }
 
 
-def runs(errors: dict[str, dict[str, float]]) -> list[tuple[RunSpec, RunResult]]:
+def runs(
+    errors: dict[str, dict[str, float]], parameters: Parameters = (), classifier: Parameters = NETWORK
+) -> list[StoredRun]:
     """Return two repeats of each method on each problem, whose errors have the given means."""
     found = []
     for method, of_problems in errors.items():
         for problem, error in of_problems.items():
             for repeat, offset in enumerate((-0.5, 0.5)):
-                key = f"{method}{problem}{repeat}"
-                spec = RunSpec(key, problem, method, (), None, None, repeat, 0, NETWORK)
+                key = f"{method}{problem}{repeat}{parameters}{classifier}"
+                spec = RunSpec(key, problem, method, parameters, None, None, repeat, 0, classifier)
                 found.append((spec, RunResult(key, "done", "a", test_error_percent=error + offset, dimensionality=1)))
     return found
 
 
 def ranked(errors: dict[str, dict[str, float]]) -> ranking.Ranking:
-    return ranking.rank(Results(runs(errors)))
+    return ranking.rank(runs(errors))
 
 
 @pytest.fixture
@@ -144,6 +146,13 @@ def test_methods_with_the_same_errors_do_not_differ():
     assert found.mean_ranks["gha"] == found.mean_ranks["dgha"] == 1.5
 
 
+def test_methods_that_never_differ_have_no_friedman_test():
+    found = ranked(dict.fromkeys(ERRORS, ERRORS["gha"]))
+    assert np.isnan(found.friedman_p)
+    assert set(found.mean_ranks) == {2.0}
+    assert (found.wilcoxon.to_numpy() == 1.0).all()
+
+
 def test_two_methods_have_no_friedman_test_but_a_p_value():
     found = ranked({name: ERRORS[name] for name in ("gha", "dgha")})
     assert np.isnan(found.friedman_p)
@@ -153,8 +162,70 @@ def test_two_methods_have_no_friedman_test_but_a_p_value():
 
 @pytest.mark.parametrize("errors", [{}, {"gha": {"cancer1": 1.0}}, {"gha": {"cancer1": 1.0}, "dgha": {"cancer1": 2.0}}])
 def test_too_little_to_rank_is_told(errors):
-    with pytest.raises(StoreError, match=r"ranking: expected at least two methods run on the same two data sets"):
+    with pytest.raises(
+        StoreError, match=r"ranking: expected at least two methods, or settings of one, run on the same"
+    ):
         ranked(errors)
+
+
+def test_a_method_is_ranked_by_one_setting_whatever_was_planned_last():
+    other = runs({"gha": {"cancer1": 0.1, "glass1": 0.1}}, (("learning_rate", 0.3),))
+    found = ranking.rank(runs(ERRORS) + other)
+    assert list(found.errors["gha"]) == list(ERRORS["gha"].values())
+    assert found.left_out == ("gha, learning_rate = 0.3",)
+
+
+def test_settings_of_a_method_are_ranked_beside_each_other():
+    found = ranking.rank(runs({"gha": ERRORS["gha"]}) + runs({"gha": ERRORS["dgha"]}, (("n_epochs", 7),)))
+    assert found.mean_ranks.to_dict() == pytest.approx({"gha, n_epochs = 7": 4 / 3, "gha": 5 / 3})
+
+
+def replaced(found: list[StoredRun], *outcomes: tuple[str, str, int, str]) -> list[StoredRun]:
+    """Return the runs, of which those of a method, problem and repeat failed or are still planned."""
+    result = {"failed": lambda key: RunResult(key, "failed", "a", error="diverged"), "planned": lambda _: None}
+    became = {outcome[:3]: result[outcome[3]] for outcome in outcomes}
+    places = ((spec.method, spec.problem, spec.repeat) for spec, _ in found)
+    return [
+        (run[0], became[place](run[0].key)) if place in became else run
+        for place, run in zip(places, found, strict=True)
+    ]
+
+
+def test_means_over_fewer_repeats_than_planned_are_told():
+    outcomes = (("gha", "glass1", 0, "failed"), ("dgha", "cancer1", 1, "planned"))
+    found = ranking.rank(replaced(runs(ERRORS), *outcomes))
+    assert found.errors.loc["glass", "gha"] == 30.5, "that of the repeat that did not fail"
+    told = "Fewer repeats than planned: gha on glass1 (1 of 2, 1 failed); dgha on cancer1 (1 of 2)."
+    assert told in ranking.render(found)
+    assert json.loads(ranking.render(found, "json"))["fewer_repeats_than_planned"] == [
+        {"method": "gha", "problem": "glass1", "n_planned": 2, "n_failed": 1, "n_done": 1},
+        {"method": "dgha", "problem": "cancer1", "n_planned": 2, "n_failed": 0, "n_done": 1},
+    ]
+    assert "Fewer repeats" not in ranking.render(ranked(ERRORS))
+
+
+def test_a_method_that_is_not_ranked_because_all_its_repeats_failed_is_told():
+    outcomes = [("lda", "glass1", repeat, "failed") for repeat in (0, 1)]
+    found = ranking.rank(replaced(runs(ERRORS | {"lda": ERRORS["gha"]}), *outcomes))
+    assert found.left_out == ("lda",)
+    assert "Fewer repeats than planned: lda on glass1 (0 of 2, 2 failed)." in ranking.render(found)
+
+
+def test_of_many_cells_with_fewer_repeats_some_are_named():
+    outcomes = [(method, problem, 0, "failed") for method in ERRORS for problem in ERRORS["gha"]]
+    text = ranking.render(ranking.rank(replaced(runs(ERRORS), *outcomes)))
+    (line,) = [line for line in text.splitlines() if line.startswith("Fewer repeats")]
+    assert line.count("(1 of 2, 1 failed)") == ranking.SHOWN
+    assert line.endswith(" and 3 more.")
+
+
+def test_other_classifiers_are_told_and_the_only_one_of_those_that_are_ranked_is_not():
+    wide = (("hidden", (9,)),)
+    mixed = ranking.rank(runs({"gha": ERRORS["gha"]}) + runs({"dgha": ERRORS["dgha"]}, classifier=wide))
+    assert list(mixed.errors) == ["dgha, hidden = 9", "gha, hidden = 4"]
+    alike = ranking.rank(runs(ERRORS) + runs({"gha": {"cancer1": 1.0}}, classifier=wide))
+    assert list(alike.errors) == ["dgha", "gha", "ne_ppca"]
+    assert alike.left_out == ("gha, hidden = 9",)
 
 
 def test_timed_runs_are_not_ranked():
@@ -167,3 +238,19 @@ def test_every_form_names_every_method(form):
     text = ranking.render(ranked(ERRORS), form)
     assert all(name in text for name in ERRORS)
     assert "nan" not in text.lower()
+
+
+def test_the_diagram_has_room_for_long_names(tmp_path):
+    names = [f"initial_norm = {value / 7:.9f}, decay_epochs = {value}" for value in range(1, 15)]
+    errors = {"gha": {f"p_{letter}": place for place, letter in enumerate("abc")}}
+    found = ranking.rank([run for name in names for run in runs(errors, ((name, True),))])
+    assert len(figures.write_ranking(found, tmp_path)) == 3, "Matplotlib warns where a name has no room"
+
+
+def test_the_diagram_is_the_same_whatever_the_order_of_a_set_of_names():
+    names = ["gha", "dgha", "ne_ppca", "lda", "pca", "ica"]
+    found = ranked({name: {f"p_{letter}": place for letter in "abc"} for place, name in enumerate(names)})
+    lines = [list(line.get_xdata()) for ax in figures._draw_ranking(found).axes for line in ax.lines]
+    bars = [places for places in lines if len(places) > 3]
+    assert bars
+    assert bars == [sorted(places) for places in bars]

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pppca_bench import store as store_module
 from pppca_bench.errors import StoreError
 from pppca_bench.records import ProblemFacts, RunResult, RunSpec
 from pppca_bench.store import Store
@@ -53,6 +54,7 @@ def planned(store) -> Store:
 
 def test_a_new_store_makes_its_folder_and_is_empty(store, path):
     assert path.is_file()
+    assert not store.was_emptied
     assert store.runs() == []
     assert store.configs() == []
     assert store.problems() == {}
@@ -208,6 +210,35 @@ def test_a_store_of_a_newer_version_is_refused_and_left_alone(planned, path, rea
     ):
         Store(path, read_only=read_only)
     assert path.read_bytes() == before
+
+
+def test_a_file_without_a_byte_is_refused_to_readers_and_begun_anew_by_writers(path):
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+    with pytest.raises(StoreError, match=r"expected a results database, got a file of 0 bytes: .* Take it back from"):
+        Store(path, read_only=True)
+    assert path.stat().st_size == 0
+    with Store(path) as store:
+        assert store.was_emptied
+        store.plan("a", SPECS)
+    with Store(path) as again:
+        assert not again.was_emptied
+        assert len(again.runs()) == len(SPECS)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_file_that_another_process_is_just_beginning_is_no_emptied_one(path, monkeypatch, read_only):
+    def other_begins(*arguments: object) -> str:
+        monkeypatch.undo()
+        Store(path).close()
+        return store_module._access_mode(*arguments)
+
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+    monkeypatch.setattr(store_module, "_access_mode", other_begins)
+    with Store(path, read_only=read_only) as store:
+        assert not store.was_emptied
+        assert store.runs() == []
 
 
 @pytest.mark.parametrize("read_only", [False, True])

@@ -416,6 +416,14 @@ class TestRunning:
         assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
         assert len(trials_of()) == 1
 
+    def test_a_database_that_lost_all_its_bytes_is_begun_anew_and_told(self):
+        database = Path("results/studies/small/results.sqlite")
+        database.parent.mkdir(parents=True)
+        database.touch()
+        result = pppca_study(SMALL, "--quiet", "--trials", 1)
+        assert result.exit_code == 0
+        assert result.stderr.startswith(f"{database} had 0 bytes and is begun anew.")
+
 
 @pytest.mark.data
 def test_no_number_of_processes_changes_a_score(proben1_dir):

@@ -10,7 +10,7 @@ from pppca_bench.problems._registry import (
     registry,
 )
 from pppca_bench.problems.bundled import load_bundled
-from pppca_bench.problems.dt import read_dt
+from pppca_bench.problems.dt import read_dt, read_dt_task
 from pppca_bench.problems.fetch import FetchedFile, FileStatus, fetch, verify
 from pppca_bench.problems.load import (
     cache_dir,
@@ -42,6 +42,7 @@ __all__ = [
     "load_problem",
     "problem_info",
     "read_dt",
+    "read_dt_task",
     "registry",
     "search_path",
     "verify",
