@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
 from statistics import median
@@ -83,12 +84,18 @@ def _shares(estimates: Sequence[Estimate]) -> str:
 
 
 def worker_rows(data: Path) -> Iterator[Row]:
-    """Measure one worker against two, alternately, on all cells at fewer repeats."""
-    times: dict[int, list[float]] = {1: [], 2: []}
+    """Measure one worker against two, and what the machine allows: two plans at once, one worker each."""
+    options = ("--repeats", str(WORKER_REPEATS), "--workers")
+    times: dict[str, list[float]] = {"one": [], "two": [], "both": []}
     for _ in range(WORKER_ROUNDS):
-        for workers, taken in times.items():
-            seconds, _ = our_run(data, "workers", "--workers", str(workers), "--repeats", str(WORKER_REPEATS))
-            taken.append(seconds)
+        times["one"].append(our_run(data, "workers", *options, "1")[0])
+        times["two"].append(our_run(data, "workers", *options, "2")[0])
+        with ThreadPoolExecutor(2) as pool:
+            pair = pool.map(lambda name: our_run(data, name, *options, "1")[0], ("workers", "more_workers"))
+            times["both"].append(max(pair))
+    one, two, both = (1e6 * median(times[name]) for name in times)
     note = f"all cells, {WORKER_REPEATS} repeats, {WORKER_ROUNDS} rounds; start of the workers included"
-    ratio = median_ratio(times[1], times[2])
-    yield Row("Two workers", "one worker", "plan", 1.85, ratio, 1e6 * median(times[2]), 1e6 * median(times[1]), note)
+    yield Row("Two workers", "one worker", "plan", 1.85, median_ratio(times["one"], times["two"]), two, one, note)
+    most = 2.0 * median_ratio(times["one"], times["both"])
+    note = "two processes that share nothing, each with the whole plan: what the machine allows"
+    yield Row("Two plans at once", "one after the other", "pair", None, most, both, 2.0 * one, note)
