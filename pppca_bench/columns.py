@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pppca_bench.config_sections import METHODS
 from pppca_bench.published import pivot_hidden
 from pppca_bench.records import Parameters, RunSpec, Scalar
-from pppca_bench.summary import CellSummary, Source, StoredRun, summarise_runs
+from pppca_bench.summary import CellSummary, Source, StoredRun, last_planned, summarise_runs
 from pppca_bench.variants import treatment, value_text
 
 _NAMED_FIRST = ("rule", "hidden", "shortcuts")
@@ -65,7 +65,7 @@ def columns(runs: Iterable[StoredRun]) -> list[Column]:
     for setting, run in pairs:
         found.setdefault(places[setting], {}).setdefault(run[0].problem, []).append(run)
     return [
-        Column(*place, {problem: summarise_runs(_last_planned(own)) for problem, own in cells.items()})
+        Column(*place, {problem: summarise_runs(last_planned(own)) for problem, own in cells.items()})
         for place, cells in found.items()
     ]
 
@@ -101,12 +101,6 @@ def _with_pivot(spec: RunSpec) -> RunSpec:
         for s in (spec.parameters, spec.classifier)
     )
     return replace(spec, parameters=parameters, classifier=classifier)
-
-
-def _last_planned(runs: Sequence[StoredRun]) -> list[StoredRun]:
-    """Keep the runs of one form, of each repeat one: an older version may have stored the same setting in another."""
-    cell = runs[-1][0].cell
-    return list({run[0].repeat: run for run in runs if run[0].cell == cell}.values())
 
 
 def _name(setting: RunSpec) -> str:

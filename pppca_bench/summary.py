@@ -157,8 +157,7 @@ class Results:
     def runs(self, source: Source) -> list[StoredRun]:
         """Return the runs of a cell, all of one setting."""
         place = (source.problem, source.method, source.tau, source.data_fraction)
-        matching = [run for run in self._cells.get(place, []) if _has(run[0], source.settings)]
-        return [run for run in matching if run[0].cell == matching[-1][0].cell]
+        return last_planned([run for run in self._cells.get(place, []) if _has(run[0], source.settings)])
 
     def cell(self, source: Source) -> CellSummary:
         """Summarise the runs of a cell."""
@@ -167,6 +166,17 @@ class Results:
     def sources(self) -> list[Source]:
         """Return a source for every cell that was planned, in the order of plans."""
         return list(dict.fromkeys(source_of(spec) for runs in self._cells.values() for spec, _ in runs))
+
+
+def last_planned(runs: Sequence[StoredRun]) -> list[StoredRun]:
+    """Keep the runs of the setting that was planned last, of each repeat one: plans may differ in their seeds.
+
+    Parameters
+    ----------
+    runs : sequence of (RunSpec, RunResult or None)
+        Those of later plans last.
+    """
+    return list({run[0].repeat: run for run in runs if run[0].cell == runs[-1][0].cell}.values())
 
 
 def summarise_runs(runs: Sequence[StoredRun]) -> CellSummary:

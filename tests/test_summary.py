@@ -162,6 +162,13 @@ def test_settings_are_never_mixed_and_those_planned_last_count():
     assert Results(newer + older).cell(SOURCE).n_planned == 5
 
 
+def test_a_repeat_that_two_plans_ask_for_with_their_own_seeds_counts_once():
+    runs = [(spec(0, seed=1), result(1.0)), (spec(1, seed=1), result(3.0)), (spec(0, seed=2), result(5.0))]
+    cell = Results(runs).cell(Source("cancer1", "dgha", 15.0, 100.0))
+    assert (cell.n_planned, cell.quantities["error_percent"].n) == (2, 2)
+    assert cell.values["error_percent"] == {0: 5.0, 1: 3.0}
+
+
 def test_every_planned_cell_has_a_source_that_finds_it_again():
     specs = [
         spec(0),
