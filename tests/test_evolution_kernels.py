@@ -5,6 +5,7 @@ import pytest
 import reference_evolution as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba.core.errors import NumbaError
 from scipy.stats import kstest
 
 from pppca_bench.engines import _evaluation_kernels as evaluation
@@ -12,6 +13,7 @@ from pppca_bench.engines import _evolution_kernels as kernels
 from pppca_bench.engines import _orthonormalisation_kernels as orthonormalisation
 from pppca_bench.engines._fast_kernels import aligned_zeros
 from pppca_bench.engines._population import panels_of
+from pppca_bench.engines._vectors import INTERPRETED
 
 
 def random_samples(seed, n_samples=40, n_features=6):
@@ -166,6 +168,12 @@ class TestSecondMoments:
         ours = evaluation.second_moments(X, X.mean(axis=0))
         np.testing.assert_allclose(ours, covariance(X), rtol=1e-12, atol=1e-17)
         np.testing.assert_allclose(evaluation.second_moments(X, np.zeros(shape[1])), X.T @ X / len(X), rtol=1e-12)
+
+    @pytest.mark.skipif(INTERPRETED, reason="only compiled code reads past the numbers of a row")
+    def test_samples_that_do_not_lie_row_by_row_are_refused(self):
+        X = np.asfortranarray(random_samples(2))
+        with pytest.raises((TypeError, NumbaError), match="expected a C-contiguous one"):
+            evaluation.second_moments(X, X.mean(axis=0))
 
 
 class TestVariances:

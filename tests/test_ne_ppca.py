@@ -146,6 +146,13 @@ class TestEvolution:
             np.testing.assert_array_equal(other.explained_variance_, usual.explained_variance_ * scale**2)
             np.testing.assert_array_equal(other.history_["fitness"], usual.history_["fitness"] * scale**2)
 
+    def test_the_order_of_the_data_in_memory_does_not_matter(self, wine):
+        usual = NEpPCA(random_state=0).fit(wine)
+        for laid in (np.asfortranarray(wine), np.repeat(wine, 2, axis=1)[:, ::2], wine[::-1].copy()[::-1]):
+            other = NEpPCA(random_state=0).fit(laid)
+            np.testing.assert_array_equal(other.explained_variance_, usual.explained_variance_)
+            np.testing.assert_array_equal(other.components_, usual.components_)
+
 
 class TestConstraints:
     def test_the_smallest_and_the_largest_number_of_nodes_hold_from_the_first_evaluation_on(self, wine):

@@ -187,7 +187,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             When a parameter is of the wrong type.
         """
         self._check_parameters()
-        samples: Floats = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        samples: Floats = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
         self.mean_ = samples.mean(axis=0) if self.centre else np.zeros(samples.shape[1])
         C = self._second_moments(samples)
         # Whatever the unit, squares of variances neither overflow nor vanish; a power of two changes no other digit.
