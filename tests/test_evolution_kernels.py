@@ -228,6 +228,14 @@ class TestEvaluation:
         np.testing.assert_array_equal(W, [[1.0, 0.0]])
         np.testing.assert_allclose(variances, [4.0])
 
+    @pytest.mark.parametrize("seed", range(5))
+    def test_no_variance_is_below_zero(self, seed):
+        rng = np.random.default_rng(seed)
+        samples = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 9))
+        _, variances, _ = run_evaluate(np.linalg.svd(samples)[2], covariance(samples), limits(10.0, min_components=9))
+        assert len(variances) == 9
+        assert variances.min() >= 0.0
+
     @pytest.mark.parametrize("tau", [2.0, 5.0, 1e6])
     @pytest.mark.parametrize("n_features", [6, 11])
     def test_agrees_with_its_plain_loop_twin(self, tau, n_features):
