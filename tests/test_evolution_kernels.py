@@ -142,6 +142,17 @@ class TestGramSchmidt:
         assert Q.shape == W.shape
         np.testing.assert_allclose(Q @ Q.T, np.eye(n_features), atol=1e-10)
 
+    @pytest.mark.parametrize("share", [0.3, 0.1, 0.035, 1e-2, 1e-3, 1e-4, 1e-5, 2e-6])
+    @pytest.mark.parametrize("n_nodes", [3, 5, 8, 11])
+    def test_nodes_that_each_keep_little_beside_the_one_before_are_orthonormal(self, n_nodes, share):
+        # Each share is harmless alone: rounding grows with their product, to any size.
+        directions = np.linalg.qr(np.random.default_rng(10).standard_normal((12, 12)))[0][:n_nodes]
+        W = directions.copy()
+        W[1:] = share * directions[1:] + np.sqrt(1.0 - share**2) * directions[:-1]
+        Q = run_gram_schmidt(W)
+        assert Q.shape == W.shape
+        np.testing.assert_allclose(Q @ Q.T, np.eye(n_nodes), atol=1e-10)
+
     @pytest.mark.parametrize("shape", [(5, 7), (8, 8), (9, 16), (17, 17), (20, 33)])
     def test_agrees_with_its_plain_loop_twin(self, shape):
         W = np.random.default_rng(4).random(shape)
