@@ -5,6 +5,7 @@ import pytest
 import reference_evolution as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba.core.errors import NumbaError
 from scipy.stats import kstest
 
 from pppca_bench.engines import _evaluation_kernels as evaluation
@@ -12,6 +13,7 @@ from pppca_bench.engines import _evolution_kernels as kernels
 from pppca_bench.engines import _orthonormalisation_kernels as orthonormalisation
 from pppca_bench.engines._fast_kernels import aligned_zeros
 from pppca_bench.engines._population import panels_of
+from pppca_bench.engines._vectors import INTERPRETED
 
 
 def random_samples(seed, n_samples=40, n_features=6):
@@ -140,6 +142,17 @@ class TestGramSchmidt:
         assert Q.shape == W.shape
         np.testing.assert_allclose(Q @ Q.T, np.eye(n_features), atol=1e-10)
 
+    @pytest.mark.parametrize("share", [0.3, 0.1, 0.035, 1e-2, 1e-3, 1e-4, 1e-5, 2e-6])
+    @pytest.mark.parametrize("n_nodes", [3, 5, 8, 11])
+    def test_nodes_that_each_keep_little_beside_the_one_before_are_orthonormal(self, n_nodes, share):
+        # Each share is harmless alone: rounding grows with their product, to any size.
+        directions = np.linalg.qr(np.random.default_rng(10).standard_normal((12, 12)))[0][:n_nodes]
+        W = directions.copy()
+        W[1:] = share * directions[1:] + np.sqrt(1.0 - share**2) * directions[:-1]
+        Q = run_gram_schmidt(W)
+        assert Q.shape == W.shape
+        np.testing.assert_allclose(Q @ Q.T, np.eye(n_nodes), atol=1e-10)
+
     @pytest.mark.parametrize("shape", [(5, 7), (8, 8), (9, 16), (17, 17), (20, 33)])
     def test_agrees_with_its_plain_loop_twin(self, shape):
         W = np.random.default_rng(4).random(shape)
@@ -166,6 +179,12 @@ class TestSecondMoments:
         ours = evaluation.second_moments(X, X.mean(axis=0))
         np.testing.assert_allclose(ours, covariance(X), rtol=1e-12, atol=1e-17)
         np.testing.assert_allclose(evaluation.second_moments(X, np.zeros(shape[1])), X.T @ X / len(X), rtol=1e-12)
+
+    @pytest.mark.skipif(INTERPRETED, reason="only compiled code reads past the numbers of a row")
+    def test_samples_that_do_not_lie_row_by_row_are_refused(self):
+        X = np.asfortranarray(random_samples(2))
+        with pytest.raises((TypeError, NumbaError), match="expected a C-contiguous one"):
+            evaluation.second_moments(X, X.mean(axis=0))
 
 
 class TestVariances:
@@ -219,6 +238,14 @@ class TestEvaluation:
         W, variances, _ = run_evaluate(np.array([[1.0, 0.0], [2.0, 0.0]]), self.C, limits(1e9, min_components=2))
         np.testing.assert_array_equal(W, [[1.0, 0.0]])
         np.testing.assert_allclose(variances, [4.0])
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_no_variance_is_below_zero(self, seed):
+        rng = np.random.default_rng(seed)
+        samples = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 9))
+        _, variances, _ = run_evaluate(np.linalg.svd(samples)[2], covariance(samples), limits(10.0, min_components=9))
+        assert len(variances) == 9
+        assert variances.min() >= 0.0
 
     @pytest.mark.parametrize("tau", [2.0, 5.0, 1e6])
     @pytest.mark.parametrize("n_features", [6, 11])

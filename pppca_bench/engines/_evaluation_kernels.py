@@ -194,7 +194,8 @@ def evaluate(
     variances = networks.variances[p]
     total = 0.0
     for j in range(n_found):
-        variances[j] = raw[0, order[j]]
+        # Rounding leaves as little as -1e-16 of a node without variance, and ratios of variances want none below zero.
+        variances[j] = max(raw[0, order[j]], 0.0)
         total += variances[j]
     kept = count_kept(variances[:n_found], limits)
     variances[kept:] = 0.0

@@ -30,8 +30,8 @@ from pppca_bench.engines._vectors import (
 
 Flags = NDArray[np.bool_]
 
-_REPEAT_BELOW = 0.03
-_ONE_BY_ONE_BELOW = 1e-6
+_REPEAT_ABOVE = 50.0
+_ONE_BY_ONE_ABOVE = 1e6
 _DEPENDENT_BELOW = 1e-10
 Tile = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
 
@@ -62,9 +62,9 @@ def orthonormalise(panels: Floats, depth: int, n_features: int, lost: Flags, scr
 
     Eight nodes at a time lose their projections on all nodes before them, by two products of matrices, then those on
     each other. These follow from the inner products of the eight, whose Cholesky factor L gives the orthonormal nodes
-    L⁻¹ B. Where a node keeps less than 3 % of its length all this is done a second time, which keeps the nodes
-    orthonormal to 1e-12 even when they are nearly dependent (Daniel, Gragg, Kaufman and Stewart 1976); where it
-    loses all but a millionth the eight are computed one by one.
+    L⁻¹ B. They are as far from orthonormal as 1e-16 times the square of what magnifies rounding, see `_invert_factor`.
+    Where that is beyond 50 all this is done a second time, which keeps the nodes orthonormal to 1e-11 even when they
+    are nearly dependent (Daniel, Gragg, Kaufman and Stewart 1976); beyond a million the eight are computed one by one.
 
     Choice: a node that depends on the nodes before it (less than 1e-10 of its norm is left) is lost. It has
     no direction of its own; as a zero node it would have no variance and criterion (1) would remove it.
@@ -87,10 +87,10 @@ def orthonormalise(panels: Floats, depth: int, n_features: int, lost: Flags, scr
         row = first // WIDTH * depth
         n = min(WIDTH, n_nodes - first)
         lost[first : first + n] = False
-        share = _orthonormalise_eight(panels, row, depth, n_features, n, scratch)
-        if share < _ONE_BY_ONE_BELOW:
+        magnified = _orthonormalise_eight(panels, row, depth, n_features, n, scratch)
+        if magnified > _ONE_BY_ONE_ABOVE:
             n_lost += _orthonormalise_each(panels, row, depth, scratch.before, lost[first : first + n])
-        elif share < _REPEAT_BELOW:
+        elif magnified > _REPEAT_ABOVE:
             _orthonormalise_eight(panels, row, depth, n_features, n, scratch)
     if n_lost == n_nodes:
         panels[0, 0] = 1.0
@@ -99,18 +99,18 @@ def orthonormalise(panels: Floats, depth: int, n_features: int, lost: Flags, scr
 
 @part
 def _orthonormalise_eight(panels: Floats, row: int, depth: int, n_features: int, n: int, scratch: Scratch) -> float:
-    """Orthonormalise the first n nodes of the panel at a row, in place; return the least share that is left of a norm.
+    """Orthonormalise the first n nodes of the panel at a row, in place; return what magnifies rounding.
 
-    Where it is less than a millionth they only lose their projections on the nodes of all panels above. Their squared
+    Where that is beyond a million they only lose their projections on the nodes of all panels above. Their squared
     norms before stay in the scratch.
     """
     store(scratch.before, 0, 0, _squared_norms(panels, row, depth))
     _project(panels, row, depth, n_features, scratch.factors)
     store_tile(scratch.gram, 0, 0, _overlaps(panels, row, row, n_features))
-    share = _invert_factor(scratch.gram, scratch.before, n, scratch.inverse)
-    if share >= _ONE_BY_ONE_BELOW:
+    magnified = _invert_factor(scratch.gram, scratch.before, n, scratch.inverse)
+    if magnified <= _ONE_BY_ONE_ABOVE:
         _combine(panels, row, depth, scratch.inverse)
-    return share
+    return magnified
 
 
 @part
@@ -179,15 +179,17 @@ def _invert_factor(gram: Floats, before: Floats, n: int, inverse: Floats) -> flo
     """Set `inverse` to the transposed inverse of the Cholesky factor of a Gram matrix, which is overwritten.
 
     Elimination turns the Gram matrix into an upper triangle and the unit matrix into the factor's inverse, but for the
-    square roots of the pivots. What belongs to places beyond the first n is zero. Return the least share that is left
-    of a node's norm, whose square before is given; 0 where it is below a millionth, and the inverse is not complete.
+    square roots of the pivots. What belongs to places beyond the first n is zero.
+
+    Return what magnifies rounding: the length of the longest row of the inverse, were the nodes of unit norm before
+    they were projected on others; their squared norms are given. It is at least one over the share that is left of a
+    node's norm, and far more where several nodes in a row nearly depend on those before them. Infinity stands for a
+    share below a millionth; the inverse is not complete then.
     """
     inverse[:] = 0.0
-    least = 1.0
     for j in range(n):
-        if not gram[j, j] > _ONE_BY_ONE_BELOW * _ONE_BY_ONE_BELOW * before[0, j]:
-            return 0.0
-        least = min(least, gram[j, j] / before[0, j])
+        if not gram[j, j] * _ONE_BY_ONE_ABOVE**2 > before[0, j]:
+            return math.inf
         inverse[j, j] = 1.0
         reciprocal = 1.0 / gram[j, j]
         for i in range(j + 1, n):
@@ -197,7 +199,15 @@ def _invert_factor(gram: Floats, before: Floats, n: int, inverse: Floats) -> flo
     for j in range(n):
         store(inverse, j, 0, multiply(load(inverse, j, 0), 1.0 / math.sqrt(gram[j, j])))
     transpose(inverse, 0, 0, inverse, 0, 0)
-    return math.sqrt(least)
+    squares = zero()
+    for j in range(n):
+        factors = load(inverse, j, 0)
+        squares = add_product(squares, multiply(factors, before[0, j]), factors)
+    store(gram, 0, 0, squares)
+    longest = 0.0
+    for j in range(n):
+        longest = max(longest, gram[0, j])
+    return math.sqrt(longest)
 
 
 @part
@@ -220,7 +230,7 @@ def _combine(panels: Floats, row: int, depth: int, inverse: Floats) -> None:
 def _orthonormalise_each(panels: Floats, row: int, depth: int, before: Floats, lost: Flags) -> int:
     """Orthonormalise the first nodes of a panel, which are orthogonal to those above, one by one, in place.
 
-    Return how many are lost.
+    Each is projected twice on all others: so near to dependence, once may leave too much. Return how many are lost.
     """
     panel = panels[row : row + depth]
     panel[:, len(lost) :] = 0.0
@@ -235,13 +245,12 @@ def _orthonormalise_each(panels: Floats, row: int, depth: int, before: Floats, l
             lost[i] = True
             n_lost += 1
             continue
-        if after < _REPEAT_BELOW * norm:
-            for other in range(0, row, depth):
-                for j in range(WIDTH):
-                    _subtract_projection(node, panels[other : other + depth, j])
-            for j in range(i):
-                _subtract_projection(node, panel[:, j])
-            after = math.sqrt(_inner_product(node, node))
+        for other in range(0, row, depth):
+            for j in range(WIDTH):
+                _subtract_projection(node, panels[other : other + depth, j])
+        for j in range(i):
+            _subtract_projection(node, panel[:, j])
+        after = math.sqrt(_inner_product(node, node))
         for k in range(depth):
             node[k] /= after
     return n_lost

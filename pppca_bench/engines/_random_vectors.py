@@ -79,7 +79,8 @@ def _compiled_square_root(_context: Any, a: Any) -> Any:
 def _python_random_numbers(seed: Any, start: int, low: int, n_bits: int) -> Any:
     """Return random numbers start, start + 1, … of the sequence that a seed begins, an uint64 array, shape (1, 1).
 
-    A number is (k + 1/2) / 2^n_bits, where k are that many bits of a hash, from bit `low` on; both are literals.
+    A number is (k + 1/2) / 2^n_bits, where k are that many bits of a hash, from bit `low` on; both are literals. Up to
+    52 bits it is exact, and so in (0, 1); the largest of 53 bits rounds to 1.
 
     Source: Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", SplitMix64: hash i is one of
     the seed plus (i + 1) times a constant.

@@ -61,8 +61,15 @@ def _present(builder: Any, n: Any) -> Any:
     return builder.icmp_signed("<", places, spread_over(builder, n))
 
 
+def _check_contiguous(array_type: Any) -> None:
+    """Refuse, while a kernel is compiled, an array whose numbers may not lie side by side, as a vector's do."""
+    if array_type.layout != "C":
+        raise TypeError(f"array of a vector: expected a C-contiguous one, got {array_type}. Copy it.")
+
+
 def _addresses(context: Any, builder: Any, signature: Any, args: Any, first: int = 0, n_rows: int = 1) -> list[Any]:
     """Return where vectors start in a matrix: at the row and column that follow it in args, and rows below."""
+    _check_contiguous(signature.args[first])
     matrix = context.make_array(signature.args[first])(context, builder, args[first])
     row, column = (as_integer(context, builder, signature, args, first + k) for k in (1, 2))
     places = [[builder.add(row, _INT(k)), column] for k in range(n_rows)]
@@ -97,6 +104,7 @@ def _compiled_load_part(_context: Any, A: Any, row: Any, column: Any, n: Any) ->
 @intrinsic
 def _compiled_collect(_context: Any, A: Any, row: Any, offsets: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _check_contiguous(signature.args[0])
         matrix, places = (context.make_array(signature.args[place])(context, builder, args[place]) for place in (0, 2))
         row = as_integer(context, builder, signature, args, 1)
         start = cgutils.get_item_pointer(context, builder, signature.args[0], matrix, [row, _INT(0)], wraparound=False)

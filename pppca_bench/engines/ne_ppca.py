@@ -22,6 +22,8 @@ History = dict[str, npt.NDArray[Any]]
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
 _UNIFORMS_AT_ONCE = 2**18
+_LARGEST_SCALE = 1e100
+"""Far below where squares of genes overflow."""
 _LEAST_INTEGERS = {"population_size": 1, "n_generations": 0, "tournament_size": 1, "n_elite": 0, "min_components": 1}
 
 
@@ -63,7 +65,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Probability of each gene to mutate. Choice: the slides give none; with every gene there is one number
         less to choose. The noise has the root mean square of 0.2 with a scale of 0.01.
     mutation_scale : float, default=0.0045
-        Standard deviation of the Gaussian noise of a mutation; genes are elements of unit vectors. Choice:
+        Standard deviation of the Gaussian noise of a mutation, 0 to 1e100; genes are elements of unit vectors. Choice:
         the slides give none; several times as much misses the published dimensionalities by a third.
     min_components : int, default=1
         Nodes that stay at least, >= 1: where criterion (1) would leave fewer, those of the largest variance stay, and
@@ -187,7 +189,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             When a parameter is of the wrong type.
         """
         self._check_parameters()
-        samples: Floats = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        samples: Floats = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
         self.mean_ = samples.mean(axis=0) if self.centre else np.zeros(samples.shape[1])
         C = self._second_moments(samples)
         # Whatever the unit, squares of variances neither overflow nor vanish; a power of two changes no other digit.
@@ -244,7 +246,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         for name in ("crossover_probability", "mutation_probability"):
             check_number("NEpPCA", name, getattr(self, name), low=0.0, high=1.0)
         check_number("NEpPCA", "tau", self.tau, low=1.0)
-        check_number("NEpPCA", "mutation_scale", self.mutation_scale, low=0.0)
+        check_number("NEpPCA", "mutation_scale", self.mutation_scale, low=0.0, high=_LARGEST_SCALE)
         check_number("NEpPCA", "min_variance_ratio", self.min_variance_ratio, low=0.0, high=1.0)
         check_number("NEpPCA", "tol", self.tol, low=0.0)
         optional = {"max_components": int(self.min_components), "initial_samples": 2, "n_iter_no_change": 1}
