@@ -13,12 +13,20 @@ from pppca_bench.problems import load_problem
 
 TARGETS = {"horse1": 20.0, "thyroid1": 100.0}
 TAU = 10.0
+SETTINGS = (
+    "population_size",
+    "n_generations",
+    "tournament_size",
+    "n_elite",
+    "crossover_probability",
+    "mutation_scale",
+)
 
 
 def rows(data: Path) -> Iterator[Row]:
     """Measure evolutions with the estimator's defaults."""
     defaults = NEpPCA().get_params()
-    options = {name: defaults[name] for name in ("population_size", "n_generations")}
+    options = {name: defaults[name] for name in SETTINGS}
     for name, target in TARGETS.items():
         X = load_problem(name, data).X_train
         ours = Contestant(partial(NEpPCA(tau=TAU, random_state=0).fit, X), 1)

@@ -31,13 +31,13 @@ class Network:
 def evolve(
     X: npt.ArrayLike,
     *,
-    population_size: int = 20,
-    n_generations: int = 53,
+    population_size: int = 13,
+    n_generations: int = 90,
     tau: float = 10.0,
-    tournament_size: int = 8,
-    n_elite: int = 1,
-    crossover_probability: float = 0.9,
-    mutation_scale: float = 0.0045,
+    tournament_size: int = 11,
+    n_elite: int = 0,
+    crossover_probability: float = 0.98,
+    mutation_scale: float = 0.003,
     seed: int | None = None,
 ) -> tuple[FloatArray, dict[str, list[float]]]:
     """Evolve linear networks on the centred samples and return the fittest of the last generation.

@@ -90,13 +90,13 @@ class NePpca(MethodSection):
     method: Literal["ne_ppca"]
     tau: Taus | None = None
     n_components: Count | None = None
-    population_size: Annotated[int, Field(ge=2, le=100_000)] = 20
-    n_generations: Count = 53
-    tournament_size: Count = 8
-    n_elite: Annotated[int, Field(ge=0, le=100_000)] = 1
-    crossover_probability: Probability = 0.9
+    population_size: Annotated[int, Field(ge=2, le=100_000)] = 13
+    n_generations: Count = 90
+    tournament_size: Count = 11
+    n_elite: Annotated[int, Field(ge=0, le=100_000)] = 0
+    crossover_probability: Probability = 0.98
     mutation_probability: Probability = 1.0
-    mutation_scale: NotNegative = 0.0045
+    mutation_scale: NotNegative = 0.003
     min_components: Count = 1
     max_components: Count | None = None
     min_variance_ratio: Probability = 0.0

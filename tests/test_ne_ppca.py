@@ -92,10 +92,10 @@ class TestEvolution:
     def test_history_has_one_entry_per_evaluation_and_ends_with_the_result(self, fitted):
         history = fitted.history_
         assert {key: value.shape for key, value in history.items()} == {
-            "dimensionality": (54,),
-            "mean_dimensionality": (54,),
-            "fitness": (54,),
-            "variances": (54, 13),
+            "dimensionality": (91,),
+            "mean_dimensionality": (91,),
+            "fitness": (91,),
+            "variances": (91, 13),
         }
         last = history["variances"][-1]
         np.testing.assert_array_equal(last[: fitted.n_components_], fitted.explained_variance_)
@@ -227,7 +227,7 @@ class TestStagnation:
         assert fitness.max() <= 1.01 * fitness[0]
 
     def test_without_it_all_generations_are_made(self, wine):
-        assert NEpPCA(**STILL).fit(wine).n_generations_ == 53
+        assert NEpPCA(**STILL).fit(wine).n_generations_ == 90
 
 
 class TestThreads:
