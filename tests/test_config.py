@@ -231,8 +231,8 @@ REFUSALS = [
     ),
     (
         "method: dgha\n    data_fraction: [100, 10]",
-        "method: ne_ppca\n    n_elite: 20",
-        "9: methods[1]: expected n_elite below population_size (20), got 20.",
+        "method: ne_ppca\n    n_elite: 13",
+        "9: methods[1]: expected n_elite below population_size (13), got 13.",
     ),
     (
         "method: dgha\n    data_fraction: [100, 10]",
