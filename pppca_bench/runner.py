@@ -233,6 +233,8 @@ def _execute_in_processes(
                 in_flight.clear()
                 pool = None
                 yield from _run_alone(lost, sources)
+        if pool is not None:
+            pool.shutdown()  # its thread has to end before the interpreter does, or it may complain
     except GeneratorExit:
         raise
     except BaseException:  # Ctrl-C or SIGTERM
@@ -264,6 +266,7 @@ def _run_alone(groups: Iterable[Group], sources: Sources) -> Iterator[tuple[Grou
                 pool = _new_pool(1)
             else:
                 yield (spec,), future.result()
+        pool.shutdown()
     finally:
         _stop(pool)
 
