@@ -88,8 +88,8 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         >= 0; see `n_iter_no_change`.
     n_jobs : int, default=1
         Threads that evaluate the networks of a population together, -1: one for each processor. The result does not
-        depend on it. Source: slide 'Future Research', parallel fitness. On 9 to 35 features two threads take a third
-        longer than one: their tasks are too short.
+        depend on it. Source: slide 'Future Research', parallel fitness. Two threads take twice as long as one on 35
+        features, whose tasks are too short, and half as long on 200.
     centre : bool, default=True
         True subtracts the training mean (C is the covariance matrix); False does not (C is the
         autocorrelation matrix and a "variance" is a second moment). Choice: the slides say covariance matrix;
