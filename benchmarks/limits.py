@@ -46,10 +46,10 @@ def rows(data: Path) -> Iterator[Row]:
 
 
 def evolution_multiply_adds(model: NEpPCA, n_features: int) -> float:
-    """Count an evolution's: Gram-Schmidt and the variances of all nodes, at each evaluation of each network."""
+    """Count an evolution's: Gram-Schmidt and the variances, from half of C, of all nodes, at each evaluation."""
     nodes = model.history_["mean_dimensionality"]
     before = [nodes[0], *nodes[:-1]]
-    return model.population_size * sum(n * n * n_features + n * n_features**2 for n in before)
+    return model.population_size * sum(n * n * n_features + n * n_features**2 / 2 for n in before)
 
 
 def _evolution_rows(library: ctypes.CDLL, data: Path) -> Iterator[Row]:
