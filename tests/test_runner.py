@@ -7,6 +7,7 @@ import platform
 import random
 import subprocess
 import sys
+import threading
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -353,6 +354,12 @@ def test_failing_fast_waits_for_the_last_attempt(open_store, failing):
     specs = planned(methods=METHODS[:1])
     failing(4)
     assert run(specs, open_store(specs), workers=0, fail_fast=True, retries=1) == Outcome(4, 0, 4, 0, 0, None)
+
+
+def test_no_thread_that_waits_for_workers_outlives_a_run(open_store):
+    before = set(threading.enumerate())
+    run(specs := planned(repeats=1), open_store(specs), workers=1)
+    assert set(threading.enumerate()) <= before
 
 
 def test_failing_fast_ends_the_workers(open_store, monkeypatch):
