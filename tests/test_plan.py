@@ -178,7 +178,7 @@ def test_parameters_are_complete_and_sorted_by_name():
     names = [name for name, _ in spec.parameters]
     assert names == sorted(names)
     assert dict(spec.parameters)["n_elite"] == 2
-    assert dict(spec.parameters)["population_size"] == 20
+    assert dict(spec.parameters)["population_size"] == 13
     assert {"method", "tau", "classifier"}.isdisjoint(names)
     assert [name for name, _ in spec.classifier] == sorted(name for name, _ in spec.classifier)
 
