@@ -97,5 +97,5 @@ def worker_rows(data: Path) -> Iterator[Row]:
     note = f"all cells, {WORKER_REPEATS} repeats, {WORKER_ROUNDS} rounds; start of the workers included"
     yield Row("Two workers", "one worker", "plan", 1.85, median_ratio(times["one"], times["two"]), two, one, note)
     most = 2.0 * median_ratio(times["one"], times["both"])
-    note = "two processes that share nothing, each with the whole plan: what the machine allows"
+    note = "two runs of the whole plan that share nothing, one worker each: what the machine allows"
     yield Row("Two plans at once", "one after the other", "pair", None, most, both, 2.0 * one, note)
