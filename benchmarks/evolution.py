@@ -7,20 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.measuring import Contestant, Row, compare
-from benchmarks.numpy_ne_ppca import evolve
+from benchmarks.numpy_ne_ppca import SETTINGS, evolve
 from pppca_bench.engines import NEpPCA
 from pppca_bench.problems import load_problem
 
 TARGETS = {"horse1": 20.0, "thyroid1": 100.0}
 TAU = 10.0
-SETTINGS = (
-    "population_size",
-    "n_generations",
-    "tournament_size",
-    "n_elite",
-    "crossover_probability",
-    "mutation_scale",
-)
 
 
 def rows(data: Path) -> Iterator[Row]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.numpy_dgha import learn
-from benchmarks.numpy_ne_ppca import evolve
+from benchmarks.numpy_ne_ppca import SETTINGS, evolve
 from benchmarks.torch_backprop import train as train_by_backprop
 from benchmarks.torch_rprop import train as train_by_rprop
 from pppca_bench.classifier.network import Architecture, uniform_per_weight
@@ -33,15 +33,6 @@ LEAST_SECONDS = 1.0
 
 NET_EPOCHS = {"rprop": 40, "backprop": 2}
 """Epochs of a net that are timed."""
-
-EVOLUTION = (
-    "population_size",
-    "n_generations",
-    "tournament_size",
-    "n_elite",
-    "crossover_probability",
-    "mutation_scale",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +52,7 @@ def reduce(spec: RunSpec, X: Floats) -> Floats:
     if spec.method == "all_features":
         return np.eye(X.shape[1])
     if spec.method == "ne_ppca":
-        options = {name: parameters[name] for name in EVOLUTION}
+        options = {name: parameters[name] for name in SETTINGS}
         return evolve(X, tau=spec.tau, seed=spec.seed, **options)[0]  # type: ignore[arg-type]
     return learn(X, tau=spec.tau, data_fraction=spec.data_fraction, seed=spec.seed, **parameters)  # type: ignore[arg-type]
 
