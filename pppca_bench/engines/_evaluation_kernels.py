@@ -14,11 +14,12 @@ from pppca_bench.engines._compilation import kernel, part
 from pppca_bench.engines._fast_kernels import aligned_zeros
 from pppca_bench.engines._orthonormalisation_kernels import (
     Scratch,
-    Tile,
     load_tile,
     make_scratch,
     orthonormalise,
+    plus_products,
     store_tile,
+    zero_tile,
 )
 from pppca_bench.engines._removal_kernels import decreasing_order
 from pppca_bench.engines._vectors import (
@@ -115,28 +116,12 @@ def second_moments(X: Floats, mean: Floats) -> Floats:
                 store(block, i, k, subtract(x, load_part(means, 0, k, n_features - k)))
         for row in range(0, depth, WIDTH):
             for column in range(row, depth, WIDTH):
-                store_tile(sums, row, column, _plus_products(load_tile(sums, row, column), block, n, row, column))
+                tile = load_tile(sums, row, column)
+                store_tile(sums, row, column, plus_products(tile, block, 0, row, block, 0, column, n))
     for i in range(n_features):
         for k in range(n_features):
             C[i, k] = sums[min(i, k), max(i, k)] / n_samples
     return C
-
-
-@part
-def _plus_products(tile: Tile, block: Floats, n: int, row: int, column: int) -> Tile:
-    """Return a tile plus the sums, over the first n samples of a block, of the products of features."""
-    t0, t1, t2, t3, t4, t5, t6, t7 = tile
-    for i in range(n):
-        x = load(block, i, column)
-        t0 = add_product(t0, spread(block, i, row), x)
-        t1 = add_product(t1, spread(block, i, row + 1), x)
-        t2 = add_product(t2, spread(block, i, row + 2), x)
-        t3 = add_product(t3, spread(block, i, row + 3), x)
-        t4 = add_product(t4, spread(block, i, row + 4), x)
-        t5 = add_product(t5, spread(block, i, row + 5), x)
-        t6 = add_product(t6, spread(block, i, row + 6), x)
-        t7 = add_product(t7, spread(block, i, row + 7), x)
-    return t0, t1, t2, t3, t4, t5, t6, t7
 
 
 @register_jitable
@@ -211,17 +196,8 @@ def _variances(panels: Floats, row: int, moments: Moments) -> Any:
     half = moments.half
     total = zero()
     for k in range(0, len(half), WIDTH):
-        t0 = t1 = t2 = t3 = t4 = t5 = t6 = t7 = zero()
-        for i in range(k, moments.n_features):
-            w = load(panels, row + i, 0)
-            t0 = add_product(t0, spread(half, i, k), w)
-            t1 = add_product(t1, spread(half, i, k + 1), w)
-            t2 = add_product(t2, spread(half, i, k + 2), w)
-            t3 = add_product(t3, spread(half, i, k + 3), w)
-            t4 = add_product(t4, spread(half, i, k + 4), w)
-            t5 = add_product(t5, spread(half, i, k + 5), w)
-            t6 = add_product(t6, spread(half, i, k + 6), w)
-            t7 = add_product(t7, spread(half, i, k + 7), w)
+        products = plus_products(zero_tile(), half, k, k, panels, row + k, 0, moments.n_features - k)
+        t0, t1, t2, t3, t4, t5, t6, t7 = products
         first = row + k
         even = add_product(add_product(zero(), t0, load(panels, first, 0)), t2, load(panels, first + 2, 0))
         odd = add_product(add_product(zero(), t1, load(panels, first + 1, 0)), t3, load(panels, first + 3, 0))

@@ -140,18 +140,7 @@ def _project(panels: Floats, row: int, depth: int, n_features: int, factors: Flo
 @part
 def _overlaps(panels: Floats, row: int, other: int, n_features: int) -> Tile:
     """Return the inner products of eight nodes with eight others: vector i holds those with the others' node i."""
-    t0 = t1 = t2 = t3 = t4 = t5 = t6 = t7 = zero()
-    for k in range(n_features):
-        w, q = load(panels, row + k, 0), other + k
-        t0 = add_product(t0, spread(panels, q, 0), w)
-        t1 = add_product(t1, spread(panels, q, 1), w)
-        t2 = add_product(t2, spread(panels, q, 2), w)
-        t3 = add_product(t3, spread(panels, q, 3), w)
-        t4 = add_product(t4, spread(panels, q, 4), w)
-        t5 = add_product(t5, spread(panels, q, 5), w)
-        t6 = add_product(t6, spread(panels, q, 6), w)
-        t7 = add_product(t7, spread(panels, q, 7), w)
-    return t0, t1, t2, t3, t4, t5, t6, t7
+    return plus_products(zero_tile(), panels, other, 0, panels, row, 0, n_features)
 
 
 @part
@@ -298,3 +287,29 @@ def store_tile(A: Floats, row: int, column: int, tile: Tile) -> None:
     store(A, row + 5, column, tile[5])
     store(A, row + 6, column, tile[6])
     store(A, row + 7, column, tile[7])
+
+
+@part
+def zero_tile() -> Tile:
+    """Return eight rows of eight zeros."""
+    return zero(), zero(), zero(), zero(), zero(), zero(), zero(), zero()
+
+
+@part
+def plus_products(tile: Tile, A: Floats, row: int, column: int, B: Floats, other: int, place: int, n: int) -> Tile:
+    """Return a tile plus Aᵀ B of eight columns each, from `column` and `place` on.
+
+    Of both matrices n rows count, from `row` and `other` on.
+    """
+    t0, t1, t2, t3, t4, t5, t6, t7 = tile
+    for k in range(n):
+        i, b = row + k, load(B, other + k, place)
+        t0 = add_product(t0, spread(A, i, column), b)
+        t1 = add_product(t1, spread(A, i, column + 1), b)
+        t2 = add_product(t2, spread(A, i, column + 2), b)
+        t3 = add_product(t3, spread(A, i, column + 3), b)
+        t4 = add_product(t4, spread(A, i, column + 4), b)
+        t5 = add_product(t5, spread(A, i, column + 5), b)
+        t6 = add_product(t6, spread(A, i, column + 6), b)
+        t7 = add_product(t7, spread(A, i, column + 7), b)
+    return t0, t1, t2, t3, t4, t5, t6, t7
