@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from benchmarks.measuring import Contestant, Row, compare
 from benchmarks.rprop import CASES, N_NETS, RULE, cell, train_ours
-from pppca_bench.classifier._training import Task
+from pppca_bench.classifiers.batch_training import Task
 
 Array = NDArray[Any]
 
@@ -46,7 +46,7 @@ def _gradients(weights: Sequence[Array], inputs: Array, targets: Array) -> list[
 
 
 def _rprop_step(W: Array, step: Array, G: Array, old: Array) -> None:
-    """Make the step of `pppca_bench.classifier._rprop_kernels.rprop_step` on whole arrays."""
+    """Make the step of `pppca_bench.classifiers.rprop.rprop_step` on whole arrays."""
     same = G * old
     turned = same < 0.0
     grown = np.where(same > 0.0, np.minimum(step * RULE.eta_plus, RULE.step_max), step)

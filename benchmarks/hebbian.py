@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from benchmarks.compiled import PeerMissingError, address, load_c
 from benchmarks.measuring import Contestant, Row, compare
-from pppca_bench.engines._hebbian_kernels import fast_epoch, quadratic_variances
+from pppca_bench.engines.gha_epochs import fast_epoch, quadratic_variances
 from pppca_bench.problems import load_problem
 
 Floats = NDArray[np.float64]

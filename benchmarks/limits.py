@@ -12,7 +12,7 @@ from benchmarks.compiled import load_c
 from benchmarks.hebbian import SIZES, learn_passes, our_epoch, random_case
 from benchmarks.measuring import Contestant, Row, alternate, median_ratio
 from benchmarks.rprop import CASES, N_NETS, cell, train_ours
-from pppca_bench.classifier.network import Architecture
+from pppca_bench.classifiers.network import Architecture
 from pppca_bench.engines import NEpPCA
 from pppca_bench.problems import load_problem
 

@@ -10,10 +10,10 @@ import json
 import time
 from pathlib import Path
 
-from pppca_bench.config import load_config
-from pppca_bench.plan import expand
+from pppca_bench.config.experiment import load_config
+from pppca_bench.config.plan import expand
 from pppca_bench.problems import known_problems
-from pppca_bench.records import RunSpec
+from pppca_bench.runs import RunSpec
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 BEYOND = frozenset({"ablation", "baselines", "demo", "ensembles", "permutations", "systems"})
@@ -37,8 +37,8 @@ def planned_runs(repeats: int | None = None, only: str | None = None) -> list[Ru
 
 def carry_out(specs: list[RunSpec], results: Path, data: Path, workers: int) -> float:
     """Carry the runs out into a new database; return the seconds that it took."""
-    from pppca_bench.runner import run
-    from pppca_bench.store import Store
+    from pppca_bench.experiments.runner import run
+    from pppca_bench.store.database import Store
 
     results.mkdir(parents=True)
     with Store(results / "results.sqlite") as store:

@@ -15,7 +15,7 @@ from tabulate import tabulate
 
 from benchmarks.compiled import BUILD
 from benchmarks.measuring import Row
-from pppca_bench.provenance import code_version
+from pppca_bench.experiments.provenance import code_version
 
 HEADER = ("what", "peer", "target", "measured", "", "ours", "peer's", "of one")
 LIBRARIES = ("numpy", "numba", "scipy", "scikit-learn", "torch")

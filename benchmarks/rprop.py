@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from benchmarks.compiled import PeerMissingError, address, load_c
 from benchmarks.measuring import Contestant, Row, compare
-from pppca_bench.classifier._rprop_kernels import RpropRule
-from pppca_bench.classifier._stopping_kernels import StoppingRule
-from pppca_bench.classifier._training import Task, train_nets
-from pppca_bench.classifier.network import Architecture, uniform_per_weight
+from pppca_bench.classifiers.batch_training import Task, train_nets
+from pppca_bench.classifiers.early_stopping import StoppingRule
+from pppca_bench.classifiers.network import Architecture, uniform_per_weight
+from pppca_bench.classifiers.rprop import RpropRule
 from pppca_bench.problems import load_problem
 
 Floats = NDArray[np.float64]

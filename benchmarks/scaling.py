@@ -24,7 +24,7 @@ from benchmarks.processes import watch
 from benchmarks.rprop import nets_of_a_cell, train_ours
 from benchmarks.whole_run import our_run
 from pppca_bench.engines import NEpPCA
-from pppca_bench.figures import PLAIN, STYLE, STYLES
+from pppca_bench.reporting.figure_drawing import PLAIN, STYLE, STYLES
 
 FIGURES = Path(__file__).parents[1] / "results" / "figures"
 REPEATS = (1, 2, 4, 8, 16, 32)

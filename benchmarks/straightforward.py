@@ -20,9 +20,9 @@ from benchmarks.numpy_dgha import learn
 from benchmarks.numpy_ne_ppca import SETTINGS, evolve
 from benchmarks.torch_backprop import train as train_by_backprop
 from benchmarks.torch_rprop import train as train_by_rprop
-from pppca_bench.classifier.network import Architecture, uniform_per_weight
+from pppca_bench.classifiers.network import Architecture, uniform_per_weight
 from pppca_bench.problems import Problem, load_problem
-from pppca_bench.records import RunSpec
+from pppca_bench.runs import RunSpec
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")

@@ -16,7 +16,7 @@ from benchmarks.measuring import Row, median_ratio
 from benchmarks.plan import CONFIGS, planned_runs
 from benchmarks.processes import Watched, watch
 from benchmarks.straightforward import Estimate, estimate
-from pppca_bench.store import Store
+from pppca_bench.store.database import Store
 
 MEMORY_LIMIT_MB = 600.0
 WORKER_REPEATS = 30

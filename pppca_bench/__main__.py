@@ -1,5 +1,5 @@
 """Run the command line as ``python -m pppca_bench``."""
 
-from pppca_bench.cli import main
+from pppca_bench.cli.main import main
 
 main()

@@ -4,8 +4,9 @@ import os
 import sys
 from pathlib import Path
 
-from pppca_bench import cli, runner
-from pppca_bench.records import RunSpec
+from pppca_bench.cli import main as cli
+from pppca_bench.experiments import runner
+from pppca_bench.runs import RunSpec
 
 
 def run_group(group: tuple[RunSpec, ...], source: str, data_dir: Path | None) -> runner.Computed:

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from pppca_bench import runner
-from pppca_bench.records import RunSpec
+from pppca_bench.experiments import runner
+from pppca_bench.runs import RunSpec
 
 
 def die_at_repeat_3(group: tuple[RunSpec, ...], source: str, data_dir: Path | None) -> runner.Computed:

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from pppca_bench.layouts import LAYOUTS, PROBLEMS
-from pppca_bench.published import published
-from pppca_bench.records import ProblemFacts, RunResult, RunSpec
-from pppca_bench.summary import Results, Source
-from pppca_bench.tables import Table, build_tables
+from pppca_bench.references.layouts import LAYOUTS, PROBLEMS
+from pppca_bench.references.published import published
+from pppca_bench.reporting.summary import Results
+from pppca_bench.reporting.tables import Table, build_tables
+from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, Source
 
 PIVOT = (("hidden", (4, 2)), ("shortcuts", True))
 ERROR_STEP = 100 / 172

@@ -13,12 +13,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from pppca_bench import experiment
-from pppca_bench.config import Config
-from pppca_bench.plan import ALGORITHM_VERSIONS, expand
+from pppca_bench.config.experiment import Config
+from pppca_bench.config.plan import ALGORITHM_VERSIONS, expand
+from pppca_bench.experiments import cell as experiment
+from pppca_bench.experiments.queue import Group
 from pppca_bench.problems import load_problem
-from pppca_bench.records import RunResult, RunSpec
-from pppca_bench.worklist import Group
+from pppca_bench.runs import RunResult, RunSpec
 
 ROOT = Path(__file__).parents[1]
 LIBRARIES = ("numba", "numpy", "scipy", "scikit-learn")

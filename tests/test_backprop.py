@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pppca_bench.classifier import BackpropMLPClassifier, RpropMLPClassifier, fit_together
+from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, fit_together
 
 
 @parametrize_with_checks(

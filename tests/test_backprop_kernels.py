@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import reference_backprop as reference
 
-from pppca_bench.classifier import _backprop_kernels as kernels
-from pppca_bench.classifier._backprop_training import BackpropLanes, BackpropTask, Training, train_by_backprop
-from pppca_bench.classifier._lane_instructions import LANES
-from pppca_bench.classifier._stopping_kernels import StoppingRule
-from pppca_bench.classifier.backprop_mlp import ACTIVATIONS
-from pppca_bench.classifier.network import Architecture, uniform_per_weight
+from pppca_bench.classifiers import backprop as kernels
+from pppca_bench.classifiers.backprop_mlp import ACTIVATIONS
+from pppca_bench.classifiers.early_stopping import StoppingRule
+from pppca_bench.classifiers.network import Architecture, uniform_per_weight
+from pppca_bench.classifiers.online_training import BackpropLanes, BackpropTask, Training, train_by_backprop
+from pppca_bench.compiled.lane_instructions import LANES
 
 HIDDEN = [(), (3,), (4, 2), (2, 3, 2)]
 NAMES = [("logistic", "linear"), ("logistic", "logistic"), ("softsign", "linear"), ("softsign", "logistic")]

@@ -9,10 +9,18 @@ import numpy as np
 import pytest
 from full_results import FACTS, full_runs
 
-from pppca_bench.baseline import Place, RecordedCell, changes, read_baseline, record, regressions, write_baseline
 from pppca_bench.errors import StoreError
-from pppca_bench.summary import Results
-from pppca_bench.tables import build_tables
+from pppca_bench.reporting.regression import (
+    Place,
+    RecordedCell,
+    changes,
+    read_baseline,
+    record,
+    regressions,
+    write_baseline,
+)
+from pppca_bench.reporting.summary import Results
+from pppca_bench.reporting.tables import build_tables
 
 N_REPEATS = 30
 STORED = Path(__file__).parents[1] / "results" / "baseline.json"

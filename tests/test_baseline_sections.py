@@ -9,12 +9,12 @@ from pydantic import ValidationError
 from sklearn.decomposition import PCA
 from test_experiment import BASELINES, planned, timeless
 
-from pppca_bench import experiment
-from pppca_bench.baselines.sequential_search import ForwardSelector
-from pppca_bench.config import METHODS, Config
-from pppca_bench.experiment import run_group
-from pppca_bench.plan import expand
+from pppca_bench.config.experiment import METHODS, Config
+from pppca_bench.config.plan import expand
+from pppca_bench.experiments import cell as experiment
+from pppca_bench.experiments.cell import run_group
 from pppca_bench.problems import load_problem
+from pppca_bench.reducers.sequential_selection import ForwardSelector
 
 SPECTRAL = ("pca", "pca_svd", "kernel_pca", "ica", "autoencoder")
 CHOOSING = ("kernel_pca", "mutual_info", "chi2", "forward", "backward", "rfe", "flgp")

@@ -7,8 +7,8 @@ from sklearn.datasets import load_iris
 from sklearn.neural_network import MLPRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pppca_bench.baselines.autoencoder import Autoencoder
-from pppca_bench.baselines.pca import CovariancePCA
+from pppca_bench.reducers.autoencoder import Autoencoder
+from pppca_bench.reducers.pca import CovariancePCA
 
 
 @parametrize_with_checks(

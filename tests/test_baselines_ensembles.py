@@ -5,9 +5,8 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pppca_bench.baselines import ensembles
-from pppca_bench.baselines.ensembles import AdaBoostClassifier, BaggingClassifier
-from pppca_bench.classifier import BackpropMLPClassifier, RpropMLPClassifier
+from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, ensembles
+from pppca_bench.classifiers.ensembles import AdaBoostClassifier, BaggingClassifier
 
 SMALL = RpropMLPClassifier((3,), max_epochs=100)
 

@@ -5,8 +5,8 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pppca_bench.baselines.flgp import Layer, LayeredGP
-from pppca_bench.classifier import RpropMLPClassifier
+from pppca_bench.classifiers import RpropMLPClassifier
+from pppca_bench.reducers.layered_gp import Layer, LayeredGP
 
 TINY = {"layer_width": 4, "population_size": 12, "n_generations": 2, "tournament_size": 3}
 SMALL = RpropMLPClassifier((2,), max_epochs=10, random_state=0)

@@ -8,8 +8,8 @@ from reference_classifier import squared_error
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pppca_bench.baselines.ga_mlp import GAMLPClassifier, PopulationErrors, cross, mutate, select
-from pppca_bench.classifier.network import Architecture, unpack
+from pppca_bench.classifiers.ga_mlp import GAMLPClassifier, PopulationErrors, cross, mutate, select
+from pppca_bench.classifiers.network import Architecture, unpack
 
 
 @parametrize_with_checks([GAMLPClassifier((3,), max_generations=150, mutation_scale=0.3, random_state=0)])

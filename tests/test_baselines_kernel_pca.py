@@ -7,8 +7,8 @@ from sklearn.decomposition import KernelPCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pppca_bench.baselines.kernel_pca import GaussianKernelPCA, median_distance
-from pppca_bench.classifier import RpropMLPClassifier
+from pppca_bench.classifiers import RpropMLPClassifier
+from pppca_bench.reducers.kernel_pca import GaussianKernelPCA, median_distance
 
 SMALL = RpropMLPClassifier((2,), max_epochs=10, random_state=0)
 

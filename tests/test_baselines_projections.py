@@ -9,10 +9,10 @@ from sklearn.decomposition import PCA, FastICA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pppca_bench.baselines.ica import ICA
-from pppca_bench.baselines.lda import LDA
-from pppca_bench.baselines.pca import CovariancePCA, SingularValuePCA
 from pppca_bench.problems import load_problem
+from pppca_bench.reducers.ica import ICA
+from pppca_bench.reducers.lda import LDA
+from pppca_bench.reducers.pca import CovariancePCA, SingularValuePCA
 
 EXACT = [CovariancePCA, SingularValuePCA]
 

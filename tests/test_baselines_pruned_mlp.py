@@ -8,10 +8,10 @@ from reference_pruning import half_squared_error, paths_to_outputs, with_weight
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pppca_bench.baselines.pruned_mlp import PrunedMLPClassifier, n_connections, pruned
-from pppca_bench.baselines.saliency import connected_inputs, optimal_brain_damage, second_derivatives
-from pppca_bench.classifier import RpropMLPClassifier, fit_together
-from pppca_bench.classifier.network import Architecture, uniform_per_weight
+from pppca_bench.classifiers import RpropMLPClassifier, fit_together
+from pppca_bench.classifiers.network import Architecture, uniform_per_weight
+from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier, n_connections, pruned
+from pppca_bench.classifiers.saliency import connected_inputs, optimal_brain_damage, second_derivatives
 
 
 @parametrize_with_checks([PrunedMLPClassifier((3,), max_epochs=100, retrain_epochs=20, random_state=0)])

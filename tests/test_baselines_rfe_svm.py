@@ -5,7 +5,7 @@ import pytest
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pppca_bench.baselines.rfe_svm import RFESVMClassifier
+from pppca_bench.classifiers.rfe_svm import RFESVMClassifier
 
 
 @parametrize_with_checks([RFESVMClassifier(random_state=0)])

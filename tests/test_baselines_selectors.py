@@ -11,13 +11,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pppca_bench.baselines._candidates import seeded, validation_errors
-from pppca_bench.baselines._selector import Step, patient
-from pppca_bench.baselines.network_rfe import NetworkRFE, weight_saliency
-from pppca_bench.baselines.scored_selection import ChiSquaredSelector, MutualInformationSelector
-from pppca_bench.baselines.sequential_search import BackwardSelector, ForwardSelector
-from pppca_bench.classifier import BackpropMLPClassifier, RpropMLPClassifier
-from pppca_bench.classifier._mlp import Split
+from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier
+from pppca_bench.classifiers.mlp import Split
+from pppca_bench.reducers.filter_selection import ChiSquaredSelector, MutualInformationSelector
+from pppca_bench.reducers.network_rfe import NetworkRFE, weight_saliency
+from pppca_bench.reducers.path_selector import Step, patient
+from pppca_bench.reducers.sequential_selection import BackwardSelector, ForwardSelector
+from pppca_bench.reducers.wrapper_scores import seeded, validation_errors
 
 SMALL = RpropMLPClassifier((3,), max_epochs=30, random_state=0)
 TINY = RpropMLPClassifier((1,), max_epochs=5, random_state=0)

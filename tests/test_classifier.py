@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pppca_bench.classifier import RpropMLPClassifier, fit_together
+from pppca_bench.classifiers import RpropMLPClassifier, fit_together
 
 
 @parametrize_with_checks([RpropMLPClassifier(max_epochs=300, random_state=0)])

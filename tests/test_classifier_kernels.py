@@ -7,14 +7,14 @@ import pytest
 import reference_classifier as reference
 from numba import njit
 
-from pppca_bench.classifier import _rprop_kernels as kernels
-from pppca_bench.classifier import _stopping_kernels as stopping
-from pppca_bench.classifier._lane_instructions import ADD, LANES, LINEAR, SOFTSIGN, multiply
-from pppca_bench.classifier._lanes import LaneMatrix, lane_zeros
-from pppca_bench.classifier._rprop_kernels import RpropRule, RpropState
-from pppca_bench.classifier._stopping_kernels import StoppingRule
-from pppca_bench.classifier._training import Lanes, Task, train_nets
-from pppca_bench.classifier.network import Architecture, network_outputs, pack, uniform_per_weight, unpack
+from pppca_bench.classifiers import early_stopping as stopping
+from pppca_bench.classifiers import rprop as kernels
+from pppca_bench.classifiers.batch_training import Lanes, Task, train_nets
+from pppca_bench.classifiers.early_stopping import StoppingRule
+from pppca_bench.classifiers.network import Architecture, network_outputs, pack, uniform_per_weight, unpack
+from pppca_bench.classifiers.rprop import RpropRule, RpropState
+from pppca_bench.compiled.lane_instructions import ADD, LANES, LINEAR, SOFTSIGN, multiply
+from pppca_bench.compiled.lanes import LaneMatrix, lane_zeros
 
 RPROP = RpropRule(eta_plus=1.2, eta_minus=0.5, step_min=0.0, step_max=50.0)
 ARCHITECTURES = [

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pppca_bench.classifier import RpropMLPClassifier, fit_together
+from pppca_bench.classifiers import RpropMLPClassifier, fit_together
 from pppca_bench.problems import load_problem
 
 N_RUNS = 60

@@ -18,12 +18,14 @@ import pytest
 from click.testing import CliRunner, Result
 from full_results import FACTS, full_runs
 
-from pppca_bench import __version__, experiment, problems, runner
-from pppca_bench.cli import cli
+from pppca_bench import __version__, problems
+from pppca_bench.cli.main import cli
 from pppca_bench.engines import GHA
 from pppca_bench.errors import DataError
+from pppca_bench.experiments import cell as experiment
+from pppca_bench.experiments import runner
 from pppca_bench.problems import known_problems
-from pppca_bench.store import Store
+from pppca_bench.store.database import Store
 
 SMALL = """\
 name: small
@@ -532,7 +534,7 @@ class TestCompare:
         assert result.stderr.startswith("Error: no results in results/results.sqlite: run `pppca run CONFIG` first")
 
     def test_reading_commands_need_no_compiler(self, recorded, tmp_path):
-        program = "import sys; sys.modules['numba'] = None; from pppca_bench.cli import main; main()"
+        program = "import sys; sys.modules['numba'] = None; from pppca_bench.cli.main import main; main()"
         for arguments in (["compare", "--strict"], ["tables"], ["figures", "--out", tmp_path / "figures"]):
             command = [sys.executable, "-c", program, *map(str, arguments), "--results", str(recorded)]
             result = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -663,7 +665,7 @@ def process(*arguments: object, **options) -> subprocess.Popen:
     """Start the command as a process of its own that Ctrl-C reaches even where the tests run in the background."""
     program = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
-        "from pppca_bench.cli import main; main()"
+        "from pppca_bench.cli.main import main; main()"
     )
     command = [sys.executable, "-c", program, *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)

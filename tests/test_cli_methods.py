@@ -5,13 +5,15 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from pppca_bench import config_sections, methods, plan
-from pppca_bench.catalogue import CLASSIFIERS, METHODS
-from pppca_bench.classifier_sections import CLASSIFIERS as CLASSIFIER_SECTIONS
-from pppca_bench.cli import cli
-from pppca_bench.figures import write_ranking
-from pppca_bench.ranking import rank
-from pppca_bench.store import Store
+from pppca_bench.cli.main import cli
+from pppca_bench.config import plan
+from pppca_bench.experiments import build as methods
+from pppca_bench.methods import config_sections
+from pppca_bench.methods.catalogue import CLASSIFIERS, METHODS
+from pppca_bench.methods.classifier_sections import CLASSIFIERS as CLASSIFIER_SECTIONS
+from pppca_bench.reporting.figure_drawing import write_ranking
+from pppca_bench.reporting.ranking import rank
+from pppca_bench.store.database import Store
 
 CONFIG = """\
 name: ranked

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from pppca_bench.columns import columns
-from pppca_bench.records import Parameters, RunResult, RunSpec
-from pppca_bench.summary import StoredRun
+from pppca_bench.reporting.ranking_columns import columns
+from pppca_bench.runs import Parameters, RunResult, RunSpec, StoredRun
 
 NETWORK: Parameters = (("hidden", (50,)), ("rule", "backprop"))
 PIVOTS = {"cancer1": (4, 2), "card1": (32,), "diabetes1": (32,), "glass1": (16, 8)}

@@ -8,11 +8,11 @@ from collections import Counter
 import pytest
 from full_results import FACTS, full_tables
 
-from pppca_bench.comparison import compare, judge, render, render_scores, scores
-from pppca_bench.published import PublishedCell
-from pppca_bench.records import RunResult, RunSpec
-from pppca_bench.summary import Results, Summary, summarise
-from pppca_bench.tables import Table, build_tables
+from pppca_bench.references.published import PublishedCell
+from pppca_bench.reporting.comparison import compare, judge, render, render_scores, scores
+from pppca_bench.reporting.summary import Results, Summary, summarise
+from pppca_bench.reporting.tables import Table, build_tables
+from pppca_bench.runs import RunResult, RunSpec
 
 NAN = math.nan
 FIELDS = ["table", "row", "column", "quantity", "published", "mean", "sd", "n", "low", "high", "difference", "verdict"]

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pppca_bench.baselines.ensembles import AdaBoostClassifier, BaggingClassifier
-from pppca_bench.baselines.ga_mlp import GAMLPClassifier
-from pppca_bench.baselines.pruned_mlp import PrunedMLPClassifier
-from pppca_bench.baselines.rfe_svm import RFESVMClassifier
-from pppca_bench.classifier import BackpropMLPClassifier, RpropMLPClassifier
-from pppca_bench.classifier_sections import CLASSIFIERS, RpropClassifier
-from pppca_bench.config import Config, load_config
-from pppca_bench.config_sections import METHODS
+from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier
+from pppca_bench.classifiers.ensembles import AdaBoostClassifier, BaggingClassifier
+from pppca_bench.classifiers.ga_mlp import GAMLPClassifier
+from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
+from pppca_bench.classifiers.rfe_svm import RFESVMClassifier
+from pppca_bench.config.experiment import Config, load_config
+from pppca_bench.config.plan import expand
 from pppca_bench.engines import DGHA, GHA, NEpPCA
 from pppca_bench.errors import ConfigError
-from pppca_bench.plan import expand
+from pppca_bench.methods.classifier_sections import CLASSIFIERS, RpropClassifier
+from pppca_bench.methods.config_sections import METHODS
 from pppca_bench.problems import known_problems
 
 ROOT = Path(__file__).parents[1]

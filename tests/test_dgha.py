@@ -9,8 +9,8 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import minmax_scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pppca_bench.engines._removal_kernels import Removal, surviving_rows
 from pppca_bench.engines.dgha import DGHA
+from pppca_bench.engines.removal import Removal, surviving_rows
 
 WINE = minmax_scale(load_wine().data)
 # Sanger's algorithm as it stands: all rows learn from the start, in the order in which they were drawn.

@@ -16,13 +16,14 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner, Result
 
-from pppca_bench import doctor, plan
-from pppca_bench.cli import cli
-from pppca_bench.doctor import Finding
+from pppca_bench.cli.main import cli
+from pppca_bench.config import plan
 from pppca_bench.errors import DataError
+from pppca_bench.experiments import doctor
+from pppca_bench.experiments.doctor import Finding
 from pppca_bench.problems import known_problems
-from pppca_bench.records import RunResult, RunSpec
-from pppca_bench.store import Store
+from pppca_bench.runs import RunResult, RunSpec
+from pppca_bench.store.database import Store
 
 SPECS = [RunSpec(f"key{repeat}", "iris", "dgha", (), 5.0, 100.0, repeat, repeat, ()) for repeat in range(3)]
 CURRENT = json.dumps({"algorithms": plan.ALGORITHM_VERSIONS})
@@ -148,7 +149,7 @@ class TestCache:
 
     @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
     def test_the_folders_are_those_of_numba(self, tmp_path):
-        program = "from pppca_bench.doctor import _cache_folders; print(*_cache_folders(), sep='\\n')"
+        program = "from pppca_bench.experiments.doctor import _cache_folders; print(*_cache_folders(), sep='\\n')"
         settings = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
         found = subprocess.run(
             [sys.executable, "-c", program], env=settings, capture_output=True, text=True, check=True

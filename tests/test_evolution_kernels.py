@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from numba.core.errors import NumbaError
 from scipy.stats import kstest
 
-from pppca_bench.engines import _evaluation_kernels as evaluation
-from pppca_bench.engines import _evolution_kernels as kernels
-from pppca_bench.engines import _orthonormalisation_kernels as orthonormalisation
-from pppca_bench.engines._fast_kernels import aligned_zeros
-from pppca_bench.engines._population import panels_of
-from pppca_bench.engines._vectors import INTERPRETED
+from pppca_bench.compiled.simd import INTERPRETED
+from pppca_bench.engines import evolution as kernels
+from pppca_bench.engines import fitness as evaluation
+from pppca_bench.engines import gram_schmidt as orthonormalisation
+from pppca_bench.engines.gha_blocked import aligned_zeros
+from pppca_bench.engines.population import panels_of
 
 
 def random_samples(seed, n_samples=40, n_features=6):

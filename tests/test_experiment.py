@@ -10,14 +10,14 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from pppca_bench import experiment
-from pppca_bench.baselines.pruned_mlp import PrunedMLPClassifier
-from pppca_bench.config import METHODS, Config
+from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
+from pppca_bench.config.experiment import METHODS, Config
+from pppca_bench.config.plan import expand
 from pppca_bench.engines import DGHA, NEpPCA
-from pppca_bench.experiment import run_group, warm_up
-from pppca_bench.plan import expand
+from pppca_bench.experiments import cell as experiment
+from pppca_bench.experiments.cell import run_group, warm_up
 from pppca_bench.problems import Problem, load_problem
-from pppca_bench.records import RunResult, RunSpec
+from pppca_bench.runs import RunResult, RunSpec
 
 TIMES = ("fit_time_ms", "classifier_time_ms")
 SYSTEMS = {

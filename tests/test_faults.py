@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from pppca_bench import plan
-from pppca_bench.cli import cli
-from pppca_bench.store import Store
+from pppca_bench.cli.main import cli
+from pppca_bench.config import plan
+from pppca_bench.store.database import Store
 
 CONFIG = """\
 name: small
@@ -94,7 +94,7 @@ def test_a_full_disk_ends_a_run_in_a_line_and_the_next_goes_on(folder, workers):
     size = (folder / "results" / "results.sqlite").stat().st_size
     program = (
         "import resource, sys; limit = int(sys.argv.pop(1)); resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit));"
-        "from pppca_bench.cli import main; main()"
+        "from pppca_bench.cli.main import main; main()"
     )
     arguments = ["run", "small.yaml", "--results", "full", "--workers", str(workers)]
     command = [sys.executable, "-c", program, str(size * 9 // 10), *arguments]

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure as Drawing
 
-from pppca_bench.figure_data import Figure, build_figures
-from pppca_bench.figures import STYLES, draw, numbers, render, write_figures
-from pppca_bench.records import RunResult, RunSpec
-from pppca_bench.store import Store
-from pppca_bench.summary import Results
-from pppca_bench.tables import build_tables
+from pppca_bench.reporting.figure_data import Figure, build_figures
+from pppca_bench.reporting.figure_drawing import STYLES, draw, numbers, render, write_figures
+from pppca_bench.reporting.summary import Results
+from pppca_bench.reporting.tables import build_tables
+from pppca_bench.runs import RunResult, RunSpec
+from pppca_bench.store.database import Store
 
 T_975_1 = 12.706204736  # 97.5 % quantile of Student's t with one degree of freedom, from printed tables
 NAN = np.nan
@@ -276,9 +276,9 @@ def test_only_drawing_imports_matplotlib_and_none_of_it_needs_numba_or_pyplot() 
     code = """
 import sys
 sys.modules["numba"] = None
-import pppca_bench.figure_data, pppca_bench.results_index, pppca_bench.cli
+import pppca_bench.reporting.figure_data, pppca_bench.reporting.index_page, pppca_bench.cli.main
 assert "matplotlib" not in sys.modules
-import pppca_bench.figures
+import pppca_bench.reporting.figure_drawing
 assert "matplotlib.pyplot" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)

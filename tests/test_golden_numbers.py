@@ -8,7 +8,7 @@ import json
 import pytest
 from golden_numbers import PLANS, computed, installed_versions, path_of, pinned_versions
 
-from pppca_bench.plan import ALGORITHM_VERSIONS
+from pppca_bench.config.plan import ALGORITHM_VERSIONS
 
 AGAIN = "pin them anew with `python tests/golden_numbers.py`"
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import reference_hebbian as reference
 
-from pppca_bench.engines._fast_kernels import fast_epoch, quadratic_variances
-from pppca_bench.engines._literal_kernels import in_place_epoch, literal_epoch, literal_variances
+from pppca_bench.engines.gha_blocked import fast_epoch, quadratic_variances
+from pppca_bench.engines.gha_literal import in_place_epoch, literal_epoch, literal_variances
 
 
 def literal_epoch_of_all_rows(W, X, mean, order, learning_rate, decay):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from pppca_bench.store import Store
+from pppca_bench.store.database import Store
 
 CONFIG = """\
 name: {name}

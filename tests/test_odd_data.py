@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 from test_experiment import SHORT, planned
 
-from pppca_bench.cli import cli
-from pppca_bench.config import METHODS
-from pppca_bench.experiment import run_group
+from pppca_bench.cli.main import cli
+from pppca_bench.config.experiment import METHODS
+from pppca_bench.experiments.cell import run_group
 from pppca_bench.problems import Problem, load_problem
 
 SPLITS = ("X_train", "X_validation", "X_test")

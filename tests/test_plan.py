@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pppca_bench import plan
-from pppca_bench.config import Config
-from pppca_bench.plan import derive_seed, expand
+from pppca_bench.config import plan
+from pppca_bench.config.experiment import Config
+from pppca_bench.config.plan import derive_seed, expand
 
 PROBLEMS = ["cancer1", "horse1", "iris"]
 CLASSIFIER = {"hidden": [8]}

@@ -20,7 +20,7 @@ from pppca_bench.problems import (
     known_problems,
     load_problem,
     problem_info,
-    registry,
+    registered,
     search_path,
 )
 from pppca_bench.problems.bundled import load_bundled, scale_to_unit_interval, split_sizes
@@ -71,7 +71,7 @@ class TestRegistry:
         expected = [f"{name}{i}" for name in [*folders.split(), "mushroom", "soybean", "thyroid"] for i in "123"]
         assert known_problems("proben1") == expected
         assert known_problems("bundled") == BUNDLED
-        assert known_problems() == expected + BUNDLED == list(registry())
+        assert known_problems() == expected + BUNDLED == list(registered())
 
     def test_addresses_are_pinned_to_one_commit(self):
         base = "https://raw.githubusercontent.com/jeffheaton/proben1/1c63a400c5811fdd924510e08ccdba631d118c96"
@@ -80,7 +80,7 @@ class TestRegistry:
         assert problem_info("iris").url is None
 
     def test_hashes_are_distinct_sha256(self):
-        hashes = {info.sha256 for info in registry().values()}
+        hashes = {info.sha256 for info in registered().values()}
         assert len(hashes) == 49
         assert all(re.fullmatch("[0-9a-f]{64}", sha256) for sha256 in hashes)
 
@@ -90,7 +90,7 @@ class TestRegistry:
 
     def test_it_cannot_be_changed(self):
         with pytest.raises(TypeError):
-            registry()["cancer1"] = problem_info("card1")
+            registered()["cancer1"] = problem_info("card1")
 
     @pytest.mark.parametrize(
         ("name", "nearest"),

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from pppca_bench.errors import DataError
-from pppca_bench.problems import FetchedFile, FileStatus, ProblemInfo, _download, ensure, fetch, verify
+from pppca_bench.problems import FetchedFile, FileStatus, ProblemInfo, ensure, fetch, verify
+from pppca_bench.problems import download as _download
 
 GOOD = b"bool_in=0\nsome good content\n" * 50
 OTHER = b"<!DOCTYPE html><title>Sign in</title>"
@@ -32,7 +33,7 @@ def small_registry(monkeypatch) -> None:
     entries = [info("tiny1", "tiny", GOOD), info("tiny2", "tiny", GOOD * 2)]
     bundled = ProblemInfo("iris", "bundled", "", "classification", 4, 3, 75, 38, 37, "")
     registry = {entry.name: entry for entry in [*entries, bundled]}
-    monkeypatch.setattr("pppca_bench.problems._registry.registry", lambda: registry)
+    monkeypatch.setattr("pppca_bench.problems.registry.registered", lambda: registry)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv("PPPCA_DATA_URL", raising=False)
 

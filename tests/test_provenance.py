@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pppca_bench import __version__, provenance
-from pppca_bench.plan import ALGORITHM_VERSIONS
+from pppca_bench import __version__
+from pppca_bench.config.plan import ALGORITHM_VERSIONS
+from pppca_bench.experiments import provenance
 
 
 @pytest.fixture(autouse=True)
@@ -28,8 +29,8 @@ def git(root: Path, *arguments: str) -> str:
 @pytest.fixture
 def checkout(tmp_path, monkeypatch) -> Path:
     """Return a git checkout with one commit, of which the code believes to be a part."""
-    module = tmp_path / "pppca_bench" / "provenance.py"
-    module.parent.mkdir()
+    module = tmp_path / "pppca_bench" / "experiments" / "provenance.py"
+    module.parent.mkdir(parents=True)
     module.write_text("first\n")
     (tmp_path / "README.md").write_text("first\n")
     git(tmp_path, "init", "--quiet")
@@ -67,12 +68,12 @@ def test_changed_code_is_marked_and_other_changed_files_are_not(checkout):
     (checkout / "pppca_bench" / "notes.txt").write_text("untracked\n")
     assert provenance.code_version() == f"{__version__}+{commit[:12]}"
     provenance.code_version.cache_clear()
-    (checkout / "pppca_bench" / "provenance.py").write_text("second\n")
+    (checkout / "pppca_bench" / "experiments" / "provenance.py").write_text("second\n")
     assert provenance.code_version() == f"{__version__}+{commit[:12]}.dirty"
 
 
 def test_an_installed_package_is_named_by_its_version(tmp_path, monkeypatch):
-    monkeypatch.setattr(provenance, "__file__", str(tmp_path / "pppca_bench" / "provenance.py"))
+    monkeypatch.setattr(provenance, "__file__", str(tmp_path / "pppca_bench" / "experiments" / "provenance.py"))
     assert provenance.code_version() == __version__
 
 

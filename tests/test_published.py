@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from pppca_bench import published as module
 from pppca_bench.errors import DataError
-from pppca_bench.published import PublishedCell, pivot_hidden, published, published_cells, published_tables
+from pppca_bench.references import published as module
+from pppca_bench.references.published import PublishedCell, pivot_hidden, published, published_cells, published_tables
 
 # The slides' text, table by table; only "Prunning" is spelt as in our column "Pruning".
 T0 = """

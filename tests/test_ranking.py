@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pppca_bench import figures, ranking
 from pppca_bench.errors import StoreError
-from pppca_bench.records import Parameters, RunResult, RunSpec
-from pppca_bench.summary import StoredRun
+from pppca_bench.reporting import figure_drawing as figures
+from pppca_bench.reporting import ranking
+from pppca_bench.runs import Parameters, RunResult, RunSpec, StoredRun
 
 NETWORK = (("hidden", (4,)),)
 
@@ -54,7 +54,8 @@ def demsar(known) -> ranking.Ranking:  # noqa: ARG001
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch):
-    from pppca_bench import catalogue, variants
+    from pppca_bench.methods import catalogue
+    from pppca_bench.reporting import labels as variants
 
     titles = {name: catalogue.Entry(name, "", "") for name in ("gha", "dgha", "ne_ppca", "lda", "pca", "ica")}
     monkeypatch.setattr(variants, "METHODS", titles | {"dgha_speedup": catalogue.Entry("speed", "", "")})

@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pppca_bench.figure_data import Figure, build_figures
-from pppca_bench.figures import write_figures
-from pppca_bench.records import ProblemFacts, RunResult, RunSpec
-from pppca_bench.results_index import not_run, render_index
-from pppca_bench.store import Store
-from pppca_bench.summary import Results
-from pppca_bench.table_text import EXTENSIONS, render
-from pppca_bench.tables import Table, build_tables
+from pppca_bench.reporting.figure_data import Figure, build_figures
+from pppca_bench.reporting.figure_drawing import write_figures
+from pppca_bench.reporting.index_page import not_run, render_index
+from pppca_bench.reporting.summary import Results
+from pppca_bench.reporting.table_text import EXTENSIONS, render
+from pppca_bench.reporting.tables import Table, build_tables
+from pppca_bench.runs import ProblemFacts, RunResult, RunSpec
+from pppca_bench.store.database import Store
 
 FACTS = {"cancer1": ProblemFacts("cancer1", "", 9, 2, 350, 175, 174)}
 

@@ -17,16 +17,18 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from pppca_bench import experiment, runner, worklist
-from pppca_bench.config import Config
+from pppca_bench.config.experiment import Config
+from pppca_bench.config.plan import expand
 from pppca_bench.engines import GHA
 from pppca_bench.errors import ConfigError, DataError
-from pppca_bench.plan import expand
+from pppca_bench.experiments import cell as experiment
+from pppca_bench.experiments import queue as worklist
+from pppca_bench.experiments import runner
+from pppca_bench.experiments.queue import GROUP_SIZE
+from pppca_bench.experiments.runner import Outcome, available_cores, run
 from pppca_bench.problems import load_problem
-from pppca_bench.records import ProblemFacts, RunResult, RunSpec
-from pppca_bench.runner import Outcome, available_cores, run
-from pppca_bench.store import Store
-from pppca_bench.worklist import GROUP_SIZE
+from pppca_bench.runs import ProblemFacts, RunResult, RunSpec
+from pppca_bench.store.database import Store
 
 METHODS = [
     {"method": "gha", "n_epochs": 10},

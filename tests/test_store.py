@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pppca_bench import store as store_module
 from pppca_bench.errors import StoreError
-from pppca_bench.records import ProblemFacts, RunResult, RunSpec
-from pppca_bench.store import Store
-from pppca_bench.store_schema import SCHEMA_VERSION
+from pppca_bench.runs import ProblemFacts, RunResult, RunSpec
+from pppca_bench.store import database as store_module
+from pppca_bench.store.database import Store
+from pppca_bench.store.schema import SCHEMA_VERSION
 
 CLASSIFIER = (("hidden", (4, 2)), ("initial_step_range", (0.005, 0.02)), ("shortcuts", True))
 PARAMETERS = (("centre", True), ("decay_epochs", None), ("join_by", "node"), ("learning_rate", 0.1 + 0.2))
@@ -312,8 +312,8 @@ def test_an_interruption_while_recording_records_nothing_and_leaves_the_store_us
 _WRITER = """
 import sys
 from pathlib import Path
-from pppca_bench.records import RunResult, RunSpec
-from pppca_bench.store import Store
+from pppca_bench.runs import RunResult, RunSpec
+from pppca_bench.store.database import Store
 
 path, name = Path(sys.argv[1]), sys.argv[2]
 specs = [RunSpec(f"{name}{i}", "iris", "gha", (), None, None, i, i, ()) for i in range(100)]

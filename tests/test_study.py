@@ -12,13 +12,16 @@ from statistics import mean, median
 import pytest
 from click.testing import CliRunner, Result
 
-from pppca_bench import experiment, problems, runner, study
-from pppca_bench.cli import cli
+from pppca_bench import problems
+from pppca_bench.cli.main import cli
 from pppca_bench.engines import DGHA
 from pppca_bench.errors import ConfigError
+from pppca_bench.experiments import cell as experiment
+from pppca_bench.experiments import runner
 from pppca_bench.problems import known_problems, load_problem
-from pppca_bench.store import Store
-from pppca_bench.study_config import Study, load_study
+from pppca_bench.store.database import Store
+from pppca_bench.studies import search as study
+from pppca_bench.studies.config import Study, load_study
 
 SMALL = """\
 name: small

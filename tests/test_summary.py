@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pppca_bench.records import RunResult, RunSpec
-from pppca_bench.summary import QUANTITIES, Results, Source, student_t_975, summarise
+from pppca_bench.reporting.summary import QUANTITIES, Results, student_t_975, summarise
+from pppca_bench.runs import RunResult, RunSpec, Source
 
 CENTRED = (("parameter.centre", True),)
 

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from pppca_bench.layouts import LAYOUTS, PROBLEMS
-from pppca_bench.published import published_tables
-from pppca_bench.records import ProblemFacts, RunResult, RunSpec
-from pppca_bench.store import Store
-from pppca_bench.summary import Results, StoredRun
-from pppca_bench.table_text import EXTENSIONS, FORMATS, Format, records, render
-from pppca_bench.tables import Table, TableCell, build_tables
+from pppca_bench.references.layouts import LAYOUTS, PROBLEMS
+from pppca_bench.references.published import published_tables
+from pppca_bench.reporting.summary import Results
+from pppca_bench.reporting.table_text import EXTENSIONS, FORMATS, Format, records, render
+from pppca_bench.reporting.tables import Table, TableCell, build_tables
+from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, StoredRun
+from pppca_bench.store.database import Store
 
 GOLDEN = Path(__file__).parent / "golden"
 FACTS = [ProblemFacts("cancer1", "a", 9, 2, 350, 175, 174), ProblemFacts("iris", "b", 4, 3, 75, 38, 37)]

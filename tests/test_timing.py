@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from pppca_bench import timing
-from pppca_bench.timing import N_ROUNDS, measure_speedup
+from pppca_bench.experiments import speedup as timing
+from pppca_bench.experiments.speedup import N_ROUNDS, measure_speedup
 
 X = np.zeros((3, 2))
 # Times in ms of the five rounds; the first, disturbed, must not count. Medians: 12 and 3, then 8 and 6.

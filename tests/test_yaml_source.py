@@ -5,8 +5,8 @@ import re
 import pytest
 import yaml
 
+from pppca_bench.config.yaml_source import MAX_BYTES, MAX_DEPTH, YamlSource, read_yaml
 from pppca_bench.errors import ConfigError
-from pppca_bench.yaml_source import MAX_BYTES, MAX_DEPTH, YamlSource, read_yaml
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import Indices
-from ._base import HebbianTransformer
-from ._hebbian_kernels import Rule
-from ._parameters import check_choice, check_integer, check_number
-from ._removal_kernels import Removal
+from pppca_bench.compiled.arrays import Indices
+from pppca_bench.engines.gha_epochs import Rule
+from pppca_bench.engines.hebbian import HebbianTransformer
+from pppca_bench.engines.parameter_checks import check_choice, check_integer, check_number
+from pppca_bench.engines.removal import Removal
 
 
 class DGHA(HebbianTransformer):

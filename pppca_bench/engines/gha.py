@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ._base import HebbianTransformer
+from pppca_bench.engines.hebbian import HebbianTransformer
 
 
 class GHA(HebbianTransformer):

@@ -1,16 +1,6 @@
 """The problems that experiments run on: Proben1's files, scikit-learn's data sets and the user's files."""
 
-from pppca_bench.problems._registry import (
-    PROBEN1_COMMIT,
-    PROBEN1_URL,
-    ProblemInfo,
-    Task,
-    known_problems,
-    problem_info,
-    registry,
-)
 from pppca_bench.problems.bundled import load_bundled
-from pppca_bench.problems.dt import read_dt, read_dt_task
 from pppca_bench.problems.fetch import FetchedFile, FileStatus, fetch, verify
 from pppca_bench.problems.load import (
     cache_dir,
@@ -22,6 +12,16 @@ from pppca_bench.problems.load import (
     search_path,
 )
 from pppca_bench.problems.problem import Problem
+from pppca_bench.problems.read_dt import read_dt, read_dt_task
+from pppca_bench.problems.registry import (
+    PROBEN1_COMMIT,
+    PROBEN1_URL,
+    ProblemInfo,
+    Task,
+    known_problems,
+    problem_info,
+    registered,
+)
 
 __all__ = [
     "PROBEN1_COMMIT",
@@ -43,7 +43,7 @@ __all__ = [
     "problem_info",
     "read_dt",
     "read_dt_task",
-    "registry",
+    "registered",
     "search_path",
     "verify",
 ]

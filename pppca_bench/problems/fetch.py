@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 from pppca_bench.errors import DataError
-from pppca_bench.problems._download import download
-from pppca_bench.problems._registry import PROBEN1_URL, ProblemInfo, proben1_infos
+from pppca_bench.problems.download import download
+from pppca_bench.problems.registry import PROBEN1_URL, ProblemInfo, proben1_infos
 
 Status = Literal["ok", "missing", "damaged"]
 Action = Literal["kept", "copied", "downloaded"]

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pppca_bench.errors import DataError
-from pppca_bench.problems._registry import ProblemInfo, proben1_infos, problem_info, suggest
 from pppca_bench.problems.bundled import load_bundled
-from pppca_bench.problems.dt import read_dt
 from pppca_bench.problems.fetch import FetchedFile, Progress, fetch
 from pppca_bench.problems.problem import Problem
+from pppca_bench.problems.read_dt import read_dt
+from pppca_bench.problems.registry import ProblemInfo, proben1_infos, problem_info, suggest
 
 _LOCAL = Path("data")
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pppca_bench.problems._registry import Task
+from pppca_bench.problems.registry import Task
 
 FloatArray = NDArray[np.float64]
 Targets = NDArray[np.float64] | NDArray[np.int64]

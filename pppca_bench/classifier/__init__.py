@@ -1,7 +1,0 @@
-"""The downstream classifier: multi-layer perceptrons trained by RPROP or by online backpropagation."""
-
-from pppca_bench.classifier._mlp import MLPClassifier, fit_together
-from pppca_bench.classifier.backprop_mlp import BackpropMLPClassifier
-from pppca_bench.classifier.rprop_mlp import RpropMLPClassifier
-
-__all__ = ["BackpropMLPClassifier", "MLPClassifier", "RpropMLPClassifier", "fit_together"]

@@ -1,0 +1,214 @@
+"""Owns the estimator `BackpropMLPClassifier`."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+from scipy.special import expit
+
+from pppca_bench.classifiers import backprop as kernels
+from pppca_bench.classifiers.batch_training import TrainedNet
+from pppca_bench.classifiers.mlp import MLPClassifier, Split, hold_out, one_hot
+from pppca_bench.classifiers.network import Architecture, Floats, uniform_per_weight
+from pppca_bench.classifiers.online_training import BackpropTask, Training, train_by_backprop
+from pppca_bench.classifiers.parameter_checks import (
+    SHARED_RULES,
+    Rule,
+    check_parameters,
+    generator,
+    is_flag,
+    is_number,
+    is_positive,
+    one_of,
+)
+
+ACTIVATIONS = {"linear": kernels.IDENTITY, "logistic": kernels.LOGISTIC, "softsign": kernels.SOFTSIGN}
+
+
+class BackpropMLPClassifier(MLPClassifier):
+    """Classify with a multi-layer perceptron trained by online backpropagation.
+
+    Rumelhart, Hinton & Williams 1986: one update after each sample, the samples in a new random order in each epoch,
+    half the squared error against targets 0 and 1; the class is the largest output.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : sequence of int, default=(16,)
+        Units of each hidden layer, >= 1; () has no hidden layer.
+    hidden_activation : {"logistic", "softsign"}, default="logistic"
+        1 / (1 + exp(-x)) or x / (1 + |x|).
+    output_activation : {"linear", "logistic"}, default="linear"
+    bias : bool, default=True
+        Whether every unit has a weight from a constant 1.
+    standardise : bool, default=False
+        Whether each feature is first shifted and divided, by the mean and standard deviation of the training data.
+    learning_rate : float, default=0.1
+        η of the first epoch, > 0.
+    decay_epochs : float or None, default=None
+        > 0: η becomes learning_rate / (1 + epoch / decay_epochs), epochs counted from 0. None: η is constant.
+    momentum : float, default=0.0
+        Share of the step before in the next one, in [0, 1).
+    initial_weight_range : float, default=0.5
+        Initial weights are uniform in plus or minus this; > 0.
+    max_epochs : int, default=100
+        >= 1.
+    strip_length : int, default=5
+        Epochs from one validation to the next; >= 1.
+    generalisation_loss : float, default=inf
+        Stop when GL = 100 (E_va / E_opt - 1) is above this, in percent; >= 0, infinity for never.
+    training_progress : float, default=0.0
+        Stop when P_k = 1000 (mean / min - 1) of the strip's k training errors is below this; >= 0, 0 for never.
+    keep : {"last", "best"}, default="last"
+        Whether the result has the weights after the last epoch or those of the validation minimum.
+    validation_fraction : float, default=1/3
+        Share of the training data held out, stratified, where `fit` gets no validation data; in (0, 1).
+        Choice: where the validation error decides nothing (``keep`` is "last", both rules are off) nothing is held out,
+        and the training data stand in for it.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the initial weights, the order of the samples and the held-out share.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    mean_, scale_ : float64 ndarrays of shape (n_features_in_,)
+        What is subtracted from a feature and what divides the rest; 0 and 1 unless ``standardise``.
+    coefs_ : list of float64 ndarrays of shape (n_sources, n_units)
+        Weights of each layer.
+    intercepts_ : list of float64 ndarrays of shape (n_units,)
+        0 without ``bias``.
+    n_epochs_, best_epoch_ : int
+        Epochs trained and the epoch of the validation minimum.
+    training_curve_ : float64 ndarray of shape (n_epochs_,)
+        Squared error percentage of each epoch, each sample's before its update.
+    validation_curve_ : float64 ndarray of shape (n_strips,)
+        Squared error percentage after each strip.
+    stop_reason_ : {"generalisation_loss", "training_progress", "max_epochs"}
+    """
+
+    def __init__(
+        self,
+        hidden_layer_sizes: Sequence[int] = (16,),
+        *,
+        hidden_activation: Literal["logistic", "softsign"] = "logistic",
+        output_activation: Literal["linear", "logistic"] = "linear",
+        bias: bool = True,
+        standardise: bool = False,
+        learning_rate: float = 0.1,
+        decay_epochs: float | None = None,
+        momentum: float = 0.0,
+        initial_weight_range: float = 0.5,
+        max_epochs: int = 100,
+        strip_length: int = 5,
+        generalisation_loss: float = math.inf,
+        training_progress: float = 0.0,
+        keep: Literal["last", "best"] = "last",
+        validation_fraction: float = 1 / 3,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.hidden_activation = hidden_activation
+        self.output_activation = output_activation
+        self.bias = bias
+        self.standardise = standardise
+        self.learning_rate = learning_rate
+        self.decay_epochs = decay_epochs
+        self.momentum = momentum
+        self.initial_weight_range = initial_weight_range
+        self.max_epochs = max_epochs
+        self.strip_length = strip_length
+        self.generalisation_loss = generalisation_loss
+        self.training_progress = training_progress
+        self.keep = keep
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        """Check every parameter's range."""
+        check_parameters(self, _RULES)
+
+    def _task(self, split: Split) -> BackpropTask:
+        """Draw the initial state and say what is to be trained."""
+        rng = generator(self.random_state)
+        if not len(split.X_val):
+            split = hold_out(split, self.validation_fraction, rng) if self._validates else _serving_twice(split)
+        self._set_scale(split.X)
+        sizes = tuple(int(size) for size in self.hidden_layer_sizes)
+        architecture = Architecture(split.X.shape[1], sizes, len(self.classes_), False, "linear")
+        weights = uniform_per_weight(architecture, -self.initial_weight_range, self.initial_weight_range, rng)
+        for matrix in weights:
+            matrix[:, 0] *= bool(self.bias)
+        return BackpropTask(
+            architecture,
+            self._scaled(split.X),
+            one_hot(split.y, self.classes_),
+            self._scaled(split.X_val),
+            one_hot(split.y_val, self.classes_),
+            weights,
+            steps=[],
+            rng=rng,
+        )
+
+    @property
+    def _validates(self) -> bool:
+        """Tell whether the result depends on the validation error."""
+        return self.keep == "best" or self.generalisation_loss < math.inf
+
+    def _set_scale(self, X: Floats) -> None:
+        """Learn how features are shifted and divided; one that is constant is divided by 1."""
+        n_features = X.shape[1]
+        self.mean_ = X.mean(axis=0) if self.standardise else np.zeros(n_features)
+        deviation = X.std(axis=0) if self.standardise else np.ones(n_features)
+        rounding = 10.0 * np.finfo(np.float64).eps * np.abs(self.mean_)
+        self.scale_ = np.where(deviation > rounding, deviation, 1.0)
+
+    def _scaled(self, X: Floats) -> Floats:
+        """Return the network's inputs."""
+        return (X - self.mean_) / self.scale_
+
+    def _train(self, tasks: Sequence[BackpropTask]) -> list[TrainedNet]:
+        """Train nets of one `Task.shape` together, by this classifier's parameters."""
+        activations = kernels.Activations(ACTIVATIONS[self.hidden_activation], ACTIVATIONS[self.output_activation])
+        decay_epochs = math.inf if self.decay_epochs is None else float(self.decay_epochs)
+        rule = kernels.BackpropRule(float(self.learning_rate), decay_epochs, float(self.momentum))
+        return train_by_backprop(
+            tasks, Training(activations, rule, self._stopping_rule(), bool(self.bias), self.keep == "best")
+        )
+
+    def _network_outputs(self, X: Floats) -> Floats:
+        """Return the outputs for valid inputs."""
+        values = self._scaled(X)
+        activations = [self.hidden_activation] * (len(self.coefs_) - 1) + [self.output_activation]
+        for coefs, intercepts, activation in zip(self.coefs_, self.intercepts_, activations, strict=True):
+            values = _activated(values @ coefs + intercepts, activation)
+        return values
+
+    def _remedy(self) -> str:
+        """Say what helps against a training that is no longer finite."""
+        return f"Set standardise, scale the features or lower learning_rate (now {self.learning_rate})."
+
+
+def _activated(sums: Floats, activation: str) -> Floats:
+    """Return the values of units."""
+    if activation == "logistic":
+        return expit(sums)
+    return sums / (1.0 + np.abs(sums)) if activation == "softsign" else sums
+
+
+def _serving_twice(split: Split) -> Split:
+    """Take the training data for validation data too."""
+    return replace(split, X_val=split.X, y_val=split.y)
+
+
+_RULES: dict[str, Rule] = SHARED_RULES | {
+    "hidden_activation": one_of("logistic", "softsign"),
+    "output_activation": one_of("linear", "logistic"),
+    "bias": ("True or False", is_flag),
+    "standardise": ("True or False", is_flag),
+    "learning_rate": ("a number > 0", is_positive),
+    "decay_epochs": ("a number > 0 or None", lambda value: value is None or is_positive(value)),
+    "momentum": ("a number from 0 to below 1", lambda value: is_number(value) and 0 <= value < 1),
+    "keep": one_of("last", "best"),
+}

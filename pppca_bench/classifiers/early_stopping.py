@@ -1,0 +1,141 @@
+"""Owns the compiled early stopping of many nets at once: error curves, strips, the validation minimum of each lane."""
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from pppca_bench.compiled.lane_instructions import LANES
+
+IDLE: Final = 0
+TRAINING: Final = 1
+GENERALISATION_LOSS: Final = 2
+NO_PROGRESS: Final = 3
+MAX_EPOCHS: Final = 4
+NOT_FINITE: Final = 5
+
+
+class StoppingRule(NamedTuple):
+    """Hold the constants of the Proben1 report's early stopping (section 3.3)."""
+
+    strip_length: int
+    generalisation_loss: float
+    training_progress: float
+    max_epochs: int
+
+
+class Progress(NamedTuple):
+    """Hold how far each lane's net has come, arrays with LANES columns.
+
+    ``status``, ``epochs``, ``best_epoch``, ``n_validations``: int64 (LANES,). ``best_error``, ``strip_sum``,
+    ``strip_min``: float64 (LANES,), squared error percentage. ``best_weights``: float64 (n_weights, LANES).
+    ``training_curve``: float64 (max_epochs, LANES); ``validation_curve``: float64 (one a strip, LANES).
+    """
+
+    status: NDArray[np.int64]
+    epochs: NDArray[np.int64]
+    best_epoch: NDArray[np.int64]
+    n_validations: NDArray[np.int64]
+    best_error: NDArray[np.float64]
+    strip_sum: NDArray[np.float64]
+    strip_min: NDArray[np.float64]
+    best_weights: NDArray[np.float64]
+    training_curve: NDArray[np.float64]
+    validation_curve: NDArray[np.float64]
+
+
+@njit(cache=True)
+def generalisation_loss(error: float, best_error: float) -> float:
+    """Return GL = 100 (E_va / E_opt - 1), in percent (Proben1 report, section 3.3).
+
+    Choice: 0 where both errors are 0, infinity where only the best one is; the report's ratio is undefined there.
+    """
+    if error == best_error:
+        return 0.0
+    return 100.0 * (error / best_error - 1.0) if best_error > 0.0 else math.inf
+
+
+@njit(cache=True)
+def training_progress(mean_error: float, min_error: float) -> float:
+    """Return P_k = 1000 (mean / min - 1) of a strip's training errors (Proben1 report, section 3.3).
+
+    Choice: 0 where both are 0 (nothing is left to learn), infinity where only the least one is.
+    """
+    if mean_error == min_error:
+        return 0.0
+    return 1000.0 * (mean_error / min_error - 1.0) if min_error > 0.0 else math.inf
+
+
+@njit(cache=True)
+def percentage(squared_error: NDArray[np.float64], targets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 100 / (N P) times the squared error of each lane (Proben1 report; targets span 1)."""
+    total = np.zeros(LANES)
+    for output in range(squared_error.shape[0]):
+        for lane in range(LANES):
+            total[lane] += squared_error[output, lane]
+    return total * (100.0 * LANES / targets.size)
+
+
+@njit(cache=True)
+def end_epoch(rule: StoppingRule, progress: Progress, error: NDArray[np.float64]) -> bool:
+    """Enter an epoch's training errors; tell whether a lane is at the end of a strip."""
+    at_strip_end = False
+    for lane in range(LANES):
+        if progress.status[lane] == TRAINING:
+            progress.training_curve[progress.epochs[lane], lane] = error[lane]
+            progress.epochs[lane] += 1
+            progress.strip_sum[lane] += error[lane]
+            progress.strip_min[lane] = min(progress.strip_min[lane], error[lane])
+            at_strip_end |= _is_strip_end(rule, progress.epochs[lane])
+    return at_strip_end
+
+
+@njit(cache=True)
+def _is_strip_end(rule: StoppingRule, epochs: int) -> bool:
+    """Tell whether a net of this age is due for validation."""
+    return epochs % rule.strip_length == 0 or epochs == rule.max_epochs
+
+
+@njit(cache=True)
+def end_strips(
+    rule: StoppingRule, progress: Progress, error: NDArray[np.float64], weights: NDArray[np.float64]
+) -> bool:
+    """Enter the validation errors of the lanes at the end of a strip; tell whether one of them stops."""
+    stopped = False
+    for lane in range(LANES):
+        if progress.status[lane] == TRAINING and _is_strip_end(rule, progress.epochs[lane]):
+            _keep_if_best(progress, lane, error[lane], weights)
+            progress.status[lane] = _judge(rule, progress, lane, error[lane])
+            progress.strip_sum[lane] = 0.0
+            progress.strip_min[lane] = math.inf
+            stopped |= progress.status[lane] != TRAINING
+    return stopped
+
+
+@njit(cache=True)
+def _keep_if_best(progress: Progress, lane: int, error: float, weights: NDArray[np.float64]) -> None:
+    """Enter a validation error; copy the weights where it is the least so far."""
+    progress.validation_curve[progress.n_validations[lane], lane] = error
+    progress.n_validations[lane] += 1
+    if error < progress.best_error[lane]:
+        progress.best_error[lane] = error
+        progress.best_epoch[lane] = progress.epochs[lane]
+        for row in range(weights.shape[0]):
+            progress.best_weights[row, lane] = weights[row, lane]
+
+
+@njit(cache=True)
+def _judge(rule: StoppingRule, progress: Progress, lane: int, error: float) -> int:
+    """Return the status of a lane at the end of its strip."""
+    epochs = progress.epochs[lane]
+    n_epochs = (epochs - 1) % rule.strip_length + 1
+    if not (math.isfinite(error) and math.isfinite(progress.strip_sum[lane])):
+        return NOT_FINITE
+    if generalisation_loss(error, progress.best_error[lane]) > rule.generalisation_loss:
+        return GENERALISATION_LOSS
+    mean_error = progress.strip_sum[lane] / n_epochs
+    if training_progress(mean_error, progress.strip_min[lane]) < rule.training_progress:
+        return NO_PROGRESS
+    return MAX_EPOCHS if epochs == rule.max_epochs else TRAINING

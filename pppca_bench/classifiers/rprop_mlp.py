@@ -1,0 +1,167 @@
+"""Owns the estimator `RpropMLPClassifier`."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from pppca_bench.classifiers.batch_training import Task, TrainedNet, train_nets
+from pppca_bench.classifiers.mlp import MLPClassifier, Split, hold_out, one_hot
+from pppca_bench.classifiers.network import Activation, Architecture, Floats, network_outputs, uniform_per_weight
+from pppca_bench.classifiers.parameter_checks import (
+    SHARED_RULES,
+    Rule,
+    check_parameters,
+    generator,
+    is_flag,
+    is_number,
+    is_range,
+    one_of,
+    refuse,
+)
+from pppca_bench.classifiers.rprop import RpropRule
+
+
+class RpropMLPClassifier(MLPClassifier):
+    """Classify with a small multi-layer perceptron trained by RPROP with early stopping.
+
+    Proben1 report, section 3.3: full batch, one update an epoch, squared error against targets 0 and 1, hidden
+    activation x / (1 + |x|); the result has the weights of the validation minimum; the class is the largest output.
+
+    Choice: on a change of sign RPROP takes the last move back, as first published (Riedmiller & Braun 1993). With it
+    and linear outputs all 24 test errors of the report's tables 3, 8 and 10 come out (within one published standard
+    deviation or half a point, 60 runs); without it, or with outputs x / (1 + |x|), some do not.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : sequence of int, default=(16, 8)
+        Units of each hidden layer, >= 1; () is the linear network.
+    shortcuts : bool, default=False
+        Whether each layer takes the inputs and all earlier layers, or only the layer before it.
+    output_activation : {"linear", "softsign"}, default="linear"
+        Softsign is x / (1 + |x|).
+    eta_plus, eta_minus : float, default=1.2, 0.5
+        Factors of a step size after equal and after opposite signs; > 1 and in (0, 1).
+    initial_step_range : (float, float), default=(0.005, 0.02)
+        Each weight's first step size is uniform in this range; > 0.
+    step_min, step_max : float, default=0.0, 50.0
+        Bounds of the step sizes.
+    initial_weight_range : float, default=0.01
+        Initial weights are uniform in plus or minus this; > 0.
+    max_epochs : int, default=3000
+        >= 1.
+    strip_length : int, default=5
+        Epochs from one validation to the next; >= 1.
+    generalisation_loss : float, default=5.0
+        Stop when GL = 100 (E_va / E_opt - 1) is above this, in percent; >= 0, infinity for never.
+    training_progress : float, default=0.1
+        Stop when P_k = 1000 (mean / min - 1) of the strip's k training errors is below this; >= 0, 0 for never.
+    validation_fraction : float, default=1/3
+        Share of the training data held out, stratified, where `fit` gets no validation data; in (0, 1).
+        Choice: a third, as Proben1 has 50 % training and 25 % validation data.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the initial weights, the initial steps and the held-out share.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    coefs_ : list of float64 ndarrays of shape (n_sources, n_units)
+        Weights of each layer; with shortcuts the sources are the inputs, then the hidden layers in order.
+    intercepts_ : list of float64 ndarrays of shape (n_units,)
+    n_epochs_, best_epoch_ : int
+        Epochs trained and the epoch of the validation minimum (the report's total and relevant epochs).
+    training_curve_ : float64 ndarray of shape (n_epochs_,)
+        Squared error percentage of the weights that each epoch starts from.
+    validation_curve_ : float64 ndarray of shape (n_strips,)
+        Squared error percentage after each strip.
+    stop_reason_ : {"generalisation_loss", "training_progress", "max_epochs"}
+    """
+
+    def __init__(
+        self,
+        hidden_layer_sizes: Sequence[int] = (16, 8),
+        *,
+        shortcuts: bool = False,
+        output_activation: Activation = "linear",
+        eta_plus: float = 1.2,
+        eta_minus: float = 0.5,
+        initial_step_range: tuple[float, float] = (0.005, 0.02),
+        step_min: float = 0.0,
+        step_max: float = 50.0,
+        initial_weight_range: float = 0.01,
+        max_epochs: int = 3000,
+        strip_length: int = 5,
+        generalisation_loss: float = 5.0,
+        training_progress: float = 0.1,
+        validation_fraction: float = 1 / 3,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.shortcuts = shortcuts
+        self.output_activation = output_activation
+        self.eta_plus = eta_plus
+        self.eta_minus = eta_minus
+        self.initial_step_range = initial_step_range
+        self.step_min = step_min
+        self.step_max = step_max
+        self.initial_weight_range = initial_weight_range
+        self.max_epochs = max_epochs
+        self.strip_length = strip_length
+        self.generalisation_loss = generalisation_loss
+        self.training_progress = training_progress
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        """Check every parameter's range."""
+        check_parameters(self, _RULES)
+        if self.step_min > self.step_max:
+            refuse(self, "step_min", f"at most step_max ({self.step_max})")
+
+    def _task(self, split: Split) -> Task:
+        """Draw the initial state and say what is to be trained."""
+        rng = generator(self.random_state)
+        if not len(split.X_val):
+            split = hold_out(split, self.validation_fraction, rng)
+        self._architecture = Architecture(
+            split.X.shape[1],
+            tuple(int(size) for size in self.hidden_layer_sizes),
+            len(self.classes_),
+            bool(self.shortcuts),
+            self.output_activation,
+        )
+        weight_range = self.initial_weight_range
+        return Task(
+            self._architecture,
+            split.X,
+            one_hot(split.y, self.classes_),
+            split.X_val,
+            one_hot(split.y_val, self.classes_),
+            weights=uniform_per_weight(self._architecture, -weight_range, weight_range, rng),
+            steps=uniform_per_weight(self._architecture, *self.initial_step_range, rng),
+        )
+
+    def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
+        """Train nets of one `Task.shape` together, by this classifier's parameters."""
+        constants = (self.eta_plus, self.eta_minus, self.step_min, self.step_max)
+        return train_nets(tasks, RpropRule(*(float(number) for number in constants)), self._stopping_rule())
+
+    def _network_outputs(self, X: Floats) -> Floats:
+        """Return the outputs for valid inputs."""
+        return network_outputs(self._architecture, self._weights, X)
+
+    def _remedy(self) -> str:
+        """Say what helps against a training that is no longer finite."""
+        return f"Scale the features or lower step_max (now {self.step_max})."
+
+
+_RULES: dict[str, Rule] = SHARED_RULES | {
+    "shortcuts": ("True or False", is_flag),
+    "output_activation": one_of("linear", "softsign"),
+    "eta_plus": ("a number > 1", lambda value: is_number(value) and 1 < value < math.inf),
+    "eta_minus": ("a number between 0 and 1", lambda value: is_number(value) and 0 < value < 1),
+    "initial_step_range": ("two numbers, 0 < low <= high", is_range),
+    "step_min": ("a number >= 0", lambda value: is_number(value) and 0 <= value < math.inf),
+    "step_max": ("a number > 0", lambda value: is_number(value) and value > 0),
+}

@@ -1,0 +1,30 @@
+"""The ``pppca doctor`` command: what stands in the way of an experiment, and what to do about it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from pppca_bench.cli.data import data_option
+from pppca_bench.cli.running import DATABASE, STUDIES, results_option
+
+
+@click.command()
+@data_option
+@results_option
+def doctor(data_dir: Path | None, results: Path) -> None:
+    """Check environment, compiler cache, data, results and studies, and say what to do; exit 1 where something is."""
+    from pppca_bench.experiments.doctor import examine
+
+    n_wrong = 0
+    studies = sorted(results.glob(f"{STUDIES}/*/{DATABASE}"))
+    for finding in examine(data_dir, results / DATABASE, studies):
+        n_wrong += finding.remedy is not None
+        mark = "ok" if finding.remedy is None else "!!"
+        click.echo(f"{mark}  {finding.subject}: {finding.text} {finding.remedy or ''}".rstrip())
+    if n_wrong:
+        click.echo(f"{n_wrong} finding{'s' if n_wrong > 1 else ''} to do something about.")
+        sys.exit(1)
+    click.echo("All is well.")

@@ -1,0 +1,48 @@
+"""``pppca methods`` and ``pppca rank``: what can be run, and how it compares over problems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pppca_bench.cli.running import DATABASE, results_option
+from pppca_bench.methods.catalogue import CLASSIFIERS, METHODS
+
+
+@click.command()
+@click.option("--format", "form", type=click.Choice(("terminal", "markdown", "json")), default="terminal")
+def methods(form: str) -> None:
+    """List every method and classifier that a config can name, with its source."""
+    from tabulate import tabulate
+
+    kinds = {"method": METHODS, "classifier": CLASSIFIERS}
+    rows = [
+        {"kind": kind, "name": name, "title": entry.title, "does": entry.does, "source": entry.source}
+        for kind, entries in kinds.items()
+        for name, entry in entries.items()
+    ]
+    if form == "json":
+        import json
+
+        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+    else:
+        click.echo(tabulate(rows, headers="keys", tablefmt="pipe" if form == "markdown" else "simple"))
+
+
+@click.command()
+@click.argument("configs", nargs=-1)
+@results_option
+@click.option("--format", "form", type=click.Choice(("terminal", "markdown", "json")), default="terminal")
+def rank(configs: tuple[str, ...], results: Path, form: str) -> None:
+    """Rank methods by test error: Friedman's test, critical difference, paired Wilcoxon tests with Holm's correction.
+
+    Ranked are the methods that were run on all of the most problems that any was run on; one with other parameters, or
+    before another classifier, is another method. CONFIGS are names of configs that were run (all by default).
+    """
+    from pppca_bench.reporting import ranking
+    from pppca_bench.store.database import Store
+
+    with Store(results / DATABASE, read_only=True) as store:
+        runs = store.runs(configs or None)
+    click.echo(ranking.render(ranking.rank(runs), form))

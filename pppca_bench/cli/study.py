@@ -1,0 +1,69 @@
+"""The ``pppca study`` command: a random search over settings, scored by how near they come to published cells."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pppca_bench.cli.data import data_option
+from pppca_bench.cli.progress import progress_bar
+from pppca_bench.cli.running import DATABASE, STUDIES, results_option, stoppable, tell_emptied, workers_option
+
+if TYPE_CHECKING:
+    from pppca_bench.studies.search import ScoredTrial
+
+
+@click.command()
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option("--trials", type=click.IntRange(1, 100_000), help="Number of trials in place of the config's own.")
+@workers_option
+@results_option
+@data_option
+@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
+def study(
+    config: Path, trials: int | None, workers: int | None, results: Path, data_dir: Path | None, quiet: bool
+) -> None:
+    """Search for settings that come near published cells, as CONFIG (a YAML file) describes.
+
+    Every trial is run but for what RESULTS/studies/NAME already holds; trials.csv and trials.md there list them.
+    """
+    from pppca_bench import problems
+    from pppca_bench.experiments import runner
+    from pppca_bench.studies import search as studies
+    from pppca_bench.studies.config import load_study
+
+    loaded = load_study(config, problems=problems.known_problems(), trials=trials)
+    studies.check_cells(loaded)
+    folder = results / STUDIES / loaded.name
+    with stoppable(folder):
+        with progress_bar("file", quiet=quiet) as progress:
+            problems.ensure(loaded.problems, data_dir, progress=progress)
+        with studies.TrialStore(folder / DATABASE) as store, progress_bar("run", quiet=quiet) as progress:
+            if store.was_emptied:
+                tell_emptied(store.path)
+            scored = studies.run_study(
+                loaded,
+                store,
+                folder,
+                data_dir=data_dir,
+                workers=runner.available_cores() if workers is None else workers,
+                progress=progress,
+            )
+    if not quiet:
+        click.echo(studies.render(loaded, scored, "terminal"))
+        click.echo(f"\nAll {len(scored)} trials are in {folder / studies.CSV}.")
+    _tell_failures(scored, quiet)
+
+
+def _tell_failures(scored: Sequence[ScoredTrial], quiet: bool) -> None:
+    failed = [trial for trial in scored if trial.n_failed]
+    if failed and not quiet:
+        click.echo(
+            f"Trials with failed runs: {len(failed)} of {len(scored)}, such as {failed[0].first_error}", err=True
+        )
+    if len(failed) == len(scored):
+        sys.exit(1)

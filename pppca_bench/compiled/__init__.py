@@ -1,0 +1,1 @@
+"""What the compiled kernels share: compilation, vectors, array types."""

@@ -1,0 +1,1 @@
+"""From YAML to the ordered list of runs."""

@@ -1,0 +1,343 @@
+"""What GHA and DGHA share: training moments, the rows that learn, their schedule and their history."""
+
+import time
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pppca_bench.compiled.arrays import Floats, Indices
+from pppca_bench.engines.gha_blocked import quadratic_variances
+from pppca_bench.engines.gha_epochs import FAST, IN_PLACE, LITERAL, History, Rule, Samples, Schedule, learn_epochs
+from pppca_bench.engines.initial_rows import draw_directions, principal_directions
+from pppca_bench.engines.parameter_checks import check_choice, check_integer, check_number, make_generator
+from pppca_bench.engines.removal import Removal
+
+# Rows tend to unit norm; one this long never comes back, and its variances would overflow.
+_DIVERGED_WEIGHT = 1e8
+_SAMPLES_PER_BATCH = 4096
+_ORDERED_SAMPLES_PER_BLOCK = 4_000_000
+_KERNELS = {"fast": FAST, "literal": LITERAL, "in_place": IN_PLACE}
+
+
+class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Train rows of a linear network sample by sample; subclasses say what happens before an epoch."""
+
+    n_components: int | None
+    learning_rate: float
+    learning_rate_per: str
+    n_epochs: int
+    decay_epochs: float | None
+    decay_samples: float | None
+    rows_per_epoch: float | None
+    initial_rows: str
+    initial_samples: int | None
+    initial_norm: float
+    sort_initial: bool
+    centre: bool
+    shuffle: bool
+    kernel: str
+    random_state: Any
+
+    def fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
+        """Learn from X for `n_epochs` epochs.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features), n_samples >= 2
+            Training samples. C-contiguous float64 is read where it lies, a numpy.memmap too.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        Self
+            This estimator.
+
+        Raises
+        ------
+        ValueError
+            When a parameter or X is out of its range, or when the rows diverge.
+        TypeError
+            When a parameter is of the wrong type.
+        """
+        self._check_parameters()
+        X = self._validated(X, reset=True)
+        self._reset()
+        self._update_moments(X)
+        self._draw_rows(X)
+        self._learn_epochs(X, self.n_epochs)
+        self._publish()
+        return self
+
+    def partial_fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
+        """Learn from one chunk of samples, in one pass that counts as an epoch.
+
+        The mean and C are those of all chunks so far: the first ones are centred less exactly.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features), n_samples >= 2
+            A chunk of the training samples.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        Self
+            This estimator.
+
+        Raises
+        ------
+        ValueError
+            When a parameter or X is out of its range, or when the rows diverge.
+        TypeError
+            When a parameter is of the wrong type.
+        """
+        first = not hasattr(self, "components_")
+        self._check_parameters()
+        X = self._validated(X, reset=first)
+        if first:
+            self._reset()
+        self._update_moments(X)
+        if first:
+            self._draw_rows(X)
+        self._learn_epochs(X, 1)
+        self._publish()
+        return self
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Project samples on the rows.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features)
+            Samples; the training mean is subtracted.
+
+        Returns
+        -------
+        float64 array, shape (n_samples, n_components_)
+            Outputs y = W (x − mean).
+        """
+        check_is_fitted(self)
+        samples: Floats = validate_data(self, X, dtype=np.float64, reset=False)
+        return (samples - self.mean_) @ self.components_.T
+
+    def inverse_transform(self, X: ArrayLike) -> Floats:
+        """Return the points of the rows' span that have these projections.
+
+        Choice: by the pseudo-inverse, hence the orthogonal projection of a sample on the span, whatever the
+        rows' norms and angles; `X @ components_` equals it once the rows are orthonormal.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_components_)
+            Projections, as `transform` returns them.
+
+        Returns
+        -------
+        float64 array, shape (n_samples, n_features)
+            Samples in the input space, with the training mean.
+        """
+        check_is_fitted(self)
+        return np.asarray(X, dtype=np.float64) @ np.linalg.pinv(self.components_).T + self.mean_
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def _n_drawn(self, n_samples: int) -> int:
+        """Count the samples that an epoch takes."""
+        return n_samples
+
+    def _check_parameters(self) -> None:
+        where = type(self).__name__
+        if self.n_components is not None:
+            check_integer(where, "n_components", self.n_components, low=1)
+        check_number(where, "learning_rate", self.learning_rate, low=0.0, open_low=True)
+        check_choice(where, "learning_rate_per", self.learning_rate_per, ("sample", "epoch"))
+        check_integer(where, "n_epochs", self.n_epochs, low=1)
+        for name in ("decay_epochs", "decay_samples", "rows_per_epoch"):
+            if getattr(self, name) is not None:
+                check_number(where, name, getattr(self, name), low=0.0, open_low=True)
+        if self.decay_epochs is not None and self.decay_samples is not None:
+            raise ValueError(
+                f"decay_samples in {where}: expected None where decay_epochs is given, got {self.decay_samples!r}. "
+                "Give one of them."
+            )
+        check_choice(where, "initial_rows", self.initial_rows, ("direction", "orthonormal", "positive"))
+        if self.initial_samples is not None:
+            check_integer(where, "initial_samples", self.initial_samples, low=2)
+        check_number(where, "initial_norm", self.initial_norm, low=0.0, open_low=True)
+        check_choice(where, "kernel", self.kernel, ("fast", "literal", "in_place"))
+
+    def _validated(self, X: ArrayLike, reset: bool) -> Floats:
+        samples = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2, reset=reset)
+        if self.n_components is not None and self.n_components > samples.shape[1]:
+            raise ValueError(
+                f"n_components in {type(self).__name__}: expected at most n_features = {samples.shape[1]}, "
+                f"got {self.n_components}. Give fewer, or None for all."
+            )
+        # A plain read-only view: one compiled version of each kernel serves arrays and memory maps alike.
+        view = np.asarray(samples).view()
+        view.flags.writeable = False
+        return view
+
+    def _reset(self) -> None:
+        self._rng = make_generator(self.random_state)
+        self.n_epochs_ = 0
+        self._n_learnt = 0
+        self.n_operations_ = 0
+        self.learning_time_ms_ = 0.0
+        self.n_samples_seen_ = 0
+        self.mean_ = np.zeros(self.n_features_in_)
+        self._C = np.zeros((self.n_features_in_, self.n_features_in_))
+        self._dimensionality: list[int] = []
+        self._variances: list[Floats] = []
+
+    def _update_moments(self, X: Floats) -> None:
+        """Merge the samples into the mean and C, batch by batch (Chan, Golub and LeVeque 1983)."""
+        for rows in gen_batches(len(X), _SAMPLES_PER_BATCH):
+            batch = X[rows]
+            share = len(batch) / (self.n_samples_seen_ + len(batch))
+            mean = batch.mean(axis=0) if self.centre else self.mean_
+            deviations = batch - mean
+            shift = mean - self.mean_
+            self._C += share * (deviations.T @ deviations / len(batch) - self._C)
+            self._C += share * (1.0 - share) * np.outer(shift, shift)
+            self.mean_ = self.mean_ + share * shift
+            self.n_samples_seen_ += len(batch)
+
+    def _draw_rows(self, X: Floats) -> None:
+        self._n_initial_rows = self.n_components or self.n_features_in_
+        self._rows = self.initial_norm * self._directions(X)
+        self.nodes_ = np.arange(self._n_initial_rows)
+        if self.sort_initial:
+            self._rows = self._rows[np.argsort(-self._row_variances(), kind="stable")]
+
+    def _directions(self, X: Floats) -> Floats:
+        if self.initial_samples is None:
+            return draw_directions(self._rng, self._n_initial_rows, self.n_features_in_, kind=self.initial_rows)
+        block = X[np.sort(self._rng.permutation(len(X))[: self.initial_samples])]
+        return principal_directions(self._rng, block, self._n_initial_rows, centre=self.centre)
+
+    def _learn_epochs(self, X: Floats, n_epochs: int) -> None:
+        """Make epochs over X, in blocks whose orders of samples fit into memory."""
+        block = max(1, _ORDERED_SAMPLES_PER_BLOCK // self._n_drawn(len(X)))
+        while n_epochs > 0:
+            self._learn_block(X, min(block, n_epochs))
+            n_epochs -= block
+
+    def _learn_block(self, X: Floats, n_epochs: int) -> None:
+        rows, nodes = self._rows, self.nodes_
+        schedule = self._schedule(len(X), n_epochs)
+        history = History(np.empty(n_epochs, np.int64), np.full((n_epochs, self._n_initial_rows), np.nan))
+        start = time.perf_counter()
+        n_rows, n_made, n_operations = learn_epochs(rows, nodes, self._samples(X), schedule, self._rule(), history)
+        self.learning_time_ms_ += 1e3 * (time.perf_counter() - start)
+        self._rows, self.nodes_ = rows[:n_rows], nodes[:n_rows]
+        self.n_epochs_ += n_made
+        self._n_learnt += n_made * schedule.orders.shape[1]
+        self.n_operations_ += n_operations
+        self._dimensionality.extend(history.dimensionality)
+        self._variances.extend(history.variances)
+        self._check_finite(X)
+
+    def _samples(self, X: Floats) -> Samples:
+        """Give the samples and C, or where they are few a factor of it, by which variances cost less."""
+        if len(X) < X.shape[1] and len(X) == self.n_samples_seen_:
+            return Samples(X, self.mean_, np.ascontiguousarray((X - self.mean_).T / np.sqrt(len(X))))
+        return Samples(X, self.mean_, self._C)
+
+    def _schedule(self, n_samples: int, n_epochs: int) -> Schedule:
+        epochs = np.arange(self.n_epochs_, self.n_epochs_ + n_epochs)
+        orders = np.array([self._draw_order(n_samples) for _ in epochs])
+        rates, decays = self._rates(epochs, n_samples)
+        return Schedule(orders, rates, decays, self._joined(epochs), self._checked(epochs))
+
+    def _rule(self) -> Rule:
+        return Rule(self._removal(), False, _KERNELS[self.kernel], _DIVERGED_WEIGHT)
+
+    def _removal(self) -> Removal:
+        """Give the rule of checks; plain GHA makes none."""
+        return Removal(np.inf, 1, self._n_initial_rows, 0.0, False, False)
+
+    def _rates(self, epochs: Indices, n_samples: int) -> tuple[Floats, Floats]:
+        """Give η of each epoch's first sample, and how it falls: sample s learns at η / (1 + decay s)."""
+        rates: Floats = np.full(len(epochs), self.learning_rate / self._rate_divisor(n_samples))
+        if self.decay_epochs is not None:
+            rates *= self.decay_epochs / (epochs + self.decay_epochs)
+        if self.decay_samples is None:
+            return rates, np.zeros(len(epochs))
+        learnt = self._n_learnt + self._n_drawn(n_samples) * (epochs - self.n_epochs_)
+        left = np.asarray(self.decay_samples + learnt, dtype=np.float64)
+        return rates * (self.decay_samples / left), 1.0 / left
+
+    def _rate_divisor(self, n_samples: int) -> int:
+        return self._n_drawn(n_samples) if self.learning_rate_per == "epoch" else 1
+
+    def _joined(self, epochs: Indices) -> Indices:
+        """Count the rows of the schedule that learn in each epoch, without regard to removals."""
+        if self.rows_per_epoch is None:
+            return np.full(len(epochs), self._n_initial_rows)
+        return np.minimum(self._n_initial_rows, (self.rows_per_epoch * epochs).astype(np.int64) + 1)
+
+    def _checked(self, epochs: Indices) -> NDArray[np.bool_]:
+        """Tell before which epochs rows are removed; plain GHA removes none."""
+        return np.zeros(len(epochs), bool)
+
+    def _draw_order(self, n_samples: int) -> Indices:
+        n_drawn = self._n_drawn(n_samples)
+        if self.shuffle:
+            return self._rng.permutation(n_samples)[:n_drawn]
+        if n_drawn == n_samples:
+            return np.arange(n_samples)
+        return np.sort(self._rng.permutation(n_samples)[:n_drawn])
+
+    def _check_finite(self, X: Floats) -> None:
+        largest = float(np.abs(self._rows).max())
+        if largest <= _DIVERGED_WEIGHT:
+            return
+        squared_norm = max(
+            float(np.square(X[rows] - self.mean_).sum(axis=1).max()) for rows in gen_batches(len(X), _SAMPLES_PER_BATCH)
+        )
+        raise ValueError(
+            f"{type(self).__name__} diverged in epoch {self.n_epochs_}: learning_rate {self.learning_rate} "
+            f"is too large for samples of squared norm up to {squared_norm:.3g}; expected weights up to "
+            f"{_DIVERGED_WEIGHT:g}, got {largest:g}. Try a rate below "
+            f"{self._rate_divisor(len(X)) / squared_norm:.2g} per {self.learning_rate_per}, "
+            "or smaller initial rows."
+        )
+
+    def _row_variances(self) -> Floats:
+        """Compute w C wᵀ of each row: its cost does not depend on the number of samples."""
+        variances = np.empty(len(self._rows))
+        quadratic_variances(self._rows, self._C, variances)
+        return variances
+
+    def _per_direction(self, variances: Floats) -> Floats:
+        return variances / np.einsum("ji,ji->j", self._rows, self._rows)
+
+    def _record(self) -> None:
+        variances = np.full(self._n_initial_rows, np.nan)
+        variances[self.nodes_] = self._row_variances()
+        self._variances.append(variances)
+        self._dimensionality.append(len(self._rows))
+
+    def _publish(self) -> None:
+        """Set the learned attributes; the record of the end stays out of the running lists."""
+        self.components_ = self._rows.copy()
+        self.n_components_ = len(self._rows)
+        self.explained_variance_ = self._per_direction(self._row_variances())
+        total = float(np.trace(self._C))
+        self.explained_variance_ratio_ = self.explained_variance_ / (total if total > 0.0 else 1.0)
+        self._record()
+        self.history_ = {
+            "dimensionality": np.array(self._dimensionality),
+            "variances": np.array(self._variances),
+        }
+        self._dimensionality.pop()
+        self._variances.pop()

@@ -1,0 +1,295 @@
+"""What stands in the way of an experiment: findings on environment, cache, data, store and studies, with remedies."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from importlib import metadata
+from pathlib import Path
+
+from pppca_bench.errors import DataError, StoreError
+from pppca_bench.experiments.provenance import older_algorithms
+from pppca_bench.experiments.runner import available_cores
+from pppca_bench.problems import fetch_dir, find_file, known_problems, search_path, verify
+from pppca_bench.runs import RunResult
+from pppca_bench.store import reservations as claims
+from pppca_bench.store.database import Store
+from pppca_bench.store.schema import SCHEMA_VERSION
+
+DISTRIBUTION = "pppca-bench"
+ENOUGH_SPACE_MB = 200
+_AT_LEAST = re.compile(r"([\w.-]+)\s*(?:>=\s*([\d.]+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Say in one line how a thing is.
+
+    Attributes
+    ----------
+    subject : str
+        ``"environment"``, ``"cache"``, ``"data"``, ``"store"`` or ``"study"`` with a study's name.
+    text : str
+        What was found.
+    remedy : str or None
+        What to do about it, empty where the text says it; None where nothing needs doing.
+    """
+
+    subject: str
+    text: str
+    remedy: str | None = None
+
+
+def examine(data_dir: Path | None, database: Path, studies: Iterable[Path] = ()) -> Iterator[Finding]:
+    """Look at everything that a run needs, and change nothing.
+
+    Parameters
+    ----------
+    data_dir : Path, optional
+        First place to look for Proben1 files.
+    database : Path
+        The results database, which need not exist.
+    studies : iterable of Path
+        The databases of studies, each in a folder of the study's name.
+    """
+    yield from _environment()
+    yield from _cache()
+    yield from _data(data_dir)
+    yield from _folder(database.parent)
+    yield from _store(database)
+    for path in studies:
+        yield from (replace(finding, subject=f"study {path.parent.name}") for finding in _store(path, "study"))
+
+
+def _environment() -> Iterator[Finding]:
+    subject = "environment"
+    try:
+        about = metadata.metadata(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        remedy = f"Install it, for example with `pip install -e {shlex.quote(str(Path(__file__).parents[2]))}`."
+        yield Finding(subject, f"{DISTRIBUTION} is not installed, so its requirements are unknown.", remedy)
+    else:
+        yield _python(about["Requires-Python"])
+        yield from _packages(about.get_all("Requires-Dist") or [])
+    yield Finding(subject, f"{available_cores()} of {os.cpu_count()} processor cores for `pppca run`.")
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+        text = "NUMBA_DISABLE_JIT is set: nothing is compiled, and a run takes hundreds of times as long."
+        yield Finding(subject, text, "Unset it.")
+
+
+def _python(required: str) -> Finding:
+    wanted = required.removeprefix(">=")
+    got = platform.python_version()
+    if _numbers(got) >= _numbers(wanted):
+        return Finding("environment", f"Python {got}.")
+    return Finding("environment", f"Python: expected {wanted} or newer, got {got}.", "Install it, and pppca into it.")
+
+
+def _packages(requirements: list[str]) -> Iterator[Finding]:
+    needed = [requirement for requirement in requirements if "extra ==" not in requirement]
+    wrong = 0
+    for requirement in needed:
+        name, wanted = _at_least(requirement)
+        try:
+            got = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            got = "none"
+        if got == "none" or _numbers(got) < _numbers(wanted):
+            wrong += 1
+            remedy = f"Run `{Path(sys.executable).name} -m pip install '{requirement}'`."
+            yield Finding("environment", f"{name}: expected version {wanted} or newer, got {got}.", remedy)
+    yield Finding("environment", f"{len(needed) - wrong} of {len(needed)} required packages are as required.")
+
+
+def _at_least(requirement: str) -> tuple[str, str]:
+    found = _AT_LEAST.match(requirement)
+    assert found is not None  # every name matches
+    return found[1], found[2] or "0"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Return the leading numbers of a version: what follows, such as rc1 or .dev0, is not told apart."""
+    return tuple(int(part) for part in re.split(r"[^\d.]", version)[0].split(".") if part)
+
+
+def _cache() -> Iterator[Finding]:
+    remedy = "Set NUMBA_CACHE_DIR to a folder of yours, and export it for every run."
+    try:
+        folders = _cache_folders()
+    except RuntimeError as error:  # Numba's, where it finds no folder that it may write to
+        yield Finding("cache", f"compiled code cannot be kept ({str(error).splitlines()[0]}).", remedy)
+        return
+    for folder in folders:
+        if (refused := _refused(folder)) is not None:
+            yield Finding("cache", f"{folder}: cannot be written ({refused}), so each run compiles anew.", remedy)
+        files = [path for pattern in ("*.nbi", "*.nbc") for path in folder.glob(pattern)]
+        if any(path.stat().st_size == 0 for path in files):
+            delete = f"Run `rm {shlex.quote(str(folder))}/*.nb[ic]`: the next run compiles anew."
+            yield Finding("cache", f"{folder}: holds compiled code that is cut off.", delete)
+        elif files:
+            yield Finding("cache", f"{folder}: {len(files)} files of compiled code.")
+        else:
+            yield Finding("cache", f"{folder}: no compiled code yet; the first run takes a minute longer.")
+
+
+def _cache_folders() -> list[Path]:
+    """Return where Numba keeps the compiled kernels; none when it is told to compile nothing."""
+    from pppca_bench.classifiers import rprop as _rprop_kernels
+    from pppca_bench.engines import gha_epochs as _hebbian_kernels
+
+    kernels = (kernel for module in (_hebbian_kernels, _rprop_kernels) for kernel in vars(module).values())
+    found = [kernel.stats.cache_path for kernel in kernels if hasattr(kernel, "stats")]
+    return [Path(path) for path in dict.fromkeys(found) if path]
+
+
+def _refused(folder: Path) -> str | None:
+    """Say why nothing can be written into a folder, or into the nearest one above that exists; None where it can."""
+    try:
+        while not folder.exists() and folder != folder.parent:
+            folder = folder.parent
+        with tempfile.TemporaryFile(dir=folder):
+            return None
+    except OSError as error:
+        return error.strerror
+
+
+def _data(data_dir: Path | None) -> Iterator[Finding]:
+    names = known_problems("proben1")
+    option = "" if data_dir is None else f" --data {shlex.quote(str(data_dir))}"
+    places: dict[str, Path] = {name: path for name in names if (path := find_file(name, data_dir)) is not None}
+    if missing := [name for name in names if name not in places]:
+        some = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
+        folders = ", ".join(map(str, search_path(data_dir)))
+        text = f"{len(missing)} of {len(names)} Proben1 files ({some}) are in none of {folders}."
+        yield Finding("data", text, f"Run `pppca data fetch{option}`; `--from DIR` takes a local copy.")
+    n_good = 0
+    for name, path in places.items():
+        wrong = _wrong(name, path.parent)
+        n_good += wrong is None
+        if wrong is not None:
+            yield Finding("data", wrong, _fetch_again(name, path, data_dir))
+    if n_good:
+        yield Finding("data", f"{n_good} of {len(names)} Proben1 files are as registered.")
+
+
+def _wrong(name: str, folder: Path) -> str | None:
+    try:
+        (status,) = verify([name], folder)
+    except DataError as error:
+        return str(error).removesuffix(" Give another folder.")
+    return None if status.status == "ok" else f"{status.path}: not the registered file (SHA-256)."
+
+
+def _fetch_again(name: str, path: Path, data_dir: Path | None) -> str:
+    """Return the command that puts a good file into this place, whichever folder is the first."""
+    option = (
+        "" if path.parent == fetch_dir(data_dir) and data_dir is None else f" --data {shlex.quote(str(path.parent))}"
+    )
+    return f"Run `pppca data fetch --force {name}{option}`."
+
+
+def _folder(results: Path) -> Iterator[Finding]:
+    if (refused := _refused(results)) is not None:
+        yield Finding("store", f"{results}: cannot be written ({refused}).", "Give another folder with --results DIR.")
+        return
+    nearest = next(folder for folder in (results, *results.absolute().parents) if folder.exists())
+    free_mb = shutil.disk_usage(nearest).free // 2**20
+    if free_mb < ENOUGH_SPACE_MB:
+        yield Finding("store", f"{results}: {free_mb} MB are free on its disk.", "Free some, or give --results DIR.")
+
+
+def _store(database: Path, command: str = "run") -> Iterator[Finding]:
+    try:
+        if not database.exists():
+            yield Finding("store", f"{database}: none yet; `pppca run CONFIG` makes it.")
+            return
+        with Store(database, read_only=True) as store:
+            if errors := store.integrity_errors():
+                yield Finding("store", f"{database}: damaged ({errors[0].splitlines()[0]}).", _saved(database))
+                return
+            yield from _schema(store)
+            yield from _runs(store) if command == "run" else _trials(store)
+            yield from _stale(store, command)
+            yield from _claims(store, command)
+    except StoreError as error:
+        yield Finding("store", str(error), "")
+    except PermissionError:  # a folder that may not be searched: `_folder` has told it
+        return
+
+
+def _saved(database: Path) -> str:
+    aside = shlex.join(["mv", str(database), f"{database}.damaged"])
+    return f"Take it back from a copy, or put it aside (`{aside}`) and run the configs again."
+
+
+def _schema(store: Store) -> Iterator[Finding]:
+    version = store.schema_version()
+    newer = "" if version == SCHEMA_VERSION else f", which the next run turns into {SCHEMA_VERSION}"
+    yield Finding("store", f"{store.path}: whole, of version {version}{newer}.")
+
+
+def _runs(store: Store) -> Iterator[Finding]:
+    results = {spec.key: result for spec, result in store.runs()}
+    under_way = {key for key, process in store.claimed() if claims.is_running(process)}
+    for config, keys in store.plans().items():
+        statuses = Counter(result.status if (result := results[key]) else "planned" for key in keys)
+        again = f"Run its config again, with `pppca run`: it does what is left of {config}."
+        if statuses["failed"]:
+            failure = next(result for key in keys if (result := results[key]) and result.status == "failed")
+            text = f"{config}: {statuses['failed']} of {len(keys)} runs failed, one of them of: {_cause(failure)}."
+            yield Finding("store", text, again)
+        if statuses["planned"] and under_way.isdisjoint(keys):
+            yield Finding("store", f"{config}: {statuses['planned']} of {len(keys)} runs are not done.", again)
+        if statuses["done"] == len(keys):
+            yield Finding("store", f"{config}: all {len(keys)} runs are done.")
+
+
+def _trials(store: Store) -> Iterator[Finding]:
+    """Sum up a study's trials. Choice: failed runs need nothing, since a search meets settings that diverge."""
+    runs, plans = store.runs(), store.plans()
+    failures = {spec.key: result for spec, result in runs if result is not None and result.status == "failed"}
+    n_planned = sum(result is None for _, result in runs)
+    of_all = f"of {len(runs)} runs of {len(plans)} trials"
+    if failures:
+        n_trials = sum(not failures.keys().isdisjoint(keys) for keys in plans.values())
+        cause = _cause(next(iter(failures.values())))
+        yield Finding(
+            "store", f"{len(failures)} {of_all} failed, one of them of: {cause}; trials without a score: {n_trials}."
+        )
+    if n_planned and not any(claims.is_running(process) for _, process in store.claimed()):
+        again = "Run the study again, with `pppca study`: it does what is left."
+        yield Finding("store", f"{n_planned} {of_all} are not done.", again)
+    yield Finding("store", f"{len(runs) - n_planned - len(failures)} {of_all} are done.")
+
+
+def _cause(failure: RunResult) -> str:
+    return (failure.error or "unknown cause").strip().splitlines()[-1].removesuffix(".")
+
+
+def _stale(store: Store, command: str) -> Iterator[Finding]:
+    counts: Counter[tuple[str, str, int, int]] = Counter()
+    for method, status, description, n in store.origins():
+        if status == "done":
+            counts.update(dict.fromkeys(older_algorithms(method, description), n))
+    for (method, name, old, new), n in sorted(counts.items()):
+        of_what = f" of the {name}" if name != method else ""
+        text = f"{method}: results of version {old}{of_what}, where today's is {new}: {n}."
+        yield Finding("store", text, f"Run the configs that ask for them again, with `pppca {command}`.")
+
+
+def _claims(store: Store, command: str) -> Iterator[Finding]:
+    for process, n in sorted(Counter(process for _, process in store.claimed()).items()):
+        number, _, machine = process.partition(" ")
+        if claims.is_running(process):
+            yield Finding("store", f"process {number} on {machine} has runs under way: {n}.")
+        else:
+            text = f"process {number}, which is gone, left runs under way: {n}."
+            yield Finding("store", text, f"Run its config again, with `pppca {command}`: it takes them up.")

@@ -1,0 +1,1 @@
+"""The registry: what each method and classifier of a config is."""

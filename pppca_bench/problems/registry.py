@@ -1,0 +1,140 @@
+"""The list of known problems: what each holds, where its file comes from and the hash that proves it."""
+
+import csv
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+from typing import Literal, cast
+
+from pppca_bench.errors import UnknownProblemError
+
+Task = Literal["classification", "approximation"]
+Source = Literal["proben1", "bundled"]
+
+PROBEN1_COMMIT = "1c63a400c5811fdd924510e08ccdba631d118c96"
+PROBEN1_URL = f"https://raw.githubusercontent.com/jeffheaton/proben1/{PROBEN1_COMMIT}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemInfo:
+    """Describe a known problem without reading its data.
+
+    Attributes
+    ----------
+    name : str
+        Name in configs and tables, such as ``"cancer1"``.
+    source : {"proben1", "bundled"}
+        Proben1 file to be fetched, or a data set that comes with scikit-learn.
+    folder : str
+        Folder of the file in the Proben1 repository; empty for bundled problems.
+    task : {"classification", "approximation"}
+        From the file's header: outputs that are classes (``bool_out``) or numbers (``real_out``).
+    n_features, n_outputs : int
+        Columns of the inputs and of the outputs (1-of-n coded for classes).
+    n_train, n_validation, n_test : int
+        Examples of each split.
+    sha256 : str
+        Hash of the file (Proben1) or of the arrays (bundled), 64 hexadecimal digits.
+    """
+
+    name: str
+    source: Source
+    folder: str
+    task: Task
+    n_features: int
+    n_outputs: int
+    n_train: int
+    n_validation: int
+    n_test: int
+    sha256: str
+
+    @property
+    def n_classes(self) -> int | None:
+        """Number of classes, None for approximation."""
+        return self.n_outputs if self.task == "classification" else None
+
+    @property
+    def filename(self) -> str:
+        """Name of the file, such as ``"cancer1.dt"``."""
+        return f"{self.name}.dt"
+
+    @property
+    def url(self) -> str | None:
+        """Address of the file, pinned to one commit; None for bundled problems."""
+        return self.url_below(PROBEN1_URL) if self.source == "proben1" else None
+
+    def url_below(self, base_url: str) -> str:
+        """Return the address of the file on a server with the layout of the Proben1 repository."""
+        return f"{base_url.rstrip('/')}/{self.folder}/{self.filename}"
+
+
+@cache
+def registered() -> MappingProxyType[str, ProblemInfo]:
+    """Return all known problems by name, Proben1 first, then the bundled ones, as a read-only mapping."""
+    text = resources.files(__package__).joinpath("registry.csv").read_text(encoding="ascii")
+    infos = [_to_info(row) for row in csv.DictReader(text.splitlines())]
+    return MappingProxyType({info.name: info for info in infos})
+
+
+def known_problems(source: Source | None = None) -> list[str]:
+    """Return the names of the known problems in registry order.
+
+    Parameters
+    ----------
+    source : {"proben1", "bundled"}, optional
+        Only the problems of this source; all of them by default.
+    """
+    return [info.name for info in registered().values() if source in (None, info.source)]
+
+
+def problem_info(name: str) -> ProblemInfo:
+    """Return the registry's entry of a problem.
+
+    Raises
+    ------
+    UnknownProblemError
+        If the name is unknown; the message gives the nearest known one.
+    """
+    info = registered().get(name)
+    if info is None:
+        raise UnknownProblemError(
+            "problem: expected a name that `pppca data list` prints, or the path of a .dt file, "
+            f"got {name!r}. {suggest(name)}"
+        )
+    return info
+
+
+def proben1_infos(names: Iterable[str] | None = None) -> list[ProblemInfo]:
+    """Return the entries of the Proben1 problems among the names, without repeats; of all 45 by default.
+
+    Raises
+    ------
+    UnknownProblemError
+        If a name is unknown.
+    """
+    infos = [problem_info(name) for name in dict.fromkeys(known_problems() if names is None else names)]
+    return [info for info in infos if info.source == "proben1"]
+
+
+def suggest(name: str) -> str:
+    """Return the sentence that leads from a wrong name to the nearest known one."""
+    nearest = difflib.get_close_matches(name.lower().removesuffix(".dt"), known_problems(), n=1)
+    return f"Did you mean {nearest[0]!r}?" if nearest else "Run `pppca data list` to see them all."
+
+
+def _to_info(row: dict[str, str]) -> ProblemInfo:
+    return ProblemInfo(
+        name=row["name"],
+        source=cast(Source, row["source"]),
+        folder=row["folder"],
+        task=cast(Task, row["task"]),
+        n_features=int(row["n_features"]),
+        n_outputs=int(row["n_outputs"]),
+        n_train=int(row["n_train"]),
+        n_validation=int(row["n_validation"]),
+        n_test=int(row["n_test"]),
+        sha256=row["sha256"],
+    )

@@ -1,0 +1,1 @@
+"""Textbook methods that reduce the features: components, selections, an autoencoder."""

@@ -1,0 +1,187 @@
+"""Owns the auto-associative network as a transformer."""
+
+import warnings
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neural_network import MLPRegressor
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pppca_bench.classifiers.parameter_checks import (
+    Rule,
+    check_parameters,
+    generator,
+    is_count,
+    is_number,
+    is_positive,
+    one_of,
+)
+from pppca_bench.reducers.linear_projection import Floats, count_components, covariance, descending_eigenvalues
+
+
+class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Take the middle layer of a network that was trained to map its inputs to themselves.
+
+    Bishop 1995, section 8.6.2 and figure 8.12: M linear nodes span the space of the first M principal components;
+    four layers of weights, the hidden nodes nonlinear, give a curved one. scikit-learn's MLPRegressor on centred
+    inputs, half the squared error (eq. 8.24), all samples at once by L-BFGS. Give exactly one of the first three
+    parameters.
+
+    Parameters
+    ----------
+    n_components, variance_ratio, tau
+        Nodes M of the middle layer, counted as `CovariancePCA` does by the eigenvalues of the covariance matrix.
+    kind : {"linear", "nonlinear"}, default="linear"
+        Inputs, M linear nodes, linear outputs; or tanh nodes before, in and after the middle layer.
+    n_hidden : int or None, default=None
+        Nodes of the layers before and after the middle one, >= 1; of the nonlinear kind alone.
+        Choice: None gives as many as there are features, the fewest that do not narrow the data before the middle.
+    alpha : float, default=0.0
+        Weight of the squared weights in the error; >= 0.
+    max_iter : int, default=1000
+        >= 1. Choice: the weights after the last iteration are taken whether or not the gradient has vanished, since a
+        flat rest changes the code little; ``converged_`` tells.
+    tol : float, default=1e-6
+        Largest entry of the gradient at which L-BFGS ends; > 0.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the initial weights.
+
+    Attributes
+    ----------
+    mean_ : float64 array, shape (n_features,)
+    n_components_ : int
+    coefs_, intercepts_ : lists of float64 arrays
+        Of each layer of weights, shapes (n_sources, n_units) and (n_units,).
+    n_iter_ : int
+    converged_ : bool
+    history_ : dict
+        Empty: L-BFGS keeps no curve.
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        variance_ratio: float | None = None,
+        tau: float | None = None,
+        kind: Literal["linear", "nonlinear"] = "linear",
+        n_hidden: int | None = None,
+        alpha: float = 0.0,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.variance_ratio = variance_ratio
+        self.tau = tau
+        self.kind = kind
+        self.n_hidden = n_hidden
+        self.alpha = alpha
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
+        """Train the network.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features), n_samples >= 2
+        y : None
+            Ignored.
+
+        Raises
+        ------
+        ValueError
+            When a parameter or X is out of its range.
+        """
+        check_parameters(self, _RULES)
+        samples: Floats = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        self.n_components_ = count_components(self, descending_eigenvalues(covariance(samples)))
+        self.mean_ = samples.mean(axis=0)
+        self._train(samples - self.mean_)
+        self.history_: dict[str, NDArray[Any]] = {}
+        return self
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Return the values of the middle nodes.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features)
+
+        Returns
+        -------
+        float64 array, shape (n_samples, n_components_)
+        """
+        check_is_fitted(self)
+        samples: Floats = validate_data(self, X, dtype=np.float64, reset=False)
+        return self._through(samples - self.mean_, range(self._n_encoding))
+
+    def inverse_transform(self, X: ArrayLike) -> Floats:
+        """Return the network's outputs for values of the middle nodes.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_components_)
+
+        Returns
+        -------
+        float64 array, shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        code = np.asarray(X, dtype=np.float64)
+        return self._through(code, range(self._n_encoding, len(self.coefs_))) + self.mean_
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    @property
+    def _n_encoding(self) -> int:
+        """Layers of weights up to the middle nodes."""
+        return len(self.coefs_) // 2
+
+    def _train(self, centred: Floats) -> None:
+        network = MLPRegressor(
+            hidden_layer_sizes=self._layer_sizes(),
+            activation="identity" if self.kind == "linear" else "tanh",
+            solver="lbfgs",
+            alpha=self.alpha,
+            max_iter=self.max_iter,
+            max_fun=100 * self.max_iter,
+            tol=self.tol,
+            random_state=int(generator(self.random_state).integers(2**31)),
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            network.fit(centred, centred if centred.shape[1] > 1 else centred.ravel())
+        self.coefs_, self.intercepts_ = network.coefs_, network.intercepts_
+        self.n_iter_ = int(network.n_iter_)
+        self.converged_ = self.n_iter_ < self.max_iter
+
+    def _layer_sizes(self) -> tuple[int, ...]:
+        if self.kind == "linear":
+            return (self.n_components_,)
+        n_hidden = self.n_hidden or self.n_features_in_
+        return n_hidden, self.n_components_, n_hidden
+
+    def _through(self, values: Floats, layers: range) -> Floats:
+        """Pass values through some of the layers of weights."""
+        for layer in layers:
+            values = values @ self.coefs_[layer] + self.intercepts_[layer]
+            if self.kind == "nonlinear" and layer < len(self.coefs_) - 1:
+                values = np.tanh(values)
+        return values
+
+
+_RULES: dict[str, Rule] = {
+    "kind": one_of("linear", "nonlinear"),
+    "n_hidden": ("an integer >= 1 or None", lambda value: value is None or is_count(value)),
+    "alpha": ("a number >= 0", lambda value: is_number(value) and 0 <= value < np.inf),
+    "max_iter": ("an integer >= 1", is_count),
+    "tol": ("a number > 0", is_positive),
+}

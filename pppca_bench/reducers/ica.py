@@ -1,0 +1,107 @@
+"""Owns independent component analysis as a transformer."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.decomposition import FastICA
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import validate_data
+
+from pppca_bench.classifiers.parameter_checks import Rule, check_parameters, generator, is_count, is_positive
+from pppca_bench.reducers.linear_projection import (
+    Floats,
+    LinearProjection,
+    count_components,
+    covariance,
+    descending_eigenvalues,
+)
+
+
+class ICA(LinearProjection):
+    """Turn the leading principal components so that they are as independent as can be (Hyvärinen & Oja 2000).
+
+    scikit-learn's FastICA, contrast log cosh, all components at once. Give exactly one of the first three parameters;
+    they count principal components, whose span the independent ones share.
+
+    Parameters
+    ----------
+    n_components, variance_ratio, tau
+        As in `CovariancePCA`; never more than the rank of the centred samples.
+    max_iter : int, default=1000
+        >= 1. Choice: where FastICA has not settled by then (nearly Gaussian components have no preferred turn), the
+        rows are taken as they are: they span the same space. ``converged_`` tells.
+    tol : float, default=1e-4
+        Largest change of a row's direction in the last iteration; > 0.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the first turn.
+
+    Attributes
+    ----------
+    components_, mean_, n_components_, explained_variance_, explained_variance_ratio_, history_
+        See `LinearProjection`; outputs have unit training variance.
+    n_iter_ : int
+    converged_ : bool
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        variance_ratio: float | None = None,
+        tau: float | None = None,
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.variance_ratio = variance_ratio
+        self.tau = tau
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
+        """Learn the components.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features), n_samples >= 2
+        y : None
+            Ignored.
+
+        Raises
+        ------
+        ValueError
+            When a parameter or X is out of its range, or no feature varies.
+        """
+        check_parameters(self, _RULES)
+        samples: Floats = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        n_components = self._count(samples)
+        fast_ica = FastICA(
+            n_components,
+            whiten="unit-variance",
+            whiten_solver="svd",
+            max_iter=self.max_iter,
+            tol=self.tol,
+            random_state=int(generator(self.random_state).integers(2**31)),
+        )
+        # It divides by the variance of every direction before it leaves out those of none.
+        with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fast_ica.fit(samples)
+        self._publish(fast_ica.components_, samples)
+        self.n_iter_ = int(fast_ica.n_iter_)
+        self.converged_ = self.n_iter_ < self.max_iter
+        return self
+
+    def _count(self, X: Floats) -> int:
+        eigenvalues = descending_eigenvalues(covariance(X))
+        rank = int(np.linalg.matrix_rank(X - X.mean(axis=0)))
+        if rank == 0:
+            raise ValueError("X in ICA: expected a feature that varies, got constants. Leave out the reduction.")
+        return min(count_components(self, eigenvalues), rank)
+
+
+_RULES: dict[str, Rule] = {"max_iter": ("an integer >= 1", is_count), "tol": ("a number > 0", is_positive)}

@@ -1,0 +1,151 @@
+"""Owns kernel principal component analysis with a Gaussian kernel whose width is chosen on validation data."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import pdist
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.decomposition import KernelPCA
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pppca_bench.classifiers.mlp import Split
+from pppca_bench.classifiers.parameter_checks import Rule, check_parameters, generator, is_positive
+from pppca_bench.reducers.linear_projection import count_components
+from pppca_bench.reducers.wrapper_scores import Candidate, Floats, seeded, training_split, validation_errors
+
+
+class GaussianKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Find principal components in the space of the kernel exp(−‖x − x'‖² / (2 width²)), by scikit-learn.
+
+    Schölkopf, Smola & Müller 1998. Give exactly one of the first three parameters.
+
+    Choice: never more components than there are features: a narrow kernel has nearly equal eigenvalues, as many as
+    samples, and a reduction is asked for.
+
+    Parameters
+    ----------
+    n_components, variance_ratio, tau
+        As in `CovariancePCA`, on the eigenvalues of the centred kernel matrix.
+    width_factors : sequence of float, default=(0.25, 0.5, 1.0, 2.0, 4.0)
+        Widths that are tried, in units of the median distance of training samples; > 0. The one of smallest validation
+        error is taken. Choice: of equal ones that with fewer components, then the first; the grid doubles from where
+        only near neighbours are alike to where the kernel is nearly linear over the data.
+    estimator : classifier or None, default=None
+        Unfitted; its validation error chooses the width. None: `RpropMLPClassifier` with 16 hidden nodes.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the held-out share and of the classifier's seed.
+
+    Attributes
+    ----------
+    width_ : float
+    n_components_ : int
+    eigenvalues_ : float64 array
+        Of the centred kernel matrix, the largest first.
+    kernel_pca_ : sklearn.decomposition.KernelPCA
+    history_ : dict
+        ``width``, ``n_components`` and ``validation_error_percent`` of what was tried.
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        variance_ratio: float | None = None,
+        tau: float | None = None,
+        width_factors: Sequence[float] = (0.25, 0.5, 1.0, 2.0, 4.0),
+        estimator: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.variance_ratio = variance_ratio
+        self.tau = tau
+        self.width_factors = width_factors
+        self.estimator = estimator
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike, X_val: ArrayLike | None = None, y_val: ArrayLike | None = None) -> Self:
+        """Learn components of X for each width, and choose by the error on (X_val, y_val).
+
+        Parameters
+        ----------
+        X, X_val : array-like, shape (n_samples, n_features)
+            Without X_val a third of X is held out, stratified.
+        y, y_val : array-like, shape (n_samples,)
+            Class labels.
+
+        Raises
+        ------
+        ValueError
+            When a parameter or the data are out of their range.
+        """
+        check_parameters(self, _RULES)
+        rng = generator(self.random_state)
+        split = training_split(self, X, y, X_val, y_val, rng)
+        widths = median_distance(split.X) * np.asarray(self.width_factors, dtype=np.float64)
+        fits = [self._kernel_pca(split.X, width) for width in widths]
+        counts = np.array([self._count(fit) for fit in fits])
+        candidates = [_candidate(fit, count, split) for fit, count in zip(fits, counts, strict=True)]
+        errors = validation_errors(seeded(self.estimator, rng), candidates, split)
+        best = int(np.lexsort((counts, errors))[0])
+        self.kernel_pca_, self.width_, self.n_components_ = fits[best], float(widths[best]), int(counts[best])
+        self.eigenvalues_ = self.kernel_pca_.eigenvalues_
+        self.history_ = {"width": widths, "n_components": counts, "validation_error_percent": errors}
+        return self
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Project samples on the components.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features)
+
+        Returns
+        -------
+        float64 array, shape (n_samples, n_components_)
+        """
+        check_is_fitted(self)
+        samples: Floats = validate_data(self, X, dtype=np.float64, reset=False)
+        projections: Floats = self.kernel_pca_.transform(samples)[:, : self.n_components_]
+        return np.ascontiguousarray(projections)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def _kernel_pca(self, X: Floats, width: float) -> KernelPCA:
+        n_most = min(X.shape)
+        return KernelPCA(n_most, kernel="rbf", gamma=0.5 / width**2, eigen_solver="dense").fit(X)
+
+    def _count(self, fit: KernelPCA) -> int:
+        return count_components(self, fit.eigenvalues_)
+
+
+def _candidate(fit: KernelPCA, count: int, split: Split) -> Candidate:
+    train, validation = (np.ascontiguousarray(fit.transform(X)[:, :count]) for X in (split.X, split.X_val))
+    return train, validation
+
+
+def median_distance(X: Floats) -> float:
+    """Return the median distance of two different training samples.
+
+    Choice: pairs of equal samples do not count, since data of few values have many; 1 where all are equal.
+    """
+    distances: NDArray[np.float64] = pdist(X)
+    apart = distances[distances > 0.0]
+    return float(np.median(apart)) if apart.size else 1.0
+
+
+_RULES: dict[str, Rule] = {
+    "width_factors": (
+        "a sequence of numbers > 0",
+        lambda value: isinstance(value, Sequence | np.ndarray) and len(value) > 0 and all(map(is_positive, value)),
+    )
+}

@@ -1,0 +1,88 @@
+"""Owns Fisher's linear discriminants as a transformer."""
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from pppca_bench.classifiers.parameter_checks import is_count
+from pppca_bench.reducers.linear_projection import Floats, LinearProjection
+
+
+class LDA(LinearProjection):
+    """Project on Fisher's linear discriminants (Fisher 1936; Mitchell 2006), by scikit-learn.
+
+    At most n_classes − 1 directions separate the classes' means, so two classes leave one feature.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Number of discriminants, from 1 to min(n_classes − 1, n_features); None for all.
+
+    Attributes
+    ----------
+    components_, mean_, n_components_, explained_variance_, explained_variance_ratio_, history_
+        See `LinearProjection`. Within-class variance of each output is 1.
+    """
+
+    def __init__(self, n_components: int | None = None) -> None:
+        self.n_components = n_components
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn the discriminants.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+            Class labels, at least two classes, fewer than samples.
+
+        Raises
+        ------
+        ValueError
+            When n_components or the data are out of their range.
+        """
+        samples, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(labels)
+        n_most = self._count_directions(samples, np.unique(labels).size)
+        _check_spread(samples, labels)
+        lda = LinearDiscriminantAnalysis(solver="svd").fit(samples, labels)
+        rows: Floats = lda.scalings_[:, : self.n_components or n_most].T
+        self._publish(rows, samples)
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def _count_directions(self, X: Floats, n_classes: int) -> int:
+        if not 2 <= n_classes < len(X):
+            raise ValueError(
+                f"y in LDA: expected at least 2 classes and fewer than the {len(X)} samples, got {n_classes}"
+                f" class{'es' if n_classes > 1 else ''}. Discriminants need several samples of several classes."
+            )
+        n_most = min(n_classes - 1, X.shape[1])
+        n = self.n_components
+        if n is not None and not (is_count(n) and n <= n_most):
+            raise ValueError(
+                f"n_components in LDA: expected an integer from 1 to {n_most} or None, got {n!r}. Change n_components."
+            )
+        return n_most
+
+
+def _check_spread(X: Floats, y: Floats) -> None:
+    classes = [X[y == label] for label in np.unique(y)]
+    if not any(np.ptp(members, axis=0).any() for members in classes):
+        raise ValueError(
+            "X in LDA: expected samples that vary within a class, got all samples of a class alike."
+            " Leave out the reduction."
+        )
+    if not np.ptp([members.mean(axis=0) for members in classes], axis=0).any():
+        raise ValueError(
+            "X in LDA: expected classes of different means, got one mean for all. Leave out the reduction."
+        )

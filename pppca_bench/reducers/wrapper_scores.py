@@ -1,0 +1,100 @@
+"""Owns how candidates are compared: a classifier for each, trained side by side, and its validation error."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from pppca_bench.classifiers import MLPClassifier, RpropMLPClassifier, fit_together
+from pppca_bench.classifiers.mlp import Split, hold_out, validated_split
+
+Floats = NDArray[np.float64]
+Candidate = tuple[Floats, Floats]
+"""Training and validation inputs as a candidate reduces them."""
+
+VALIDATION_FRACTION = 1 / 3
+"""Choice: a third of the training data, as Proben1 has 50 % training and 25 % validation data."""
+
+
+def training_split(
+    transformer: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    X_val: ArrayLike | None,
+    y_val: ArrayLike | None,
+    rng: np.random.Generator,
+) -> Split:
+    """Validate the data of a supervised `fit`; hold out a third, stratified, where there are none for validation.
+
+    Parameters
+    ----------
+    transformer : estimator
+        Gets classes_, n_features_in_ and feature_names_in_.
+    X, X_val : array-like, shape (n_samples, n_features)
+    y, y_val : array-like, shape (n_samples,)
+        Class labels.
+    rng : numpy Generator
+        Draws what is held out.
+
+    Raises
+    ------
+    ValueError
+        When the data are unfit, or only one of X_val and y_val is given.
+    """
+    split = validated_split(transformer, X, y, X_val, y_val, None)
+    return split if len(split.X_val) else hold_out(split, VALIDATION_FRACTION, rng)
+
+
+def seeded(estimator: Any, rng: np.random.Generator) -> Any:
+    """Return the classifier of the candidates: the default for None, and with a seed where it has none of its own.
+
+    Choice: all candidates start from the same random numbers, so that they differ by their features alone.
+    """
+    classifier = RpropMLPClassifier((16,)) if estimator is None else clone(estimator)
+    seed = int(rng.integers(2**31))
+    if classifier.get_params().get("random_state", 0) is None:
+        classifier.set_params(random_state=seed)
+    return classifier
+
+
+def fit_candidates(classifiers: Sequence[Any], candidates: Sequence[Candidate], split: Split) -> list[Any]:
+    """Train a classifier on each candidate; the project's networks side by side, others one after another.
+
+    Parameters
+    ----------
+    classifiers : sequence of estimators
+        One for each candidate, alike but for their random state; fitted in place.
+    candidates : sequence of (float64 array, float64 array)
+        Reduced training and validation inputs.
+    split : Split
+        The labels.
+    """
+    if isinstance(classifiers[0], MLPClassifier):
+        data = [(X, split.y, X_val, split.y_val) for X, X_val in candidates]
+        classes = np.unique(np.concatenate([split.y, split.y_val]))
+        return fit_together(list(classifiers), data, classes=classes)
+    validates = has_fit_parameter(classifiers[0], "X_val")
+    for classifier, (X, X_val) in zip(classifiers, candidates, strict=True):
+        classifier.fit(X, split.y, *((X_val, split.y_val) if validates else ()))
+    return list(classifiers)
+
+
+def error_percent(classifier: Any, X_val: Floats, y_val: NDArray[Any]) -> float:
+    """Return the share of misclassified samples, in percent."""
+    return 100.0 * float(np.mean(classifier.predict(X_val) != y_val))
+
+
+def validation_errors(classifier: Any, candidates: Sequence[Candidate], split: Split) -> Floats:
+    """Return each candidate's validation error in percent, float64 (n_candidates,)."""
+    fitted = fit_candidates([clone(classifier) for _ in candidates], candidates, split)
+    errors = [error_percent(one, X_val, split.y_val) for one, (_, X_val) in zip(fitted, candidates, strict=True)]
+    return np.array(errors)
+
+
+def subset(split: Split, features: Sequence[int] | NDArray[np.int64]) -> Candidate:
+    """Return the candidate that keeps some of the features."""
+    columns = np.asarray(features, dtype=np.int64)
+    return np.ascontiguousarray(split.X[:, columns]), np.ascontiguousarray(split.X_val[:, columns])

@@ -1,0 +1,1 @@
+"""The published numbers and the layouts of their tables."""

@@ -1,0 +1,1 @@
+"""Stored runs to tables, comparisons, rankings and figures."""

@@ -1,0 +1,137 @@
+"""The index of the results: every table and figure on one Markdown page, with links to their files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from pppca_bench.references.published import published_tables
+from pppca_bench.reporting.comparison import VERDICTS, compare
+from pppca_bench.reporting.figure_data import Figure, count_in_words
+from pppca_bench.reporting.ranking import Ranking
+from pppca_bench.reporting.ranking import render as render_ranking
+from pppca_bench.reporting.table_text import render
+from pppca_bench.reporting.tables import Table
+
+TABLE_FILES = {"Markdown": "tables/{}.md", "LaTeX": "tables/{}.tex", "CSV": "tables/{}.csv"}
+FIGURE_FILES = {"SVG": "figures/{}.svg", "PNG": "figures/{}.png", "numbers as CSV": "figures/{}.csv"}
+
+_RANKING_ENTRY = "- [F6. Mean ranks of test errors](#F6)"
+_INTRODUCTION = """\
+# Results
+
+Every table and figure of the slides, and the tables of the Proben1 report that they rest on, as `make tables` last
+wrote them. A table shows ours, the published one and the difference, ours − published; its CSV adds standard
+deviation, number of repeats and 95 % interval. A figure's CSV holds the plotted numbers."""
+
+
+def render_index(tables: Sequence[Table], figures: Sequence[Figure], ranking: Ranking | None = None) -> str:
+    """Render the index as Markdown.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+        The tables that were written, in order.
+    figures : sequence of Figure
+        All figures; one without panels was not written and is named as not run.
+    ranking : Ranking, optional
+        The ranking of methods, F6.
+
+    Returns
+    -------
+    str
+        Links are relative to the folder that holds ``tables`` and ``figures``.
+    """
+    drawn = [figure for figure in figures if figure.panels]
+    parts = [
+        _INTRODUCTION,
+        "\n".join([*map(_table_entry, tables), *map(_figure_entry, drawn), *([_RANKING_ENTRY] if ranking else [])]),
+        _verdicts(tables),
+        _not_run(tables, figures),
+        *map(_table_section, tables),
+        *map(_figure_section, drawn),
+        *([_ranking_section(ranking)] if ranking else []),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def not_run(tables: Sequence[Table], figures: Sequence[Figure]) -> list[str]:
+    """Return a line for each published table, or figure, of which something was not run."""
+    present = {table.table: table for table in tables}
+    lines = [f"{name}. {known.title}: all of it" for name, known in published_tables().items() if name not in present]
+    lines += [f"{table.table}. {table.title}: {gap}" for table in tables for gap in _gaps(table)]
+    for figure in figures:
+        if figure.missing:
+            gap = "; ".join(figure.missing) if figure.panels else "all of it"
+            lines.append(f"{figure.figure}. {figure.title}: {gap}")
+    return lines
+
+
+def _verdicts(tables: Sequence[Table]) -> str:
+    """Count the verdicts on the published numbers."""
+    counts = Counter(comparison.verdict for comparison in compare(tables))
+    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    return f"Of {counts.total()} published numbers: {told} (`pppca compare` tells each; the rule stands in the README)."
+
+
+def _ranking_section(ranking: Ranking) -> str:
+    return "\n\n".join(
+        [
+            '<a id="F6"></a>',
+            "## F6. Mean ranks of test errors",
+            f"![Critical-difference diagram]({FIGURE_FILES['PNG'].format('F6')})",
+            render_ranking(ranking, "markdown"),
+            _links("F6", FIGURE_FILES),
+        ]
+    )
+
+
+def _gaps(table: Table) -> Iterator[str]:
+    # Those without a source are only quoted.
+    expected = [cell for cell in table.cells.values() if cell.published and cell.has_source]
+    absent = [cell for cell in expected if not cell.ours]
+    if absent:
+        rows = ", ".join(dict.fromkeys(cell.row for cell in absent))
+        yield f"{len(absent)} of {len(expected)} cells ({rows})"
+    late = [cell for cell in table.late if cell.ours]
+    if late:
+        yield f"{sum(cell.n_planned - cell.n for cell in late)} repeats, in {len(late)} cells"
+
+
+def _not_run(tables: Sequence[Table], figures: Sequence[Figure]) -> str:
+    lines = not_run(tables, figures)
+    if not lines:
+        return "All of ours was run; a dash stands where the source has no number, or where no config asks for one."
+    return "\n".join(["## Not run", "", *(f"- {line}" for line in lines)])
+
+
+def _table_entry(table: Table) -> str:
+    counts = {cell.n for cell in table.cells.values() if cell.n}
+    repeats = f": {count_in_words(counts)}" if counts and table.form != "size" else ""
+    return f"- [{table.table}. {table.title}](#{table.table}){repeats}"
+
+
+def _figure_entry(figure: Figure) -> str:
+    return f"- [{figure.figure}. {figure.title}](#{figure.figure}): {figure.repeats}"
+
+
+def _table_section(table: Table) -> str:
+    return f'<a id="{table.table}"></a>\n\n{render(table, "markdown").rstrip()}\n\n{_links(table.table, TABLE_FILES)}'
+
+
+def _figure_section(figure: Figure) -> str:
+    title = f"{figure.figure}. {figure.title}"
+    gap = f"Not run: {'; '.join(figure.missing)}." if figure.missing else ""
+    place = f"After {figure.place}." if figure.place else ""
+    parts = [
+        f'<a id="{figure.figure}"></a>',
+        f"## {title}",
+        f"![{title}]({FIGURE_FILES['PNG'].format(figure.figure)})",
+        " ".join(text for text in (place, f"Mean of {figure.repeats}.", figure.note, gap) if text),
+        _links(figure.figure, FIGURE_FILES),
+    ]
+    return "\n\n".join(parts)
+
+
+def _links(name: str, files: dict[str, str]) -> str:
+    return " · ".join(f"[{label}]({path.format(name)})" for label, path in files.items())
