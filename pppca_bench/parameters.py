@@ -1,0 +1,227 @@
+"""Parameters of estimators: what values each may have, stated once, in the constructor's annotations.
+
+`check_parameters` holds an estimator to its annotations when it is fitted; a config is held to the same ones before
+anything runs; ``pppca methods NAME`` prints them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
+from pydantic import Field, TypeAdapter, ValidationError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Positive = Annotated[float, Gt(0), Field(allow_inf_nan=False)]
+NotNegative = Annotated[float, Ge(0), Field(allow_inf_nan=False)]
+NotNegativeOrInfinite = Annotated[float, Ge(0)]
+Probability = Annotated[float, Ge(0), Le(1)]
+Share = Annotated[float, Gt(0), Le(1)]
+OpenShare = Annotated[float, Gt(0), Lt(1)]
+Percent = Annotated[float, Gt(0), Le(100)]
+Tau = Annotated[float, Ge(1), Field(allow_inf_nan=False)]
+Count = Annotated[int, Ge(1), Le(1_000_000)]
+NotNegativeCount = Annotated[int, Ge(0), Le(1_000_000)]
+LayerSizes = Annotated[tuple[Annotated[int, Ge(1), Le(1000)], ...], MaxLen(5)]
+PositivePair = tuple[Positive, Positive]
+Positives = Annotated[tuple[Positive, ...], MinLen(1), MaxLen(100)]
+
+REQUIRED = inspect.Parameter.empty
+"""The default of a parameter that has none."""
+
+
+class ParameterError(ValueError, TypeError):
+    """A parameter's value is not admissible; both kinds of error, as scikit-learn's own is.
+
+    Attributes
+    ----------
+    name : str
+        The parameter.
+    expected : str
+        What its values may be.
+    value : object
+        What was given.
+    """
+
+    def __init__(self, name: str, expected: str, value: object, *, where: str = "") -> None:
+        self.name, self.expected, self.value = name, expected, value
+        super().__init__(f"{name}{where and f' in {where}'}: expected {expected}, got {shown(value)}.")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """Describe one parameter of a constructor.
+
+    Attributes
+    ----------
+    name : str
+    annotation : object
+        Its type with its range, such as `Positive`; `Any` where the class states none.
+    default : object
+        `REQUIRED` where it has none.
+    """
+
+    name: str
+    annotation: Any
+    default: Any
+
+    @property
+    def expected(self) -> str:
+        """Say in words what its values may be, such as ``"a number > 0"``."""
+        return describe(self.annotation)
+
+    @property
+    def is_list(self) -> bool:
+        """Tell whether one value of it is a list."""
+        return any(get_origin(_parted(kind)[0]) is tuple for kind in _alternatives(self.annotation))
+
+    def checked(self, value: object) -> Any:
+        """Return a value in its canonical form: numbers of Python, sequences as tuples.
+
+        Raises
+        ------
+        ParameterError
+            It is not admissible.
+        """
+        try:
+            return _adapter(self.annotation).validate_python(_plain(value), strict=True)
+        except ValidationError:
+            raise ParameterError(self.name, self.expected, value) from None
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return the JSON schema of its values."""
+        return _adapter(self.annotation).json_schema()
+
+
+@cache
+def parameters_of(estimator: type) -> Mapping[str, Parameter]:
+    """Return the parameters of a class's constructor by name, in its order.
+
+    Parameters
+    ----------
+    estimator : type
+        A class whose constructor names its parameters; an annotation that cannot be read counts as `Any`.
+    """
+    constructor = estimator.__init__  # type: ignore[misc]
+    try:
+        hints = get_type_hints(constructor, include_extras=True)
+    except (NameError, TypeError):
+        hints = {}
+    found = [
+        parameter
+        for parameter in inspect.signature(estimator).parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    ]
+    return {one.name: Parameter(one.name, hints.get(one.name, Any), one.default) for one in found}
+
+
+def check_parameters(estimator: Any) -> None:
+    """Check every parameter of an estimator, then whether they agree with each other.
+
+    An estimator with rules between parameters has a method ``check_agreement``, which raises ParameterError.
+
+    Raises
+    ------
+    ParameterError
+        A value is not admissible.
+    """
+    where = type(estimator).__name__
+    for name, parameter in parameters_of(type(estimator)).items():
+        try:
+            parameter.checked(getattr(estimator, name))
+        except ParameterError as error:
+            raise ParameterError(name, error.expected, error.value, where=where) from None
+    if hasattr(estimator, "check_agreement"):
+        try:
+            estimator.check_agreement()
+        except ParameterError as error:
+            raise ParameterError(error.name, error.expected, error.value, where=where) from None
+
+
+def describe(annotation: Any) -> str:
+    """Say in words what values an annotation admits, such as ``"an integer >= 1 or null"``."""
+    alternatives = _alternatives(annotation)
+    if len(alternatives) > 1:
+        return " or ".join(map(describe, alternatives))
+    kind, bounds = _parted(annotation)
+    if kind is type(None):
+        return "null"
+    if get_origin(kind) is Literal:
+        return " or ".join(repr(choice) for choice in get_args(kind))
+    if get_origin(kind) is tuple:
+        return _describe_list(get_args(kind), bounds)
+    nouns: dict[Any, str] = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
+    return nouns.get(kind, "a value") + _range_text(bounds)
+
+
+def shown(value: object) -> str:
+    """Return a value as a message shows it, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def make_generator(random_state: Any) -> np.random.Generator:
+    """Return a NumPy Generator for an int, a SeedSequence, a Generator, a RandomState or None.
+
+    A Generator is used as it is; a RandomState gives the seed of one.
+    """
+    import numpy as np
+
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
+    return np.random.default_rng(random_state)
+
+
+def _describe_list(items: tuple[Any, ...], bounds: Sequence[Any]) -> str:
+    item = describe(items[0]).removeprefix("an ").removeprefix("a ")
+    plural = item.replace("integer", "integers").replace("number", "numbers")
+    if items[-1] is not Ellipsis:
+        return f"a list of {len(items)} {plural}"
+    least = next((bound.min_length for bound in bounds if isinstance(bound, MinLen)), 0)
+    most = next((bound.max_length for bound in bounds if isinstance(bound, MaxLen)), None)
+    count = f"{least} to {most} " if least and most else f"at most {most} " if most else ""
+    return f"a list of {count}{plural}"
+
+
+def _range_text(bounds: Sequence[Any]) -> str:
+    least = next((bound.ge for bound in bounds if isinstance(bound, Ge)), None)
+    most = next((bound.le for bound in bounds if isinstance(bound, Le)), None)
+    if least is not None and most is not None:
+        return f" from {least} to {most}"
+    signs = {Gt: (">", "gt"), Ge: (">=", "ge"), Lt: ("<", "lt"), Le: ("<=", "le")}
+    parts = [
+        f"{sign} {getattr(bound, attribute)}"
+        for bound in bounds
+        for sort, (sign, attribute) in signs.items()
+        if isinstance(bound, sort)
+    ]
+    return f" {' and '.join(parts)}" if parts else ""
+
+
+def _alternatives(annotation: Any) -> tuple[Any, ...]:
+    return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
+
+
+def _parted(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
+    if get_origin(annotation) is Annotated:
+        kind, *bounds = get_args(annotation)
+        return kind, tuple(bounds)
+    return annotation, ()
+
+
+@cache
+def _adapter(annotation: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(annotation)
+
+
+def _plain(value: Any) -> Any:
+    """Return NumPy's numbers and arrays as Python's numbers and tuples, and lists as tuples."""
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    return tuple(map(_plain, plain)) if isinstance(plain, list | tuple) else plain

@@ -1,0 +1,125 @@
+"""Parameters of estimators: admissible values, what is said of others, and what a constructor declares."""
+
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+from pppca_bench.parameters import (
+    REQUIRED,
+    Count,
+    LayerSizes,
+    NotNegativeOrInfinite,
+    OpenShare,
+    Parameter,
+    ParameterError,
+    Percent,
+    Positive,
+    PositivePair,
+    Positives,
+    Probability,
+    Tau,
+    check_parameters,
+    parameters_of,
+)
+
+
+class Estimator:
+    """An estimator with a rule between two of its parameters."""
+
+    def __init__(self, low: Count, *, high: Count | None = None, anything=None, **_others: Any) -> None:
+        self.low = low
+        self.high = high
+        self.anything = anything
+
+    def check_agreement(self) -> None:
+        if self.high is not None and self.high < self.low:
+            raise ParameterError("high", f"an integer >= low ({self.low})", self.high)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "canonical"),
+    [
+        (Positive, 1, 1.0),
+        (Positive | None, None, None),
+        (Count, np.int64(3), 3),
+        (Probability, 0, 0.0),
+        (Percent, 100, 100.0),
+        (Tau, 1, 1.0),
+        (bool, True, True),
+        (Literal["a", "b"], "b", "b"),
+        (LayerSizes, [16, 8], (16, 8)),
+        (LayerSizes, np.array([3, 4]), (3, 4)),
+        (PositivePair, [1, 2.5], (1.0, 2.5)),
+        (NotNegativeOrInfinite, float("inf"), float("inf")),
+        (Any, "whatever", "whatever"),
+    ],
+)
+def test_an_admissible_value_is_brought_into_one_form(annotation, value, canonical):
+    checked = Parameter("x", annotation, None).checked(value)
+    assert checked == canonical
+    assert type(checked) is type(canonical)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "expected"),
+    [
+        (Positive, 0, "a number > 0"),
+        (Positive, True, "a number > 0"),
+        (Positive, "1", "a number > 0"),
+        (Positive, float("inf"), "a number > 0"),
+        (Positive, float("nan"), "a number > 0"),
+        (Positive | None, -1, "a number > 0 or null"),
+        (Probability, 1.5, "a number from 0 to 1"),
+        (Percent, 0, "a number > 0 and <= 100"),
+        (OpenShare, 1, "a number > 0 and < 1"),
+        (Count, 2.0, "an integer from 1 to 1000000"),
+        (Count, 10**7, "an integer from 1 to 1000000"),
+        (bool, 1, "true or false"),
+        (Literal["a", "b"], "c", "'a' or 'b'"),
+        (LayerSizes, [16.0], "a list of at most 5 integers from 1 to 1000"),
+        (LayerSizes, 16, "a list of at most 5 integers from 1 to 1000"),
+        (PositivePair, [1], "a list of 2 numbers > 0"),
+        (Positives, [], "a list of 1 to 100 numbers > 0"),
+        (NotNegativeOrInfinite, float("nan"), "a number >= 0"),
+    ],
+)
+def test_any_other_value_is_refused_with_what_was_expected(annotation, value, expected):
+    with pytest.raises(ParameterError) as refusal:
+        Parameter("x", annotation, None).checked(value)
+    assert str(refusal.value) == f"x: expected {expected}, got {value!r}."
+
+
+def test_a_long_value_is_cut_in_the_message():
+    with pytest.raises(ParameterError, match=r"got \[1, 1, 1, .*\.\.\.\.$"):
+        Parameter("x", LayerSizes, None).checked([1] * 100)
+
+
+def test_a_constructor_declares_its_parameters_in_order_with_their_defaults():
+    found = parameters_of(Estimator)
+    assert list(found) == ["low", "high", "anything"]
+    assert found["low"].default is REQUIRED
+    assert found["high"].expected == "an integer from 1 to 1000000 or null"
+    assert found["anything"].annotation is Any
+
+
+def test_an_estimator_is_held_to_its_annotations_and_to_its_own_rules():
+    check_parameters(Estimator(2, high=3))
+    with pytest.raises(ParameterError, match=r"^low in Estimator: expected an integer from 1 to 1000000, got 0\.$"):
+        check_parameters(Estimator(0))
+    with pytest.raises(ParameterError, match=r"^high in Estimator: expected an integer >= low \(3\), got 2\.$"):
+        check_parameters(Estimator(3, high=2))
+
+
+def test_a_list_is_told_from_a_number():
+    assert Parameter("x", LayerSizes, None).is_list
+    assert Parameter("x", LayerSizes | None, None).is_list is True
+    assert not Parameter("x", Positive, None).is_list
+
+
+def test_a_parameter_has_a_json_schema():
+    assert Parameter("x", Percent, None).json_schema() == {
+        "exclusiveMinimum": 0,
+        "maximum": 100,
+        "type": "number",
+    }
