@@ -11,7 +11,7 @@ import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from pydantic import Field, TypeAdapter, ValidationError
@@ -109,17 +109,19 @@ def parameters_of(estimator: type) -> Mapping[str, Parameter]:
     estimator : type
         A class whose constructor names its parameters; an annotation that cannot be read counts as `Any`.
     """
-    constructor = estimator.__init__  # type: ignore[misc]
     try:
-        hints = get_type_hints(constructor, include_extras=True)
-    except (NameError, TypeError):
-        hints = {}
-    found = [
-        parameter
-        for parameter in inspect.signature(estimator).parameters.values()
-        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
-    ]
-    return {one.name: Parameter(one.name, hints.get(one.name, Any), one.default) for one in found}
+        signature = inspect.signature(estimator, eval_str=True)
+    except (NameError, TypeError, SyntaxError):
+        signature = inspect.signature(estimator)
+    return {
+        one.name: Parameter(one.name, Any if isinstance(one.annotation, str) else _annotation(one), one.default)
+        for one in signature.parameters.values()
+        if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
+    }
+
+
+def _annotation(parameter: inspect.Parameter) -> Any:
+    return Any if parameter.annotation is parameter.empty else parameter.annotation
 
 
 def check_parameters(estimator: Any) -> None:
@@ -133,7 +135,8 @@ def check_parameters(estimator: Any) -> None:
         A value is not admissible.
     """
     where = type(estimator).__name__
-    for name, parameter in parameters_of(type(estimator)).items():
+    declared: type = type(estimator)
+    for name, parameter in parameters_of(declared).items():
         try:
             parameter.checked(getattr(estimator, name))
         except ParameterError as error:

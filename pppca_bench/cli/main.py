@@ -128,14 +128,14 @@ def render(results: Path) -> None:
     from pppca_bench.reporting.figure_drawing import write_figures, write_ranking
     from pppca_bench.reporting.index_page import render_index
 
-    built, drawn, ranking = _everything(results)
-    built = _filled(built)
+    all_tables, drawn, ranking = _everything(results)
+    built = _filled(all_tables)
     for form in ("markdown", "latex", "csv"):
         _write_tables(built, form, results / "tables")
     n_figures = len(write_figures(drawn, results / "figures")) // 3
     if ranking is not None:
         n_figures += len(write_ranking(ranking, results / "figures")) // 3
-    (results / "README.md").write_text(render_index(built, drawn, ranking), encoding="utf-8")
+    (results / "README.md").write_text(render_index(all_tables, drawn, ranking), encoding="utf-8")
     click.echo(f"Wrote {len(built)} tables, {n_figures} figures and their index to {results}.")
 
 
@@ -186,28 +186,30 @@ def _tables(results: Path, configs: Sequence[str]) -> list[Table]:
 
 
 def _everything(results: Path) -> tuple[list[Table], list[Figure], Ranking | None]:
+    from pppca_bench.references.reference import own_references
     from pppca_bench.reporting.figure_data import build_figures
     from pppca_bench.reporting.ranking import rank
     from pppca_bench.store.database import Store
 
     with Store(results / DATABASE, read_only=True) as store:
         tables, found = _built(store, ())
-        figures = build_figures(found, store, tables)
-        runs = store.runs()
+        figures = build_figures(found, store, tables, own_references())
+        runs, facts = store.runs(), store.problems()
     try:
-        return tables, figures, rank(runs)
+        return tables, figures, rank(runs, facts)
     except StoreError:  # nothing that could be ranked was run
         return tables, figures, None
 
 
 def _built(store: Store, configs: Sequence[str]) -> tuple[list[Table], Results]:
+    from pppca_bench.references.reference import own_references
     from pppca_bench.reporting.summary import Results
     from pppca_bench.reporting.tables import build_tables
 
-    stored = store.runs(configs or None)
-    named = {spec.problem for spec, _ in stored}
-    found = Results(stored, store.plans(configs or None))
-    return build_tables(found, {name: fact for name, fact in store.problems().items() if name in named}), found
+    found = Results(store.runs(configs or None), store.plans(configs or None))
+    named = {cell.problem for cell in found.cells}
+    facts = {name: fact for name, fact in store.problems().items() if name in named}
+    return build_tables(found, facts, own_references()), found
 
 
 def _filled(tables: Sequence[Table]) -> list[Table]:
@@ -220,4 +222,4 @@ def _write_tables(tables: Sequence[Table], form: Format, folder: Path) -> None:
 
     folder.mkdir(parents=True, exist_ok=True)
     for table in tables:
-        (folder / f"{table.table}.{EXTENSIONS[form]}").write_text(rendered(table, form), encoding="utf-8")
+        (folder / f"{table.id}.{EXTENSIONS[form]}").write_text(rendered(table, form), encoding="utf-8")

@@ -8,9 +8,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
+
+if TYPE_CHECKING:
+    from pppca_bench.store.database import Store
 
 DATABASE = "results.sqlite"
 STUDIES = "studies"
@@ -34,12 +37,19 @@ class Terminated(BaseException):
     """SIGTERM arrived."""
 
 
-def tell_emptied(database: Path) -> None:
-    """Say that a database was found without a byte, where results may have been."""
-    click.echo(
-        f"{database} had 0 bytes and is begun anew. If it held results, they are lost: take it back from a copy.",
-        err=True,
-    )
+def tell_what_was_found(store: Store) -> None:
+    """Say that a database was found that cannot be continued, and what became of it."""
+    if store.moved_to is not None:
+        click.echo(
+            f"{store.path} was of an older version, which does not tie results to their data well enough to go on with"
+            f" them: it is now {store.moved_to}, and everything is computed anew.",
+            err=True,
+        )
+    if store.was_emptied:
+        click.echo(
+            f"{store.path} had 0 bytes and is begun anew. If it held results, they are lost: take it back from a copy.",
+            err=True,
+        )
 
 
 @contextmanager

@@ -1,76 +1,95 @@
-"""Names of what is compared: a method with its thresholds, and settings of one method side by side."""
+"""Names of cells in tables: a method with what distinguishes it from the others beside it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
-from pppca_bench.methods.catalogue import METHODS
-from pppca_bench.runs import RunSpec, Scalar, Source
-
-Setting = dict[str, Scalar]
+from pppca_bench.methods.registry import METHODS
+from pppca_bench.runs import Cell, Scalar
 
 
-def treatment(source: Source, *, with_tau: bool = False) -> str:
-    """Name what was done to a problem, such as ``"DGHA (autocor), 50%"``, with its threshold where asked for."""
-    settings = dict(source.settings)
-    autocorrelation = " (autocor)" if settings.get("parameter.centre") is False else ""
-    fraction = f", {source.data_fraction:g}%" if source.data_fraction is not None else ""
-    tau = f", τ = {source.tau:g}" if with_tau and source.tau is not None else ""
-    return f"{METHODS[source.method].title}{_network(settings)}{autocorrelation}{fraction}{tau}"
+def method_label(cell: Cell, *, with_tau: bool = False) -> str:
+    """Name a cell's method, such as ``"DGHA (autocor), 50%"``, with its threshold where asked for."""
+    entry, parameters = METHODS.get(cell.method), dict(cell.parameters)
+    labels = entry.labels if entry else {}
+    told = "".join(f" ({labels[item]})" for item in cell.parameters if item in labels)
+    fraction, tau = parameters.get("data_fraction"), parameters.get("tau")
+    parts = [f"{entry.title if entry else cell.method}{told}"]
+    if fraction is not None:
+        parts.append(f"{value_text(fraction)}%")
+    if with_tau and tau is not None:
+        parts.append(f"τ = {value_text(tau)}")
+    return ", ".join(parts)
 
 
-def _network(settings: Mapping[str, object]) -> str:
-    hidden = settings.get("classifier.hidden")
-    if not isinstance(hidden, tuple):
-        return ""
-    shortcuts = " with shortcuts" if hidden and settings.get("classifier.shortcuts") else ""
-    return f", hidden {' + '.join(map(str, hidden)) or 'none'}{shortcuts}"
-
-
-def labels(specs: Sequence[RunSpec]) -> list[str]:
-    """Name each of the cells that one config asks for by its method and by what is unusual about it.
+def distinct_labels(cells: Sequence[Cell], *, with_tau: bool = False) -> list[str]:
+    """Name cells so that no two have the same name.
 
     Parameters
     ----------
-    specs : sequence of RunSpec
-        A run of each cell.
+    cells : sequence of Cell
+        All different.
+    with_tau : bool, default False
+        Whether thresholds are part of the name.
 
     Returns
     -------
     list of str
-        Such as ``"DGHA, τ = 15, decay_epochs = 12"``. A parameter is named where it has not the value that most of
-        the method's cells have; without such a value it is named everywhere.
+        Such as ``"DGHA, τ = 15, decay_epochs = 12"``. Among cells of one name a setting is added where it has not
+        the value that most of them have; without such a value it is added everywhere; at last the data's digest, and
+        the algorithms' versions.
     """
-    usual = {method: _usual(spec for spec in specs if spec.method == method) for method in {s.method for s in specs}}
-    return [", ".join([METHODS[spec.method].title, *_unusual(_settings(spec), usual[spec.method])]) for spec in specs]
+    groups: dict[tuple[object, ...], list[Cell]] = {}
+    for cell in cells:
+        tau = dict(cell.parameters).get("tau") if not with_tau else None
+        groups.setdefault((cell.problem, method_label(cell, with_tau=with_tau), tau), []).append(cell)
+    added = {cell: text for group in groups.values() for cell, text in zip(group, _added(group), strict=True)}
+    return [", ".join([method_label(cell, with_tau=with_tau), *added[cell]]) for cell in cells]
 
 
-def _settings(spec: RunSpec) -> Setting:
-    grid: Setting = {"τ": spec.tau, "data_fraction": spec.data_fraction}
-    named = {f"classifier.{name}": value for name, value in spec.classifier}
-    return grid | dict(spec.parameters) | named
-
-
-def _usual(specs: Iterable[RunSpec]) -> Setting:
-    """Return each parameter's most frequent value; one that has no such value is left out."""
-    values: dict[str, Counter[Scalar]] = {}
-    for spec in specs:
-        for name, value in _settings(spec).items():
-            values.setdefault(name, Counter())[value] += 1
-    ranked = {name: counts.most_common(2) for name, counts in values.items()}
-    return {name: best[0][0] for name, best in ranked.items() if len(best) == 1 or best[0][1] > best[1][1]}
-
-
-def _unusual(settings: Setting, usual: Setting) -> list[str]:
-    given = {name: value for name, value in settings.items() if name not in usual or usual[name] != value}
-    return [f"{name} = {value_text(value)}" for name, value in given.items()]
+def settings_text(cell: Cell, names: Collection[str]) -> str:
+    """Write the values of some settings, such as ``"n_epochs = 50, classifier.rule = backprop"``."""
+    return ", ".join(f"{name} = {value_text(value)}" for name, value in cell.settings.items() if name in names)
 
 
 def value_text(value: Scalar) -> str:
-    """Write a parameter's value as configs do, but layers with plus signs, such as ``"4 + 2"``."""
+    """Write a setting's value as configs do, but layers with plus signs, such as ``"4 + 2"``."""
     if isinstance(value, tuple):
         return " + ".join(map(value_text, value)) or "none"
     if isinstance(value, bool) or value is None:
         return str(value).lower()
+    return f"{value:.17g}" if isinstance(value, float) and float(f"{value:.12g}") != value else _short(value)
+
+
+def _short(value: Scalar) -> str:
     return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def _added(group: Sequence[Cell]) -> list[list[str]]:
+    """Return for each cell of one name what tells it from the others."""
+    if len(group) == 1:
+        return [[]]
+    names = list(dict.fromkeys(name for cell in group for name in cell.settings))
+    usual = {name: _usual([cell.settings.get(name) for cell in group]) for name in names}
+    added = [
+        [
+            f"{name} = {value_text(value)}"
+            for name, value in cell.settings.items()
+            if not usual[name] or value not in usual[name]
+        ]
+        for cell in group
+    ]
+    for origin in (
+        [f"data {cell.data_sha256[:8]}" for cell in group],
+        [" ".join(f"{name} {version}" for name, version in cell.algorithms) for cell in group],
+    ):
+        if len({tuple(texts) for texts in added}) < len(group) and len(set(origin)) > 1:
+            added = [[*texts, one] for texts, one in zip(added, origin, strict=True)]
+    return added
+
+
+def _usual(values: Sequence[Scalar]) -> list[Scalar]:
+    """Return the most frequent value, in a list that is empty where several are as frequent."""
+    first, *others = Counter(values).most_common(2)
+    return [] if others and others[0][1] == first[1] else [first[0]]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from pppca_bench.methods.config_sections import METHODS
-from pppca_bench.references.published import pivot_hidden
-from pppca_bench.reporting.labels import treatment, value_text
-from pppca_bench.reporting.summary import CellSummary, last_planned, summarise_runs
-from pppca_bench.runs import Parameters, RunSpec, Scalar, Source, StoredRun
+from pppca_bench.methods.registry import METHODS
+from pppca_bench.reporting.labels import method_label, settings_text, value_text
+from pppca_bench.reporting.summary import CellSummary, summarise_runs
+from pppca_bench.runs import Cell, Parameters, Scalar, StoredRun
 
 _NAMED_FIRST = ("rule", "hidden", "shortcuts")
 
@@ -36,83 +35,50 @@ class Column:
     @property
     def errors(self) -> dict[str, float]:
         """Return the mean test errors in percent, by problem; one without a finished repeat is left out."""
-        found = {problem: cell.quantities.get("error_percent") for problem, cell in self.cells.items()}
+        found = {problem: cell.quantities.get("test_error_percent") for problem, cell in self.cells.items()}
         return {problem: summary.mean for problem, summary in found.items() if summary is not None}
 
 
 def columns(runs: Iterable[StoredRun]) -> list[Column]:
-    """Sort runs into columns, one setting each: method, parameters, threshold, data fraction and classifier.
-
-    Choice: networks of the report's pivot architectures are one setting, ``hidden = pivot``, whose widths follow from
-    the problem; a width that other problems have as well is a setting of its own beside it.
+    """Sort runs into columns, one setting each: method, parameters and classifier.
 
     Parameters
     ----------
     runs : iterable of (RunSpec, RunResult or None)
-        Planned runs and what came of them, those of later plans last; timed runs are left out. Where a cell's repeat
-        was planned more than once, the last one counts.
+        Planned runs and what came of them, those of later plans last; those that only measure are left out. Where a
+        cell's repeat was planned more than once, the last one counts.
 
     Returns
     -------
     list of Column
         In the order of plans.
     """
-    pairs = _by_setting(run for run in runs if run[0].method != "dgha_speedup")
-    settings = list(dict.fromkeys(setting for setting, _ in pairs))
-    classifiers = _classifier_names({setting.classifier for setting in settings if setting.classifier})
-    places = {setting: (_name(setting), classifiers.get(setting.classifier, "")) for setting in settings}
-    found: dict[tuple[str, str], dict[str, list[StoredRun]]] = {}
-    for setting, run in pairs:
-        found.setdefault(places[setting], {}).setdefault(run[0].problem, []).append(run)
+    found: dict[tuple[str, Parameters, Parameters], dict[str, dict[int, StoredRun]]] = {}
+    changed: dict[tuple[str, Parameters, Parameters], tuple[Cell, tuple[str, ...]]] = {}
+    for run in runs:
+        cell = run[0].cell
+        if cell.method in METHODS and METHODS[cell.method].makes == "measures":
+            continue
+        setting = (cell.method, cell.parameters, cell.classifier)
+        found.setdefault(setting, {}).setdefault(cell.problem, {})[run[0].repeat] = run
+        changed.setdefault(setting, (cell, run[0].changed))
+    classifiers = _classifier_names({setting[2] for setting in found if setting[2]})
     return [
-        Column(*place, {problem: summarise_runs(last_planned(own)) for problem, own in cells.items()})
-        for place, cells in found.items()
-    ]
-
-
-def _by_setting(runs: Iterable[StoredRun]) -> list[tuple[RunSpec, StoredRun]]:
-    """Pair the runs with their settings: with their widths, or as pivots where only pivots have these widths."""
-    found = [(_setting(run[0]), _setting(_with_pivot(run[0])), run) for run in runs]
-    widths: dict[RunSpec, set[RunSpec]] = {}
-    for plain, pivot, _ in found:
-        widths.setdefault(pivot, set()).add(plain)
-    of_others = {plain for plain, pivot, _ in found if plain == pivot}
-    pairs = []
-    for plain, pivot, run in found:
-        several = len(widths[pivot]) > 1
-        if plain in of_others or not several:
-            pairs.append((plain, run))
-        if plain != pivot and several:
-            pairs.append((pivot, run))
-    return pairs
-
-
-def _setting(spec: RunSpec) -> RunSpec:
-    """Return what the runs of a column have in common, in the form of a run."""
-    return replace(spec, key="", problem="", repeat=0, seed=0)
-
-
-def _with_pivot(spec: RunSpec) -> RunSpec:
-    hidden = pivot_hidden(spec.problem)
-    parameters, classifier = (
-        tuple(
-            (name, "pivot" if name.rpartition(".")[2] == "hidden" and value == hidden else value) for name, value in s
+        Column(
+            _name(*changed[setting]),
+            classifiers.get(setting[2], ""),
+            {problem: summarise_runs(list(repeats.values())) for problem, repeats in problems.items()},
         )
-        for s in (spec.parameters, spec.classifier)
-    )
-    return replace(spec, parameters=parameters, classifier=classifier)
-
-
-def _name(setting: RunSpec) -> str:
-    centre = tuple((f"parameter.{name}", value) for name, value in setting.parameters if name == "centre")
-    method = treatment(Source("", setting.method, setting.tau, setting.data_fraction, centre), with_tau=True)
-    fields = METHODS[setting.method].model_fields
-    unusual = [
-        f"{name} = {value_text(value)}"
-        for name, value in setting.parameters
-        if name != "centre" and not (name in fields and fields[name].default == value)
+        for setting, problems in found.items()
     ]
-    return ", ".join([method, *unusual])
+
+
+def _name(cell: Cell, changed: Sequence[str]) -> str:
+    """Name a setting by its method, thresholds, and every parameter of the method that has not its default."""
+    labelled = {name for name, _ in (METHODS[cell.method].labels if cell.method in METHODS else ())}
+    told = {"tau", "data_fraction", *labelled}
+    unusual = settings_text(cell, [name for name in changed if name not in told and not name.startswith("classifier.")])
+    return ", ".join(filter(None, [method_label(cell, with_tau=True), unusual]))
 
 
 def _classifier_names(classifiers: Collection[Parameters]) -> dict[Parameters, str]:

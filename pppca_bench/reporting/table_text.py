@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from statistics import median
 from typing import Literal
 
 from tabulate import tabulate
 
-from pppca_bench.references.layouts import Form
-from pppca_bench.references.published import PublishedCell, published
+from pppca_bench.references.reference import Number
 from pppca_bench.reporting.summary import Summary
-from pppca_bench.reporting.tables import QUANTITIES, SIZES, Table, TableCell
+from pppca_bench.reporting.tables import Table, TableCell
+from pppca_bench.runs import QUANTITIES, SIZES
 
 Format = Literal["terminal", "markdown", "latex", "csv", "json"]
 FORMATS: tuple[Format, ...] = ("terminal", "markdown", "latex", "csv", "json")
@@ -28,22 +29,8 @@ EXTENSIONS: Mapping[Format, str] = {
 EMPTY = "–"
 
 _TABULATE = {"terminal": "simple", "markdown": "pipe", "latex": "latex_booktabs"}
-_BELOW_SPEEDUPS = {
-    "speedup_operations": "Ours, ratio of multiply-adds instead of times (exact on any machine)",
-    "speedup_fast": "Ours, ratio of times of the fast kernel, whose cost grows with l instead of l²",
-}
-
-
 _ROUNDING = 1e-12
 """What a reconstruction error of nothing lost comes to."""
-
-_LIST_FORMATS = {
-    "error_percent": "{:.2f}",
-    "dimensionality": "{:.1f}",
-    "retained_variance_percent": "{:.1f}",
-    "reconstruction_error": "{:.3g}",
-    "fit_time_ms": "{:.1f}",
-}
 
 
 def render(table: Table, form: Format) -> str:
@@ -66,7 +53,7 @@ def records(table: Table) -> list[dict[str, object]]:
     found = []
     for cell in table.cells.values():
         if cell.row in table.row_labels:
-            for quantity in [cell.column] if table.form == "list" else QUANTITIES[table.form]:
+            for quantity in (*cell.shows, *table.also, *table.notes):
                 ours, theirs = cell.ours.get(quantity), cell.published.get(quantity)
                 if ours or theirs or cell.n_planned:
                     found.append(_record(table, cell, quantity, ours, theirs))
@@ -92,10 +79,10 @@ _EMPTY_RECORD: dict[str, object] = dict.fromkeys(
 
 
 def _record(
-    table: Table, cell: TableCell, quantity: str, ours: Summary | None, theirs: PublishedCell | None
+    table: Table, cell: TableCell, quantity: str, ours: Summary | None, theirs: Number | None
 ) -> dict[str, object]:
     record = _EMPTY_RECORD | {
-        "table": table.table,
+        "table": table.id,
         "row": cell.row,
         "column": cell.column,
         "quantity": quantity,
@@ -116,14 +103,13 @@ def _render_text(table: Table, form: Format) -> str:
         parts += [_caption(f"Published ({table.place})", form), _grid(table, form, _published_text)]
         if any(cell.ours and cell.published for cell in cells):
             parts += [_caption("Difference, ours − published", form), _grid(table, form, _difference_text)]
-    if table.form == "speed-up" and any(cell.ours for cell in cells):
-        for quantity, caption in _BELOW_SPEEDUPS.items():
-            parts += [_caption(caption, form), _grid(table, form, partial(_single_text, quantity))]
+    for quantity in table.also if any(cell.ours for cell in cells) else ():
+        parts += [_caption(f"Ours. {QUANTITIES[quantity].title}", form), _grid(table, form, partial(_single, quantity))]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _heading(table: Table, form: Format) -> str:
-    title = f"{table.table}. {table.title}"
+    title = f"{table.id}. {table.title}"
     return {"markdown": f"## {title}", "latex": f"% {title}"}.get(form, f"{title}\n{'=' * len(title)}")
 
 
@@ -131,9 +117,9 @@ def _caption(text: str, form: Format) -> str:
     return {"markdown": f"**{text}**", "latex": f"% {text}"}.get(form, f"{text}:")
 
 
-def _grid(table: Table, form: Format, text: object) -> str:
+def _grid(table: Table, form: Format, text: Callable[[TableCell], str]) -> str:
     rows = [
-        [label, *(text(table.cells.get((row, column)), table.form) for column in table.column_labels)]  # type: ignore[operator]
+        [label, *(_text_at(table, row, column, text) for column in table.column_labels)]
         for row, label in table.row_labels.items()
     ]
     headers = [table.row_header, *table.column_labels.values()]
@@ -157,26 +143,19 @@ def _grid(table: Table, form: Format, text: object) -> str:
     )
 
 
-_LATEX = {"%": r"\%", "_": r"\_", "τ": r"$\tau$", "−": "$-$", EMPTY: "--"}
-
-
-def _latex(text: str) -> str:
-    for character, command in _LATEX.items():
-        text = text.replace(character, command)
-    return text
+def _text_at(table: Table, row: str, column: str, text: Callable[[TableCell], str]) -> str:
+    cell = table.cells.get((row, column))
+    return EMPTY if cell is None else text(cell)
 
 
 def _notes(table: Table, form: Format) -> list[str]:
-    if table.form == "size":
-        return []
-    cells = [cell for cell in table.cells.values() if cell.row in table.row_labels]
+    cells = [cell for cell in table.cells.values() if cell.row in table.row_labels and cell.n_planned]
     counts = sorted({cell.n for cell in cells if cell.n})
     if not counts:
         return []
     repeats = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     notes = [f"Means over {repeats} repeats." if counts != [1] else "A single repeat."]
-    if table.form == "speed-up":
-        notes.append(_gha_time(table))
+    notes += [_median_note(table, quantity) for quantity in table.notes]
     late = table.late
     if late:
         missing = sum(cell.n_planned - cell.n for cell in late)
@@ -188,53 +167,52 @@ def _notes(table: Table, form: Format) -> list[str]:
     return [f"% {text}" if form == "latex" else text]
 
 
-def _gha_time(table: Table) -> str:
-    ours = [cell.ours["gha_time_ms"].mean for cell in table.cells.values() if "gha_time_ms" in cell.ours]
-    problem = next(iter(table.row_labels)).partition(",")[0]
-    theirs = published(table.table, problem, "GHA", "time_ms")
-    text = f"GHA takes {median(ours):.2f} ms" if ours else ""
-    return text + (f" (published: {theirs.text} ms)." if theirs else ".")
+def _median_note(table: Table, quantity: str) -> str:
+    ours = [cell.ours[quantity].mean for cell in table.cells.values() if quantity in cell.ours]
+    numbers = table.reference.numbers.items() if table.reference else ()
+    theirs = [cell[quantity].text for (place, *_), cell in numbers if place == table.id and quantity in cell]
+    title = QUANTITIES[quantity].title
+    text = f"{title}: {median(ours):.2f}" if ours else f"{title}: {EMPTY}"
+    return text + (f" (published: {theirs[0]})." if theirs else ".")
 
 
-def _ours_text(cell: TableCell | None, form: Form) -> str:
-    if cell is None or not (cell.ours or cell.n_planned):
+def _ours_text(cell: TableCell) -> str:
+    if not (cell.ours or cell.n_planned):
         return EMPTY
     means = {name: summary.mean for name, summary in cell.ours.items()}
-    return _cell_text(means, form) + ("*" if cell.incomplete else "")
+    return _cell_text(cell, means) + ("*" if cell.incomplete else "")
 
 
-def _published_text(cell: TableCell | None, form: Form) -> str:
-    if cell is None or not cell.published:
-        return EMPTY
-    texts = [cell.published[name].text for name in QUANTITIES[form] if name in cell.published]
-    if form == "size":
-        return " / ".join(texts)
-    return texts[0] + "".join(f" ({text})" for text in texts[1:])
+def _published_text(cell: TableCell) -> str:
+    return _filled(cell.form, [cell.published[name].text for name in cell.shows if name in cell.published])
 
 
-def _difference_text(cell: TableCell | None, form: Form) -> str:
-    if cell is None:
-        return EMPTY
+def _difference_text(cell: TableCell) -> str:
     differences = {
         name: cell.ours[name].mean - number.value for name, number in cell.published.items() if name in cell.ours
     }
-    return _cell_text(differences, form, sign="+")
+    return _cell_text(cell, differences, sign="+")
 
 
-def _single_text(quantity: str, cell: TableCell | None, form: Form) -> str:  # noqa: ARG001
-    return f"{cell.ours[quantity].mean:.2f}" if cell is not None and quantity in cell.ours else EMPTY
+def _single(quantity: str, cell: TableCell) -> str:
+    return number_text(quantity, cell.ours[quantity].mean) if quantity in cell.ours else EMPTY
 
 
-def _cell_text(values: Mapping[str, float], form: Form, sign: str = "") -> str:
-    if not values:
+def _cell_text(cell: TableCell, values: Mapping[str, float], sign: str = "") -> str:
+    return _filled(cell.form, [number_text(name, values[name], sign) for name in cell.shows if name in values])
+
+
+def number_text(quantity: str, value: float, sign: str = "") -> str:
+    """Return a number as tables print it, with a true minus sign."""
+    form = ".0f" if quantity in SIZES else QUANTITIES[quantity].form if quantity in QUANTITIES else ".3g"
+    return f"{0.0 if abs(value) < _ROUNDING else value:{sign}{form}}".replace("-", "−")
+
+
+def _filled(form: str, texts: Sequence[str]) -> str:
+    """Fill the first places of a form such as ``"{} ({})"``; what follows the last text is left out."""
+    if not texts:
         return EMPTY
-    if form == "list":
-        (quantity, value) = next(iter(values.items()))
-        return _LIST_FORMATS[quantity].format(0.0 if abs(value) < _ROUNDING else value).replace("-", "−")
-    if form == "size":
-        return " / ".join(f"{values[name]:{sign}.0f}" for name in SIZES if name in values).replace("-", "−")
-    main = values.get("error_percent", values.get("speedup", math.nan))
-    text = f"{main:{sign}.2f}"
-    if "dimensionality" in values:
-        text += f" ({values['dimensionality']:{sign}.1f})"
-    return text.replace("-", "−")
+    pieces = form.split("{}")
+    if len(texts) < len(pieces) - 1:
+        pieces = [*pieces[: len(texts)], ""]
+    return "".join(itertools.chain.from_iterable(itertools.zip_longest(pieces, texts, fillvalue="")))
