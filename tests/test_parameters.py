@@ -1,5 +1,6 @@
 """Parameters of estimators: admissible values, what is said of others, and what a constructor declares."""
 
+import pickle
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from pppca_bench.parameters import (
     Positives,
     Probability,
     Tau,
+    check_order,
     check_parameters,
     parameters_of,
 )
@@ -33,8 +35,7 @@ class Estimator:
         self.anything = anything
 
     def check_agreement(self) -> None:
-        if self.high is not None and self.high < self.low:
-            raise ParameterError("high", f"an integer >= low ({self.low})", self.high)
+        check_order(self, "low", "high", strictly=self.anything == "strictly")
 
 
 @pytest.mark.parametrize(
@@ -104,11 +105,24 @@ def test_a_constructor_declares_its_parameters_in_order_with_their_defaults():
 
 
 def test_an_estimator_is_held_to_its_annotations_and_to_its_own_rules():
-    check_parameters(Estimator(2, high=3))
+    assert check_parameters(Estimator(np.int64(2), high=3)) == {"low": 2, "high": 3, "anything": None}
     with pytest.raises(ParameterError, match=r"^low in Estimator: expected an integer from 1 to 1000000, got 0\.$"):
         check_parameters(Estimator(0))
-    with pytest.raises(ParameterError, match=r"^high in Estimator: expected an integer >= low \(3\), got 2\.$"):
+    with pytest.raises(ParameterError, match=r"^low in Estimator: expected at most high \(2\), got 3\.$"):
         check_parameters(Estimator(3, high=2))
+
+
+def test_one_parameter_may_equal_the_other_unless_it_is_to_be_below():
+    check_parameters(Estimator(3, high=3))
+    check_parameters(Estimator(3, high=None, anything="strictly"))
+    with pytest.raises(ParameterError, match=r"^low in Estimator: expected below high \(3\), got 3\.$"):
+        check_parameters(Estimator(3, high=3, anything="strictly"))
+
+
+def test_an_error_arrives_from_another_process_as_it_was_raised():
+    error = ParameterError("x", "a number > 0", -1, where="Estimator")
+    copy = pickle.loads(pickle.dumps(error))
+    assert (str(copy), vars(copy)) == (str(error), vars(error))
 
 
 def test_a_list_is_told_from_a_number():
