@@ -1,11 +1,14 @@
 """Parameters of estimators: admissible values, what is said of others, and what a constructor declares."""
 
 import pickle
-from typing import Any, Literal
+from inspect import signature
+from typing import Any, Literal, get_type_hints
 
 import numpy as np
 import pytest
 
+from pppca_bench.engines import DGHA, GHA
+from pppca_bench.experiments.build import CLASSIFIERS, METHODS
 from pppca_bench.parameters import (
     REQUIRED,
     Count,
@@ -137,3 +140,33 @@ def test_a_parameter_has_a_json_schema():
         "maximum": 100,
         "type": "number",
     }
+
+
+ESTIMATORS = list({**METHODS, **CLASSIFIERS}.values())
+UNSTATED = {"estimator", "random_state"}
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: one.__name__)
+def test_a_constructor_states_what_each_parameter_may_be(estimator):
+    hints = get_type_hints(estimator.__init__, include_extras=True)
+    assert {name for name in signature(estimator).parameters if hints.get(name, Any) is Any} <= UNSTATED
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: one.__name__)
+def test_every_default_is_admissible_and_agrees_with_the_others(estimator):
+    assert check_parameters(estimator()) == {name: one.default for name, one in parameters_of(estimator).items()}
+
+
+STATED = [(one, name) for one in ESTIMATORS for name in parameters_of(one) if name not in UNSTATED]
+
+
+@pytest.mark.parametrize(("estimator", "name"), STATED)
+def test_fitting_holds_an_estimator_to_what_its_constructor_states(estimator, name):
+    with pytest.raises(ParameterError, match=rf"^{name} in {estimator.__name__}: expected .*, got <object object"):
+        estimator(**{name: object()}).fit(np.eye(4), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("estimator", [GHA, DGHA])
+def test_learning_from_a_chunk_does_too(estimator):
+    with pytest.raises(ParameterError, match=r"^n_epochs in \w+: expected an integer from 1 to 1000000, got 0\.$"):
+        estimator(n_epochs=0).partial_fit(np.eye(4))
