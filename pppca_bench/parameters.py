@@ -10,7 +10,7 @@ import inspect
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
@@ -19,14 +19,15 @@ from pydantic import Field, TypeAdapter, ValidationError
 if TYPE_CHECKING:
     import numpy as np
 
-Positive = Annotated[float, Gt(0), Field(allow_inf_nan=False)]
-NotNegative = Annotated[float, Ge(0), Field(allow_inf_nan=False)]
+FINITE = Field(allow_inf_nan=False)
+Positive = Annotated[float, Gt(0), FINITE]
+NotNegative = Annotated[float, Ge(0), FINITE]
 NotNegativeOrInfinite = Annotated[float, Ge(0)]
 Probability = Annotated[float, Ge(0), Le(1)]
 Share = Annotated[float, Gt(0), Le(1)]
 OpenShare = Annotated[float, Gt(0), Lt(1)]
 Percent = Annotated[float, Gt(0), Le(100)]
-Tau = Annotated[float, Ge(1), Field(allow_inf_nan=False)]
+Tau = Annotated[float, Ge(1), FINITE]
 Count = Annotated[int, Ge(1), Le(1_000_000)]
 NotNegativeCount = Annotated[int, Ge(0), Le(1_000_000)]
 LayerSizes = Annotated[tuple[Annotated[int, Ge(1), Le(1000)], ...], MaxLen(5)]
@@ -48,11 +49,17 @@ class ParameterError(ValueError, TypeError):
         What its values may be.
     value : object
         What was given.
+    where : str
+        The estimator, or nothing.
     """
 
     def __init__(self, name: str, expected: str, value: object, *, where: str = "") -> None:
-        self.name, self.expected, self.value = name, expected, value
+        self.name, self.expected, self.value, self.where = name, expected, value, where
         super().__init__(f"{name}{where and f' in {where}'}: expected {expected}, got {shown(value)}.")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are copied from their message alone, so one raised in another process would not arrive.
+        return partial(type(self), where=self.where), (self.name, self.expected, self.value)
 
 
 @dataclass(frozen=True)
@@ -124,21 +131,27 @@ def _annotation(parameter: inspect.Parameter) -> Any:
     return Any if parameter.annotation is parameter.empty else parameter.annotation
 
 
-def check_parameters(estimator: Any) -> None:
+def check_parameters(estimator: Any) -> dict[str, Any]:
     """Check every parameter of an estimator, then whether they agree with each other.
 
     An estimator with rules between parameters has a method ``check_agreement``, which raises ParameterError.
+
+    Returns
+    -------
+    dict
+        The values in their canonical form, by name; the estimator keeps what it was given.
 
     Raises
     ------
     ParameterError
         A value is not admissible.
     """
-    where = type(estimator).__name__
-    declared: type = type(estimator)
-    for name, parameter in parameters_of(declared).items():
+    kind: type = type(estimator)
+    where = kind.__name__
+    values = {}
+    for name, parameter in parameters_of(kind).items():
         try:
-            parameter.checked(getattr(estimator, name))
+            values[name] = parameter.checked(getattr(estimator, name))
         except ParameterError as error:
             raise ParameterError(name, error.expected, error.value, where=where) from None
     if hasattr(estimator, "check_agreement"):
@@ -146,6 +159,22 @@ def check_parameters(estimator: Any) -> None:
             estimator.check_agreement()
         except ParameterError as error:
             raise ParameterError(error.name, error.expected, error.value, where=where) from None
+    return values
+
+
+def check_order(estimator: Any, low: str, high: str, *, strictly: bool = False) -> None:
+    """Check that one parameter is at most another, or strictly below it; None sets no limit.
+
+    Raises
+    ------
+    ParameterError
+        It is not; ``low`` is the one that is named.
+    """
+    value, limit = getattr(estimator, low), getattr(estimator, high)
+    if value is None or limit is None:
+        return
+    if value > limit or (strictly and value == limit):
+        raise ParameterError(low, f"{'below' if strictly else 'at most'} {high} ({limit})", value)
 
 
 def describe(annotation: Any) -> str:

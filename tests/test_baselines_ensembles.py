@@ -133,7 +133,7 @@ def boosted(monkeypatch, wrong_of_each_round, n_estimators=10):
             chosen.append(p)
             return np.zeros(size, dtype=int)
 
-    monkeypatch.setattr(ensembles, "generator", lambda _: Generator())
+    monkeypatch.setattr(ensembles, "make_generator", lambda _: Generator())
     monkeypatch.setattr(AdaBoostClassifier, "_fit_networks", lambda *_: [Weak(next(rounds))])
     X, y = np.arange(10.0)[:, None], np.arange(10) % 2
     return AdaBoostClassifier(n_estimators=n_estimators).fit(X, y, X, y), chosen
@@ -172,8 +172,8 @@ def test_votes_are_added_up_by_class():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_estimators": 0}, "n_estimators in .*: expected an integer >= 1, got 0"),
-        ({"validation_fraction": 1}, "validation_fraction in .*: expected a number between 0 and 1, got 1"),
+        ({"n_estimators": 0}, "n_estimators in .*: expected an integer from 1 to 1000000, got 0"),
+        ({"validation_fraction": 1}, "validation_fraction in .*: expected a number > 0 and < 1, got 1"),
     ],
 )
 @BOTH

@@ -1,10 +1,14 @@
 """Parameters of estimators: admissible values, what is said of others, and what a constructor declares."""
 
-from typing import Any, Literal
+import pickle
+from inspect import signature
+from typing import Any, Literal, get_type_hints
 
 import numpy as np
 import pytest
 
+from pppca_bench.engines import DGHA, GHA
+from pppca_bench.experiments.build import CLASSIFIERS, METHODS
 from pppca_bench.parameters import (
     REQUIRED,
     Count,
@@ -19,6 +23,7 @@ from pppca_bench.parameters import (
     Positives,
     Probability,
     Tau,
+    check_order,
     check_parameters,
     parameters_of,
 )
@@ -33,8 +38,7 @@ class Estimator:
         self.anything = anything
 
     def check_agreement(self) -> None:
-        if self.high is not None and self.high < self.low:
-            raise ParameterError("high", f"an integer >= low ({self.low})", self.high)
+        check_order(self, "low", "high", strictly=self.anything == "strictly")
 
 
 @pytest.mark.parametrize(
@@ -104,11 +108,24 @@ def test_a_constructor_declares_its_parameters_in_order_with_their_defaults():
 
 
 def test_an_estimator_is_held_to_its_annotations_and_to_its_own_rules():
-    check_parameters(Estimator(2, high=3))
+    assert check_parameters(Estimator(np.int64(2), high=3)) == {"low": 2, "high": 3, "anything": None}
     with pytest.raises(ParameterError, match=r"^low in Estimator: expected an integer from 1 to 1000000, got 0\.$"):
         check_parameters(Estimator(0))
-    with pytest.raises(ParameterError, match=r"^high in Estimator: expected an integer >= low \(3\), got 2\.$"):
+    with pytest.raises(ParameterError, match=r"^low in Estimator: expected at most high \(2\), got 3\.$"):
         check_parameters(Estimator(3, high=2))
+
+
+def test_one_parameter_may_equal_the_other_unless_it_is_to_be_below():
+    check_parameters(Estimator(3, high=3))
+    check_parameters(Estimator(3, high=None, anything="strictly"))
+    with pytest.raises(ParameterError, match=r"^low in Estimator: expected below high \(3\), got 3\.$"):
+        check_parameters(Estimator(3, high=3, anything="strictly"))
+
+
+def test_an_error_arrives_from_another_process_as_it_was_raised():
+    error = ParameterError("x", "a number > 0", -1, where="Estimator")
+    copy = pickle.loads(pickle.dumps(error))
+    assert (str(copy), vars(copy)) == (str(error), vars(error))
 
 
 def test_a_list_is_told_from_a_number():
@@ -123,3 +140,33 @@ def test_a_parameter_has_a_json_schema():
         "maximum": 100,
         "type": "number",
     }
+
+
+ESTIMATORS = list({**METHODS, **CLASSIFIERS}.values())
+UNSTATED = {"estimator", "random_state"}
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: one.__name__)
+def test_a_constructor_states_what_each_parameter_may_be(estimator):
+    hints = get_type_hints(estimator.__init__, include_extras=True)
+    assert {name for name in signature(estimator).parameters if hints.get(name, Any) is Any} <= UNSTATED
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: one.__name__)
+def test_every_default_is_admissible_and_agrees_with_the_others(estimator):
+    assert check_parameters(estimator()) == {name: one.default for name, one in parameters_of(estimator).items()}
+
+
+STATED = [(one, name) for one in ESTIMATORS for name in parameters_of(one) if name not in UNSTATED]
+
+
+@pytest.mark.parametrize(("estimator", "name"), STATED)
+def test_fitting_holds_an_estimator_to_what_its_constructor_states(estimator, name):
+    with pytest.raises(ParameterError, match=rf"^{name} in {estimator.__name__}: expected .*, got <object object"):
+        estimator(**{name: object()}).fit(np.eye(4), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("estimator", [GHA, DGHA])
+def test_learning_from_a_chunk_does_too(estimator):
+    with pytest.raises(ParameterError, match=r"^n_epochs in \w+: expected an integer from 1 to 1000000, got 0\.$"):
+        estimator(n_epochs=0).partial_fit(np.eye(4))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from inspect import Parameter, Signature, signature
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,7 +106,11 @@ def _count_operations(gha: tuple[tuple[str, Any], ...], shape: tuple[int, ...]) 
 
 
 def _alternate(
-    gha: Mapping[str, Any], dgha: Mapping[str, Any], seed: Any, X: NDArray[np.float64], kernel: str
+    gha: Mapping[str, Any],
+    dgha: Mapping[str, Any],
+    seed: Any,
+    X: NDArray[np.float64],
+    kernel: Literal["fast", "literal"],
 ) -> tuple[list[GHA], list[DGHA]]:
     pairs = [
         (

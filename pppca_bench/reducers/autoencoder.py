@@ -10,19 +10,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pppca_bench.classifiers.parameter_checks import (
-    Rule,
-    check_parameters,
-    generator,
-    is_count,
-    is_number,
-    is_positive,
-    one_of,
+from pppca_bench.parameters import Count, NotNegative, Positive, Share, Tau, check_parameters, make_generator
+from pppca_bench.reducers.linear_projection import (
+    CountedByEigenvalues,
+    Floats,
+    count_components,
+    covariance,
+    descending_eigenvalues,
 )
-from pppca_bench.reducers.linear_projection import Floats, count_components, covariance, descending_eigenvalues
 
 
-class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Take the middle layer of a network that was trained to map its inputs to themselves.
 
     Bishop 1995, section 8.6.2 and figure 8.12: M linear nodes span the space of the first M principal components;
@@ -63,15 +61,15 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: Count | None = None,
         *,
-        variance_ratio: float | None = None,
-        tau: float | None = None,
+        variance_ratio: Share | None = None,
+        tau: Tau | None = None,
         kind: Literal["linear", "nonlinear"] = "linear",
-        n_hidden: int | None = None,
-        alpha: float = 0.0,
-        max_iter: int = 1000,
-        tol: float = 1e-6,
+        n_hidden: Count | None = None,
+        alpha: NotNegative = 0.0,
+        max_iter: Count = 1000,
+        tol: Positive = 1e-6,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -98,7 +96,7 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         ValueError
             When a parameter or X is out of its range.
         """
-        check_parameters(self, _RULES)
+        check_parameters(self)
         samples: Floats = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         self.n_components_ = count_components(self, descending_eigenvalues(covariance(samples)))
         self.mean_ = samples.mean(axis=0)
@@ -154,7 +152,7 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             max_iter=self.max_iter,
             max_fun=100 * self.max_iter,
             tol=self.tol,
-            random_state=int(generator(self.random_state).integers(2**31)),
+            random_state=int(make_generator(self.random_state).integers(2**31)),
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -176,12 +174,3 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             if self.kind == "nonlinear" and layer < len(self.coefs_) - 1:
                 values = np.tanh(values)
         return values
-
-
-_RULES: dict[str, Rule] = {
-    "kind": one_of("linear", "nonlinear"),
-    "n_hidden": ("an integer >= 1 or None", lambda value: value is None or is_count(value)),
-    "alpha": ("a number >= 0", lambda value: is_number(value) and 0 <= value < np.inf),
-    "max_iter": ("an integer >= 1", is_count),
-    "tol": ("a number > 0", is_positive),
-}

@@ -9,7 +9,7 @@ from sklearn.feature_selection import chi2, mutual_info_classif
 from sklearn.utils import Tags
 
 from pppca_bench.classifiers.mlp import Split
-from pppca_bench.classifiers.parameter_checks import check_parameters, is_count
+from pppca_bench.parameters import Count
 from pppca_bench.reducers.path_selector import PathSelector, Step, ranking_of
 from pppca_bench.reducers.wrapper_scores import Floats, subset, validation_errors
 
@@ -23,7 +23,7 @@ class _ScoredSelector(PathSelector):
         nan where a feature is constant.
     """
 
-    def __init__(self, n_features: int | None = None, *, estimator: Any = None, random_state: Any = None) -> None:
+    def __init__(self, n_features: Count | None = None, *, estimator: Any = None, random_state: Any = None) -> None:
         self.n_features = n_features
         self.estimator = estimator
         self.random_state = random_state
@@ -71,21 +71,16 @@ class MutualInformationSelector(_ScoredSelector):
 
     def __init__(
         self,
-        n_features: int | None = None,
+        n_features: Count | None = None,
         *,
-        n_values: int = 10,
-        n_neighbors: int = 3,
+        n_values: Count = 10,
+        n_neighbors: Count = 3,
         estimator: Any = None,
         random_state: Any = None,
     ) -> None:
         super().__init__(n_features, estimator=estimator, random_state=random_state)
         self.n_values = n_values
         self.n_neighbors = n_neighbors
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        count = ("an integer >= 1", is_count)
-        check_parameters(self, {"n_values": count, "n_neighbors": count})
 
     def _scores(self, X: Floats, y: NDArray[Any], rng: np.random.Generator) -> Floats:
         columns, counted = X.copy(), np.zeros(X.shape[1], dtype=bool)

@@ -1,6 +1,5 @@
 """Owns kernel principal component analysis with a Gaussian kernel whose width is chosen on validation data."""
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,12 +11,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.classifiers.mlp import Split
-from pppca_bench.classifiers.parameter_checks import Rule, check_parameters, generator, is_positive
-from pppca_bench.reducers.linear_projection import count_components
+from pppca_bench.parameters import Count, Positives, Share, Tau, check_parameters, make_generator
+from pppca_bench.reducers.linear_projection import CountedByEigenvalues, count_components
 from pppca_bench.reducers.wrapper_scores import Candidate, Floats, seeded, training_split, validation_errors
 
 
-class GaussianKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class GaussianKernelPCA(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Find principal components in the space of the kernel exp(−‖x − x'‖² / (2 width²)), by scikit-learn.
 
     Schölkopf, Smola & Müller 1998. Give exactly one of the first three parameters.
@@ -51,11 +50,11 @@ class GaussianKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: Count | None = None,
         *,
-        variance_ratio: float | None = None,
-        tau: float | None = None,
-        width_factors: Sequence[float] = (0.25, 0.5, 1.0, 2.0, 4.0),
+        variance_ratio: Share | None = None,
+        tau: Tau | None = None,
+        width_factors: Positives = (0.25, 0.5, 1.0, 2.0, 4.0),
         estimator: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -81,8 +80,8 @@ class GaussianKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         ValueError
             When a parameter or the data are out of their range.
         """
-        check_parameters(self, _RULES)
-        rng = generator(self.random_state)
+        check_parameters(self)
+        rng = make_generator(self.random_state)
         split = training_split(self, X, y, X_val, y_val, rng)
         widths = median_distance(split.X) * np.asarray(self.width_factors, dtype=np.float64)
         fits = [self._kernel_pca(split.X, width) for width in widths]
@@ -141,11 +140,3 @@ def median_distance(X: Floats) -> float:
     distances: NDArray[np.float64] = pdist(X)
     apart = distances[distances > 0.0]
     return float(np.median(apart)) if apart.size else 1.0
-
-
-_RULES: dict[str, Rule] = {
-    "width_factors": (
-        "a sequence of numbers > 0",
-        lambda value: isinstance(value, Sequence | np.ndarray) and len(value) > 0 and all(map(is_positive, value)),
-    )
-}
