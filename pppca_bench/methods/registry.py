@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-_NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Entry:
     """Describe what a name in a config stands for.
 
@@ -41,10 +40,10 @@ class Entry:
     source: str
     estimator: str
     version: int = 1
-    defaults: Mapping[str, object] = field(default=_NOTHING)
+    defaults: Mapping[str, object] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Method(Entry):
     """Describe a method.
 
@@ -74,10 +73,10 @@ class Method(Entry):
     instead_of_tau: tuple[str, ...] = ()
     timed_by: str = ""
     seeded_as: str = ""
-    labels: Mapping[tuple[str, object], str] = field(default=MappingProxyType({}))
+    labels: Mapping[tuple[str, object], str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Classifier(Entry):
     """Describe a learning rule of the network that follows a method.
 
