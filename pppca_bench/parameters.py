@@ -7,6 +7,7 @@ anything runs; ``pppca methods NAME`` prints them.
 from __future__ import annotations
 
 import inspect
+import math
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -100,7 +101,9 @@ class Parameter:
         try:
             return _adapter(self.annotation).validate_python(_plain(value), strict=True)
         except ValidationError:
-            raise ParameterError(self.name, self.expected, value) from None
+            is_infinite = isinstance(value, float) and value == math.inf
+            expected = self.expected.replace("a number", "a finite number") if is_infinite else self.expected
+            raise ParameterError(self.name, expected, value) from None
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON schema of its values."""
@@ -186,10 +189,13 @@ def describe(annotation: Any) -> str:
     if kind is type(None):
         return "null"
     if get_origin(kind) is Literal:
-        return " or ".join(repr(choice) for choice in get_args(kind))
+        *others, last = map(repr, get_args(kind))
+        return f"{', '.join(others)} or {last}" if others else last
     if get_origin(kind) is tuple:
         return _describe_list(get_args(kind), bounds)
-    nouns: dict[Any, str] = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
+    if kind is str:
+        return _describe_text(bounds)
+    nouns: dict[Any, str] = {bool: "true or false", int: "an integer", float: "a number"}
     return nouns.get(kind, "a value") + _range_text(bounds)
 
 
@@ -211,15 +217,25 @@ def make_generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
+def _describe_text(bounds: Sequence[Any]) -> str:
+    count = _count(bounds)
+    pattern = next((bound.pattern for bound in bounds if isinstance(bound, StringConstraints)), None)
+    return f"text{count and f' of {count} characters'}{f' that matches {pattern!r}' if pattern else ''}"
+
+
 def _describe_list(items: tuple[Any, ...], bounds: Sequence[Any]) -> str:
     item = describe(items[0]).removeprefix("an ").removeprefix("a ")
     plural = item.replace("integer", "integers").replace("number", "numbers")
     if items[-1] is not Ellipsis:
         return f"a list of {len(items)} {plural}"
+    count = _count(bounds)
+    return f"a list of {count and f'{count} '}{plural}"
+
+
+def _count(bounds: Sequence[Any]) -> str:
     least = next((bound.min_length for bound in bounds if isinstance(bound, MinLen)), 0)
     most = next((bound.max_length for bound in bounds if isinstance(bound, MaxLen)), None)
-    count = f"{least} to {most} " if least and most else f"at most {most} " if most else ""
-    return f"a list of {count}{plural}"
+    return f"{least} to {most}" if least and most else f"at most {most}" if most else ""
 
 
 def _range_text(bounds: Sequence[Any]) -> str:

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from annotated_types import Ge, Le, Lt
-from pydantic import Field
+from pydantic import StringConstraints
 
 from pppca_bench.config.messages import Reader, missing, nearest
 from pppca_bench.config.yaml_source import Location, YamlSource
 from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS, Classifier, Method
 from pppca_bench.methods.sections import PIVOT, constructor_arguments, section_of
-from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, Tau, shown
+from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, Tau, parameters_of, shown
 from pppca_bench.references.pivots import pivot_hidden
 from pppca_bench.runs import Scalar
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+MOST_VARIANTS = 10_000
+"""Combinations of a section's values: far more than anybody waits for, and few enough to list in a second."""
+
 KEYS = ("name", "problems", "repeats", "seed", "tau", "methods", "classifier")
 
-_NAME = Parameter("name", Annotated[str, Field(pattern=f"^{NAME.pattern}$")], REQUIRED)
+_NAME = Parameter("name", Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$")], REQUIRED)
 _REPEATS = Parameter("repeats", Annotated[int, Ge(1), Le(10_000)], REQUIRED)
 _SEED = Parameter("seed", Annotated[int, Ge(0), Lt(2**63)], REQUIRED)
 _TAU = Parameter("tau", Tau, None)
@@ -142,6 +146,15 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
 
 
+@dataclass(frozen=True)
+class _Shared:
+    """Hold what the methods of a config have in common; the thresholds as they are written."""
+
+    problems: tuple[str, ...]
+    tau: Any
+    classifier: ClassifierRequest | None
+
+
 class _ConfigReader(Reader):
     """Read the parts of one experiment's config."""
 
@@ -153,12 +166,12 @@ class _ConfigReader(Reader):
         given = self.mapping(document, (), KEYS)
         name, repeats, seed = (self.one(parameter, given, ()) for parameter in (_NAME, _REPEATS, _SEED))
         problems = self._problems(given)
-        taus = self.grid(_TAU, given["tau"], ("tau",)) if given.get("tau") is not None else ()
+        if given.get("tau") is not None:
+            self.grid(_TAU, given["tau"], ("tau",))
         classifier = self._classifier(given.get("classifier", {}), ("classifier",))
-        methods = self._methods(given, taus, classifier)
-        self._check_pivots(problems, methods)
+        methods = self._methods(given, _Shared(problems, given.get("tau"), classifier))
         self.mistakes.raise_if_any()
-        return Config(name, problems, repeats, seed, tuple(methods.values()))
+        return Config(name, problems, repeats, seed, tuple(methods))
 
     def _problems(self, given: Mapping[str, Any]) -> tuple[str, ...]:
         if "problems" not in given:
@@ -179,50 +192,64 @@ class _ConfigReader(Reader):
                 )
         return tuple(names)
 
-    def _methods(
-        self, given: Mapping[str, Any], taus: tuple[Scalar, ...], classifier: ClassifierRequest | None
-    ) -> dict[Location, MethodRequest]:
+    def _methods(self, given: Mapping[str, Any], shared: _Shared) -> list[MethodRequest]:
         if "methods" not in given:
             self.mistakes.add(("methods",), missing("methods"))
-            return {}
-        places = {
-            ("methods", i): entry for i, entry in enumerate(self.sequence(given["methods"], ("methods",), most=100))
-        }
-        read = {place: self._method(entry, place, taus, classifier) for place, entry in places.items()}
-        return {place: method for place, method in read.items() if method is not None}
+            return []
+        entries = self.sequence(given["methods"], ("methods",), most=100)
+        read = [self._method(entry, ("methods", index), shared) for index, entry in enumerate(entries)]
+        return [method for method in read if method is not None]
 
-    def _method(
-        self, value: Any, place: Location, taus: tuple[Scalar, ...], classifier: ClassifierRequest | None
-    ) -> MethodRequest | None:
+    def _method(self, value: Any, place: Location, shared: _Shared) -> MethodRequest | None:
         entry = self._named(value, place, "method", METHODS, None)
         if entry is None:
             return None
         section, own = section_of(entry), ["classifier"] if entry.makes == "features" else []
         given = self.mapping(value, place, ["method", *section, *own])
-        if "tau" in section and given.get("tau") is None:
-            given.pop("tau", None)
-            if not any(given.get(name) is not None for name in entry.instead_of_tau):
-                if not taus:
-                    example = f"{entry.name} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none"
-                    self.mistakes.add(place, example)
-                given["tau"] = list(taus)
-        grid = self._section_grid(entry, section, given, place)
+        grid = self._section_grid(entry, section, given, place, self._shared_tau(entry, section, given, place, shared))
+        if entry.makes != "features":
+            self._check_pivot(grid, place, shared.problems, "hidden: [16, 8]")
+            return MethodRequest(entry, grid, None)
         if "classifier" in given:
-            classifier = self._classifier(given["classifier"], (*place, "classifier"))
-        return MethodRequest(entry, grid, classifier if entry.makes == "features" else None)
+            stands: Location = (*place, "classifier")
+            classifier = self._classifier(given["classifier"], stands)
+        else:
+            stands, classifier = ("classifier",), shared.classifier
+        if classifier is not None:
+            self._check_pivot(classifier.grid, stands, shared.problems, "classifier: {hidden: [16, 8]}")
+        return MethodRequest(entry, grid, classifier)
 
-    def _classifier(self, value: Any, place: Location) -> ClassifierRequest | None:
-        entry = self._named(value, place, "rule", CLASSIFIERS, DEFAULT_RULE)
+    def _shared_tau(
+        self,
+        entry: Method,
+        section: Mapping[str, Parameter],
+        given: Mapping[str, Any],
+        place: Location,
+        shared: _Shared,
+    ) -> dict[str, Any]:
+        """Return the config's thresholds for a method that needs some and has none of its own."""
+        takes_them = "tau" in section and given.get("tau") is None
+        if not takes_them or any(given.get(name) is not None for name in entry.instead_of_tau):
+            return {}
+        if shared.tau is None:
+            text = f"{entry.name} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none"
+            self.mistakes.add(place, text)
+            return {}
+        return {"tau": shared.tau}
+
+    def _classifier(
+        self, value: Any, place: Location, known: Mapping[str, Classifier] = CLASSIFIERS
+    ) -> ClassifierRequest | None:
+        entry = self._named(value, place, "rule", known, DEFAULT_RULE)
         if entry is None:
             return None
         section = section_of(entry)
         keys = ["rule", *section, *(["base"] if entry.is_ensemble else [])]
-        given = self.mapping(value, place, keys, hint=_hint_at_other_rules(value, keys))
-        grid = {"rule": (entry.name,), **self._section_grid(entry, section, given, place)}
+        given = self.mapping(value, place, keys, hint=_hint_at_other_rules)
+        grid = {"rule": (entry.name,), **self._section_grid(entry, section, given, place, {})}
         if entry.is_ensemble:
-            base = self._classifier(given.get("base", {}), (*place, "base"))
-            if base is not None and "base.rule" in base.grid:
-                self.mistakes.add((*place, "base"), "expected one network, got an ensemble")
+            single = {name: one for name, one in CLASSIFIERS.items() if not one.is_ensemble}
+            base = self._classifier(given.get("base", {}), (*place, "base"), single)
             grid |= {f"base.{key}": values for key, values in (base.grid if base else {}).items()}
         return ClassifierRequest(grid)
 
@@ -240,16 +267,29 @@ class _ConfigReader(Reader):
         return None
 
     def _section_grid(
-        self, entry: Method | Classifier, section: Mapping[str, Parameter], given: Mapping[str, Any], place: Location
+        self,
+        entry: Method | Classifier,
+        section: Mapping[str, Parameter],
+        given: Mapping[str, Any],
+        place: Location,
+        shared: Mapping[str, Any],
     ) -> dict[str, tuple[Scalar, ...]]:
+        """Return the values of every parameter: the section's own, those that the config shares, or the default."""
         grid = {}
         for key, parameter in section.items():
-            if key in given:
+            if key in shared:
+                grid[key] = self.grid(parameter, shared[key], (key,))
+            elif key == "tau" and given.get(key) is None:
+                grid[key] = (None,)
+            elif key in given:
                 grid[key] = self.grid(parameter, given[key], (*place, key))
             elif parameter.default is REQUIRED:
                 self.mistakes.add((*place, key), missing(key))
             else:
-                grid[key] = (None if key == "tau" else parameter.default,)
+                grid[key] = (parameter.default,)
+        n_variants = math.prod(map(len, grid.values()))
+        if n_variants > MOST_VARIANTS:
+            self.mistakes.add(place, f"expected at most {MOST_VARIANTS} combinations of values, got {n_variants}")
         self._check_agreement(entry, grid, place)
         return grid
 
@@ -257,28 +297,26 @@ class _ConfigReader(Reader):
         estimator = contract_of(entry).estimator
         if self.mistakes.at(place) or not hasattr(estimator, "check_agreement"):
             return
+        required = {name: None for name, one in parameters_of(estimator).items() if one.default is REQUIRED}
         for settings in variants(grid):
             try:
-                estimator(**constructor_arguments(dict(settings))).check_agreement()
+                estimator(**required | constructor_arguments(estimator, dict(settings))).check_agreement()
             except ParameterError as error:
                 self.mistakes.add((*place, error.name), f"expected {error.expected}, got {shown(error.value)}")
 
-    def _check_pivots(self, problems: Collection[str], methods: Mapping[Location, MethodRequest]) -> None:
-        without = [name for name in problems if isinstance(name, str) and pivot_hidden(name) is None]
-        for place, method in methods.items() if without else ():
-            alone = method.classifier is None
-            grid = method.grid if method.classifier is None else method.classifier.grid
-            if any(PIVOT in grid.get(key, ()) for key in ("hidden", "base.hidden")):
-                example = "hidden: [16, 8]" if alone else "classifier: {hidden: [16, 8]}"
-                self.mistakes.add(
-                    place if alone else ("classifier",),
-                    f"the Proben1 report has no pivot architecture for {without[0]!r}: expected layer sizes,"
-                    f" such as `{example}`, got hidden: pivot (the default)",
-                )
+    def _check_pivot(self, grid: Grid, place: Location, problems: Collection[str], example: str) -> None:
+        if self.mistakes.at(("problems",)) or self.mistakes.at(place):
+            return
+        without = [name for name in problems if pivot_hidden(name) is None]
+        if without and any(PIVOT in grid.get(key, ()) for key in ("hidden", "base.hidden")):
+            self.mistakes.add(
+                place,
+                f"the Proben1 report has no pivot architecture for {without[0]!r}: expected layer sizes,"
+                f" such as `{example}`, got hidden: pivot (the default)",
+            )
 
 
-def _hint_at_other_rules(value: Any, keys: Collection[str]) -> str:
-    """Return a hint at the learning rules that have a key that this one has not, or nothing."""
-    unknown = [key for key in value if key not in keys]
-    rules = [rule for rule, entry in CLASSIFIERS.items() if unknown and unknown[0] in section_of(entry)]
+def _hint_at_other_rules(key: str) -> str:
+    """Return a hint at the learning rules that have a key, or nothing."""
+    rules = [rule for rule, entry in CLASSIFIERS.items() if key in section_of(entry)]
     return f" (a key of rule: {' and '.join(rules)})" if rules else ""

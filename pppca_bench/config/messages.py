@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from pppca_bench.config.yaml_source import Location, YamlSource
@@ -56,7 +56,9 @@ class Reader:
     def __init__(self, source: YamlSource) -> None:
         self.mistakes = Mistakes(source)
 
-    def mapping(self, value: Any, location: Location, keys: Collection[str], *, hint: str = "") -> dict[str, Any]:
+    def mapping(
+        self, value: Any, location: Location, keys: Collection[str], *, hint: Callable[[str], str] = lambda _: ""
+    ) -> dict[str, Any]:
         """Return those entries of a mapping whose keys are known; the others are mistakes.
 
         Parameters
@@ -67,15 +69,15 @@ class Reader:
             The place.
         keys : collection of str
             Keys that the mapping may have.
-        hint : str, optional
-            Ends the message about an unknown key, in place of the nearest known one.
+        hint : callable(key) -> str, optional
+            Gives the end of the message about an unknown key; "" for a hint at the nearest known one.
         """
         if not isinstance(value, dict):
             found = shown(value) if value is not None else "nothing"
             self.mistakes.add(location, f"expected a mapping with the keys {', '.join(keys)}, got {found}")
             return {}
-        for key in value.keys() - set(keys):
-            told = hint or nearest(key, keys)
+        for key in (key for key in value if key not in keys):
+            told = hint(key) or nearest(key, keys)
             self.mistakes.add((*location, key), f"unknown key, expected one of {', '.join(keys)}{told}")
         return {key: value[key] for key in keys if key in value}
 
@@ -89,7 +91,7 @@ class Reader:
 
     def grid(self, parameter: Parameter, value: Any, location: Location) -> tuple[Any, ...]:
         """Return the values of a parameter, of which a list names several, each once."""
-        several = isinstance(value, list) and (not parameter.is_list or (value and isinstance(value[0], list)))
+        several = isinstance(value, list) and (not parameter.is_list or any(isinstance(item, list) for item in value))
         if not several:
             return self._checked(parameter, value, location)
         if not 1 <= len(value) <= 1000:

@@ -20,7 +20,7 @@ def make_method(spec: RunSpec) -> Any:
     """Return a run's method, unfitted, with its seed and, where it asks one, the config's classifier."""
     contract = contract_of(METHODS[spec.cell.method])
     seed, _, asked_seed = seeds(spec)
-    arguments = _arguments(dict(spec.cell.parameters), spec.cell.problem)
+    arguments = _arguments(contract.estimator, dict(spec.cell.parameters), spec.cell.problem)
     if contract.takes_seed:
         arguments["random_state"] = seed
     if contract.takes_classifier:
@@ -43,7 +43,7 @@ def make_classifier(settings: Parameters, problem: str, seed: int) -> Any:
     own = {name: value for name, value in settings if not name.startswith(_BASE)}
     base = tuple((name.removeprefix(_BASE), value) for name, value in settings if name.startswith(_BASE))
     contract = contract_of(CLASSIFIERS[str(own.pop("rule"))])
-    arguments = _arguments(own, problem)
+    arguments = _arguments(contract.estimator, own, problem)
     if contract.takes_seed:
         arguments["random_state"] = seed
     if base:
@@ -51,10 +51,10 @@ def make_classifier(settings: Parameters, problem: str, seed: int) -> Any:
     return contract.estimator(**arguments)
 
 
-def _arguments(settings: Mapping[str, Any], problem: str) -> dict[str, Any]:
+def _arguments(estimator: type, settings: Mapping[str, Any], problem: str) -> dict[str, Any]:
     """Return settings by the constructor's names, with the problem's own layers for ``hidden: pivot``."""
     layers = {"hidden": pivot_hidden(problem)} if settings.get("hidden") == PIVOT else {}
-    return constructor_arguments({**settings, **layers})
+    return constructor_arguments(estimator, {**settings, **layers})
 
 
 def seeds(spec: RunSpec) -> tuple[int, int, int]:

@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import Literal
 
 
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Entry:
     """Describe what a name in a config stands for.

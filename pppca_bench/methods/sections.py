@@ -20,8 +20,6 @@ PIVOT = "pivot"
 _KEYS = {"hidden_layer_sizes": "hidden"}
 """Keys of a config that are not named as the parameter is."""
 
-_PARAMETERS = {key: name for name, key in _KEYS.items()}
-
 
 @cache
 def section_of(entry: Entry) -> Mapping[str, Parameter]:
@@ -36,11 +34,12 @@ def section_of(entry: Entry) -> Mapping[str, Parameter]:
     for name, parameter in parameters_of(contract_of(entry).estimator).items():
         if name not in GIVEN_BY_THE_RUNNER:
             key = _KEYS.get(name, name)
-            kind: Any = Literal["pivot"] | parameter.annotation if key == "hidden" else parameter.annotation
+            kind: Any = Literal["pivot"] | parameter.annotation if key != name else parameter.annotation
             found[key] = Parameter(key, kind, entry.defaults.get(key, parameter.default))
     return MappingProxyType(found)
 
 
-def constructor_arguments(settings: Mapping[str, Any]) -> dict[str, Any]:
+def constructor_arguments(estimator: type, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return a section's values by the constructor's names."""
-    return {_PARAMETERS.get(key, key): value for key, value in settings.items()}
+    names = {_KEYS.get(name, name): name for name in parameters_of(estimator)}
+    return {names[key]: value for key, value in settings.items()}

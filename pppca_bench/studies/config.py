@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from pppca_bench.config.experiment import NAME, Config, filled_document, parse_config
 from pppca_bench.config.messages import Reader, dotted, missing, nearest, where
@@ -108,7 +108,7 @@ _QUANTITY, _OURS = (
 _CELL_NAMES = (Parameter("tables", _NAMES, REQUIRED), Parameter("rows", _NAMES, ()), Parameter("columns", _NAMES, ()))
 _LABEL, _WEIGHT = Parameter("name", _Name | None, None), Parameter("weight", Positive, 1.0)
 _STUDY = {
-    "name": Parameter("name", Annotated[str, Field(pattern=f"^{NAME.pattern}$"), MaxLen(48)], REQUIRED),
+    "name": Parameter("name", Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$"), MaxLen(48)], REQUIRED),
     "seed": Parameter("seed", Annotated[int, Ge(0), Lt(2**63)], REQUIRED),
     "trials": Parameter("trials", Annotated[int, Ge(1), Le(100_000)], REQUIRED),
 }
