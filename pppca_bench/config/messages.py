@@ -23,10 +23,24 @@ class Mistakes:
     def __init__(self, source: YamlSource) -> None:
         self._source = source
         self._found: dict[Location, str] = {}
+        self._unreadable: set[Location] = set()
 
-    def add(self, location: Location, text: str) -> None:
-        """Note what is wrong at a place: ``text`` says what was expected and what was found, without a full stop."""
-        self._found.setdefault(location, text)
+    def add(self, location: Location, text: str, *, unreadable: bool = False) -> None:
+        """Note what is wrong at a place.
+
+        Parameters
+        ----------
+        location : tuple
+            The place.
+        text : str
+            What was expected and what was found, without a full stop.
+        unreadable : bool, default False
+            Whether nothing below the place can be read, so that whatever is missed there is not told.
+        """
+        if self._unreadable.isdisjoint(location[:end] for end in range(len(location))):
+            self._found.setdefault(location, text)
+        if unreadable:
+            self._unreadable.add(location)
 
     def at(self, location: Location) -> bool:
         """Tell whether something at or below a place is wrong."""
@@ -74,7 +88,8 @@ class Reader:
         """
         if not isinstance(value, dict):
             found = shown(value) if value is not None else "nothing"
-            self.mistakes.add(location, f"expected a mapping with the keys {', '.join(keys)}, got {found}")
+            text = f"expected a mapping with the keys {', '.join(keys)}, got {found}"
+            self.mistakes.add(location, text, unreadable=True)
             return {}
         for key in (key for key in value if key not in keys):
             told = hint(key) or nearest(key, keys)
