@@ -19,7 +19,8 @@ from typing import Literal
 
 from tabulate import tabulate
 
-from pppca_bench.references.reference import Number, Scored, Tolerance
+from pppca_bench.references.layout import Scored
+from pppca_bench.references.numbers import Number, Tolerance
 from pppca_bench.reporting.summary import Summary
 from pppca_bench.reporting.tables import Table, TableCell
 

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from pppca_bench.errors import StoreError
-from pppca_bench.references.reference import Number, Tolerance
+from pppca_bench.references.numbers import Number, Tolerance
 from pppca_bench.reporting.comparison import VERDICTS, Place, Verdict, judge, tolerance
 from pppca_bench.reporting.summary import Summary, summarise
 from pppca_bench.reporting.tables import Table, TableCell

@@ -12,7 +12,7 @@ from typing import Literal
 
 from tabulate import tabulate
 
-from pppca_bench.references.reference import Number
+from pppca_bench.references.numbers import Number
 from pppca_bench.reporting.summary import Summary
 from pppca_bench.reporting.tables import Table, TableCell
 from pppca_bench.runs import QUANTITIES, SIZES

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.references.reference import Layout, Line, Number, Reference
+from pppca_bench.references.layout import Layout, Line
+from pppca_bench.references.numbers import Number
+from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.labels import distinct_labels, value_text
 from pppca_bench.reporting.summary import EMPTY, Results, Summary, summarise, summarise_runs
 from pppca_bench.runs import QUANTITIES, Cell, ProblemFacts, Selector

@@ -17,7 +17,8 @@ from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import runner
 from pppca_bench.experiments.queue import is_timed
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.references.reference import Scored, own_references
+from pppca_bench.references.layout import Scored
+from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import Score, holds, score_group
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.tables import Table, TableCell, build_tables
