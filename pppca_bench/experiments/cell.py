@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from pppca_bench.classifiers import MLPClassifier, fit_together
 from pppca_bench.experiments.build import make_classifier, make_method, seeds
 from pppca_bench.experiments.reconstruction import measure_reconstruction
-from pppca_bench.methods.protocol import contract_of
-from pppca_bench.methods.registry import METHODS
+from pppca_bench.methods.protocol import Contract, contract_of
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem
 from pppca_bench.runs import RunResult, RunSpec, failed
 
@@ -59,7 +59,13 @@ def run_group(specs: Sequence[RunSpec], problem: Problem) -> list[RunResult]:
     results = {one.key: one for one in outcomes if isinstance(one, RunResult)}
     for result in _classify([one for one in outcomes if isinstance(one, _Learned)], problem):
         results[result.key] = result
-    return [results[spec.key] for spec in specs]
+    return [_with_plain_numbers(results[spec.key]) for spec in specs]
+
+
+def _with_plain_numbers(result: RunResult) -> RunResult:
+    """Return a result with Python's numbers in place of NumPy's, which the store does not take."""
+    values = {name: value.item() if isinstance(value, np.generic) else value for name, value in result.values.items()}
+    return replace(result, values=values)
 
 
 def warm_up(spec: RunSpec) -> None:
@@ -90,13 +96,17 @@ def _fit(spec: RunSpec, methods: Sequence[Any], problem: Problem) -> None:
         splits = (problem.X_train, problem.y_train, problem.X_validation, problem.y_validation)
         fit_together(methods, [splits] * len(methods), classes=np.arange(problem.n_outputs))
         return
-    contract = contract_of(METHODS[spec.cell.method])
+    _fit_alone(methods[0], contract_of(METHODS[spec.cell.method]), problem.X_train, problem.X_validation, problem)
+
+
+def _fit_alone(estimator: Any, contract: Contract, train: Floats, validation: Floats, problem: Problem) -> None:
+    """Fit an estimator on two splits as the problem has them or as a method reduced them."""
     given: dict[str, Any] = {}
     if contract.takes_validation:
-        given |= {"X_val": problem.X_validation, "y_val": problem.y_validation}
+        given |= {"X_val": validation, "y_val": problem.y_validation}
     if contract.takes_classes:
         given["classes"] = np.arange(problem.n_outputs)
-    methods[0].fit(problem.X_train, problem.y_train, **given)
+    estimator.fit(train, problem.y_train, **given)
 
 
 def _learned(spec: RunSpec, method: Any, fit_time_ms: float, problem: Problem) -> _Learned | RunResult:
@@ -149,11 +159,13 @@ def _train(learned: Sequence[_Learned], problem: Problem) -> Sequence[Any]:
     classifiers = [
         make_classifier(one.spec.cell.classifier, one.spec.cell.problem, seeds(one.spec)[1]) for one in learned
     ]
-    data = [(one.splits[0], problem.y_train, one.splits[1], problem.y_validation) for one in learned]
-    classes = np.arange(problem.n_outputs)
     if all(isinstance(classifier, MLPClassifier) for classifier in classifiers):
-        return fit_together(classifiers, data, classes=classes)
-    return [classifier.fit(*splits, classes=classes) for classifier, splits in zip(classifiers, data, strict=True)]
+        data = [(one.splits[0], problem.y_train, one.splits[1], problem.y_validation) for one in learned]
+        return fit_together(classifiers, data, classes=np.arange(problem.n_outputs))
+    for one, classifier in zip(learned, classifiers, strict=True):
+        rule = str(dict(one.spec.cell.classifier)["rule"])
+        _fit_alone(classifier, contract_of(CLASSIFIERS[rule]), *one.splits[:2], problem)
+    return classifiers
 
 
 def _result(one: _Learned, classifier: Any, problem: Problem) -> RunResult:

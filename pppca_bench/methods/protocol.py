@@ -73,6 +73,12 @@ def contract_of(entry: Entry) -> Contract:
             f" got one without {' and '.join(missing)}."
         )
     constructor, fit = parameters_of(estimator), inspect.signature(estimator.fit).parameters
+    reserved = ("method", "classifier") if isinstance(entry, Method) else ("rule", "base")
+    if taken := [name for name in reserved if name in constructor]:
+        raise ConfigError(
+            f"{entry.estimator}: expected no parameter named {' or '.join(reserved)}, which are keys of every config,"
+            f" got {' and '.join(taken)}."
+        )
     if ("X_val" in fit) != ("y_val" in fit):
         raise ConfigError(f"{entry.estimator}: expected fit to take X_val and y_val together, got one of them.")
     return Contract(
