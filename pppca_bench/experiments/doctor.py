@@ -274,7 +274,7 @@ def _stale(store: Store, command: str) -> Iterator[Finding]:
         if result is not None and result.status == "done":
             counts.update((spec.cell.method, *older) for older in older_algorithms(spec.cell.algorithms))
     for (method, name, old, new), n in sorted(counts.items()):
-        of_what = f" of the {name}" if name != method else ""
+        of_what = f" of {name}" if name != method else ""
         text = f"{method}: results of version {old}{of_what}, where today's is {new}: {n}."
         yield Finding("store", text, f"Run the configs that ask for them again, with `pppca {command}`.")
 

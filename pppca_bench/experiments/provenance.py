@@ -56,7 +56,7 @@ def superseded_lines(stored: Iterable[tuple[Cell, Cell, int]]) -> list[str]:
         versions = dict(wanted.algorithms)
         for name, old in found.algorithms:
             if name in versions and versions[name] != old:
-                of_what = f" of the {name}" if name != wanted.method else ""
+                of_what = f" of {name}" if name != wanted.method else ""
                 causes[wanted.method, f"version {old}{of_what}; version {versions[name]} computes"] += n
     lines = []
     for (what, cause), n in sorted(causes.items()):
