@@ -60,6 +60,13 @@ SIZES = ("n_features", "n_outputs", "n_train", "n_validation", "n_test")
 """Sizes of a problem, by the names that `ProblemFacts` has for them."""
 
 
+def described(quantity: str) -> Quantity:
+    """Return the description of a number; one that only its method knows is printed under its own name."""
+    if quantity in SIZES:
+        return Quantity(quantity, ".0f", is_count=True)
+    return QUANTITIES.get(quantity, Quantity(quantity, ".3g"))
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """Say what the repeats of one cell have in common: all that decides their numbers but the seed.

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pppca_bench.reporting.figure_data import Figure
     from pppca_bench.reporting.ranking import Ranking
     from pppca_bench.reporting.summary import Results
+    from pppca_bench.reporting.table import Table
     from pppca_bench.reporting.table_text import Format
-    from pppca_bench.reporting.tables import Table
     from pppca_bench.store.database import Store
 
 FORMATS = ("terminal", "markdown", "latex", "csv", "json")

@@ -19,6 +19,9 @@ from pppca_bench.references.numbers import UNITS, Tolerance
 _LARGE = 1e100
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
+_TABLE_WORDS = ("title", "place", "row_header")
+_FIGURE_WORDS = ("title", "place", "step", "y_label", "quantity")
+
 Check = Callable[[Any, str], Any]
 """Turns a value at a place of the document into what it stands for, or raises _MalformedError."""
 
@@ -37,7 +40,7 @@ def read_document(path: Path) -> dict[str, Any]:
     -------
     dict
         By the names of the attributes of a reference: ``title``, ``citation``, ``configs``, ``layouts``,
-        ``tolerances``, ``scored``, ``figures``.
+        ``tolerances``, ``series``, ``scored``, ``figures``.
 
     Raises
     ------
@@ -54,6 +57,7 @@ def read_document(path: Path) -> dict[str, Any]:
         "configs": given.get("configs", ()),
         "layouts": given["tables"],
         "tolerances": given["verdicts"],
+        "series": given.get("series", {}),
         "scored": given.get("scores", ()),
         "figures": given.get("figures", ()),
     }
@@ -123,7 +127,8 @@ def _setting(value: Any, place: str) -> Any:
     return value
 
 
-_texts, _settings = partial(_list, _text), partial(_by_name, _setting)
+_texts: Check = partial(_list, _text)
+_settings: Check = partial(_by_name, _setting)
 
 
 def _keys(value: Any, place: str, required: Mapping[str, Check], optional: Mapping[str, Check]) -> dict[str, Any]:
@@ -150,10 +155,18 @@ def _reference(value: Any, place: str) -> dict[str, Any]:
             "verdicts": partial(_by_name, _tolerance),
             "tables": partial(_list, _layout),
         },
-        {"configs": _texts, "scores": partial(_list, _scored), "figures": partial(_list, _figure)},
+        {
+            "configs": _texts,
+            "series": partial(_by_name, _text),
+            "scores": partial(_list, _scored),
+            "figures": partial(_list, _figure),
+        },
     )
     layouts: dict[str, Layout] = {layout.id: layout for layout in given["tables"]}
     _check_once("tables", [layout.id for layout in given["tables"]])
+    for label, table in given.get("series", {}).items():
+        if table not in layouts:
+            raise _MalformedError(_below("series", label), f"one of {', '.join(layouts)}", repr(table))
     for index, group in enumerate(given.get("scores", ())):
         _check_scored(group, layouts, f"scores[{index}]")
     return given
@@ -168,9 +181,17 @@ def _tolerance(value: Any, place: str) -> Tolerance:
 
 
 def _layout(value: Any, place: str) -> Layout:
-    required = {"id": _identifier, "title": _text, "place": _text, "row_header": _text, "rows": _axis, "columns": _axis}
-    optional = {"shows": _texts, "also": _texts, "notes": _texts, "form": _text, "series": _text, "runs": _settings}
-    given = _keys(value, place, required, optional | {"cells": partial(_list, _override)})
+    given = _keys(
+        value,
+        place,
+        {"id": _identifier, **dict.fromkeys(_TABLE_WORDS, _text), "rows": _axis, "columns": _axis},
+        {
+            **dict.fromkeys(("shows", "also", "notes"), _texts),
+            "form": _text,
+            "runs": _settings,
+            "cells": partial(_list, _override),
+        },
+    )
     overrides = dict[tuple[str, str], Any](given.pop("cells", ()))
     layout = Layout(**given, overrides=overrides)
     for axis in ("rows", "columns"):
@@ -258,9 +279,12 @@ def _check_scored(group: Scored, layouts: Mapping[str, Layout], place: str) -> N
 
 
 def _figure(value: Any, place: str) -> CurveLayout:
-    required = {"id": _identifier, "title": _text, "place": _text, "step": _text, "y_label": _text, "quantity": _text}
-    optional = {"note": _text, "n_nodes": _count, "y_linear_to": _number, "curves": _curves, "panels": _curves}
-    given = _keys(value, place, {**required, "runs": _settings}, optional)
+    given = _keys(
+        value,
+        place,
+        {"id": _identifier, **dict.fromkeys(_FIGURE_WORDS, _text), "runs": _settings},
+        {"note": _text, "n_nodes": _count, "y_linear_to": _number, "curves": _curves, "panels": _curves},
+    )
     runs, curves, panels = given.pop("runs"), given.pop("curves", {"": {}}), given.pop("panels", {"": {}})
     for key in ("problem", "method"):
         for settings in ({**runs, **panel, **curve} for panel in panels.values() for curve in curves.values()):

@@ -54,8 +54,6 @@ class Layout:
         Quantities of which the median over the cells stands below.
     form : str
         How the quantities of a cell are printed.
-    series : str
-        Name of its points in the figure that holds published numbers against ours; "" for none.
     runs : mapping of str to value
         What all runs have in common.
     overrides : mapping of (str, str) to mapping
@@ -72,7 +70,6 @@ class Layout:
     also: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     form: str = "{} ({})"
-    series: str = ""
     runs: Mapping[str, Any] = field(default_factory=dict)
     overrides: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
 

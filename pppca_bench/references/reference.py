@@ -5,7 +5,7 @@ fill its cells) and ``numbers.csv`` (what was printed).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -33,6 +33,8 @@ class Reference:
         Rule of verdict, by quantity; any other quantity has to agree exactly.
     numbers : mapping of (table, row, column) to mapping of str to Number
         By cell and quantity.
+    series : mapping of str to str
+        Series of the figure that holds published numbers against ours, in order: the table that each is of.
     scored : tuple of Scored
         Groups of numbers whose mean distance is a score.
     figures : tuple of CurveLayout
@@ -46,6 +48,7 @@ class Reference:
     layouts: tuple[Layout, ...]
     tolerances: Mapping[str, Tolerance]
     numbers: Published
+    series: Mapping[str, str] = field(default_factory=dict)
     scored: tuple[Scored, ...] = ()
     figures: tuple[CurveLayout, ...] = ()
 

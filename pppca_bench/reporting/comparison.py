@@ -22,7 +22,7 @@ from tabulate import tabulate
 from pppca_bench.references.layout import Scored
 from pppca_bench.references.numbers import Number, Tolerance
 from pppca_bench.reporting.summary import Summary
-from pppca_bench.reporting.tables import Table, TableCell
+from pppca_bench.reporting.table import Table, TableCell
 
 Place = tuple[str, str, str, str]
 """Table, row, column and quantity of a published number."""

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from string import ascii_lowercase
-from typing import Any, Literal
+from typing import Any
 
 from numpy.typing import NDArray
 
+from pppca_bench.references.layout import CurveLayout
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.curves import Curve, ranked_variances, summarise_steps, until_removed
 from pppca_bench.reporting.summary import Results
-from pppca_bench.reporting.tables import Table, TableCell
+from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import Selector
 from pppca_bench.store.database import Store
 
-Quantity = Literal["dimensionality", "mean_dimensionality", "variances"]
-Step = Literal["epoch", "generation"]
 Record = Mapping[str, object]
 
 
@@ -157,7 +155,7 @@ def build_figures(
     tables : sequence of Table
         The filled tables, whose cells are set against the published ones.
     references : sequence of Reference
-        Their figures.
+        Their figures, and the series of F5.
 
     Returns
     -------
@@ -165,25 +163,9 @@ def build_figures(
         The references', then F5; one of which nothing was run has no panels.
     """
     drawn = [
-        _curve_figure(_layout(of), reference, results, store) for reference in references for of in reference.figures
+        _curve_figure(layout, reference, results, store) for reference in references for layout in reference.figures
     ]
-    return [*drawn, _comparison(tables)]
-
-
-@dataclass(frozen=True, slots=True)
-class _CurveFigure:
-    """Say what a figure shows: in each panel a curve (or one for each leading node) of each selection of runs."""
-
-    figure: str
-    title: str
-    place: str
-    step: Step
-    y_label: str
-    quantity: Quantity
-    panels: Mapping[str, Mapping[str, Selector]]
-    note: str = ""
-    n_nodes: int = 0
-    y_linear_to: float | None = None
+    return [*drawn, _comparison(tables, references)]
 
 
 _REMOVED = (
@@ -191,42 +173,7 @@ _REMOVED = (
 )
 
 
-def _layout(figure: Mapping[str, Any]) -> _CurveFigure:
-    """Read a reference's figure: ``runs``, of which ``panels`` and ``curves`` each vary one setting."""
-    panels = {
-        panel: {curve: _selector({**figure["runs"], **asked, **also}) for curve, also in _varied(figure.get("curves"))}
-        for panel, asked in _varied(figure.get("panels"))
-    }
-    return _CurveFigure(
-        figure["id"],
-        figure["title"],
-        figure["place"],
-        figure["step"],
-        figure["y_label"],
-        figure["quantity"],
-        panels,
-        figure.get("note", "").replace("{removed}", _REMOVED),
-        figure.get("n_nodes", 0),
-        figure.get("y_linear_to"),
-    )
-
-
-def _varied(axis: Mapping[str, Any] | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    if axis is None:
-        yield "", {}
-        return
-    label = axis.get("label", "{value}")
-    (name, values), *_ = ((name, values) for name, values in axis.items() if name != "label")
-    for letter, value in zip(ascii_lowercase, values, strict=False):
-        yield label.replace("{letter}", letter).replace("{value}", str(value)), {name: value}
-
-
-def _selector(runs: Mapping[str, Any]) -> Selector:
-    settings = tuple(sorted((name, value) for name, value in runs.items() if name not in ("problem", "method")))
-    return Selector(runs["problem"], runs["method"], settings)
-
-
-def _curve_figure(layout: _CurveFigure, reference: Reference, results: Results, store: Store) -> Figure:
+def _curve_figure(layout: CurveLayout, reference: Reference, results: Results, store: Store) -> Figure:
     panels, missing = [], []
     for title, selectors in layout.panels.items():
         curves: list[Curve] = []
@@ -239,15 +186,16 @@ def _curve_figure(layout: _CurveFigure, reference: Reference, results: Results, 
                 missing.append(title or label or selector.problem)
         if curves:
             panels.append(CurvePanel(title, tuple(curves)))
-    words = layout.figure, layout.title, layout.place, layout.step, layout.y_label
-    return Figure(*words, tuple(panels), layout.note, tuple(missing), layout.y_linear_to)
+    words = layout.id, layout.title, layout.place, layout.step, layout.y_label
+    note = layout.note.replace("{removed}", _REMOVED)
+    return Figure(*words, tuple(panels), note, tuple(missing), layout.y_linear_to)
 
 
-def _curves(label: str, layout: _CurveFigure, histories: Collection[Mapping[str, NDArray[Any]]]) -> Iterator[Curve]:
+def _curves(label: str, layout: CurveLayout, histories: Collection[Mapping[str, NDArray[Any]]]) -> Iterator[Curve]:
     values = [history[layout.quantity] for history in histories if layout.quantity in history]
     if not values:
         return
-    if layout.quantity != "variances":
+    if not layout.n_nodes:
         yield summarise_steps(label, values)
         return
     ranked = [ranked_variances(value) for value in values]
@@ -262,27 +210,29 @@ _COMPARED = {
 }
 
 
-def _comparison(tables: Sequence[Table]) -> Figure:
+def _comparison(tables: Sequence[Table], references: Sequence[Reference]) -> Figure:
     panels: list[PointPanel] = []
     for quantity, label in _COMPARED.items():
-        series = _series(tables, quantity)
+        series = _series(tables, references, quantity)
         if series:
             panels.append(PointPanel(f"{'abc'[len(panels)]}) {label.partition(' (')[0]}", label, series))
-    labels = [table.series for table in tables if table.series]
+    labels = [label for reference in references for label in reference.series]
     missing = tuple(label for label in labels if not any(label in panel.series for panel in panels))
     note = "One point a cell, each run once. On the diagonal both agree."
     return Figure("F5", "Published against ours", "", "published", "ours", tuple(panels), note, missing)
 
 
-def _series(tables: Sequence[Table], quantity: str) -> dict[str, tuple[Point, ...]]:
+def _series(tables: Sequence[Table], references: Sequence[Reference], quantity: str) -> dict[str, tuple[Point, ...]]:
     drawn: set[Selector] = set()
     found = {}
-    for table in (table for table in tables if table.series):
-        fresh = [cell for cell in table.cells.values() if cell.selector is None or cell.selector not in drawn]
-        drawn.update(cell.selector for cell in fresh if cell.selector)
-        points = tuple(point for cell in fresh if (point := _point(table.id, cell, quantity)))
-        if points:
-            found[table.series] = points
+    for reference in references:
+        own = {table.id: table for table in tables if table.reference == reference}
+        for label, table in reference.series.items():
+            fresh = [cell for cell in own[table].cells.values() if cell.selector not in drawn]
+            drawn.update(cell.selector for cell in fresh if cell.selector)
+            points = tuple(point for cell in fresh if (point := _point(table, cell, quantity)))
+            if points:
+                found[label] = points
     return found
 
 

@@ -9,8 +9,8 @@ from pppca_bench.reporting.comparison import VERDICTS, compare
 from pppca_bench.reporting.figure_data import Figure, count_in_words
 from pppca_bench.reporting.ranking import Ranking
 from pppca_bench.reporting.ranking import render as render_ranking
+from pppca_bench.reporting.table import Table
 from pppca_bench.reporting.table_text import render
-from pppca_bench.reporting.tables import Table
 
 TABLE_FILES = {"Markdown": "tables/{}.md", "LaTeX": "tables/{}.tex", "CSV": "tables/{}.csv"}
 FIGURE_FILES = {"SVG": "figures/{}.svg", "PNG": "figures/{}.png", "numbers as CSV": "figures/{}.csv"}

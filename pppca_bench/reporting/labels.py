@@ -1,12 +1,20 @@
-"""Names of cells in tables: a method with what distinguishes it from the others beside it."""
+"""Names of cells in tables: a method, with the settings that tell it from the others."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.runs import Cell, Scalar
+from pppca_bench.runs import Cell, Parameters, Scalar
+
+_ABSENT: Any = object()
+"""Stands for the value of a setting that a cell has not."""
+
+_NAMED_FIRST = ("rule", "hidden", "shortcuts")
+_NOTHING: Mapping[Cell, Collection[str]] = MappingProxyType({})
 
 
 def method_label(cell: Cell, *, with_tau: bool = False) -> str:
@@ -23,73 +31,131 @@ def method_label(cell: Cell, *, with_tau: bool = False) -> str:
     return ", ".join(parts)
 
 
-def distinct_labels(cells: Sequence[Cell], *, with_tau: bool = False) -> list[str]:
-    """Name cells so that no two have the same name.
+def own_settings(cell: Cell) -> dict[str, Scalar]:
+    """Return the parameters of a cell's method that `method_label` does not tell."""
+    entry = METHODS.get(cell.method)
+    labels = entry.labels if entry else {}
+    told = ("tau", "data_fraction")
+    return {name: value for name, value in cell.parameters if name not in told and (name, value) not in labels}
+
+
+def distinct_labels(
+    cells: Iterable[Cell], *, with_tau: bool = False, changed: Mapping[Cell, Collection[str]] = _NOTHING
+) -> dict[Cell, str]:
+    """Name cells so that two of one problem and threshold never have the same name.
+
+    A name means the same setting at every problem and threshold. A parameter of the method is named where it has not
+    the value that most cells of the method have; without such a value it is named everywhere. A classifier is named
+    by as little as tells it from the others, and not at all where most cells have it. The data's digest and the
+    algorithms' versions are named where all else is the same.
 
     Parameters
     ----------
-    cells : sequence of Cell
-        All different.
+    cells : iterable of Cell
+        All that may stand beside each other.
     with_tau : bool, default False
         Whether thresholds are part of the name.
+    changed : mapping of Cell to collection of str, optional
+        Parameters that are named whatever the other cells have.
 
     Returns
     -------
-    list of str
-        Such as ``"DGHA, τ = 15, decay_epochs = 12"``. Among cells of one name a setting is added where it has not
-        the value that most of them have; without such a value it is added everywhere; at last the data's digest, and
-        the algorithms' versions.
+    dict of Cell to str
+        Such as ``"DGHA, 100%, decay_epochs = 12"``.
     """
-    groups: dict[tuple[object, ...], list[Cell]] = {}
-    for cell in cells:
-        tau = dict(cell.parameters).get("tau") if not with_tau else None
-        groups.setdefault((cell.problem, method_label(cell, with_tau=with_tau), tau), []).append(cell)
-    added = {cell: text for group in groups.values() for cell, text in zip(group, _added(group), strict=True)}
-    return [", ".join([method_label(cell, with_tau=with_tau), *added[cell]]) for cell in cells]
+    parts = {cell: [method_label(cell, with_tau=with_tau)] for cell in cells}
+    methods: dict[str, list[Cell]] = {}
+    for cell in parts:
+        methods.setdefault(method_label(cell), []).append(cell)
+    for group in methods.values():
+        for cell, names in zip(group, unusual([own_settings(cell) for cell in group]), strict=True):
+            named = {name: value for name, value in own_settings(cell).items() if name in changed.get(cell, ())} | names
+            parts[cell] += [setting_text(name, value) for name, value in sorted(named.items())]
+    classifiers = _unusual_classifiers([cell.classifier for cell in parts if cell.classifier])
+    for cell, texts in parts.items():
+        texts += [f"classifier ({text})"] if (text := classifiers.get(cell.classifier)) else []
+    for origins in (_data, _versions):
+        _tell_origins(parts, origins)
+    return {cell: ", ".join(texts) for cell, texts in parts.items()}
 
 
-def settings_text(cell: Cell, names: Collection[str]) -> str:
-    """Write the values of some settings, such as ``"n_epochs = 50, classifier.rule = backprop"``."""
-    return ", ".join(f"{name} = {value_text(value)}" for name, value in cell.settings.items() if name in names)
+def classifier_names(classifiers: Iterable[Parameters]) -> dict[Parameters, str]:
+    """Name each classifier by as little as tells it from the others, such as ``"rprop, hidden = 16"``."""
+    different = list(dict.fromkeys(classifiers))
+    others = {name for classifier in different for name, _ in classifier if name not in _NAMED_FIRST}
+    told = _told_apart(different, [*_NAMED_FIRST, *sorted(others)])
+    return {classifier: ", ".join(texts) for classifier, texts in told.items()}
+
+
+def unusual(settings: Sequence[Mapping[str, Scalar]]) -> list[dict[str, Scalar]]:
+    """Return of each mapping the values that are not the most frequent ones; a value that is missing counts as one."""
+    names = dict.fromkeys(name for one in settings for name in one)
+    usual = {name: _most_frequent([one.get(name, _ABSENT) for one in settings]) for name in names}
+    return [{name: value for name in names if (value := one.get(name, _ABSENT)) not in usual[name]} for one in settings]
+
+
+def setting_text(name: str, value: Scalar) -> str:
+    """Write a setting, such as ``"n_epochs = 50"``."""
+    return f"no {name}" if value is _ABSENT else f"{name} = {value_text(value)}"
 
 
 def value_text(value: Scalar) -> str:
     """Write a setting's value as configs do, but layers with plus signs, such as ``"4 + 2"``."""
     if isinstance(value, tuple):
         return " + ".join(map(value_text, value)) or "none"
-    if isinstance(value, bool) or value is None:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:.17g}" if isinstance(value, float) and float(f"{value:.12g}") != value else _short(value)
+    if isinstance(value, float):
+        short = f"{value:.12g}"
+        return short if float(short) == value else repr(value)
+    return str(value)
 
 
-def _short(value: Scalar) -> str:
-    return f"{value:.12g}" if isinstance(value, float) else str(value)
+def _unusual_classifiers(classifiers: Sequence[Parameters]) -> dict[Parameters, str]:
+    """Name each classifier but the most frequent one."""
+    usual = _most_frequent(classifiers)
+    return {classifier: name for classifier, name in classifier_names(classifiers).items() if classifier not in usual}
 
 
-def _added(group: Sequence[Cell]) -> list[list[str]]:
-    """Return for each cell of one name what tells it from the others."""
-    if len(group) == 1:
-        return [[]]
-    names = list(dict.fromkeys(name for cell in group for name in cell.settings))
-    usual = {name: _usual([cell.settings.get(name) for cell in group]) for name in names}
-    added = [
-        [
-            f"{name} = {value_text(value)}"
-            for name, value in cell.settings.items()
-            if not usual[name] or value not in usual[name]
-        ]
-        for cell in group
-    ]
-    for origin in (
-        [f"data {cell.data_sha256[:8]}" for cell in group],
-        [" ".join(f"{name} {version}" for name, version in cell.algorithms) for cell in group],
-    ):
-        if len({tuple(texts) for texts in added}) < len(group) and len(set(origin)) > 1:
-            added = [[*texts, one] for texts, one in zip(added, origin, strict=True)]
-    return added
-
-
-def _usual(values: Sequence[Scalar]) -> list[Scalar]:
+def _most_frequent(values: Sequence[Any]) -> list[Any]:
     """Return the most frequent value, in a list that is empty where several are as frequent."""
-    first, *others = Counter(values).most_common(2)
-    return [] if others and others[0][1] == first[1] else [first[0]]
+    ranked = Counter(values).most_common(2)
+    return [ranked[0][0]] if ranked and (len(ranked) == 1 or ranked[0][1] > ranked[1][1]) else []
+
+
+def _told_apart(classifiers: Sequence[Parameters], names: Sequence[str]) -> dict[Parameters, list[str]]:
+    """Return of each classifier the first settings, in the order of the names, that part it from the others."""
+    if len(classifiers) < 2 or not names:
+        return {classifier: [] for classifier in classifiers}
+    name, *rest = names
+    groups: dict[Scalar, list[Parameters]] = {}
+    for classifier in classifiers:
+        groups.setdefault(dict(classifier).get(name, _ABSENT), []).append(classifier)
+    found: dict[Parameters, list[str]] = {}
+    for value, group in groups.items():
+        text = value_text(value) if name == "rule" else setting_text(name, value)
+        own = [text] if len(groups) > 1 else []
+        found |= {classifier: own + more for classifier, more in _told_apart(group, rest).items()}
+    return found
+
+
+def _tell_origins(parts: Mapping[Cell, list[str]], origins: Callable[[Sequence[Cell]], Sequence[str]]) -> None:
+    """Add where cells of one name and problem come from, if they differ in that."""
+    groups: dict[tuple[str, ...], list[Cell]] = {}
+    for cell, texts in parts.items():
+        groups.setdefault((cell.problem, *texts), []).append(cell)
+    for group in groups.values():
+        told = origins(group)
+        for cell, text in zip(group, told, strict=True) if len(set(told)) > 1 else ():
+            parts[cell] += [text] if text else []
+
+
+def _data(cells: Sequence[Cell]) -> list[str]:
+    return [f"data {cell.data_sha256[:8]}" for cell in cells]
+
+
+def _versions(cells: Sequence[Cell]) -> list[str]:
+    different = unusual([{f"{name} version": version for name, version in cell.algorithms} for cell in cells])
+    return [", ".join(setting_text(*item) for item in one.items()) for one in different]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.reporting.labels import method_label, settings_text, value_text
+from pppca_bench.reporting.labels import classifier_names, method_label, own_settings, setting_text, unusual
 from pppca_bench.reporting.summary import CellSummary, summarise_runs
-from pppca_bench.runs import Cell, Parameters, Scalar, StoredRun
+from pppca_bench.runs import Cell, Parameters, RunSpec, StoredRun
 
-_NAMED_FIRST = ("rule", "hidden", "shortcuts")
+_Setting = tuple[str, Parameters, Parameters, tuple[tuple[str, int], ...]]
+"""Method, its parameters, classifier and the algorithms' versions: what a column has in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Column:
         As few of the classifier's settings as tell it from those of the other columns; "" where there is no other
         one, or where the method classifies by itself.
     cells : dict of str to CellSummary
-        The repeats, by problem.
+        The repeats, by problem; one of several data goes by its name and their digest.
     """
 
     name: str
@@ -40,7 +42,7 @@ class Column:
 
 
 def columns(runs: Iterable[StoredRun]) -> list[Column]:
-    """Sort runs into columns, one setting each: method, parameters and classifier.
+    """Sort runs into columns, one setting each: method, parameters, classifier and versions of the algorithms.
 
     Parameters
     ----------
@@ -53,51 +55,52 @@ def columns(runs: Iterable[StoredRun]) -> list[Column]:
     list of Column
         In the order of plans.
     """
-    found: dict[tuple[str, Parameters, Parameters], dict[str, dict[int, StoredRun]]] = {}
-    changed: dict[tuple[str, Parameters, Parameters], tuple[Cell, tuple[str, ...]]] = {}
-    for run in runs:
-        cell = run[0].cell
-        if cell.method in METHODS and METHODS[cell.method].makes == "measures":
-            continue
-        setting = (cell.method, cell.parameters, cell.classifier)
-        found.setdefault(setting, {}).setdefault(cell.problem, {})[run[0].repeat] = run
-        changed.setdefault(setting, (cell, run[0].changed))
-    classifiers = _classifier_names({setting[2] for setting in found if setting[2]})
+    ranked = [run for run in runs if not _only_measures(run[0].cell)]
+    problems = _problem_names(run[0].cell for run in ranked)
+    found: dict[_Setting, dict[str, dict[int, StoredRun]]] = {}
+    first: dict[_Setting, RunSpec] = {}
+    for run in ranked:
+        spec, cell = run[0], run[0].cell
+        setting = (cell.method, cell.parameters, cell.classifier, cell.algorithms)
+        repeats = found.setdefault(setting, {}).setdefault(problems[cell.problem, cell.data_sha256], {})
+        repeats[spec.repeat] = run
+        first.setdefault(setting, spec)
+    classifiers = classifier_names([classifier for _, _, classifier, _ in found if classifier])
+    names = _distinct({setting: (_name(first[setting]), classifiers.get(setting[2], "")) for setting in found})
     return [
-        Column(
-            _name(*changed[setting]),
-            classifiers.get(setting[2], ""),
-            {problem: summarise_runs(list(repeats.values())) for problem, repeats in problems.items()},
-        )
-        for setting, problems in found.items()
+        Column(*names[setting], {problem: summarise_runs(list(repeats.values())) for problem, repeats in cells.items()})
+        for setting, cells in found.items()
     ]
 
 
-def _name(cell: Cell, changed: Sequence[str]) -> str:
+def _only_measures(cell: Cell) -> bool:
+    return cell.method in METHODS and METHODS[cell.method].makes == "measures"
+
+
+def _problem_names(cells: Iterable[Cell]) -> dict[tuple[str, str], str]:
+    """Return what each problem goes by: its name, with the digest of its data where there are several."""
+    different = dict.fromkeys((cell.problem, cell.data_sha256) for cell in cells)
+    n_data = Counter(problem for problem, _ in different)
+    return {
+        (problem, data): problem if n_data[problem] == 1 else f"{problem}, data {data[:8]}"
+        for problem, data in different
+    }
+
+
+def _name(spec: RunSpec) -> str:
     """Name a setting by its method, thresholds, and every parameter of the method that has not its default."""
-    labelled = {name for name, _ in (METHODS[cell.method].labels if cell.method in METHODS else ())}
-    told = {"tau", "data_fraction", *labelled}
-    unusual = settings_text(cell, [name for name in changed if name not in told and not name.startswith("classifier.")])
-    return ", ".join(filter(None, [method_label(cell, with_tau=True), unusual]))
+    unusual = [setting_text(*item) for item in own_settings(spec.cell).items() if item[0] in spec.changed]
+    return ", ".join([method_label(spec.cell, with_tau=True), *unusual])
 
 
-def _classifier_names(classifiers: Collection[Parameters]) -> dict[Parameters, str]:
-    others = {name for classifier in classifiers for name, _ in classifier if name not in _NAMED_FIRST}
-    told = _told_apart(classifiers, [*_NAMED_FIRST, *sorted(others)])
-    return {classifier: ", ".join(parts) for classifier, parts in told.items()}
-
-
-def _told_apart(classifiers: Collection[Parameters], names: Sequence[str]) -> dict[Parameters, list[str]]:
-    """Describe each by the first names that part it from the others."""
-    if len(classifiers) < 2 or not names:
-        return {classifier: [] for classifier in classifiers}
-    name, *rest = names
-    groups: dict[Scalar, list[Parameters]] = {}
-    for classifier in classifiers:
-        groups.setdefault(dict(classifier).get(name), []).append(classifier)
-    found: dict[Parameters, list[str]] = {}
-    for value, group in groups.items():
-        text = value_text(value) if name == "rule" else f"{name} = {value_text(value)}"
-        own = [text] if len(groups) > 1 else []
-        found |= {classifier: own + more for classifier, more in _told_apart(group, rest).items()}
+def _distinct(names: Mapping[_Setting, tuple[str, str]]) -> dict[_Setting, tuple[str, str]]:
+    """Add what differs where two settings would have one name: a parameter that is a default of one, or a version."""
+    groups: dict[tuple[str, str], list[_Setting]] = {}
+    for setting, both in names.items():
+        groups.setdefault(both, []).append(setting)
+    found = dict(names)
+    for (name, classifier), group in groups.items():
+        everything = [{**dict(one[1]), **{f"{algorithm} version": n for algorithm, n in one[3]}} for one in group]
+        for setting, different in zip(group, unusual(everything), strict=True):
+            found[setting] = ", ".join([name, *(setting_text(*item) for item in different.items())]), classifier
     return found

@@ -33,7 +33,7 @@ from pppca_bench.errors import StoreError
 from pppca_bench.references.numbers import Number, Tolerance
 from pppca_bench.reporting.comparison import VERDICTS, Place, Verdict, judge, tolerance
 from pppca_bench.reporting.summary import Summary, summarise
-from pppca_bench.reporting.tables import Table, TableCell
+from pppca_bench.reporting.table import Table, TableCell
 
 FORMAT = 3
 SHIFT_ALLOWANCE = 1.5

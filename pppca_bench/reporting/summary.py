@@ -87,9 +87,6 @@ class CellSummary:
     settings: str = ""
 
 
-EMPTY = CellSummary({}, {}, 0, 0)
-
-
 class Results:
     """Runs grouped into cells.
 
@@ -103,26 +100,23 @@ class Results:
     Attributes
     ----------
     cells : dict of Cell to list of (RunSpec, RunResult or None)
-        In the order of plans; of each repeat one.
-    variants : dict of str to list of Cell
-        By config, the cells of those that differ by more than their place: several settings of one method.
+        In the order of plans; of each repeat the run that was planned last.
+    variants : dict of str to list of list of Cell
+        By config, the cells that differ by more than their place (`place_of`), those of each place together: several
+        settings of one method.
     """
 
     def __init__(self, runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> None:
-        by_repeat: dict[Cell, dict[int, StoredRun]] = {}
-        cell_of: dict[str, Cell] = {}
+        self._runs: dict[Cell, list[StoredRun]] = {}
         for run in runs:
-            spec = run[0]
-            by_repeat.setdefault(spec.cell, {})[spec.repeat] = run
-            cell_of[spec.key] = spec.cell
-        self.cells = {cell: list(repeats.values()) for cell, repeats in by_repeat.items()}
+            self._runs.setdefault(run[0].cell, []).append(run)
+        self.cells = {cell: _last_planned(own) for cell, own in self._runs.items()}
         if plans is None:
-            plans = {"": list(cell_of)}
-        self._configs: dict[Cell, set[str]] = {}
+            plans = {"": [spec.key for own in self._runs.values() for spec, _ in own]}
+        self._configs: dict[str, set[str]] = {}
         for name, keys in plans.items():
             for key in keys:
-                if key in cell_of:
-                    self._configs.setdefault(cell_of[key], set()).add(name)
+                self._configs.setdefault(key, set()).add(name)
         self._by_method: dict[tuple[str, str], list[Cell]] = {}
         for cell in self.cells:
             self._by_method.setdefault((cell.problem, cell.method), []).append(cell)
@@ -130,10 +124,23 @@ class Results:
 
     def configs_of(self, cell: Cell) -> set[str]:
         """Return the names of the configs that ask for a cell."""
-        return self._configs.get(cell, set())
+        return set[str]().union(*map(self._asking, self._runs[cell]))
+
+    def changed(self, cell: Cell) -> tuple[str, ...]:
+        """Return the names of a cell's settings that are not a config's defaults."""
+        return self.cells[cell][-1][0].changed
+
+    def matching(self, selector: Selector, configs: Collection[str] = ()) -> list[Cell]:
+        """Return the cells that a selector means, of those that some of the configs (all by default) ask for."""
+        candidates = self._by_method.get((selector.problem, selector.method), ())
+        return [
+            cell
+            for cell in candidates
+            if selector.matches(cell) and (not configs or not self.configs_of(cell).isdisjoint(configs))
+        ]
 
     def select(self, selector: Selector, configs: Collection[str] = ()) -> list[StoredRun]:
-        """Return the runs that fill a table cell; none where runs of several settings would.
+        """Return the runs that fill a table cell, of each repeat one; none where runs of several settings would.
 
         Parameters
         ----------
@@ -143,23 +150,25 @@ class Results:
             Names of the configs whose runs count; all by default.
         """
         found = self.matching(selector, configs)
-        return self.cells[found[0]] if len(found) == 1 else []
+        if len(found) != 1:
+            return []
+        asked = [run for run in self._runs[found[0]] if not configs or not self._asking(run).isdisjoint(configs)]
+        return _last_planned(asked)
 
-    def matching(self, selector: Selector, configs: Collection[str] = ()) -> list[Cell]:
-        """Return the cells that a selector means, of those that some of the configs ask for."""
-        candidates = self._by_method.get((selector.problem, selector.method), ())
-        return [
-            cell
-            for cell in candidates
-            if selector.matches(cell) and (not configs or not self.configs_of(cell).isdisjoint(configs))
-        ]
+    def _asking(self, run: StoredRun) -> set[str]:
+        return self._configs.get(run[0].key, set())
 
-    def _variants(self, config: str) -> list[Cell]:
+    def _variants(self, config: str) -> list[list[Cell]]:
         places: dict[tuple[object, ...], list[Cell]] = {}
         for cell in self.cells:
             if config in self.configs_of(cell):
                 places.setdefault(place_of(cell), []).append(cell)
-        return [cell for cells in places.values() if len(cells) > 1 for cell in cells]
+        return [cells for cells in places.values() if len(cells) > 1]
+
+
+def _last_planned(runs: Sequence[StoredRun]) -> list[StoredRun]:
+    """Keep of each repeat the run that was planned last: plans may differ in their seeds."""
+    return list({spec.repeat: (spec, result) for spec, result in runs}.values())
 
 
 def place_of(cell: Cell) -> tuple[object, ...]:
@@ -175,7 +184,7 @@ def summarise_runs(runs: Sequence[StoredRun]) -> CellSummary:
     Parameters
     ----------
     runs : sequence of (RunSpec, RunResult or None)
-        Runs of one setting.
+        Runs of one setting; there may be none.
     """
     done = {spec.repeat: result for spec, result in runs if result is not None and result.status == "done"}
     n_failed = sum(result is not None and result.status == "failed" for _, result in runs)

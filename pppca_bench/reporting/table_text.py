@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import median
 from typing import Literal
@@ -14,8 +13,8 @@ from tabulate import tabulate
 
 from pppca_bench.references.numbers import Number
 from pppca_bench.reporting.summary import Summary
-from pppca_bench.reporting.tables import Table, TableCell
-from pppca_bench.runs import QUANTITIES, SIZES
+from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.runs import described
 
 Format = Literal["terminal", "markdown", "latex", "csv", "json"]
 FORMATS: tuple[Format, ...] = ("terminal", "markdown", "latex", "csv", "json")
@@ -28,9 +27,19 @@ EXTENSIONS: Mapping[Format, str] = {
 }
 EMPTY = "–"
 
-_TABULATE = {"terminal": "simple", "markdown": "pipe", "latex": "latex_booktabs"}
+_TABULATE = {"terminal": "simple", "markdown": "pipe", "latex": "latex_raw"}
+_ESCAPED = {
+    "markdown": str.maketrans({"|": r"\|"}),
+    "latex": str.maketrans(
+        {character: f"\\{character}" for character in "%#_&${}"}
+        | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+        | {"τ": r"$\tau$", "−": "$-$", EMPTY: "--"}
+    ),
+}
 _ROUNDING = 1e-12
 """What a reconstruction error of nothing lost comes to."""
+
+_FIELDS = ("table", "row", "column", "quantity", "published", "mean", "sd", "n", "low", "high", "n_planned", "n_failed")
 
 
 def render(table: Table, form: Format) -> str:
@@ -44,7 +53,7 @@ def render(table: Table, form: Format) -> str:
     if form == "csv":
         import pandas as pd
 
-        return str(pd.DataFrame(records(table), columns=list(_EMPTY_RECORD)).to_csv(index=False))
+        return str(pd.DataFrame(records(table), columns=_FIELDS).to_csv(index=False))
     return _render_text(table, form)
 
 
@@ -52,60 +61,41 @@ def records(table: Table) -> list[dict[str, object]]:
     """Return one plain record for each number of a table; what was not run or not published is None."""
     found = []
     for cell in table.cells.values():
-        if cell.row in table.row_labels:
-            for quantity in (*cell.shows, *table.also, *table.notes):
-                ours, theirs = cell.ours.get(quantity), cell.published.get(quantity)
-                if ours or theirs or cell.n_planned:
-                    found.append(_record(table, cell, quantity, ours, theirs))
+        for quantity in (*cell.shows, *table.also, *table.notes):
+            ours, theirs = cell.ours.get(quantity), cell.published.get(quantity)
+            if ours or theirs or cell.n_planned:
+                found.append(_record(table, cell, quantity, ours, theirs))
     return found
 
 
-_EMPTY_RECORD: dict[str, object] = dict.fromkeys(
-    (
-        "table",
-        "row",
-        "column",
-        "quantity",
-        "published",
-        "mean",
-        "sd",
-        "n",
-        "low",
-        "high",
-        "n_planned",
-        "n_failed",
-    )
-)
+def number_text(quantity: str, value: float, sign: str = "") -> str:
+    """Return a number as tables print it, with a true minus sign."""
+    return f"{0.0 if abs(value) < _ROUNDING else value:{sign}{described(quantity).form}}".replace("-", "−")
 
 
 def _record(
     table: Table, cell: TableCell, quantity: str, ours: Summary | None, theirs: Number | None
 ) -> dict[str, object]:
-    record = _EMPTY_RECORD | {
-        "table": table.id,
-        "row": cell.row,
-        "column": cell.column,
-        "quantity": quantity,
-    }
-    record |= {"n": 0, "n_planned": cell.n_planned, "n_failed": cell.n_failed}
+    known: dict[str, object] = {"table": table.id, "row": cell.row, "column": cell.column, "quantity": quantity}
+    known |= {"n": 0, "n_planned": cell.n_planned, "n_failed": cell.n_failed}
     if theirs is not None:
-        record["published"] = theirs.value
+        known["published"] = theirs.value
     if ours is not None:
         numbers = {"mean": ours.mean, "sd": ours.sd, "low": ours.low, "high": ours.high}
-        record |= {name: None if math.isnan(value) else value for name, value in numbers.items()} | {"n": ours.n}
-    return record
+        known |= {name: None if math.isnan(value) else value for name, value in numbers.items()} | {"n": ours.n}
+    return {name: known.get(name) for name in _FIELDS}
 
 
 def _render_text(table: Table, form: Format) -> str:
     parts = [_heading(table, form), _grid(table, form, _ours_text), *_notes(table, form)]
-    cells = [cell for cell in table.cells.values() if cell.row in table.row_labels]
+    cells = table.cells.values()
     if any(cell.published for cell in cells):
         parts += [_caption(f"Published ({table.place})", form), _grid(table, form, _published_text)]
         if any(cell.ours and cell.published for cell in cells):
             parts += [_caption("Difference, ours − published", form), _grid(table, form, _difference_text)]
     for quantity in table.also if any(cell.ours for cell in cells) else ():
-        parts += [_caption(f"Ours. {QUANTITIES[quantity].title}", form), _grid(table, form, partial(_single, quantity))]
-    return "\n\n".join(part for part in parts if part) + "\n"
+        parts += [_caption(f"Ours. {described(quantity).title}", form), _grid(table, form, partial(_single, quantity))]
+    return "\n\n".join(parts) + "\n"
 
 
 def _heading(table: Table, form: Format) -> str:
@@ -118,62 +108,59 @@ def _caption(text: str, form: Format) -> str:
 
 
 def _grid(table: Table, form: Format, text: Callable[[TableCell], str]) -> str:
+    headers = [table.row_header, *table.column_labels.values()]
     rows = [
-        [label, *(_text_at(table, row, column, text) for column in table.column_labels)]
+        [
+            label,
+            *(
+                text(table.cells[row, column]) if (row, column) in table.cells else EMPTY
+                for column in table.column_labels
+            ),
+        ]
         for row, label in table.row_labels.items()
     ]
-    headers = [table.row_header, *table.column_labels.values()]
-    if form == "latex":
-        headers = [header.replace("τ", r"$\tau$").replace("#", r"\#") for header in headers]
-        rows = [
-            [
-                text.replace("%", r"\%")
-                .replace("_", r"\_")
-                .replace("τ", r"$\tau$")
-                .replace("−", "$-$")
-                .replace(EMPTY, "--")
-                for text in row
-            ]
-            for row in rows
-        ]
-        return str(tabulate(rows, headers, tablefmt="latex_raw", disable_numparse=True))
-    align = ("left", *("right" for _ in table.column_labels))
-    return str(
-        tabulate(rows, headers, tablefmt=_TABULATE[form], disable_numparse=True, colalign=align if rows else None)
-    )
-
-
-def _text_at(table: Table, row: str, column: str, text: Callable[[TableCell], str]) -> str:
-    cell = table.cells.get((row, column))
-    return EMPTY if cell is None else text(cell)
+    headers, *rows = ([entry.translate(_ESCAPED.get(form, {})) for entry in line] for line in (headers, *rows))
+    align = ("left", *("right" for _ in table.column_labels)) if rows and form != "latex" else None
+    return str(tabulate(rows, headers, tablefmt=_TABULATE[form], disable_numparse=True, colalign=align))
 
 
 def _notes(table: Table, form: Format) -> list[str]:
-    cells = [cell for cell in table.cells.values() if cell.row in table.row_labels and cell.n_planned]
-    counts = sorted({cell.n for cell in cells if cell.n})
+    notes = list(filter(None, [" ".join(_notes_on_repeats(table)), _note_on_settings(table)]))
+    return [f"% {note}" if form == "latex" else note for note in notes]
+
+
+def _notes_on_repeats(table: Table) -> Iterator[str]:
+    counts = sorted({cell.n for cell in table.cells.values() if cell.n_planned and cell.n})
     if not counts:
-        return []
+        return
     repeats = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    notes = [f"Means over {repeats} repeats." if counts != [1] else "A single repeat."]
-    notes += [_median_note(table, quantity) for quantity in table.notes]
-    late = table.late
-    if late:
+    yield f"Means over {repeats} repeats." if counts != [1] else "A single repeat."
+    yield from (_median_note(table, quantity) for quantity in table.notes)
+    if late := table.late:
         missing = sum(cell.n_planned - cell.n for cell in late)
         failed = sum(cell.n_failed for cell in late)
-        notes.append(
-            f"* {missing} of the repeats asked for are not in ({failed} of them failed): `pppca run` adds them."
-        )
-    text = " ".join(notes)
-    return [f"% {text}" if form == "latex" else text]
+        yield f"* {missing} of the repeats asked for are not in ({failed} of them failed): `pppca run` adds them."
 
 
 def _median_note(table: Table, quantity: str) -> str:
     ours = [cell.ours[quantity].mean for cell in table.cells.values() if quantity in cell.ours]
     numbers = table.reference.numbers.items() if table.reference else ()
     theirs = [cell[quantity].text for (place, *_), cell in numbers if place == table.id and quantity in cell]
-    title = QUANTITIES[quantity].title
-    text = f"{title}: {median(ours):.2f}" if ours else f"{title}: {EMPTY}"
+    text = f"{described(quantity).title}: {f'{median(ours):.2f}' if ours else EMPTY}"
     return text + (f" (published: {theirs[0]})." if theirs else ".")
+
+
+def _note_on_settings(table: Table) -> str:
+    """Name the cells that runs of several settings would fill, if any, and the tables that list these."""
+    rows: dict[str, list[str]] = {}
+    ambiguous = [cell for cell in table.cells.values() if cell.elsewhere]
+    for cell in ambiguous:
+        rows.setdefault(cell.row, []).append(table.column_labels[cell.column])
+    if not rows:
+        return ""
+    places = "; ".join(f"{row} at {', '.join(columns)}" for row, columns in rows.items())
+    homes = ", ".join(dict.fromkeys(home for cell in ambiguous for home in cell.elsewhere))
+    return f"Several settings were run, so that none is shown, of {places}. They stand in {homes}."
 
 
 def _ours_text(cell: TableCell) -> str:
@@ -184,7 +171,7 @@ def _ours_text(cell: TableCell) -> str:
 
 
 def _published_text(cell: TableCell) -> str:
-    return _filled(cell.form, [cell.published[name].text for name in cell.shows if name in cell.published])
+    return _filled(cell.form, [cell.published[name].text if name in cell.published else "" for name in cell.shows])
 
 
 def _difference_text(cell: TableCell) -> str:
@@ -199,20 +186,14 @@ def _single(quantity: str, cell: TableCell) -> str:
 
 
 def _cell_text(cell: TableCell, values: Mapping[str, float], sign: str = "") -> str:
-    return _filled(cell.form, [number_text(name, values[name], sign) for name in cell.shows if name in values])
-
-
-def number_text(quantity: str, value: float, sign: str = "") -> str:
-    """Return a number as tables print it, with a true minus sign."""
-    form = ".0f" if quantity in SIZES else QUANTITIES[quantity].form if quantity in QUANTITIES else ".3g"
-    return f"{0.0 if abs(value) < _ROUNDING else value:{sign}{form}}".replace("-", "−")
+    return _filled(cell.form, [number_text(name, values[name], sign) if name in values else "" for name in cell.shows])
 
 
 def _filled(form: str, texts: Sequence[str]) -> str:
-    """Fill the first places of a form such as ``"{} ({})"``; what follows the last text is left out."""
-    if not texts:
+    """Fill the places of a form such as ``"{} ({})"``; those after the last text that is not empty are left out."""
+    n_given = max((place for place, text in enumerate(texts, 1) if text), default=0)
+    if not n_given:
         return EMPTY
     pieces = form.split("{}")
-    if len(texts) < len(pieces) - 1:
-        pieces = [*pieces[: len(texts)], ""]
-    return "".join(itertools.chain.from_iterable(itertools.zip_longest(pieces, texts, fillvalue="")))
+    end = pieces[n_given] if n_given == len(pieces) - 1 else ""
+    return "".join(piece + (text or EMPTY) for piece, text in zip(pieces, texts[:n_given], strict=False)) + end

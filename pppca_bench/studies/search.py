@@ -21,7 +21,8 @@ from pppca_bench.references.layout import Scored
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import Score, holds, score_group
 from pppca_bench.reporting.summary import Results
-from pppca_bench.reporting.tables import Table, TableCell, build_tables
+from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.reporting.tables import build_tables
 from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec, StoredRun
 from pppca_bench.store.database import Span, Store
 from pppca_bench.studies.config import Cells, Study, Trial
