@@ -253,7 +253,7 @@ def _check_cell(layout: Layout, row: Line, column: Line, place: str) -> None:
             raise _MalformedError(place, f"a {key}'s name for {cell}", _shown(asked[key]))
     if "method" in asked and "problem" not in asked:
         raise _MalformedError(place, f"a problem beside the method of {cell}", "none")
-    shows, form = layout.quantities(row, column), layout.cell_form(row, column)
+    shows, form = layout.quantities(row, column), layout.form_of(row, column)
     if not shows:
         raise _MalformedError(place, f"a quantity that {cell} shows", "none")
     if form.count("{}") < len(shows):

@@ -86,7 +86,7 @@ class Layout:
         """Return what a cell shows."""
         return column.shows or row.shows or self.shows
 
-    def cell_form(self, row: Line, column: Line) -> str:
+    def form_of(self, row: Line, column: Line) -> str:
         """Return how a cell prints its quantities, such as ``"{} ({})"``."""
         return column.form or row.form or self.form
 

@@ -15,7 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from tabulate import tabulate
 
@@ -28,8 +28,7 @@ Place = tuple[str, str, str, str]
 """Table, row, column and quantity of a published number."""
 
 Verdict = Literal["reproduced", "close", "differs", "not run"]
-VERDICTS: tuple[Verdict, ...] = ("reproduced", "close", "differs", "not run")
-
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 EXACT = Tolerance(0.0, 0.0, "points")
 """Rule of a quantity for which a reference states none: a size, which is right or wrong."""
@@ -85,13 +84,13 @@ def compare(tables: Iterable[Table]) -> list[Comparison]:
     Returns
     -------
     list of Comparison
-        In the order of the tables; numbers of systems that the sources only cite are left out until they run.
+        In the order of the tables; numbers of systems that the sources only cite are left out.
     """
     return [
         judge((table.id, cell.row, cell.column, quantity), number, cell.ours.get(quantity), tolerance(table, quantity))
         for table in tables
         for cell in table.cells.values()
-        if cell.selector is not None or cell.ours
+        if cell.fillable
         for quantity, number in cell.published.items()
     ]
 
@@ -138,8 +137,8 @@ class Score:
     score, worst : float or None
         Mean and largest distance over the cells that were run.
     unit : {"|ln ratio|", "points", "bounds"}
-        |ln(ours / published)| for dimensionalities and speed-ups; |ours − published| in percentage points for
-        the slides' errors, and in units of the bound for *reproduced* for the report's (worst <= 1: all are).
+        By the unit of the quantity's tolerance: |ln(ours / published)| for percent, |ours − published| for points, and
+        in units of the bound for *reproduced* for standard deviations (worst <= 1: all are).
     target : float or None
         What is aimed at.
     """
@@ -186,20 +185,23 @@ def score_group(group: Scored, tables: Sequence[Table]) -> Score:
                 n_cells, rule = n_cells + 1, tolerance(table, group.quantity)
                 if ours in cell.ours:
                     distances.append(_distance(cell.published[group.quantity], cell.ours[ours].mean, rule))
-    mean = math.fsum(distances) / len(distances) if distances else None
-    return Score(
-        group.name, n_cells, len(distances), mean, max(distances, default=None), _UNITS[rule.unit], group.target
-    )
+    mean, worst = (math.fsum(distances) / len(distances), max(distances)) if distances else (None, None)
+    return Score(group.name, n_cells, len(distances), mean, worst, _UNITS[rule.unit], group.target)
 
 
 _UNITS = {"percent": "|ln ratio|", "points": "points", "sd": "bounds"}
 
 
 def _distance(number: Number, ours: float, rule: Tolerance) -> float:
-    if rule.unit == "percent":
-        return abs(math.log(ours / number.value))
+    """Return how far ours is from a published number; inf where their ratio, or the bound, tells nothing."""
     distance = abs(ours - number.value)
-    return distance / rule.bounds(number)[0] if rule.unit == "sd" else distance
+    if rule.unit == "points" or distance == 0.0:
+        return distance
+    if rule.unit == "percent":
+        ratio = ours / number.value if number.value else 0.0
+        return abs(math.log(ratio)) if ratio > 0.0 else math.inf
+    bound, _ = rule.bounds(number)
+    return distance / bound if bound else math.inf
 
 
 def render(comparisons: Sequence[Comparison], form: str) -> str:
@@ -251,4 +253,5 @@ def _grid(rows: Sequence[Sequence[object]], headers: Sequence[str], form: str) -
 
 
 def _json(items: Iterable[Comparison | Score]) -> str:
-    return json.dumps([asdict(item) for item in items], indent=1, ensure_ascii=False)
+    found = [{name: None if value == math.inf else value for name, value in asdict(item).items()} for item in items]
+    return json.dumps(found, indent=1, ensure_ascii=False)

@@ -86,8 +86,7 @@ def _ranking_section(ranking: Ranking) -> str:
 
 
 def _gaps(table: Table) -> Iterator[str]:
-    # Those without a source are only quoted.
-    expected = [cell for cell in table.cells.values() if cell.published and (cell.selector is not None or cell.ours)]
+    expected = [cell for cell in table.cells.values() if cell.published and cell.fillable]
     absent = [cell for cell in expected if not cell.ours]
     if absent:
         rows = ", ".join(dict.fromkeys(cell.row for cell in absent))

@@ -33,6 +33,8 @@ class TableCell:
         Repeats asked for, and failed.
     selector : Selector or None
         Which runs fill it; None where none can, or where the table lists what was run.
+    fillable : bool
+        Whether runs can fill it, or a problem's data; what a source only cites cannot be.
     settings : str
         Digest of the settings and the data behind ours; see `CellSummary`.
     elsewhere : tuple of str
@@ -49,6 +51,7 @@ class TableCell:
     n_planned: int = 0
     n_failed: int = 0
     selector: Selector | None = None
+    fillable: bool = False
     settings: str = ""
     elsewhere: tuple[str, ...] = ()
 

@@ -11,7 +11,7 @@ from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.own_tables import listed_cells, own_tables
 from pppca_bench.reporting.summary import Results, Summary, summarise, summarise_runs
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.runs import Cell, ProblemFacts
+from pppca_bench.runs import SIZES, Cell, ProblemFacts
 
 
 def build_tables(
@@ -108,12 +108,14 @@ class _Source:
         )
 
     def _cell(self, layout: Layout, row: Line, column: Line, homes: Mapping[Cell, Sequence[str]]) -> TableCell:
-        shows, selector = layout.quantities(row, column), layout.selector(row, column)
+        shows, form = layout.quantities(row, column), layout.form_of(row, column)
         published = self.reference.published(layout.id, row.key, column.key)
-        empty = TableCell(row.key, column.key, shows, layout.cell_form(row, column), {}, published, selector=selector)
+        empty = TableCell(row.key, column.key, shows, form, {}, published)
+        selector, problem = layout.selector(row, column), layout.asked(row, column).get("problem")
         if selector is None:
-            known = self.facts.get(layout.asked(row, column).get("problem", ""))
-            return replace(empty, ours=_sizes(known, shows)) if known else empty
+            sizes = _sizes(self.facts[problem], shows) if problem is not None and problem in self.facts else {}
+            return replace(empty, ours=sizes, fillable=problem is not None and not set(SIZES).isdisjoint(shows))
+        empty = replace(empty, selector=selector, fillable=True)
         found = self.results.matching(selector, self.configs)
         if len(found) > 1:
             return replace(empty, elsewhere=tuple(dict.fromkeys(home for cell in found for home in homes[cell])))
@@ -140,5 +142,5 @@ def _telling(quantities: Sequence[str], method: str) -> Iterator[str]:
 
 
 def _sizes(facts: ProblemFacts, names: Sequence[str]) -> dict[str, Summary]:
-    values = {name: float(getattr(facts, name)) for name in names if hasattr(facts, name)}
+    values = {name: float(getattr(facts, name)) for name in names if name in SIZES}
     return {name: replace(summarise([value]), low=value, high=value) for name, value in values.items()}
