@@ -296,6 +296,8 @@ def _from_json(cell: dict[str, Any]) -> tuple[Place, RecordedCell]:
     place = (cell["table"], cell["row"], cell["column"], cell["quantity"])
     if cell["verdict"] not in VERDICTS:
         raise ValueError(f"verdict {cell['verdict']!r}")
+    if cell["quantity"] not in LEAST_RANGES:
+        raise ValueError(f"quantity {cell['quantity']!r}")
     values = {int(key): float(value) for key, value in cell["values"].items()}
     if not values or not all(map(math.isfinite, values.values())):
         raise ValueError(f"values {cell['values']!r}")
