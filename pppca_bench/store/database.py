@@ -8,6 +8,7 @@ that the tables of a changed config never mix in results of its older form (whic
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import os
 import sqlite3
@@ -331,21 +332,32 @@ def _move_older_version(path: Path) -> Path | None:
 
     Choice: it is kept, not migrated, for its runs do not tell the data that they were computed from well enough.
     """
-    while path.exists() and path.stat().st_size:
-        inode = path.stat().st_ino
+    while (found := _stat(path)) is not None and found.st_size:
         connection = _connect(path, read_only=False)
         try:
-            connection.execute("BEGIN EXCLUSIVE")
             version = read_version(connection)
             if not 0 < version < SCHEMA_VERSION:
                 return None
-            if path.stat().st_ino == inode:  # else another process moved it while this one waited for the lock
-                aside = path.with_name(f"{path.stem}.version-{version}{path.suffix}")
-                path.rename(aside)
-                return aside
+            connection.execute("BEGIN EXCLUSIVE")
+            now = _stat(path)
+            if now is not None and now.st_ino == found.st_ino:  # else another process moved it meanwhile
+                return path.rename(_free_name(path, f".version-{version}"))
         finally:
             connection.close()
     return None
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _free_name(path: Path, suffix: str) -> Path:
+    """Return a name beside a file that nothing has yet: what was moved aside before stays, too."""
+    names = (f"{path.stem}{suffix}{f'.{n}' if n else ''}{path.suffix}" for n in itertools.count())
+    return next(free for name in names if not (free := path.with_name(name)).exists())
 
 
 def _remedy(error: Exception) -> str:
