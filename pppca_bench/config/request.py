@@ -11,10 +11,24 @@ from pppca_bench.config.messages import where
 from pppca_bench.config.plan import Identity, expand
 from pppca_bench.config.yaml_source import YamlSource, read_yaml
 from pppca_bench.errors import ConfigError, DataError
-from pppca_bench.problems import Problem, ProblemSource, ensure, find_own_file, known_problems, open_problem
+from pppca_bench.problems import (
+    Problem,
+    ProblemSource,
+    ensure,
+    find_own_file,
+    known_problems,
+    open_problem,
+    read_dt_task,
+    registered,
+)
 from pppca_bench.runs import Plan, RunSpec
 
 OpenProblem = tuple[ProblemSource, Problem]
+
+_TO_CLASSES = (
+    " Declare its outputs as classes (bool_out, two or more), with `classifier: {hidden: [16, 8]}` or other layers"
+    " here."
+)
 
 
 @dataclass(frozen=True)
@@ -66,16 +80,18 @@ def read_request(
         Data are missing or damaged.
     """
     sources = [read_yaml(path) for path in dict.fromkeys(paths)]
+    # First, for of a mistyped file the config would say that it has no pivot architecture.
+    named = [_names_and_files(source) for source in sources]
     configs = [parse_config(source, problems=known_problems()) for source in sources]
     _refuse_namesakes(sources, configs)
-    named = [_names_and_files(source, config) for source, config in zip(sources, configs, strict=True)]
-    ensure({name for files in named for name in files.values()}, data_dir, progress=progress)
-    opened = {name: open_problem(name, data_dir) for files in named for name in files.values()}
+    names = list(dict.fromkeys(name for files in named for name in files.values()))
+    ensure(names, data_dir, progress=progress)
+    opened = {name: open_problem(name, data_dir) for name in names}
     plans, problems = [], dict[tuple[str, str], OpenProblem]()
     for source, config, files in zip(sources, configs, named, strict=True):
         own = {name: opened[file] for name, file in files.items()}
-        for name in files:
-            _check_fit(source, config, name, own[name][1])
+        for index, name in enumerate(config.problems):
+            check_fit(where(source, ("problems", index)), name, own[name][1])
         labels = _labels(files)
         problems |= {(labels[name], problem[1].sha256): problem for name, problem in own.items()}
         plans.append(_plan(source, config, {name: (labels[name], own[name][0]) for name in files}, repeats))
@@ -90,28 +106,44 @@ def _refuse_namesakes(sources: Sequence[YamlSource], configs: Sequence[Config]) 
             raise ConfigError(f"{source.path}: expected a name of its own, got {config.name!r}, which {other} has.")
 
 
-def _names_and_files(source: YamlSource, config: Config) -> dict[str, str]:
-    """Return by what each problem is loaded: its name, or the path of a file, seen from the config's folder."""
+def _names_and_files(source: YamlSource) -> dict[str, str]:
+    """Return by what each problem is loaded: its name, or the path of a file, seen from the config's folder.
+
+    Raises
+    ------
+    ConfigError
+        A file is not there, or a problem has numbers to approximate; what is no name is left to `parse_config`.
+    """
+    named = source.value.get("problems") if isinstance(source.value, dict) else None
     found = {}
-    for index, name in enumerate(config.problems):
-        try:
-            found[name] = str(find_own_file(name, source.path.parent)) if name.endswith(".dt") else name
-        except DataError as error:
-            raise ConfigError(f"{where(source, ('problems', index))}: {error}") from None
+    for index, name in enumerate(named if isinstance(named, list) else [named]):
+        place = where(source, ("problems", index))
+        if isinstance(name, str) and name.endswith(".dt"):
+            try:
+                found[name] = str(find_own_file(name, source.path.parent))
+            except DataError as error:
+                raise ConfigError(f"{place}: {error}") from None
+            _check_task(place, name, read_dt_task(found[name]), _TO_CLASSES)
+        elif isinstance(name, str) and name in registered():
+            _check_task(place, name, registered()[name].task)
+            found[name] = name
     return found
 
 
-def _check_fit(source: YamlSource, config: Config, name: str, problem: Problem) -> None:
-    """Raise ConfigError unless a problem can be run."""
-    place = where(source, ("problems", config.problems.index(name)))
-    if problem.task != "classification":
-        raise ConfigError(f"{place}: expected a classification problem, got {name}, which is {problem.task}.")
+def check_fit(place: str, name: str, problem: Problem) -> None:
+    """Raise ConfigError unless a problem can be run; ``place`` says where it is named."""
+    _check_task(place, name, problem.task)
     sizes = len(problem.X_train), len(problem.X_validation), len(problem.X_test)
     if 0 in sizes:
         raise ConfigError(
             f"{place}: expected training, validation and test examples, got {' / '.join(map(str, sizes))} in {name}."
             " Split its examples anew, or take it out."
         )
+
+
+def _check_task(place: str, name: str, task: str, remedy: str = "") -> None:
+    if task != "classification":
+        raise ConfigError(f"{place}: expected a classification problem, got {name}, which is {task}.{remedy}")
 
 
 def _labels(files: Mapping[str, str]) -> dict[str, str]:

@@ -121,7 +121,7 @@ def run(
 
 def _facts(name: str, source: ProblemSource, problem: Problem) -> ProblemFacts:
     sizes = (problem.n_features, problem.n_outputs, *map(len, (problem.X_train, problem.X_validation, problem.X_test)))
-    return ProblemFacts(name, problem.sha256, problem.task, source.family, *sizes)
+    return ProblemFacts(name, problem.sha256, problem.task, name if source.is_own else source.family, *sizes)
 
 
 def _of(spec: RunSpec, problems: OpenProblems) -> tuple[ProblemSource, Problem]:

@@ -37,8 +37,8 @@ class ProblemSource:
 
     @property
     def family(self) -> str:
-        """Return what it is a permutation of, such as ``"cancer"`` of cancer1."""
-        return self.name if self.is_own else problem_info(self.name).family
+        """Return what a known problem is a permutation of, such as ``"cancer"`` of cancer1."""
+        return problem_info(self.name).family
 
 
 def open_problem(name: str, data_dir: Path | None = None) -> tuple[ProblemSource, Problem]:
