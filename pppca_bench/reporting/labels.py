@@ -74,8 +74,8 @@ def distinct_labels(
     classifiers = _unusual_classifiers([cell.classifier for cell in parts if cell.classifier])
     for cell, texts in parts.items():
         texts += [f"classifier ({text})"] if (text := classifiers.get(cell.classifier)) else []
-    for origins in (_data, _versions):
-        _tell_origins(parts, origins)
+    for differences in (_data, _versions, _settings):
+        _tell(parts, differences)
     return {cell: ", ".join(texts) for cell, texts in parts.items()}
 
 
@@ -141,21 +141,28 @@ def _told_apart(classifiers: Sequence[Parameters], names: Sequence[str]) -> dict
     return found
 
 
-def _tell_origins(parts: Mapping[Cell, list[str]], origins: Callable[[Sequence[Cell]], Sequence[str]]) -> None:
-    """Add where cells of one name and problem come from, if they differ in that."""
+def _tell(parts: Mapping[Cell, list[str]], differences: Callable[[Sequence[Cell]], Sequence[str]]) -> None:
+    """Add in what cells of one name and problem differ, if they do."""
     groups: dict[tuple[str, ...], list[Cell]] = {}
     for cell, texts in parts.items():
         groups.setdefault((cell.problem, *texts), []).append(cell)
     for group in groups.values():
-        told = origins(group)
-        for cell, text in zip(group, told, strict=True) if len(set(told)) > 1 else ():
+        for cell, text in zip(group, differences(group), strict=True) if len(group) > 1 else ():
             parts[cell] += [text] if text else []
 
 
 def _data(cells: Sequence[Cell]) -> list[str]:
-    return [f"data {cell.data_sha256[:8]}" for cell in cells]
+    differ = len({cell.data_sha256 for cell in cells}) > 1
+    return [f"data {cell.data_sha256[:8]}" if differ else "" for cell in cells]
 
 
 def _versions(cells: Sequence[Cell]) -> list[str]:
     different = unusual([{f"{name} version": version for name, version in cell.algorithms} for cell in cells])
+    return [", ".join(setting_text(*item) for item in one.items()) for one in different]
+
+
+def _settings(cells: Sequence[Cell]) -> list[str]:
+    """Return what is left: a threshold or a classifier that some cells have not."""
+    told = [{name: value for name, value in cell.settings.items() if name != "tau" or value is None} for cell in cells]
+    different = unusual(told)
     return [", ".join(setting_text(*item) for item in one.items()) for one in different]
