@@ -5,6 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pppca_bench.config.experiment import Config, parse_config
 from pppca_bench.config.plan import Identity, expand
 from pppca_bench.config.yaml_source import YamlSource
@@ -36,3 +38,16 @@ def opened(names: Sequence[str] = ("iris", "wine")) -> OpenProblems:
 
 
 _opened = cache(open_problem)
+
+
+def write_dt(path: Path, *, n_features: int = 3, task: str = "bool", shift: float = 0.0) -> Path:
+    """Write a small Proben1 file of two classes that the first feature tells apart."""
+    rng = np.random.default_rng(0)
+    lines = ["bool_in=0", f"real_in={n_features}"]
+    lines += ["bool_out=2", "real_out=0"] if task == "bool" else ["bool_out=0", "real_out=2"]
+    lines += ["training_examples=20", "validation_examples=10", "test_examples=10"]
+    for row in rng.uniform(0, 0.9, size=(40, n_features)):
+        outputs = "1 0" if row[0] > 0.45 else "0 1"
+        lines.append(" ".join(f"{value + shift:.4f}" for value in row) + f" {outputs}")
+    path.write_text("\n".join(lines) + "\n")
+    return path

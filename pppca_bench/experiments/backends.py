@@ -25,6 +25,10 @@ class Backend(Protocol):
 
     n_workers: int
 
+    @property
+    def n_held(self) -> int:
+        """Return the calls that it holds at a time: those that are computed, and those that wait for a worker."""
+
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Hand a call over, and return its future."""
 
@@ -44,7 +48,7 @@ class Backend(Protocol):
 class ThisProcess:
     """Compute each call at once, in the process that asks."""
 
-    n_workers = 1
+    n_workers = n_held = 1
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Compute a call."""
@@ -81,6 +85,11 @@ class LocalProcesses:
         self.n_workers = n_workers
         self._preload = preload
         self._pool: Executor | None = None
+
+    @property
+    def n_held(self) -> int:
+        """Return two calls a worker, so that none has to wait for its next."""
+        return 2 * self.n_workers
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Hand a call to a process; a worker that died since the last look is told by the future, as any other."""

@@ -169,10 +169,10 @@ def _execute(queue: Queue, backend: Backend, problems: OpenProblems) -> Iterator
 def _fan_out(
     take: Callable[[], Group | None], backend: Backend, problems: OpenProblems
 ) -> Iterator[tuple[Group, Computed]]:
-    """Keep every worker busy with a group, and another one waiting for it."""
+    """Keep every worker busy."""
     in_flight: dict[Future[Computed], Group] = {}
     while True:
-        while len(in_flight) < 2 * backend.n_workers and (group := take()):
+        while len(in_flight) < backend.n_held and (group := take()):
             in_flight[_submit(group, backend, problems)] = group
         if not in_flight:
             return
