@@ -109,9 +109,9 @@ def test_a_file_is_found_beside_its_config_and_called_by_its_name(tmp_path):
 
 
 def test_files_of_one_name_in_one_config_are_called_by_their_paths(tmp_path):
-    for folder in ("one", "two"):
+    for folder, shift in (("one", 0.0), ("two", 0.1)):
         (tmp_path / folder).mkdir()
-        write_dt(tmp_path / folder / "own.dt", shift=0.1 * len(folder + folder[:1]) if folder == "two" else 0)
+        write_dt(tmp_path / folder / "own.dt", shift=shift)
     write_dt(tmp_path / "third.dt")
     request = read_request([write(tmp_path, problems="[one/own.dt, two/own.dt, third.dt]")])
     assert {name for name, _ in request.problems} == {"one/own.dt", "two/own.dt", "third.dt"}
