@@ -9,7 +9,7 @@ from pppca_bench.reporting.comparison import VERDICTS, compare
 from pppca_bench.reporting.figure_data import Figure, count_in_words
 from pppca_bench.reporting.ranking import Ranking
 from pppca_bench.reporting.ranking import render as render_ranking
-from pppca_bench.reporting.table import Table
+from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.table_text import render
 
 TABLE_FILES = {"Markdown": "tables/{}.md", "LaTeX": "tables/{}.tex", "CSV": "tables/{}.csv"}
@@ -87,13 +87,19 @@ def _ranking_section(ranking: Ranking) -> str:
 
 def _gaps(table: Table) -> Iterator[str]:
     expected = [cell for cell in table.cells.values() if cell.published and cell.fillable]
-    absent = [cell for cell in expected if not cell.ours]
+    absent = [cell for cell in expected if not cell.ours and not cell.elsewhere]
     if absent:
-        rows = ", ".join(dict.fromkeys(cell.row for cell in absent))
-        yield f"{len(absent)} of {len(expected)} cells ({rows})"
+        yield f"{len(absent)} of {len(expected)} cells ({_rows(absent)})"
+    ambiguous = [cell for cell in expected if cell.elsewhere]
+    if ambiguous:
+        yield f"{len(ambiguous)} of {len(expected)} cells left empty, of several settings ({_rows(ambiguous)})"
     late = [cell for cell in table.late if cell.ours]
     if late:
         yield f"{sum(cell.n_planned - cell.n for cell in late)} repeats, in {len(late)} cells"
+
+
+def _rows(cells: Sequence[TableCell]) -> str:
+    return ", ".join(dict.fromkeys(cell.row for cell in cells))
 
 
 def _not_run(tables: Sequence[Table], figures: Sequence[Figure]) -> str:
@@ -105,7 +111,7 @@ def _not_run(tables: Sequence[Table], figures: Sequence[Figure]) -> str:
 
 def _table_entry(table: Table) -> str:
     counts = {cell.n for cell in table.cells.values() if cell.n}
-    repeats = f": {count_in_words(counts)}" if any(cell.n_planned for cell in table.cells.values()) else ""
+    repeats = f": {count_in_words(counts)}" if counts and any(cell.n_planned for cell in table.cells.values()) else ""
     return f"- [{table.id}. {table.title}](#{table.id}){repeats}"
 
 
