@@ -124,5 +124,6 @@ def test_a_cell_of_several_settings_is_not_called_not_run(tmp_path: Path) -> Non
         for spec, _ in ne_ppca_runs(10.0, 1, 1)
     ]
     lines = not_run(*build(tmp_path, ne_ppca_runs(5.0, 1, 1) + ne_ppca_runs(10.0, 1, 1) + other))
-    told = "T1. Classification errors (%) for different values of τ: 1 of 32 cells left empty, of several settings (cancer1)"
-    assert told in lines
+    (told,) = [line for line in lines if "several settings" in line]
+    assert told.startswith("T1. ")
+    assert told.endswith(": 1 of 32 cells left empty, of several settings (cancer1)")
