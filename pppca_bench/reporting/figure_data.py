@@ -204,18 +204,19 @@ def _curves(label: str, layout: CurveLayout, histories: Collection[Mapping[str, 
 
 
 _COMPARED = {
-    "test_error_percent": "test error (%)",
-    "dimensionality": "dimensionality (nodes left)",
-    "speedup": "speed-up over GHA (ratio)",
+    "test_error_percent": ("test error", "%"),
+    "dimensionality": ("dimensionality", "nodes left"),
+    "speedup": ("speed-up over GHA", "ratio"),
 }
+"""Quantities that are set against the published ones, with their units."""
 
 
 def _comparison(tables: Sequence[Table], references: Sequence[Reference]) -> Figure:
     panels: list[PointPanel] = []
-    for quantity, label in _COMPARED.items():
+    for quantity, (name, unit) in _COMPARED.items():
         series = _series(tables, references, quantity)
         if series:
-            panels.append(PointPanel(f"{'abc'[len(panels)]}) {label.partition(' (')[0]}", label, series))
+            panels.append(PointPanel(f"{'abc'[len(panels)]}) {name}", f"{name} ({unit})", series))
     labels = [label for reference in references for label in reference.series]
     missing = tuple(label for label in labels if not any(label in panel.series for panel in panels))
     note = "One point a cell, each run once. On the diagonal both agree."

@@ -75,13 +75,13 @@ def own_tables(
     changed = {cell: results.changed(cell) for cell in results.cells}
     labels = distinct_labels(results.cells, with_tau=True, changed=changed)
     tables = [
-        _other_runs(in_order.pop("X"), distinct_labels(results.cells, changed=changed), results, facts),
+        _other_runs(in_order["X"], distinct_labels(results.cells, changed=changed), results, facts),
         _list("R", "Test error beside what the features retain of the inputs", retained, labels, results, facts),
-        _list("M", "What else was measured", in_order.pop("M"), labels, results, facts),
+        _list("M", "What else was measured", in_order["M"], labels, results, facts),
     ]
-    for name, cells in in_order.items():
-        title = f"Settings that {name.removeprefix('variants_')} compares"
-        tables.append(_list(name, title, cells, distinct_labels(cells, with_tau=True), results, {}))
+    for name in results.variants:
+        cells, title = in_order[f"variants_{name}"], f"Settings that {name} compares"
+        tables.append(_list(f"variants_{name}", title, cells, distinct_labels(cells, with_tau=True), results, {}))
     return [table for table in tables if table.was_run]
 
 
