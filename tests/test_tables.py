@@ -440,6 +440,12 @@ class TestOtherSettings:
             "cancer1 (9), DGHA, 100%",
         ]
 
+    def test_a_threshold_that_is_no_number_has_a_column_after_the_others(self):
+        runs = [run("pca", tau=tau) for tau in ("auto", 15.0, 2.5, None)]
+        found = by_name(runs, {"mine": runs})
+        assert list(found["X"].column_labels.values()) == ["no τ", "τ = 2.5", "τ = 15", "τ = auto"]
+        assert len(found["X"].cells) == 4
+
 
 class TestSeveralSettings:
     """Two configs of the slides that do not agree on a cell."""

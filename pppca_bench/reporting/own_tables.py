@@ -8,7 +8,7 @@ from pppca_bench.methods.registry import METHODS
 from pppca_bench.reporting.labels import distinct_labels, value_text
 from pppca_bench.reporting.summary import Results, summarise_runs
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.runs import Cell, ProblemFacts, described
+from pppca_bench.runs import Cell, ProblemFacts, Scalar, described
 
 LISTED = ("test_error_percent", "dimensionality", "retained_variance_percent", "reconstruction_error", "fit_time_ms")
 """Columns of the tables that list cells; methods that only measure have their own."""
@@ -100,7 +100,7 @@ def _other_runs(
 ) -> Table:
     """Return the runs beyond the references' tables: a row a method and problem, a column a threshold."""
     taus = {cell: dict(cell.parameters).get("tau") for cell in cells}
-    given = sorted({tau for tau in taus.values() if isinstance(tau, int | float)})
+    given = sorted(set(taus.values()) - {None}, key=_numbers_first)
     columns = {"no tau": "no τ"} if None in taus.values() else {}
     columns |= {f"tau={value_text(tau)}": f"τ = {value_text(tau)}" for tau in given}
     found: dict[tuple[str, str], TableCell] = {}
@@ -112,6 +112,10 @@ def _other_runs(
         found[place] = TableCell(*place, _BOTH, "{} ({})", ours, {}, summary.values, *counts)
     rows = {row: row for row, _ in found}
     return Table("X", "Runs beyond the published tables", "", "Problem, method", rows, columns, found)
+
+
+def _numbers_first(value: Scalar) -> tuple[bool, float, str]:
+    return (False, float(value), "") if isinstance(value, int | float) else (True, 0.0, value_text(value))
 
 
 def _retaining(lists: Mapping[str, Sequence[Cell]], results: Results) -> Iterator[Cell]:

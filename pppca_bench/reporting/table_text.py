@@ -108,18 +108,11 @@ def _caption(text: str, form: Format) -> str:
 
 
 def _grid(table: Table, form: Format, text: Callable[[TableCell], str]) -> str:
-    headers = [table.row_header, *table.column_labels.values()]
-    rows = [
-        [
-            label,
-            *(
-                text(table.cells[row, column]) if (row, column) in table.cells else EMPTY
-                for column in table.column_labels
-            ),
-        ]
-        for row, label in table.row_labels.items()
-    ]
-    headers, *rows = ([entry.translate(_ESCAPED.get(form, {})) for entry in line] for line in (headers, *rows))
+    texts = {place: text(cell) for place, cell in table.cells.items()}
+    lines = [[table.row_header, *table.column_labels.values()]]
+    for row, label in table.row_labels.items():
+        lines.append([label, *(texts.get((row, column), EMPTY) for column in table.column_labels)])
+    headers, *rows = ([entry.translate(_ESCAPED.get(form, {})) for entry in line] for line in lines)
     align = ("left", *("right" for _ in table.column_labels)) if rows and form != "latex" else None
     return str(tabulate(rows, headers, tablefmt=_TABULATE[form], disable_numparse=True, colalign=align))
 

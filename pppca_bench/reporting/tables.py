@@ -118,9 +118,11 @@ class _Source:
         empty = replace(empty, selector=selector, fillable=True)
         found = self.results.matching(selector, self.configs)
         if len(found) > 1:
-            return replace(empty, elsewhere=tuple(dict.fromkeys(home for cell in found for home in homes[cell])))
+            return replace(
+                empty, elsewhere=tuple(dict.fromkeys(home for cell in found for home in homes.get(cell, ())))
+            )
         summary = summarise_runs(self.results.select(selector, self.configs))
-        telling = set(_telling((*shows, *layout.also, *layout.notes), selector.method))
+        telling = _telling((*shows, *layout.also, *layout.notes), selector.method)
         return replace(
             empty,
             ours={name: one for name, one in summary.quantities.items() if name in telling},
@@ -135,10 +137,10 @@ class _Source:
         return line.label.replace(" ({n_features})", f" ({known.n_features})" if known else "")
 
 
-def _telling(quantities: Sequence[str], method: str) -> Iterator[str]:
-    """Yield the quantities that say something of a method: not the number of features of one that leaves all."""
+def _telling(quantities: Sequence[str], method: str) -> set[str]:
+    """Return the quantities that say something of a method: not the number of features of one that leaves all."""
     entry = METHODS.get(method)
-    yield from (name for name in quantities if name != "dimensionality" or entry is None or entry.reduces)
+    return set(quantities) - (set() if entry is None or entry.reduces else {"dimensionality"})
 
 
 def _sizes(facts: ProblemFacts, names: Sequence[str]) -> dict[str, Summary]:
