@@ -238,11 +238,16 @@ class _StudyReader(Reader):
         if key not in given:
             self.mistakes.add((key,), missing(key))
             return {}
-        value = given[key]
-        return self.mapping(value, (key,), list(value) if isinstance(value, dict) else ("…",))
+        if isinstance(value := given[key], dict):
+            return value
+        self.mistakes.add((key,), f"expected a mapping of keys to values, got {shown(value)}", unreadable=True)
+        return {}
 
     def _space(self, value: Any, place: Location) -> Space | None:
-        if isinstance(value, dict) and "choices" in value:
+        if not isinstance(value, dict):
+            self.mistakes.add(place, f"expected a mapping with the keys low and high, or choices, got {shown(value)}")
+            return None
+        if "choices" in value:
             given = self.mapping(value, place, ("choices",))
             choices = self.sequence(given["choices"], (*place, "choices"), most=1000)
             return Choices(tuple(choices))
