@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pppca_bench.cli.running import DATABASE, results_option
+from pppca_bench.cli._shared import DATABASE, results_option
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 
 

@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pppca_bench.cli._shared import (
+    DATABASE,
+    progress_bar,
+    results_option,
+    stoppable,
+    tell_what_was_found,
+    workers_option,
+)
 from pppca_bench.cli.data import data_option
-from pppca_bench.cli.progress import progress_bar
-from pppca_bench.cli.running import DATABASE, results_option, stoppable, tell_what_was_found, workers_option
 
 if TYPE_CHECKING:
     from pppca_bench.experiments.runner import Outcome
@@ -51,7 +57,7 @@ def run(
         from pppca_bench.store.database import Store
 
         with progress_bar("file", quiet=quiet) as progress:
-            request = read_request(configs, data_dir=data_dir, repeats=repeats, progress=progress)
+            request = read_request(configs, data_dir=data_dir, repeats=repeats, only_plan=dry_run, progress=progress)
         if dry_run:
             _print_dry_run(request.specs, results, fresh)
             return

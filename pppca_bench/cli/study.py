@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pppca_bench.cli._shared import (
+    DATABASE,
+    STUDIES,
+    progress_bar,
+    results_option,
+    stoppable,
+    tell_what_was_found,
+    workers_option,
+)
 from pppca_bench.cli.data import data_option
-from pppca_bench.cli.progress import progress_bar
-from pppca_bench.cli.running import DATABASE, STUDIES, results_option, stoppable, tell_what_was_found, workers_option
 
 if TYPE_CHECKING:
     from pppca_bench.studies.search import ScoredTrial

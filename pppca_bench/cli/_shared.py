@@ -1,11 +1,11 @@
-"""What the commands that compute have in common: their options, and how they stop."""
+"""What commands have in common: their options, progress, how they stop, and how they read results."""
 
 from __future__ import annotations
 
 import shlex
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 if TYPE_CHECKING:
+    from pppca_bench.reporting.snapshot import Snapshot
     from pppca_bench.store.database import Store
 
 DATABASE = "results.sqlite"
@@ -21,9 +22,11 @@ STUDIES = "studies"
 
 EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
 
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
 results_option = click.option(
     "--results",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     default=Path("results"),
     show_default=True,
     help="Folder of the results database.",
@@ -70,3 +73,43 @@ def stoppable(results: Path) -> Iterator[None]:
         sys.exit(EXIT_INTERRUPTED if isinstance(stop, KeyboardInterrupt) else EXIT_TERMINATED)
     finally:
         signal.signal(signal.SIGTERM, previous)
+
+
+@contextmanager
+def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
+    """Show one bar on stderr, once there is something to wait for.
+
+    Parameters
+    ----------
+    unit : str
+        What is counted.
+    quiet : bool, default False
+        Show nothing.
+
+    Yields
+    ------
+    callable(n_finished, n_total) or None
+        To be called with every step; None where nothing is shown.
+    """
+    if quiet:
+        yield None
+        return
+    from tqdm import tqdm  # needed only here, and start-up time counts
+
+    with tqdm(unit=unit, file=sys.stderr, dynamic_ncols=True, leave=False, delay=0.2) as bar:
+
+        def show(n_finished: int, n_total: int) -> None:
+            bar.total = n_total
+            bar.update(n_finished - bar.n)
+
+        yield show
+
+
+def read_snapshot(results: Path, configs: Sequence[str] = ()) -> Snapshot:
+    """Read the results of some configs, or of all."""
+    from pppca_bench.references.reference import own_references
+    from pppca_bench.reporting.snapshot import take_snapshot
+    from pppca_bench.store.database import Store
+
+    with Store(results / DATABASE, read_only=True) as store:
+        return take_snapshot(store, own_references(), configs)
