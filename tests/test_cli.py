@@ -136,6 +136,12 @@ class TestRun:
         )
         assert [path.name for path in tmp_path.iterdir()] == ["small.yaml"]
 
+    def test_a_dry_run_needs_no_data(self, config, monkeypatch):
+        monkeypatch.setattr(request, "ensure", None)
+        config.write_text(SMALL.replace("[iris, wine]", "[cancer1, horse1]"))
+        result = pppca("run", config, "--dry-run")
+        assert result.stdout == f"{N_RUNS} runs planned, 0 done, {N_RUNS} to run in 14 cells.\n"
+
     def test_a_dry_fresh_run_counts_everything(self, config, finished):
         result = pppca("run", config, "--results", finished, "--dry-run", "--fresh")
         assert result.stdout == f"{N_RUNS} runs planned, 0 done, {N_RUNS} to run in 14 cells.\n"

@@ -189,6 +189,24 @@ def test_a_document_that_is_no_mapping_is_told_by_the_config(tmp_path):
     assert "expected a mapping with the keys name, problems" in refused(write(tmp_path, text="- 1\n"))
 
 
+def test_a_plan_alone_needs_no_data_of_known_problems_and_is_the_same(tmp_path, monkeypatch):
+    write_dt(tmp_path / "own.dt")
+    path = write(tmp_path, problems="[wine, own.dt, iris]")
+    whole = read_request([path])
+    monkeypatch.setattr(requests, "ensure", None)
+    plan = read_request([path], only_plan=True)
+    assert plan.plans == whole.plans
+    assert {name for name, _ in plan.problems} == {"own.dt"}
+    missing = read_request([write(tmp_path, problems="[cancer1, horse3]")], only_plan=True)
+    assert {spec.cell.problem for spec in missing.specs} == {"cancer1", "horse3"}
+
+
+@pytest.mark.data
+def test_the_digest_of_a_known_problem_is_the_registered_one(proben1_dir):
+    for name, info in rooms_problems.registered().items():
+        assert load_problem(name, proben1_dir).sha256 == info.sha256
+
+
 def test_progress_of_a_download_is_handed_on(tmp_path, monkeypatch):
     asked = []
 

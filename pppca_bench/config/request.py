@@ -57,6 +57,7 @@ def read_request(
     *,
     data_dir: Path | None = None,
     repeats: int | None = None,
+    only_plan: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Request:
     """Read configs and open their problems; files that are missing are downloaded first.
@@ -69,6 +70,8 @@ def read_request(
         First folder to look for a Proben1 file.
     repeats : int, optional
         Number of repeats in place of the configs' own.
+    only_plan : bool, default False
+        Open the user's own files alone, and download nothing: the data of known problems are known by their digest.
     progress : callable(n_finished, n_total), optional
         Called with every downloaded file.
 
@@ -85,16 +88,21 @@ def read_request(
     configs = [parse_config(source, problems=known_problems()) for source in sources]
     _refuse_namesakes(sources, configs)
     names = list(dict.fromkeys(name for files in named for name in files.values()))
-    ensure(names, data_dir, progress=progress)
-    opened = {name: open_problem(name, data_dir) for name in names}
+    if not only_plan:
+        ensure(names, data_dir, progress=progress)
+    opened = {name: open_problem(name, data_dir) for name in names if not only_plan or name not in registered()}
     plans, problems = [], dict[tuple[str, str], OpenProblem]()
     for source, config, files in zip(sources, configs, named, strict=True):
-        own = {name: opened[file] for name, file in files.items()}
-        for index, name in enumerate(config.problems):
-            check_fit(where(source, ("problems", index)), name, own[name][1])
-        labels = _labels(files)
-        problems |= {(labels[name], problem[1].sha256): problem for name, problem in own.items()}
-        plans.append(_plan(source, config, {name: (labels[name], own[name][0]) for name in files}, repeats))
+        labels, identities = _labels(files), dict[str, Identity]()
+        for index, (name, file) in enumerate(files.items()):
+            if file in opened:
+                found, problem = opened[file]
+                check_fit(where(source, ("problems", index)), name, problem)
+                identities[name] = Identity(labels[name], found.sha256, found.sha256 if found.is_own else name)
+                problems[labels[name], found.sha256] = opened[file]
+            else:
+                identities[name] = Identity(name, registered()[name].sha256, name)
+        plans.append(_plan(source, config, identities, repeats))
     return Request(tuple(plans), problems)
 
 
@@ -152,13 +160,7 @@ def _labels(files: Mapping[str, str]) -> dict[str, str]:
     return {name: label if list(short.values()).count(label) == 1 else name for name, label in short.items()}
 
 
-def _plan(
-    source: YamlSource, config: Config, opened: Mapping[str, tuple[str, ProblemSource]], repeats: int | None
-) -> Plan:
-    identities = {
-        name: Identity(label, found.sha256, found.sha256 if found.is_own else name)
-        for name, (label, found) in opened.items()
-    }
+def _plan(source: YamlSource, config: Config, identities: Mapping[str, Identity], repeats: int | None) -> Plan:
     all_repeats = tuple(expand(config, identities))
     specs = all_repeats if repeats is None else tuple(expand(config, identities, repeats=repeats))
     return Plan(config.name, source.sha256, source.text, specs, all_repeats)
