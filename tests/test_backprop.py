@@ -164,7 +164,7 @@ def test_given_classes_are_the_outputs_whatever_the_labels(iris):
         ({"learning_rate": 0.0}, "learning_rate .* expected a number > 0, got 0.0"),
         ({"decay_epochs": -1.0}, "decay_epochs .* expected a number > 0 or null, got -1.0"),
         ({"momentum": 1.0}, "momentum .* expected a number >= 0 and < 1, got 1.0"),
-        ({"initial_weight_range": math.inf}, "initial_weight_range .* expected a number > 0"),
+        ({"initial_weight_range": math.inf}, "initial_weight_range .* expected a finite number > 0"),
         ({"max_epochs": 0}, "max_epochs .* expected an integer from 1 to 1000000"),
         ({"strip_length": 2.5}, "strip_length .* expected an integer from 1 to 1000000"),
         ({"generalisation_loss": -1.0}, "generalisation_loss .* expected a number >= 0"),

@@ -136,7 +136,7 @@ def test_probabilities_are_the_nearest_to_the_outputs(iris):
         ({"shortcuts": "yes"}, "shortcuts .* expected true or false, got 'yes'"),
         ({"output_activation": "tanh"}, "expected 'linear' or 'softsign', got 'tanh'"),
         ({"eta_plus": 1.0}, "eta_plus .* expected a number > 1, got 1.0"),
-        ({"eta_plus": float("inf")}, "eta_plus .* expected a number > 1, got inf"),
+        ({"eta_plus": float("inf")}, "eta_plus .* expected a finite number > 1, got inf"),
         ({"eta_minus": 1.0}, "eta_minus .* expected a number > 0 and < 1"),
         ({"initial_step_range": (0.0, 0.1)}, "initial_step_range .* expected a list of 2 numbers > 0"),
         (
