@@ -124,7 +124,8 @@ def test_exactly_one_rule_is_asked_for(make, given, message):
     ("rule", "expected"),
     [({"n_components": 5}, "an integer from 1 to 4"), ({"n_components": 2.0}, "an integer from 1 to 1000000 or null"),
      ({"variance_ratio": 0.0}, "a number > 0 and <= 1 or null"), ({"variance_ratio": 1.1}, "a number > 0 and <= 1"),
-     ({"tau": 0.5}, "a number >= 1 or null"), ({"tau": np.inf}, "a finite number >= 1"), ({"tau": "15"}, "a number >= 1")],
+     ({"tau": 0.5}, "a number >= 1 or null"), ({"tau": np.inf}, "a finite number >= 1"),
+     ({"tau": "15"}, "a number >= 1")],
 )  # fmt: skip
 def test_rules_out_of_range_are_refused_by_name(rule, expected):
     (name, value), *_ = rule.items()

@@ -1,6 +1,7 @@
 """Sections of configs: their keys, defaults and ranges are those of the estimators' constructors."""
 
 import inspect
+from datetime import date
 from typing import Any
 
 import pytest
@@ -177,6 +178,17 @@ def test_a_parameter_without_a_default_has_to_be_given():
     assert method.grid == {"rate": (0.5,), "hidden": ((3,),), "n_steps": (7,), "unstated": (None,)}
     with pytest.raises(ConfigError, match=r"^a\.yaml:1: methods\[0\]\.rate: expected a value, got none\."):
         config_of(document | {"methods": [{"method": "toy"}]})
+
+
+@pytest.mark.usefixtures("toy")
+@pytest.mark.parametrize("value", [{"a": 1}, date(2012, 12, 15), [{"a": 1}], [[[1, 2]]]])
+def test_a_parameter_that_states_nothing_takes_what_the_store_keeps_and_no_more(value):
+    document = {"name": "a", "problems": ["iris"], "repeats": 1, "seed": 1, "classifier": {"hidden": [4]}}
+    with pytest.raises(ConfigError, match=r"unstated.*: expected a number, text, true, false, null or a list, got "):
+        config_of(document | {"methods": [{"method": "toy", "rate": 1, "unstated": value}]})
+    for fine, values in (("x", ("x",)), (None, (None,)), ([1, 2.5], (1, 2.5)), ([[1, 2]], ((1, 2),))):
+        (method,) = config_of(document | {"methods": [{"method": "toy", "rate": 1, "unstated": fine}]}).methods
+        assert method.grid["unstated"] == values
 
 
 def test_a_classifiers_section_is_read_alike(register):

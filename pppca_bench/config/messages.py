@@ -10,6 +10,9 @@ from pppca_bench.config.yaml_source import Location, YamlSource
 from pppca_bench.errors import ConfigError
 from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, shown
 
+_PLAIN = (float, int, str, type(None))
+"""What a value, or an item of a list, may be, whatever a constructor leaves open: all that the store keeps."""
+
 
 class Mistakes:
     """Collect the mistakes of one document, the first at each place.
@@ -131,10 +134,14 @@ class Reader:
 
     def _checked(self, parameter: Parameter, value: Any, location: Location) -> tuple[Any, ...]:
         try:
-            return (parameter.checked(value),)
+            checked = parameter.checked(value)
         except ParameterError as error:
             self.mistakes.add(location, f"expected {error.expected}, got {shown(error.value)}")
             return ()
+        if not all(isinstance(part, _PLAIN) for part in (checked if isinstance(checked, tuple) else (checked,))):
+            self.mistakes.add(location, f"expected a number, text, true, false, null or a list, got {shown(value)}")
+            return ()
+        return (checked,)
 
 
 def missing(key: str) -> str:
