@@ -122,8 +122,8 @@ def test_a_result_holds_every_number_in_its_range(iris, method):
     assert (result.status, result.error) == ("done", None)
     values = result.values
     assert 1 <= values["dimensionality"] <= 4
-    if method not in BASELINES:
-        assert values.get("n_epochs") == {"gha": 20, "dgha": 20, "ne_ppca": 5, "all_features": None}[method]
+    n_epochs = {"gha": 20, "dgha": 20, "ne_ppca": 5, "flgp": 2}
+    assert values.get("n_epochs") == n_epochs.get(method)
     assert 1 <= values["relevant_epochs"] <= values["total_epochs"] <= 30
     assert values["fit_time_ms"] >= 0
     assert values["classifier_time_ms"] > 0

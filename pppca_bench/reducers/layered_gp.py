@@ -69,6 +69,8 @@ class LayeredGP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     Attributes
     ----------
     n_components_ : int
+    n_generations_ : int
+        Generations of each layer.
     layers_ : list of Layer
     expressions_ : list of str
         The features, over the outputs of the layer before the last, in prefix notation.
@@ -167,6 +169,7 @@ class LayeredGP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Evolve the layers one after another; return the last one's outputs."""
         self.layers_: list[Layer] = []
         self._best_fitness: list[float] = []
+        self.n_generations_ = self.n_generations
         X, X_val = split.X, split.X_val
         for _ in range(self.n_layers):
             layer = self._evolve_layer(X, split.y, rng)
