@@ -278,7 +278,7 @@ REFUSALS = [
     (
         "{hidden: [8]}",
         "{rule: bagging, base: {rule: adaboost}}",
-        "11: classifier.base: expected rule to be one of rprop, backprop, got 'adaboost'.",
+        "11: classifier.base: expected rule to be one of rprop, backprop, slides_mlp, got 'adaboost'.",
     ),
     (
         "{hidden: [8]}",
@@ -368,7 +368,7 @@ def test_several_mistakes_of_a_line_are_told_in_its_order_by_every_process(tmp_p
 def test_a_key_of_another_learning_rule_is_told_to_be_one_and_any_other_is_not(refusal):
     lines = refusal("{hidden: [8]}", "{hidden: [8], momentum: 0.9, n_estimators: 3, max_epoch: 2}")
     assert [line.partition("training_progress")[2] for line in lines] == [
-        " (a key of rule: backprop).",
+        " (a key of rule: backprop and slides_mlp).",
         " (a key of rule: bagging and adaboost).",
         " (did you mean 'max_epochs'?).",
     ]
