@@ -94,6 +94,12 @@ def _number(value: Any, place: str) -> float:
     return float(value)
 
 
+def _flag(value: Any, place: str) -> bool:
+    if not isinstance(value, bool):
+        raise _MalformedError(place, "true or false", _shown(value))
+    return value
+
+
 def _count(value: Any, place: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise _MalformedError(place, "a whole number of at least 1", _shown(value))
@@ -186,7 +192,8 @@ def _layout(value: Any, place: str) -> Layout:
         place,
         {"id": _identifier, **dict.fromkeys(_TABLE_WORDS, _text), "rows": _axis, "columns": _axis},
         {
-            **dict.fromkeys(("shows", "also", "notes"), _texts),
+            **dict.fromkeys(("shows", "also", "notes", "configs"), _texts),
+            "spread": _flag,
             "form": _text,
             "runs": _settings,
             "cells": partial(_list, _override),
@@ -262,7 +269,7 @@ def _check_cell(layout: Layout, row: Line, column: Line, place: str) -> None:
 
 def _scored(value: Any, place: str) -> Scored:
     required = {"name": _text, "tables": _texts, "quantity": _text}
-    optional = {"target": _number, "rows": _texts, "columns": _texts, "ours": _text}
+    optional = {"target": _number, "share": _number, "rows": _texts, "columns": _texts, "ours": _text}
     return Scored(**_keys(value, place, required, optional))
 
 

@@ -58,6 +58,10 @@ class Layout:
         What all runs have in common.
     overrides : mapping of (str, str) to mapping
         What single cells, by row and column, ask for instead.
+    configs : tuple of str
+        Names of the configs whose runs count here; empty for the reference's.
+    spread : bool
+        Whether each column is a pair, mean and standard deviation.
     """
 
     id: str
@@ -72,6 +76,8 @@ class Layout:
     form: str = "{} ({})"
     runs: Mapping[str, Any] = field(default_factory=dict)
     overrides: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    configs: tuple[str, ...] = ()
+    spread: bool = False
 
     def asked(self, row: Line, column: Line) -> dict[str, Any]:
         """Return what the runs of a cell have in common: problem, method and settings, as far as they are named."""
@@ -140,7 +146,9 @@ class Scored:
     quantity : str
         The published quantity.
     target : float or None
-        What is aimed at.
+        What mean distance is aimed at.
+    share : float or None
+        What share of cells within one published standard deviation is aimed at.
     rows, columns : tuple of str
         Keys of rows and columns; empty for all.
     ours : str
@@ -151,6 +159,7 @@ class Scored:
     tables: tuple[str, ...]
     quantity: str
     target: float | None = None
+    share: float | None = None
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     ours: str = ""

@@ -71,10 +71,16 @@ class Tolerance:
     def bounds(self, number: Number) -> tuple[float, float]:
         """Return both bounds for one number, in its own unit.
 
-        Choice: where no standard deviation was printed it counts as 0, so that ``least`` alone decides.
+        Choice: a standard deviation of 0.00 counts as half its last digit, which rounding may have cut off; where none
+        was printed ``least`` alone decides.
         """
-        scale = {"points": 1.0, "percent": abs(number.value) / 100.0, "sd": number.sd or 0.0}[self.unit]
+        spread = 0.0 if number.sd is None else number.sd or number.half_unit
+        scale = {"points": 1.0, "percent": abs(number.value) / 100.0, "sd": spread}[self.unit]
         return max(self.within * scale, self.least), max(self.close * scale, 2.0 * self.least)
+
+    def tells(self, number: Number) -> bool:
+        """Tell whether a difference from a number says anything: not where its spread is unknown, or exceeds it."""
+        return self.unit != "sd" or self.least > 0.0 or (number.sd is not None and number.sd <= abs(number.value))
 
 
 Published = Mapping[tuple[str, str, str], Mapping[str, Number]]

@@ -30,9 +30,6 @@ Place = tuple[str, str, str, str]
 Verdict = Literal["reproduced", "close", "differs", "not run"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
-EXACT = Tolerance(0.0, 0.0, "points")
-"""Rule of a quantity for which a reference states none: a size, which is right or wrong."""
-
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -84,20 +81,22 @@ def compare(tables: Iterable[Table]) -> list[Comparison]:
     Returns
     -------
     list of Comparison
-        In the order of the tables; numbers of systems that the sources only cite are left out.
+        In the order of the tables; left out are numbers of systems that the sources only cite, and those that say
+        nothing (`Tolerance.tells`) or for which the reference has no rule.
     """
     return [
-        judge((table.id, cell.row, cell.column, quantity), number, cell.ours.get(quantity), tolerance(table, quantity))
+        judge((table.id, cell.row, cell.column, quantity), number, cell.ours.get(quantity), rule)
         for table in tables
         for cell in table.cells.values()
         if cell.fillable
         for quantity, number in cell.published.items()
+        if (rule := tolerance(table, quantity)) and rule.tells(number)
     ]
 
 
-def tolerance(table: Table, quantity: str) -> Tolerance:
-    """Return the rule of verdict for a quantity of a table."""
-    return table.reference.tolerances.get(quantity, EXACT) if table.reference else EXACT
+def tolerance(table: Table, quantity: str) -> Tolerance | None:
+    """Return the rule of verdict for a quantity of a table, if its reference has one."""
+    return table.reference.tolerances.get(quantity) if table.reference else None
 
 
 def judge(place: Place, number: Number, ours: Summary | None, rule: Tolerance) -> Comparison:
@@ -115,7 +114,7 @@ def _verdict(number: Number, ours: Summary, distance: float, rule: Tolerance) ->
     # A hair's width, so that a difference of exactly the bound is not lost to binary fractions.
     hair = 1e-9 * max(1.0, abs(number.value))
     inside = ours.low - number.half_unit - hair <= number.value <= ours.high + number.half_unit + hair
-    if (inside and rule is not EXACT) or distance <= reproduced + hair:
+    if inside or distance <= reproduced + hair:
         return "reproduced"
     return "close" if distance <= close + hair else "differs"
 
@@ -133,14 +132,16 @@ class Score:
     name : str
         What is scored.
     n_cells, n_run : int
-        Cells of the group, and those that were run.
+        Cells of the group that say something (`Tolerance.tells`), and those that were run.
     score, worst : float or None
         Mean and largest distance over the cells that were run.
-    unit : {"|ln ratio|", "points", "bounds"}
-        By the unit of the quantity's tolerance: |ln(ours / published)| for percent, |ours − published| for points, and
-        in units of the bound for *reproduced* for standard deviations (worst <= 1: all are).
+    unit : {"|ln ratio|", "points"}
+        What a distance is: |ours − published| for a quantity with a tolerance in points, else |ln(ours / published)|.
     target : float or None
         What is aimed at.
+    share, share_target : float or None
+        Share of the cells that were run within the first bound of the tolerance, such as one published standard
+        deviation, and what is aimed at.
     """
 
     name: str
@@ -150,6 +151,19 @@ class Score:
     worst: float | None
     unit: str
     target: float | None
+    share: float | None = None
+    share_target: float | None = None
+
+    @property
+    def met(self) -> bool | None:
+        """Tell whether what is aimed at was reached; None where nothing is, or nothing was run."""
+        pairs = [(self.target, self.score, False), (self.share_target, self.share, True)]
+        reached = [
+            (value >= target - 1e-9 if is_share else value <= target)
+            for target, value, is_share in pairs
+            if target is not None and value is not None
+        ]
+        return all(reached) if reached else None
 
 
 def holds(group: Scored, table: Table, cell: TableCell) -> bool:
@@ -178,30 +192,32 @@ def scores(tables: Sequence[Table]) -> list[Score]:
 
 def score_group(group: Scored, tables: Sequence[Table]) -> Score:
     """Score one group of cells; see `scores`."""
-    ours, rule, distances, n_cells = group.ours or group.quantity, EXACT, list[float](), 0
+    ours, n_cells, unit = group.ours or group.quantity, 0, "|ln ratio|"
+    distances, inside = list[float](), list[bool]()
     for table in tables:
-        for cell in table.cells.values():
-            if holds(group, table, cell):
-                n_cells, rule = n_cells + 1, tolerance(table, group.quantity)
-                if ours in cell.ours:
-                    distances.append(_distance(cell.published[group.quantity], cell.ours[ours].mean, rule))
-    mean, worst = (math.fsum(distances) / len(distances), max(distances)) if distances else (None, None)
-    return Score(group.name, n_cells, len(distances), mean, worst, _UNITS[rule.unit], group.target)
-
-
-_UNITS = {"percent": "|ln ratio|", "points": "points", "sd": "bounds"}
+        rule = tolerance(table, group.quantity)
+        for cell in table.cells.values() if rule else ():
+            if not holds(group, table, cell) or not rule.tells(number := cell.published[group.quantity]):
+                continue
+            n_cells, unit = n_cells + 1, "points" if rule.unit == "points" else unit
+            if ours in cell.ours:
+                mean = cell.ours[ours].mean
+                distances.append(_distance(number, mean, rule))
+                inside.append(abs(mean - number.value) <= rule.bounds(number)[0] + 1e-9)
+    telling = [distance for distance in distances if not math.isnan(distance)]
+    mean, worst = (math.fsum(telling) / len(telling), max(telling)) if telling else (None, None)
+    share = sum(inside) / len(inside) if inside and group.share is not None else None
+    return Score(group.name, n_cells, len(distances), mean, worst, unit, group.target, share, group.share)
 
 
 def _distance(number: Number, ours: float, rule: Tolerance) -> float:
-    """Return how far ours is from a published number; inf where their ratio, or the bound, tells nothing."""
-    distance = abs(ours - number.value)
-    if rule.unit == "points" or distance == 0.0:
-        return distance
-    if rule.unit == "percent":
-        ratio = ours / number.value if number.value else 0.0
-        return abs(math.log(ratio)) if ratio > 0.0 else math.inf
-    bound, _ = rule.bounds(number)
-    return distance / bound if bound else math.inf
+    """Return how far ours is from a published number; inf, or for a printed 0 nan, where a ratio tells nothing."""
+    if rule.unit == "points":
+        return abs(ours - number.value)
+    if number.value == 0.0 and rule.unit == "sd":
+        return math.nan
+    ratio = ours / number.value if number.value else 0.0
+    return abs(math.log(ratio)) if ratio > 0.0 else 0.0 if ours == number.value else math.inf
 
 
 def render(comparisons: Sequence[Comparison], form: str) -> str:
@@ -220,22 +236,20 @@ def render_scores(tables: Sequence[Table], form: str) -> str:
     found = scores(tables)
     if form == "json":
         return _json(found)
-    headers = ("score", "cells", "run", "mean", "worst", "unit", "target", "met")
+    headers = ("score", "cells", "run", "mean", "worst", "unit", "target", "within", "target", "met")
     rows = [
         (
             *(item.name, item.n_cells, item.n_run, _number(item.score, 3), _number(item.worst, 3)),
-            *(item.unit, item.target, _met(item)),
+            *(item.unit, _number(item.target, 3), _percent(item.share), _percent(item.share_target)),
+            {True: "yes", False: "no", None: "–"}[item.met],
         )
         for item in found
     ]
     return _grid(rows, headers, form)
 
 
-def _met(item: Score) -> str:
-    reached = item.worst if item.unit == "bounds" else item.score
-    if reached is None or item.target is None:
-        return "–"
-    return "yes" if reached <= item.target else "no"
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100.0 * share:.0f} %"
 
 
 def _row(item: Comparison) -> tuple[object, ...]:

@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.runs import Cell, Selector, StoredRun
@@ -62,6 +63,10 @@ def student_t_975(degrees: int) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees, 0.975))
+
+
+CORRELATED = ("validation_squared_error_percent", "test_squared_error_percent")
+"""Quantities whose correlation over the repeats is a quantity of the cell (Proben1 report, tables 8 to 11)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +199,28 @@ def summarise_runs(runs: Sequence[StoredRun]) -> CellSummary:
         for name in names
     }
     quantities = {name: summarise(list(of_repeats.values())) for name, of_repeats in values.items()}
+    pairs = [
+        [result.values[name] for name in CORRELATED]
+        for result in done.values()
+        if result.values.keys() >= set(CORRELATED)
+    ]
+    if len(pairs) > 3:
+        quantities["correlation"] = _correlation(pairs)
     return CellSummary(quantities, values, len(runs), n_failed, _settings(runs[0][0].cell) if done else "")
+
+
+def _correlation(pairs: Sequence[Sequence[Any]]) -> Summary:
+    """Return Pearson's correlation of two quantities over the repeats, with its 95 % interval by Fisher's z."""
+    from statistics import StatisticsError, correlation
+
+    n = len(pairs)
+    try:
+        r = correlation(*zip(*pairs, strict=True))
+    except StatisticsError:  # one of the two does not vary
+        return Summary(math.nan, math.nan, n, math.nan, math.nan)
+    half = 1.959964 / math.sqrt(n - 3)
+    z = math.atanh(max(-1.0 + 1e-15, min(1.0 - 1e-15, r)))
+    return Summary(r, math.nan, n, math.tanh(z - half), math.tanh(z + half))
 
 
 def _settings(cell: Cell) -> str:

@@ -86,6 +86,8 @@ class Table:
         Quantities that stand in grids of their own below.
     notes : tuple of str
         Quantities of which the median over the cells stands below.
+    spread : bool
+        Whether each column is a pair, mean and standard deviation.
     is_list : bool
         Whether a row is a cell of the results, and a column one of its quantities.
     """
@@ -100,6 +102,7 @@ class Table:
     reference: Reference | None = None
     also: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    spread: bool = False
     is_list: bool = False
 
     @property

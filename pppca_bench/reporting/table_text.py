@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +12,8 @@ from typing import Literal
 
 from tabulate import tabulate
 
-from pppca_bench.references.numbers import Number
+from pppca_bench.references.numbers import Number, Tolerance
+from pppca_bench.reporting.comparison import Verdict, judge
 from pppca_bench.reporting.summary import Summary
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import described
@@ -26,6 +28,8 @@ EXTENSIONS: Mapping[Format, str] = {
     "json": "json",
 }
 EMPTY = "–"
+SIGNS: Mapping[Verdict, str] = {"reproduced": "=", "close": "~", "differs": "≠", "not run": EMPTY}
+"""What stands beside a difference."""
 
 _TABULATE = {"terminal": "simple", "markdown": "pipe", "latex": "latex_raw"}
 _ESCAPED = {
@@ -87,15 +91,27 @@ def _record(
 
 
 def _render_text(table: Table, form: Format) -> str:
-    parts = [_heading(table, form), _grid(table, form, _ours_text), *_notes(table, form)]
+    ours, published = (_ours_with_spread, _published_with_spread) if table.spread else (_ours_text, _published_text)
+    parts = [_heading(table, form), _grid(table, form, ours), *_notes(table, form)]
     cells = table.cells.values()
     if any(cell.published for cell in cells):
-        parts += [_caption(f"Published ({table.place})", form), _grid(table, form, _published_text)]
+        parts += [_caption(f"Published ({table.place})", form), _grid(table, form, published)]
         if any(cell.ours and cell.published for cell in cells):
-            parts += [_caption("Difference, ours − published", form), _grid(table, form, _difference_text)]
+            parts += [_caption(_difference_caption(table), form), _grid(table, form, _difference(table))]
     for quantity in table.also if any(cell.ours for cell in cells) else ():
         parts += [_caption(f"Ours. {described(quantity).title}", form), _grid(table, form, partial(_single, quantity))]
     return "\n\n".join(parts) + "\n"
+
+
+def _difference_caption(table: Table) -> str:
+    told = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items() if verdict != "not run")
+    return f"Difference, ours − published; {told}" if table.spread else "Difference, ours − published"
+
+
+def _difference(table: Table) -> Callable[[TableCell], str | tuple[str, str]]:
+    if not table.spread or table.reference is None:
+        return _difference_text
+    return partial(_difference_with_verdict, table.reference.tolerances)
 
 
 def _heading(table: Table, form: Format) -> str:
@@ -107,14 +123,23 @@ def _caption(text: str, form: Format) -> str:
     return {"markdown": f"**{text}**", "latex": f"% {text}"}.get(form, f"{text}:")
 
 
-def _grid(table: Table, form: Format, text: Callable[[TableCell], str]) -> str:
+def _grid(table: Table, form: Format, text: Callable[[TableCell], str | tuple[str, str]]) -> str:
+    """Lay out a table; in one with spread each cell has two columns, mean and standard deviation."""
     texts = {place: text(cell) for place, cell in table.cells.items()}
-    lines = [[table.row_header, *table.column_labels.values()]]
+    heads = [[label, "stddev"] if table.spread else [label] for label in table.column_labels.values()]
+    lines = [[table.row_header, *itertools.chain.from_iterable(heads)]]
     for row, label in table.row_labels.items():
-        lines.append([label, *(texts.get((row, column), EMPTY) for column in table.column_labels)])
+        entries = (texts.get((row, column), EMPTY) for column in table.column_labels)
+        lines.append([label, *itertools.chain.from_iterable(_entries(one, table.spread) for one in entries)])
     headers, *rows = ([entry.translate(_ESCAPED.get(form, {})) for entry in line] for line in lines)
-    align = ("left", *("right" for _ in table.column_labels)) if rows and form != "latex" else None
+    align = ("left", *("right" for _ in headers[1:])) if rows and form != "latex" else None
     return str(tabulate(rows, headers, tablefmt=_TABULATE[form], disable_numparse=True, colalign=align))
+
+
+def _entries(text: str | tuple[str, str], spread: bool) -> tuple[str, ...]:
+    if isinstance(text, tuple):
+        return text
+    return (text, EMPTY if text == EMPTY else "") if spread else (text,)
 
 
 def _notes(table: Table, form: Format) -> list[str]:
@@ -161,6 +186,30 @@ def _ours_text(cell: TableCell) -> str:
         return EMPTY
     means = {name: summary.mean for name, summary in cell.ours.items()}
     return _cell_text(cell, means) + ("*" if cell.incomplete else "")
+
+
+def _ours_with_spread(cell: TableCell) -> str | tuple[str, str]:
+    ours = cell.ours.get(cell.shows[0])
+    return _ours_text(cell) if ours is None else (_ours_text(cell), _spread_text(cell, ours.sd))
+
+
+def _published_with_spread(cell: TableCell) -> str | tuple[str, str]:
+    number = cell.published.get(cell.shows[0])
+    spread = math.nan if number is None or number.sd is None else number.sd
+    return _published_text(cell), _spread_text(cell, spread)
+
+
+def _spread_text(cell: TableCell, spread: float) -> str:
+    return EMPTY if math.isnan(spread) else number_text(cell.shows[0], spread)
+
+
+def _difference_with_verdict(rule: Mapping[str, Tolerance], cell: TableCell) -> str | tuple[str, str]:
+    (quantity, *_), text = cell.shows, _difference_text(cell)
+    number, ours = cell.published.get(quantity), cell.ours.get(quantity)
+    if number is None or ours is None or quantity not in rule or not rule[quantity].tells(number):
+        return text
+    verdict = judge((cell.row, cell.column, "", quantity), number, ours, rule[quantity]).verdict
+    return text, SIGNS[verdict]
 
 
 def _published_text(cell: TableCell) -> str:

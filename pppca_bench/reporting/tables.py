@@ -73,7 +73,7 @@ class _Source:
         """Yield the cells of runs that stand in a table, with the table."""
         for layout, row, column in self.cells():
             selector = layout.selector(row, column)
-            found = self.results.matching(selector, self.configs) if selector else []
+            found = self.results.matching(selector, self._configs(layout)) if selector else []
             if len(found) == 1:
                 yield layout.id, found[0]
 
@@ -105,7 +105,11 @@ class _Source:
             self.reference,
             layout.also,
             layout.notes,
+            layout.spread,
         )
+
+    def _configs(self, layout: Layout) -> Collection[str]:
+        return layout.configs if self.configs and layout.configs else self.configs
 
     def _cell(self, layout: Layout, row: Line, column: Line, homes: Mapping[Cell, Sequence[str]]) -> TableCell:
         shows, form = layout.quantities(row, column), layout.form_of(row, column)
@@ -116,12 +120,13 @@ class _Source:
             sizes = _sizes(self.facts[problem], shows) if problem is not None and problem in self.facts else {}
             return replace(empty, ours=sizes, fillable=problem is not None and not set(SIZES).isdisjoint(shows))
         empty = replace(empty, selector=selector, fillable=True)
-        found = self.results.matching(selector, self.configs)
+        configs = self._configs(layout)
+        found = self.results.matching(selector, configs)
         if len(found) > 1:
             return replace(
                 empty, elsewhere=tuple(dict.fromkeys(home for cell in found for home in homes.get(cell, ())))
             )
-        summary = summarise_runs(self.results.select(selector, self.configs))
+        summary = summarise_runs(self.results.select(selector, configs))
         telling = _telling((*shows, *layout.also, *layout.notes), selector.method)
         return replace(
             empty,

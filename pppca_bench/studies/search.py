@@ -238,7 +238,9 @@ def _described(spec: RunSpec, result: RunResult | None) -> str:
 
 
 def _group(entry: Cells) -> Scored:
-    return Scored(entry.label, entry.tables, entry.quantity, None, entry.rows, entry.columns, entry.ours or "")
+    return Scored(
+        entry.label, entry.tables, entry.quantity, rows=entry.rows, columns=entry.columns, ours=entry.ours or ""
+    )
 
 
 def _held(entry: Cells, tables: Sequence[Table], where: str) -> list[tuple[Table, TableCell]]:
