@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal, get_args
 
@@ -194,20 +194,25 @@ def score_group(group: Scored, tables: Sequence[Table]) -> Score:
     """Score one group of cells; see `scores`."""
     ours, n_cells, unit = group.ours or group.quantity, 0, "|ln ratio|"
     distances, inside = list[float](), list[bool]()
-    for table in tables:
-        rule = tolerance(table, group.quantity)
-        for cell in table.cells.values() if rule else ():
-            if not holds(group, table, cell) or not rule.tells(number := cell.published[group.quantity]):
-                continue
-            n_cells, unit = n_cells + 1, "points" if rule.unit == "points" else unit
-            if ours in cell.ours:
-                mean = cell.ours[ours].mean
-                distances.append(_distance(number, mean, rule))
-                inside.append(abs(mean - number.value) <= rule.bounds(number)[0] + 1e-9)
+    for cell, rule in _scored_cells(group, tables):
+        n_cells, unit = n_cells + 1, "points" if rule.unit == "points" else unit
+        if ours in cell.ours:
+            number, mine = cell.published[group.quantity], cell.ours[ours].mean
+            distances.append(_distance(number, mine, rule))
+            inside.append(abs(mine - number.value) <= rule.bounds(number)[0] + 1e-9)
     telling = [distance for distance in distances if not math.isnan(distance)]
     mean, worst = (math.fsum(telling) / len(telling), max(telling)) if telling else (None, None)
     share = sum(inside) / len(inside) if inside and group.share is not None else None
     return Score(group.name, n_cells, len(distances), mean, worst, unit, group.target, share, group.share)
+
+
+def _scored_cells(group: Scored, tables: Sequence[Table]) -> Iterator[tuple[TableCell, Tolerance]]:
+    """Yield the cells of a group whose published numbers say something, with the rule of verdict."""
+    for table in tables:
+        if rule := tolerance(table, group.quantity):
+            for cell in table.cells.values():
+                if holds(group, table, cell) and rule.tells(cell.published[group.quantity]):
+                    yield cell, rule
 
 
 def _distance(number: Number, ours: float, rule: Tolerance) -> float:
