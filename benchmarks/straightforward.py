@@ -23,7 +23,7 @@ from benchmarks.torch_rprop import train as train_by_rprop
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight
 from pppca_bench.methods.sections import PIVOT
 from pppca_bench.problems import Problem, load_problem
-from pppca_bench.references.pivots import pivot_hidden
+from pppca_bench.references.pivots import pivot_of
 from pppca_bench.runs import RunSpec
 
 Floats = NDArray[np.float64]
@@ -62,7 +62,8 @@ def train_net(spec: RunSpec, X: Floats, targets: Floats) -> int:
     """Train a run's net for some epochs; return how many."""
     classifier: dict[str, Any] = dict(spec.cell.classifier)
     n_epochs = NET_EPOCHS[classifier["rule"]]
-    hidden = pivot_hidden(spec.cell.problem) if classifier["hidden"] == PIVOT else classifier["hidden"]
+    pivot = pivot_of(spec.cell.problem)
+    hidden = pivot.hidden if pivot and classifier["hidden"] == PIVOT else classifier["hidden"]
     if classifier["rule"] == "slides_mlp":
         rates = {name: classifier[name] for name in ("learning_rate", "decay_epochs")}
         train_by_backprop(X, targets, hidden=hidden, n_epochs=n_epochs, **rates)

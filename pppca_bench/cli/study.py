@@ -39,7 +39,7 @@ def study(
     Every trial is run but for what RESULTS/studies/NAME already holds; trials.csv and trials.md there list them.
     """
     from pppca_bench import problems
-    from pppca_bench.config.request import check_fit
+    from pppca_bench.config.request import check_fit, check_task
     from pppca_bench.experiments import runner
     from pppca_bench.studies import search as studies
     from pppca_bench.studies.config import load_study
@@ -52,7 +52,9 @@ def study(
             problems.ensure(loaded.problems, data_dir, progress=progress)
         opened = {name: problems.open_problem(name, data_dir) for name in loaded.problems}
         for index, (name, (_, problem)) in enumerate(opened.items()):
-            check_fit(loaded.where("base", "problems", index), name, problem)
+            place = loaded.where("base", "problems", index)
+            check_task(place, name, problem.task, loaded.trials[0].config)
+            check_fit(place, name, problem)
         with studies.TrialStore(folder / DATABASE) as store, progress_bar("run", quiet=quiet) as progress:
             tell_what_was_found(store)
             scored = studies.run_study(

@@ -16,9 +16,9 @@ from pppca_bench.config.messages import Reader, missing, nearest
 from pppca_bench.config.yaml_source import Location, YamlSource
 from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS, Classifier, Method
-from pppca_bench.methods.sections import PIVOT, constructor_arguments, section_of
+from pppca_bench.methods.sections import PIVOT, PIVOTAL, constructor_arguments, section_of
 from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, Tau, parameters_of, shown
-from pppca_bench.references.pivots import pivot_hidden
+from pppca_bench.references.pivots import pivot_of
 from pppca_bench.runs import Scalar
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -66,11 +66,21 @@ class MethodRequest:
         Its parameters' values, thresholds and data fractions among them, defaults filled in.
     classifier : ClassifierRequest or None
         What classifies its features; None for a method that needs no classifier.
+    repeats : int
+        Its own number of repeats, or the config's.
     """
 
     entry: Method
     grid: Grid
     classifier: ClassifierRequest | None
+    repeats: int
+
+    @property
+    def needs_classes(self) -> str:
+        """Return the name of a method or classifier whose targets have to be classes, or ""."""
+        entries: list[Method | Classifier] = [self.entry]
+        entries += [CLASSIFIERS[rule] for rule in (self.classifier.rules if self.classifier else ())]
+        return next((entry.name for entry in entries if entry.needs_classes), "")
 
 
 @dataclass(frozen=True)
@@ -83,14 +93,12 @@ class Config:
         The results are kept by it.
     problems : tuple of str
         Names of known problems, and paths of .dt files as the config writes them.
-    repeats : int
     seed : int
     methods : tuple of MethodRequest
     """
 
     name: str
     problems: tuple[str, ...]
-    repeats: int
     seed: int
     methods: tuple[MethodRequest, ...]
 
@@ -151,6 +159,7 @@ class _Shared:
     """Hold what the methods of a config have in common; the thresholds as they are written."""
 
     problems: tuple[str, ...]
+    repeats: int
     tau: Any
     classifier: ClassifierRequest | None
 
@@ -169,9 +178,9 @@ class _ConfigReader(Reader):
         if given.get("tau") is not None:
             self.grid(_TAU, given["tau"], ("tau",))
         classifier = self._classifier(given.get("classifier", {}), ("classifier",))
-        methods = self._methods(given, _Shared(problems, given.get("tau"), classifier))
+        methods = self._methods(given, _Shared(problems, repeats, given.get("tau"), classifier))
         self.mistakes.raise_if_any()
-        return Config(name, problems, repeats, seed, tuple(methods))
+        return Config(name, problems, seed, tuple(methods))
 
     def _problems(self, given: Mapping[str, Any]) -> tuple[str, ...]:
         if "problems" not in given:
@@ -205,11 +214,12 @@ class _ConfigReader(Reader):
         if entry is None:
             return None
         section, own = section_of(entry), ["classifier"] if entry.makes == "features" else []
-        given = self.mapping(value, place, ["method", *section, *own])
+        given = self.mapping(value, place, ["method", "repeats", *section, *own])
+        repeats = self.one(_REPEATS, {"repeats": shared.repeats, **given}, place)
         grid = self._section_grid(entry, section, given, place, self._shared_tau(entry, section, given, place, shared))
         if entry.makes != "features":
             self._check_pivot(grid, place, shared.problems, "hidden: [16, 8]")
-            return MethodRequest(entry, grid, None)
+            return MethodRequest(entry, grid, None, repeats)
         if "classifier" in given:
             stands: Location = (*place, "classifier")
             classifier = self._classifier(given["classifier"], stands)
@@ -217,7 +227,7 @@ class _ConfigReader(Reader):
             stands, classifier = ("classifier",), shared.classifier
         if classifier is not None:
             self._check_pivot(classifier.grid, stands, shared.problems, "classifier: {hidden: [16, 8]}")
-        return MethodRequest(entry, grid, classifier)
+        return MethodRequest(entry, grid, classifier, repeats)
 
     def _shared_tau(
         self,
@@ -307,8 +317,8 @@ class _ConfigReader(Reader):
     def _check_pivot(self, grid: Grid, place: Location, problems: Collection[str], example: str) -> None:
         if self.mistakes.at(("problems",)) or self.mistakes.at(place):
             return
-        without = [name for name in problems if pivot_hidden(name) is None]
-        if without and any(PIVOT in grid.get(key, ()) for key in ("hidden", "base.hidden")):
+        without = [name for name in problems if pivot_of(name) is None]
+        if without and any(PIVOT in grid.get(f"{prefix}{key}", ()) for prefix in ("", "base.") for key in PIVOTAL):
             self.mistakes.add(
                 place,
                 f"the Proben1 report has no pivot architecture for {without[0]!r}: expected layer sizes,"

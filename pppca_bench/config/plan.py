@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pppca_bench.config.experiment import ClassifierRequest, Config, MethodRequest, variants
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS
 from pppca_bench.methods.sections import PIVOT, section_of
-from pppca_bench.references.pivots import pivot_hidden
+from pppca_bench.references.pivots import pivot_of
 from pppca_bench.runs import Cell, Parameters, RunSpec, Scalar
 
 
@@ -46,7 +46,7 @@ def expand(config: Config, problems: Mapping[str, Identity], *, repeats: int | N
     problems : mapping of str to Identity
         The data behind each name in ``config.problems``.
     repeats : int, optional
-        Number of repeats in place of the config's own.
+        Number of repeats in place of the config's own, at least 1.
 
     Returns
     -------
@@ -54,13 +54,12 @@ def expand(config: Config, problems: Mapping[str, Identity], *, repeats: int | N
         Ordered by problem, method, settings and repeat; each run once, even where two entries of the config ask for
         it.
     """
-    n_repeats = config.repeats if repeats is None else repeats
     runs: dict[str, RunSpec] = {}
     for identity in map(problems.__getitem__, config.problems):
         for method in config.methods:
             seeds = [
                 derive_seed(config.seed, identity.seeded_as, method.entry.seeded_as or method.entry.name, repeat)
-                for repeat in range(n_repeats)
+                for repeat in range(repeats or method.repeats)
             ]
             for cell, changed in _cells(method, identity.label, identity.data_sha256):
                 prefix = _digest_start(cell)
@@ -120,8 +119,9 @@ def _usual_classifier(classifier: ClassifierRequest) -> dict[str, Scalar]:
 
 def _digest_start(cell: Cell) -> str:
     parts = [cell.problem, cell.data_sha256, cell.method, cell.parameters, cell.classifier, cell.algorithms]
-    pivot = pivot_hidden(cell.problem) if PIVOT in cell.settings.values() else None
-    return json.dumps([*parts, pivot], sort_keys=True)
+    pivot, settings = pivot_of(cell.problem), cell.settings.items()
+    resolved = [getattr(pivot, name.rpartition(".")[2]) for name, value in settings if value == PIVOT]
+    return json.dumps([*parts, resolved], sort_keys=True)
 
 
 def _key(cell: str, repeat: int, seed: int) -> str:

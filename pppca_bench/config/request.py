@@ -25,10 +25,8 @@ from pppca_bench.runs import Plan, RunSpec
 
 OpenProblem = tuple[ProblemSource, Problem]
 
-_TO_CLASSES = (
-    " Declare its outputs as classes (bool_out, two or more), with `classifier: {hidden: [16, 8]}` or other layers"
-    " here."
-)
+_TO_CLASSES = " Declare its outputs as classes (bool_out, two or more), or take another method or classifier."
+_TO_NUMBERS = " Take another method, or a classifier that approximates too (`pppca methods`)."
 
 
 @dataclass(frozen=True)
@@ -87,6 +85,10 @@ def read_request(
     named = [_names_and_files(source) for source in sources]
     configs = [parse_config(source, problems=known_problems()) for source in sources]
     _refuse_namesakes(sources, configs)
+    for source, config, files in zip(sources, configs, named, strict=True):
+        for index, (name, file) in enumerate(files.items()):
+            task = read_dt_task(file) if name.endswith(".dt") else registered()[name].task
+            check_task(where(source, ("problems", index)), name, task, config)
     names = list(dict.fromkeys(name for files in named for name in files.values()))
     if not only_plan:
         ensure(names, data_dir, progress=progress)
@@ -120,7 +122,7 @@ def _names_and_files(source: YamlSource) -> dict[str, str]:
     Raises
     ------
     ConfigError
-        A file is not there, or a problem has numbers to approximate; what is no name is left to `parse_config`.
+        A file is not there; what is no name is left to `parse_config`.
     """
     named = source.value.get("problems") if isinstance(source.value, dict) else None
     found = {}
@@ -131,16 +133,13 @@ def _names_and_files(source: YamlSource) -> dict[str, str]:
                 found[name] = str(find_own_file(name, source.path.parent))
             except DataError as error:
                 raise ConfigError(f"{place}: {error}") from None
-            _check_task(place, name, read_dt_task(found[name]), _TO_CLASSES)
         elif isinstance(name, str) and name in registered():
-            _check_task(place, name, registered()[name].task)
             found[name] = name
     return found
 
 
 def check_fit(place: str, name: str, problem: Problem) -> None:
-    """Raise ConfigError unless a problem can be run; ``place`` says where it is named."""
-    _check_task(place, name, problem.task)
+    """Raise ConfigError unless a problem has examples of each split; ``place`` says where it is named."""
     sizes = len(problem.X_train), len(problem.X_validation), len(problem.X_test)
     if 0 in sizes:
         raise ConfigError(
@@ -149,9 +148,14 @@ def check_fit(place: str, name: str, problem: Problem) -> None:
         )
 
 
-def _check_task(place: str, name: str, task: str, remedy: str = "") -> None:
-    if task != "classification":
-        raise ConfigError(f"{place}: expected a classification problem, got {name}, which is {task}.{remedy}")
+def check_task(place: str, name: str, task: str, config: Config) -> None:
+    """Raise ConfigError where a method or classifier that needs classes would meet an approximation problem."""
+    picky = next(filter(None, (method.needs_classes for method in config.methods)), "")
+    if picky and task != "classification":
+        raise ConfigError(
+            f"{place}: expected a classification problem, which {picky} needs, got {name}, which is {task}."
+            f"{_TO_CLASSES if name.endswith('.dt') else _TO_NUMBERS}"
+        )
 
 
 def _labels(files: Mapping[str, str]) -> dict[str, str]:

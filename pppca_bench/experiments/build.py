@@ -10,13 +10,13 @@ import numpy as np
 from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.methods.sections import PIVOT, constructor_arguments
-from pppca_bench.references.pivots import pivot_hidden
+from pppca_bench.references.pivots import pivot_of
 from pppca_bench.runs import Parameters, RunSpec
 
 _BASE = "base."
 
 
-def make_method(spec: RunSpec) -> Any:
+def make_method(spec: RunSpec, task: str = "classification") -> Any:
     """Return a run's method, unfitted, with its seed and, where it asks one, the config's classifier."""
     contract = contract_of(METHODS[spec.cell.method])
     seed, _, asked_seed = seeds(spec)
@@ -24,12 +24,12 @@ def make_method(spec: RunSpec) -> Any:
     if contract.takes_seed:
         arguments["random_state"] = seed
     if contract.takes_classifier:
-        arguments["estimator"] = make_classifier(spec.cell.classifier, spec.cell.problem, asked_seed)
+        arguments["estimator"] = make_classifier(spec.cell.classifier, spec.cell.problem, asked_seed, task)
     return contract.estimator(**arguments)
 
 
-def make_classifier(settings: Parameters, problem: str, seed: int) -> Any:
-    """Return a classifier, unfitted.
+def make_classifier(settings: Parameters, problem: str, seed: int, task: str = "classification") -> Any:
+    """Return a classifier, or for an approximation problem the regressor of the same rule, unfitted.
 
     Parameters
     ----------
@@ -39,22 +39,25 @@ def make_classifier(settings: Parameters, problem: str, seed: int) -> Any:
         Name of the problem, for ``hidden: pivot``.
     seed : int
         Its ``random_state``.
+    task : {"classification", "approximation"}
+        What the problem's targets are.
     """
     own = {name: value for name, value in settings if not name.startswith(_BASE)}
     base = tuple((name.removeprefix(_BASE), value) for name, value in settings if name.startswith(_BASE))
-    contract = contract_of(CLASSIFIERS[str(own.pop("rule"))])
+    contract = contract_of(CLASSIFIERS[str(own.pop("rule"))], task)
     arguments = _arguments(contract.estimator, own, problem)
     if contract.takes_seed:
         arguments["random_state"] = seed
     if base:
-        arguments["estimator"] = make_classifier(base, problem, seed)
+        arguments["estimator"] = make_classifier(base, problem, seed, task)
     return contract.estimator(**arguments)
 
 
 def _arguments(estimator: type, settings: Mapping[str, Any], problem: str) -> dict[str, Any]:
-    """Return settings by the constructor's names, with the problem's own layers for ``hidden: pivot``."""
-    layers = {"hidden": pivot_hidden(problem)} if settings.get("hidden") == PIVOT else {}
-    return constructor_arguments(estimator, {**settings, **layers})
+    """Return settings by the constructor's names, with those of the problem's pivot architecture for ``pivot``."""
+    pivot = pivot_of(problem)
+    resolved = {name: getattr(pivot, name) if value == PIVOT else value for name, value in settings.items()}
+    return constructor_arguments(estimator, resolved)
 
 
 def seeds(spec: RunSpec) -> tuple[int, int, int]:

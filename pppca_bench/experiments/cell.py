@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pppca_bench.classifiers import MLPClassifier, fit_together
+from pppca_bench.classifiers import MLP, fit_together, squared_error_percent
 from pppca_bench.experiments.build import make_classifier, make_method, seeds
 from pppca_bench.experiments.reconstruction import measure_reconstruction
 from pppca_bench.methods.protocol import Contract, contract_of
@@ -44,8 +44,8 @@ def run_group(specs: Sequence[RunSpec], problem: Problem) -> list[RunResult]:
     specs : sequence of RunSpec
         Runs of one cell.
     problem : Problem
-        A classification problem; methods and classifier learn from its training split, the classifier stops by
-        its validation split, and its test split serves only to count errors.
+        Methods and classifier learn from its training split, the classifier stops by its validation split, and its
+        test split serves only to measure errors.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def run_group(specs: Sequence[RunSpec], problem: Problem) -> list[RunResult]:
         In the order of ``specs``; a run whose numbers broke down is failed, with its traceback.
     """
     entry = METHODS[specs[0].cell.method]
-    together = issubclass(contract_of(entry).estimator, MLPClassifier)
+    together = issubclass(contract_of(entry).estimator, MLP)
     groups = [specs] if together else [[spec] for spec in specs]
     outcomes = [one for group in groups for one in _learn(group, problem)]
     results = {one.key: one for one in outcomes if isinstance(one, RunResult)}
@@ -79,7 +79,7 @@ def warm_up(spec: RunSpec) -> None:
 def _learn(specs: Sequence[RunSpec], problem: Problem) -> list[_Learned | RunResult]:
     """Fit the runs' methods, several networks side by side; a run whose numbers broke down gives its failure."""
     try:
-        methods = [make_method(spec) for spec in specs]
+        methods = [make_method(spec, problem.task) for spec in specs]
         start = time.perf_counter()
         _fit(specs[0], methods, problem)
         share_ms = 1e3 * (time.perf_counter() - start) / len(specs)
@@ -94,7 +94,7 @@ def _fit(spec: RunSpec, methods: Sequence[Any], problem: Problem) -> None:
     """Fit on the training split, and on the validation split where the protocol says so; never on the test split."""
     if len(methods) > 1:
         splits = (problem.X_train, problem.y_train, problem.X_validation, problem.y_validation)
-        fit_together(methods, [splits] * len(methods), classes=np.arange(problem.n_outputs))
+        fit_together(methods, [splits] * len(methods), classes=_classes(problem))
         return
     _fit_alone(methods[0], contract_of(METHODS[spec.cell.method]), problem.X_train, problem.X_validation, problem)
 
@@ -105,7 +105,7 @@ def _fit_alone(estimator: Any, contract: Contract, train: Floats, validation: Fl
     if contract.takes_validation:
         given |= {"X_val": validation, "y_val": problem.y_validation}
     if contract.takes_classes:
-        given["classes"] = np.arange(problem.n_outputs)
+        given["classes"] = _classes(problem)
     estimator.fit(train, problem.y_train, **given)
 
 
@@ -157,29 +157,37 @@ def _classify_features(learned: Sequence[_Learned], problem: Problem) -> list[Ru
 
 def _train(learned: Sequence[_Learned], problem: Problem) -> Sequence[Any]:
     classifiers = [
-        make_classifier(one.spec.cell.classifier, one.spec.cell.problem, seeds(one.spec)[1]) for one in learned
+        make_classifier(one.spec.cell.classifier, one.spec.cell.problem, seeds(one.spec)[1], problem.task)
+        for one in learned
     ]
-    if all(isinstance(classifier, MLPClassifier) for classifier in classifiers):
+    if all(isinstance(classifier, MLP) for classifier in classifiers):
         data = [(one.splits[0], problem.y_train, one.splits[1], problem.y_validation) for one in learned]
-        return fit_together(classifiers, data, classes=np.arange(problem.n_outputs))
+        return fit_together(classifiers, data, classes=_classes(problem))
     for one, classifier in zip(learned, classifiers, strict=True):
         rule = str(dict(one.spec.cell.classifier)["rule"])
-        _fit_alone(classifier, contract_of(CLASSIFIERS[rule]), *one.splits[:2], problem)
+        _fit_alone(classifier, contract_of(CLASSIFIERS[rule], problem.task), *one.splits[:2], problem)
     return classifiers
 
 
+def _classes(problem: Problem) -> NDArray[np.int64] | None:
+    """Return all classes of a problem; None where it has numbers to approximate."""
+    return None if problem.n_classes is None else np.arange(problem.n_classes)
+
+
 def _result(one: _Learned, classifier: Any, problem: Problem) -> RunResult:
+    values = one.values | dict(getattr(classifier, "measures_", {}))
     train, validation, test = one.splits
-    epochs = {
-        "total_epochs": getattr(classifier, "n_epochs_", None),
-        "relevant_epochs": getattr(classifier, "best_epoch_", None),
-    }
-    values = one.values | {name: number for name, number in epochs.items() if number is not None}
     values["train_error_percent"] = _error_percent(classifier, train, problem.y_train)
     values["validation_error_percent"] = _error_percent(classifier, validation, problem.y_validation)
     values["test_error_percent"] = _error_percent(classifier, test, problem.y_test)
+    if hasattr(classifier, "squared_error_percent"):
+        values["test_squared_error_percent"] = classifier.squared_error_percent(test, problem.y_test)
     return RunResult(one.spec.key, "done", values=values, history=one.history)
 
 
-def _error_percent(classifier: Any, X: Floats, y: NDArray[Any]) -> float:
-    return 100.0 * float(np.mean(classifier.predict(X) != y))
+def _error_percent(estimator: Any, X: Floats, y: NDArray[Any]) -> float:
+    """Return the share of wrong classes, or the squared error percentage of numbers (Proben1 report, section 2.7)."""
+    predicted = estimator.predict(X)
+    if y.dtype.kind == "f":
+        return squared_error_percent(predicted.reshape(y.shape), y)
+    return 100.0 * float(np.mean(predicted != y))

@@ -11,7 +11,8 @@ It may have
 - the constructor's parameter ``estimator``: it then gets the config's classifier, unfitted, to ask while it learns;
 - ``X_val`` and ``y_val`` in `fit`: it then gets the validation split; ``classes``: all classes, 0 to n_classes − 1;
 - after the fit ``history_`` (a mapping of names to arrays, a value or row a step), ``measures_``, ``n_epochs_`` or
-  ``n_generations_``, ``n_features_`` (the features that a classifier reads), `inverse_transform`.
+  ``n_generations_``, ``n_features_`` (the features that a classifier reads), `inverse_transform`, and
+  ``squared_error_percent(X, y)``, which is then asked for the test split too.
 
 Nobody gets the test split.
 """
@@ -25,7 +26,7 @@ from functools import cache
 from typing import Any
 
 from pppca_bench.errors import ConfigError
-from pppca_bench.methods.registry import Entry, Method
+from pppca_bench.methods.registry import Classifier, Entry, Method
 from pppca_bench.parameters import parameters_of
 
 
@@ -55,32 +56,41 @@ class Contract:
 
 
 @cache
-def contract_of(entry: Entry) -> Contract:
+def contract_of(entry: Entry, task: str = "classification") -> Contract:
     """Import an entry's estimator and check that it keeps the protocol of this module.
+
+    Parameters
+    ----------
+    entry : Entry
+    task : {"classification", "approximation"}
+        A classifier's entry may have another class for approximation (`Classifier.regressor`).
 
     Raises
     ------
     ConfigError
         The path names no class, or the class lacks a method that it must have.
     """
-    estimator = import_estimator(entry.estimator)
+    path = entry.estimator
+    if isinstance(entry, Classifier) and task == "approximation":
+        path = entry.regressor
+    estimator = import_estimator(path)
     needed = {"features": ["transform"], "classes": ["predict"], "measures": []}
     made = entry.makes if isinstance(entry, Method) else "classes"
     missing = [name for name in ["fit", *needed[made]] if not callable(getattr(estimator, name, None))]
     if missing:
         raise ConfigError(
-            f"{entry.estimator}: expected a class with {' and '.join(['fit', *needed[made]])},"
+            f"{path}: expected a class with {' and '.join(['fit', *needed[made]])},"
             f" got one without {' and '.join(missing)}."
         )
     constructor, fit = parameters_of(estimator), inspect.signature(estimator.fit).parameters
-    reserved = ("method", "classifier") if isinstance(entry, Method) else ("rule", "base")
+    reserved = ("method", "repeats", "classifier") if isinstance(entry, Method) else ("rule", "base")
     if taken := [name for name in reserved if name in constructor]:
         raise ConfigError(
-            f"{entry.estimator}: expected no parameter named {' or '.join(reserved)}, which are keys of every config,"
+            f"{path}: expected no parameter named {' or '.join(reserved)}, which are keys of every config,"
             f" got {' and '.join(taken)}."
         )
     if ("X_val" in fit) != ("y_val" in fit):
-        raise ConfigError(f"{entry.estimator}: expected fit to take X_val and y_val together, got one of them.")
+        raise ConfigError(f"{path}: expected fit to take X_val and y_val together, got one of them.")
     return Contract(
         estimator,
         takes_seed="random_state" in constructor,

@@ -81,14 +81,20 @@ class Classifier(Entry):
 
     Attributes
     ----------
-    needs_classes : bool
-        Whether its targets have to be classes.
+    regressor : str
+        Dotted path of the class that takes its place on approximation problems, with the same parameters; "" where
+        there is none, so that the targets have to be classes.
     is_ensemble : bool
         Whether it is made of other classifiers, which a config describes under ``base``.
     """
 
-    needs_classes: bool = True
+    regressor: str = ""
     is_ensemble: bool = False
+
+    @property
+    def needs_classes(self) -> bool:
+        """Tell whether its targets have to be classes."""
+        return not self.regressor
 
 
 _AUTOCORRELATION: Mapping[tuple[str, object], str] = MappingProxyType({("centre", False): "autocor"})
@@ -278,6 +284,7 @@ _CLASSIFIERS = (
         does="one network, trained by RPROP with early stopping",
         source="Proben1 report, section 3.3",
         estimator="pppca_bench.classifiers.rprop_mlp:RpropMLPClassifier",
+        regressor="pppca_bench.classifiers.rprop_mlp:RpropMLPRegressor",
         defaults=_PIVOT,
     ),
     Classifier(

@@ -15,7 +15,9 @@ GIVEN_BY_THE_RUNNER = frozenset({"random_state", "estimator", "validation_fracti
 """Parameters that no config sets."""
 
 PIVOT = "pivot"
-"""Value of ``hidden``: the layers of the Proben1 report's pivot architecture of the problem."""
+"""Value of the keys `PIVOTAL`: what the Proben1 report's pivot architecture of the problem has there."""
+
+PIVOTAL = ("hidden", "output_activation")
 
 _KEYS = {"hidden_layer_sizes": "hidden"}
 """Keys of a config that are not named as the parameter is."""
@@ -34,7 +36,7 @@ def section_of(entry: Entry) -> Mapping[str, Parameter]:
     for name, parameter in parameters_of(contract_of(entry).estimator).items():
         if name not in GIVEN_BY_THE_RUNNER:
             key = _KEYS.get(name, name)
-            kind: Any = Literal["pivot"] | parameter.annotation if key != name else parameter.annotation
+            kind: Any = Literal["pivot"] | parameter.annotation if key in PIVOTAL else parameter.annotation
             found[key] = Parameter(key, kind, entry.defaults.get(key, parameter.default))
     return MappingProxyType(found)
 

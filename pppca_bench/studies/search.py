@@ -316,7 +316,7 @@ def _introduction(study: Study, scored: Sequence[ScoredTrial]) -> str:
     return (
         f"# Study {study.name}\n\n"
         f"{len(scored)} of {len(study.trials)} trials, drawn with seed {settings.seed}; trial 0 is the base."
-        f" Repeats of each cell: {study.trials[0].config.repeats}."
+        f" Repeats of each cell: {study.trials[0].config.methods[0].repeats}."
         f" The score is the weighted mean of: {', '.join(parts)}. Each is a mean over cells: |ln(ours / published)| for"
         " dimensionalities and speed-ups, percentage points for errors. Trials with failed runs score inf."
         f" The best {min(N_SHOWN, len(scored))}; {CSV} has all."
