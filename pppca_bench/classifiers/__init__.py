@@ -1,7 +1,15 @@
 """The downstream classifier: multi-layer perceptrons trained by RPROP or by online backpropagation."""
 
 from pppca_bench.classifiers.backprop_mlp import BackpropMLPClassifier
-from pppca_bench.classifiers.mlp import MLPClassifier, fit_together
-from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier
+from pppca_bench.classifiers.mlp import MLP, MLPClassifier, fit_together, squared_error_percent
+from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier, RpropMLPRegressor
 
-__all__ = ["BackpropMLPClassifier", "MLPClassifier", "RpropMLPClassifier", "fit_together"]
+__all__ = [
+    "MLP",
+    "BackpropMLPClassifier",
+    "MLPClassifier",
+    "RpropMLPClassifier",
+    "RpropMLPRegressor",
+    "fit_together",
+    "squared_error_percent",
+]

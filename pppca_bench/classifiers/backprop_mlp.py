@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from pppca_bench.classifiers import backprop as kernels
 from pppca_bench.classifiers.batch_training import TrainedNet
-from pppca_bench.classifiers.mlp import MLPClassifier, Split, hold_out, one_hot
+from pppca_bench.classifiers.mlp import MLPClassifier, Split, hold_out
 from pppca_bench.classifiers.network import Architecture, Floats, uniform_per_weight
 from pppca_bench.classifiers.online_training import BackpropTask, Training, train_by_backprop
 from pppca_bench.parameters import (
@@ -131,17 +131,18 @@ class BackpropMLPClassifier(MLPClassifier):
         if not len(split.X_val):
             split = hold_out(split, self.validation_fraction, rng) if self._validates else _serving_twice(split)
         self._set_scale(split.X)
+        targets = self._targets(split.y)
         sizes = tuple(int(size) for size in self.hidden_layer_sizes)
-        architecture = Architecture(split.X.shape[1], sizes, len(self.classes_), False, "linear")
+        architecture = Architecture(split.X.shape[1], sizes, targets.shape[1], False, "linear")
         weights = uniform_per_weight(architecture, -self.initial_weight_range, self.initial_weight_range, rng)
         for matrix in weights:
             matrix[:, 0] *= bool(self.bias)
         return BackpropTask(
             architecture,
             self._scaled(split.X),
-            one_hot(split.y, self.classes_),
+            targets,
             self._scaled(split.X_val),
-            one_hot(split.y_val, self.classes_),
+            self._targets(split.y_val),
             weights,
             steps=[],
             rng=rng,
@@ -180,6 +181,10 @@ class BackpropMLPClassifier(MLPClassifier):
         for coefs, intercepts, activation in zip(self.coefs_, self.intercepts_, activations, strict=True):
             values = _activated(values @ coefs + intercepts, activation)
         return values
+
+    def _updates_per_epoch(self, n_samples: int) -> int:
+        """Return how often an epoch updates the weights: after each sample."""
+        return n_samples
 
     def _remedy(self) -> str:
         """Say what helps against a training that is no longer finite."""

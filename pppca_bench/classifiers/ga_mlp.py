@@ -217,9 +217,9 @@ class GAMLPClassifier(MLPClassifier):
         """Return the outputs for valid inputs."""
         return network_outputs(self._architecture, self._weights, X)
 
-    def _store(self, net: TrainedNet) -> None:
+    def _store(self, net: TrainedNet, task: Task) -> None:
         """Take over the result of the evolution."""
-        super()._store(net)
+        super()._store(net, task)
         self.n_generations_ = self.n_epochs_
         if isinstance(net, EvolvedNet):
             self.history_ = {"best_error": net.training_curve, "mean_error": net.mean_curve}

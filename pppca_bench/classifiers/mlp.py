@@ -1,4 +1,4 @@
-"""Owns what perceptrons share as classifiers, and `fit_together`, which trains many of them side by side."""
+"""What perceptrons share as classifiers and regressors, and `fit_together`, which trains many of them side by side."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -7,19 +7,19 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.model_selection import train_test_split
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet
-from pppca_bench.classifiers.early_stopping import StoppingRule
+from pppca_bench.classifiers.early_stopping import StoppingRule, generalisation_loss
 from pppca_bench.classifiers.network import Floats
 from pppca_bench.parameters import check_parameters
 
 Labels = NDArray[Any]
 TrainingSet = tuple[ArrayLike, ArrayLike, ArrayLike | None, ArrayLike | None]
-"""X, y, X_val, y_val as `MLPClassifier.fit` takes them."""
+"""X, y, X_val, y_val as `MLPClassifier.fit` and `MLPRegressor.fit` take them."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,11 @@ class Split:
     y_val: Labels
 
 
-class MLPClassifier(ClassifierMixin, BaseEstimator):
-    """Classify by the largest output of a multi-layer perceptron; a subclass says how it is trained.
+class MLP(BaseEstimator):
+    """A multi-layer perceptron with early stopping: what classifiers and regressors share.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     coefs_ : list of float64 ndarrays of shape (n_sources, n_units)
     intercepts_ : list of float64 ndarrays of shape (n_units,)
@@ -45,12 +44,114 @@ class MLPClassifier(ClassifierMixin, BaseEstimator):
     training_curve_ : float64 ndarray of shape (n_epochs_,)
     validation_curve_ : float64 ndarray of shape (n_strips,)
     stop_reason_ : {"generalisation_loss", "training_progress", "max_epochs"}
+    measures_ : dict of str to float
+        What the Proben1 report tells of a run: least training and validation error, overfit (generalisation loss at
+        the end), total and relevant epochs, connection traversals.
     """
 
     strip_length: int
     generalisation_loss: float
     training_progress: float
     max_epochs: int
+
+    def squared_error_percent(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Return the squared error percentage of the outputs (Proben1 report, section 2.5).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels, or the targets of an approximation.
+        """
+        return squared_error_percent(self._outputs(X), self._targets(np.asarray(y)))
+
+    def _outputs(self, X: ArrayLike) -> Floats:
+        """Validate X and return the network's outputs."""
+        check_is_fitted(self)
+        inputs: Floats = validate_data(self, X, dtype=np.float64, reset=False)
+        return self._network_outputs(inputs)
+
+    @abstractmethod
+    def _validated(self, data: TrainingSet, classes: ArrayLike | None) -> Split:
+        """Check what `fit` is given and keep what it tells of the problem."""
+
+    @abstractmethod
+    def _targets(self, y: Labels) -> Floats:
+        """Return the targets of the outputs, (n_samples, n_outputs)."""
+
+    @abstractmethod
+    def _task(self, split: Split) -> Task:
+        """Draw the initial state and say what is to be trained."""
+
+    @abstractmethod
+    def _train(self, tasks: Sequence[Any]) -> list[TrainedNet]:
+        """Train nets of one `Task.shape` together, by this network's parameters."""
+
+    @abstractmethod
+    def _network_outputs(self, X: Floats) -> Floats:
+        """Return the outputs for valid inputs."""
+
+    @abstractmethod
+    def _remedy(self) -> str:
+        """Say what helps against a training that is no longer finite."""
+
+    def _updates_per_epoch(self, n_samples: int) -> int | None:  # noqa: ARG002
+        """Return how often an epoch updates the weights; None where epochs are no passes forward and backward."""
+        return None
+
+    def _stopping_rule(self) -> StoppingRule:
+        """Return the constants of early stopping."""
+        return StoppingRule(
+            int(self.strip_length),
+            float(self.generalisation_loss),
+            float(self.training_progress),
+            int(self.max_epochs),
+        )
+
+    def _store(self, net: TrainedNet, task: Task) -> None:
+        """Take over the result of the training."""
+        if net.stop_reason == "not_finite":
+            raise ValueError(
+                f"training of {self}: expected finite errors, got one that is not in epoch "
+                f"{len(net.training_curve)}. {self._remedy()}"
+            )
+        self._weights = net.weights
+        self.coefs_ = [matrix[:, 1:].T for matrix in net.weights]
+        self.intercepts_ = [matrix[:, 0] for matrix in net.weights]
+        self.n_epochs_ = len(net.training_curve)
+        self.best_epoch_ = net.best_epoch
+        self.training_curve_ = net.training_curve
+        self.validation_curve_ = net.validation_curve
+        self.stop_reason_ = net.stop_reason
+        least = float(net.validation_curve.min())
+        self.measures_ = {
+            "train_squared_error_percent": float(net.training_curve.min()),
+            "validation_squared_error_percent": least,
+            "overfit_percent": generalisation_loss(float(net.validation_curve[-1]), least),
+            "total_epochs": self.n_epochs_,
+            "relevant_epochs": self.best_epoch_,
+        }
+        updates = self._updates_per_epoch(len(task.X))
+        if updates is not None:
+            self.measures_["connection_traversals"] = self._traversals(len(task.X), len(task.X_val), updates)
+
+    def _traversals(self, n_train: int, n_validation: int, updates_per_epoch: int) -> int:
+        """Return how often the training went through a connection (Proben1 report, section 2.9).
+
+        Forward, backward and the update of a weight count one each; so does the forward pass of a validation.
+        """
+        n_connections = sum(matrix.size for matrix in self._weights)
+        of_an_epoch = 2 * n_train + updates_per_epoch
+        return n_connections * (self.n_epochs_ * of_an_epoch + len(self.validation_curve_) * n_validation)
+
+
+class MLPClassifier(ClassifierMixin, MLP):
+    """Classify by the largest output of a multi-layer perceptron; a subclass says how it is trained.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    """
 
     def fit(
         self,
@@ -98,132 +199,135 @@ class MLPClassifier(ClassifierMixin, BaseEstimator):
         """
         return _nearest_probabilities(self._outputs(X))
 
-    def _outputs(self, X: ArrayLike) -> Floats:
-        """Validate X and return the network's outputs."""
-        check_is_fitted(self)
-        inputs: Floats = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._network_outputs(inputs)
+    def _validated(self, data: TrainingSet, classes: ArrayLike | None) -> Split:
+        """Check what `fit` is given and set ``classes_``."""
+        return validated_split(self, *data, classes)
 
-    @abstractmethod
-    def _task(self, split: Split) -> Task:
-        """Draw the initial state and say what is to be trained."""
-
-    @abstractmethod
-    def _train(self, tasks: Sequence[Any]) -> list[TrainedNet]:
-        """Train nets of one `Task.shape` together, by this classifier's parameters."""
-
-    @abstractmethod
-    def _network_outputs(self, X: Floats) -> Floats:
-        """Return the outputs for valid inputs."""
-
-    @abstractmethod
-    def _remedy(self) -> str:
-        """Say what helps against a training that is no longer finite."""
-
-    def _stopping_rule(self) -> StoppingRule:
-        """Return the constants of early stopping."""
-        return StoppingRule(
-            int(self.strip_length),
-            float(self.generalisation_loss),
-            float(self.training_progress),
-            int(self.max_epochs),
-        )
-
-    def _prepare(self, data: TrainingSet, classes: ArrayLike | None) -> Task:
-        """Validate the data, set ``classes_`` and draw the initial state."""
-        return self._task(validated_split(self, *data, classes))
-
-    def _store(self, net: TrainedNet) -> None:
-        """Take over the result of the training."""
-        if net.stop_reason == "not_finite":
-            raise ValueError(
-                f"training of {self}: expected finite errors, got one that is not in epoch "
-                f"{len(net.training_curve)}. {self._remedy()}"
-            )
-        self._weights = net.weights
-        self.coefs_ = [matrix[:, 1:].T for matrix in net.weights]
-        self.intercepts_ = [matrix[:, 0] for matrix in net.weights]
-        self.n_epochs_ = len(net.training_curve)
-        self.best_epoch_ = net.best_epoch
-        self.training_curve_ = net.training_curve
-        self.validation_curve_ = net.validation_curve
-        self.stop_reason_ = net.stop_reason
+    def _targets(self, y: Labels) -> Floats:
+        """Return 1 for the sample's class, 0 for the others."""
+        return one_hot(y, self.classes_)
 
 
-Classifier = TypeVar("Classifier", bound=MLPClassifier)
+class MLPRegressor(RegressorMixin, MLP):
+    """Approximate one or more targets by the outputs of a multi-layer perceptron; a subclass says how it is trained."""
+
+    def fit(self, X: ArrayLike, y: ArrayLike, X_val: ArrayLike | None = None, y_val: ArrayLike | None = None) -> Self:
+        """Train on (X, y) and stop by (X_val, y_val).
+
+        Parameters
+        ----------
+        X, X_val : array-like of shape (n_samples, n_features)
+            Finite numbers. Without X_val a share of X is held out where the training needs it.
+        y, y_val : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets, finite numbers.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of its range, the data are unfit, or the training is no longer finite.
+        """
+        return fit_together([self], [(X, y, X_val, y_val)])[0]
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the outputs, shaped as the targets of `fit`."""
+        outputs = self._outputs(X)
+        return outputs[:, 0] if self._is_single else outputs
+
+    def _validated(self, data: TrainingSet, classes: ArrayLike | None) -> Split:
+        """Check what `fit` is given."""
+        if classes is not None:
+            raise ValueError(f"classes of {self}: expected none, since it approximates numbers, got some")
+        X, y, X_val, y_val = data
+        _check_both_or_neither(self, X_val, y_val)
+        rule: dict[str, Any] = {"dtype": np.float64, "y_numeric": True, "multi_output": True}
+        training: tuple[Floats, Floats] = validate_data(self, X, y, **rule)
+        self._is_single = training[1].ndim == 1
+        validation = training[0][:0], training[1][:0]
+        if X_val is not None:
+            validation = validate_data(self, X_val, y_val, reset=False, **rule)
+        shapes = training[1].shape[1:], validation[1].shape[1:]
+        if shapes[0] != shapes[1]:
+            raise ValueError(f"y_val of {self}: expected as many outputs as y has, {shapes[0]}, got {shapes[1]}")
+        return Split(*training, *validation)
+
+    def _targets(self, y: Labels) -> Floats:
+        """Return the targets with an axis for the outputs."""
+        return np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)
+
+
+Network = TypeVar("Network", bound=MLP)
 
 
 def fit_together(
-    classifiers: Sequence[Classifier],
+    networks: Sequence[Network],
     training_sets: Sequence[TrainingSet],
     *,
     classes: ArrayLike | None = None,
-) -> list[Classifier]:
-    """Fit many classifiers side by side, each with the same result, to the last bit, as `fit` alone gives.
+) -> list[Network]:
+    """Fit many networks side by side, each with the same result, to the last bit, as `fit` alone gives.
 
-    Nets with equal numbers of training samples, validation samples and classes share the processor's vectors; the
+    Nets with equal numbers of training samples, validation samples and outputs share the processor's vectors; the
     number of features may differ.
 
     Parameters
     ----------
-    classifiers : sequence of RpropMLPClassifier, or of BackpropMLPClassifier
+    networks : sequence of RpropMLPClassifier, RpropMLPRegressor or BackpropMLPClassifier
         Of one class, and equal in all parameters but ``random_state``. They are fitted in place.
     training_sets : sequence of (X, y, X_val, y_val)
-        One for each classifier.
+        One for each network.
     classes : array-like, optional
-        As in their `fit`, for all of them.
+        As in the `fit` of classifiers, for all of them.
 
     Returns
     -------
     list
-        The classifiers.
+        The networks.
 
     Raises
     ------
     ValueError
-        If the classifiers differ in class or parameters, or for any of the reasons that `fit` has.
+        If the networks differ in class or parameters, or for any of the reasons that `fit` has.
     """
-    if len(classifiers) != len(training_sets):
+    if len(networks) != len(training_sets):
         raise ValueError(
-            f"training_sets in fit_together: expected {len(classifiers)}, one for each classifier, "
-            f"got {len(training_sets)}"
+            f"training_sets in fit_together: expected {len(networks)}, one for each network, got {len(training_sets)}"
         )
-    _check_alike(classifiers)
-    _fit_alike(classifiers, training_sets, classes)
-    return list(classifiers)
+    _check_alike(networks)
+    _fit_alike(networks, training_sets, classes)
+    return list(networks)
 
 
-def _fit_alike(
-    classifiers: Sequence[MLPClassifier], training_sets: Sequence[TrainingSet], classes: ArrayLike | None
-) -> None:
-    """Fit classifiers with the same parameters, those with data of the same shape side by side."""
-    tasks = [classifier._prepare(data, classes) for classifier, data in zip(classifiers, training_sets, strict=True)]
+def _fit_alike(networks: Sequence[MLP], training_sets: Sequence[TrainingSet], classes: ArrayLike | None) -> None:
+    """Fit networks with the same parameters, those with data of the same shape side by side."""
+    tasks = [
+        network._task(network._validated(data, classes)) for network, data in zip(networks, training_sets, strict=True)
+    ]
     groups: dict[Any, list[int]] = {}
     for index, task in enumerate(tasks):
         groups.setdefault(task.shape, []).append(index)
     for group in groups.values():
-        nets = classifiers[0]._train([tasks[index] for index in group])
+        nets = networks[0]._train([tasks[index] for index in group])
         for index, net in zip(group, nets, strict=True):
-            classifiers[index]._store(net)
+            networks[index]._store(net, tasks[index])
 
 
-def _check_alike(classifiers: Sequence[Any]) -> None:
-    """Check the parameters, and that the classifiers differ in nothing but the random state."""
+def _check_alike(networks: Sequence[Any]) -> None:
+    """Check the parameters, and that the networks differ in nothing but the random state."""
     first: dict[str, Any] = {}
-    for classifier in classifiers:
-        kind = type(classifiers[0])
-        if type(classifier) is not kind:
+    for network in networks:
+        kind = type(networks[0])
+        if type(network) is not kind:
             raise ValueError(
-                f"classifiers in fit_together: expected {kind.__name__} only, got {type(classifier).__name__}. "
-                "Fit classifiers of different classes in separate calls."
+                f"networks in fit_together: expected {kind.__name__} only, got {type(network).__name__}. "
+                "Fit networks of different classes in separate calls."
             )
-        values = check_parameters(classifier)
+        values = check_parameters(network)
         first = first or values
         for name, value in values.items():
             if name != "random_state" and value != first[name]:
                 raise ValueError(
-                    f"{name} in fit_together: expected {first[name]!r} for all classifiers, got {value!r}. "
-                    "Fit classifiers with different parameters in separate calls."
+                    f"{name} in fit_together: expected {first[name]!r} for all networks, got {value!r}. "
+                    "Fit networks with different parameters in separate calls."
                 )
 
 
@@ -244,8 +348,7 @@ def validated_split(
     """
     training: tuple[Floats, Labels] = validate_data(classifier, X, y, dtype=np.float64)
     check_classification_targets(training[1])
-    if (X_val is None) != (y_val is None):
-        raise ValueError(f"validation data of {classifier}: expected both X_val and y_val, or neither, got one")
+    _check_both_or_neither(classifier, X_val, y_val)
     validation = training[0][:0], training[1][:0]
     if X_val is not None:
         validation = validate_data(classifier, X_val, y_val, dtype=np.float64, reset=False)
@@ -257,8 +360,13 @@ def validated_split(
     return Split(*training, *validation)
 
 
+def _check_both_or_neither(network: Any, X_val: ArrayLike | None, y_val: ArrayLike | None) -> None:
+    if (X_val is None) != (y_val is None):
+        raise ValueError(f"validation data of {network}: expected both X_val and y_val, or neither, got one")
+
+
 def hold_out(split: Split, fraction: float, rng: np.random.Generator) -> Split:
-    """Hold out a stratified share for validation.
+    """Hold out a share for validation, stratified where y are classes.
 
     Choice: where a class has a single sample, or the share has less samples than there are classes, the draw is not
     stratified; a single sample in all serves both sides.
@@ -268,7 +376,7 @@ def hold_out(split: Split, fraction: float, rng: np.random.Generator) -> Split:
         return Split(X, y, X, y)
     counts = np.unique(y, return_counts=True)[1]
     n_val = min(max(round(fraction * len(X)), 1), len(X) - 1)
-    stratifies = counts.min() > 1 and len(counts) <= min(n_val, len(X) - n_val)
+    stratifies = y.dtype.kind != "f" and counts.min() > 1 and len(counts) <= min(n_val, len(X) - n_val)
     seed = int(rng.integers(2**31))
     X, X_val, y, y_val = train_test_split(X, y, test_size=n_val, stratify=y if stratifies else None, random_state=seed)
     return Split(X, y, X_val, y_val)
@@ -277,6 +385,16 @@ def hold_out(split: Split, fraction: float, rng: np.random.Generator) -> Split:
 def one_hot(y: Labels, classes: Labels) -> Floats:
     """Return targets: 1 for the sample's class, 0 for the others, float64 (n_samples, n_classes)."""
     return (y[:, None] == classes).astype(np.float64)
+
+
+def squared_error_percent(outputs: Floats, targets: Floats) -> float:
+    """Return 100 times the mean squared difference, in percent of outputs from 0 to 1 (Proben1 report, section 2.5).
+
+    Parameters
+    ----------
+    outputs, targets : float64 (n_samples, n_outputs)
+    """
+    return 100.0 * float(np.mean((outputs - targets) ** 2))
 
 
 def _nearest_probabilities(outputs: Floats) -> Floats:

@@ -204,13 +204,17 @@ class PrunedMLPClassifier(RpropMLPClassifier):
             return [np.abs(matrix) for matrix in weights]
         return optimal_brain_damage(path.task.architecture, weights, path.task.X, path.task.targets)
 
-    def _store(self, net: TrainedNet) -> None:
+    def _updates_per_epoch(self, n_samples: int) -> int | None:  # noqa: ARG002
+        """Return None: of its connections some are pruned, so that traversals cannot be counted by epochs."""
+        return None
+
+    def _store(self, net: TrainedNet, task: Task) -> None:
         """Take over the result of the training."""
-        super()._store(net)
+        super()._store(net, task)
         if isinstance(net, PrunedNet):
             self.history_ = net.history
             self.n_weights_ = n_connections(net.masks)
-            self.measures_ = {"n_weights": float(self.n_weights_)}
+            self.measures_["n_weights"] = self.n_weights_
             self.n_features_ = int(connected_inputs(self._architecture, net.masks).sum())
 
 

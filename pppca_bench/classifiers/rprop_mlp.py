@@ -1,4 +1,4 @@
-"""Owns the estimator `RpropMLPClassifier`."""
+"""Networks trained by RPROP: the estimators `RpropMLPClassifier` and `RpropMLPRegressor`."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from annotated_types import Gt
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet, train_nets
-from pppca_bench.classifiers.mlp import MLPClassifier, Split, hold_out, one_hot
+from pppca_bench.classifiers.mlp import MLP, MLPClassifier, MLPRegressor, Split, hold_out
 from pppca_bench.classifiers.network import Activation, Architecture, Floats, network_outputs, uniform_per_weight
 from pppca_bench.classifiers.rprop import RpropRule
 from pppca_bench.parameters import (
@@ -24,61 +24,8 @@ from pppca_bench.parameters import (
 )
 
 
-class RpropMLPClassifier(MLPClassifier):
-    """Classify with a small multi-layer perceptron trained by RPROP with early stopping.
-
-    Proben1 report, section 3.3: full batch, one update an epoch, squared error against targets 0 and 1, hidden
-    activation x / (1 + |x|); the result has the weights of the validation minimum; the class is the largest output.
-
-    Choice: on a change of sign RPROP takes the last move back, as first published (Riedmiller & Braun 1993). With it
-    and linear outputs all 24 test errors of the report's tables 3, 8 and 10 come out (within one published standard
-    deviation or half a point, 60 runs); without it, or with outputs x / (1 + |x|), some do not.
-
-    Parameters
-    ----------
-    hidden_layer_sizes : sequence of int, default=(16, 8)
-        Units of each hidden layer, >= 1; () is the linear network.
-    shortcuts : bool, default=False
-        Whether each layer takes the inputs and all earlier layers, or only the layer before it.
-    output_activation : {"linear", "softsign"}, default="linear"
-        Softsign is x / (1 + |x|).
-    eta_plus, eta_minus : float, default=1.2, 0.5
-        Factors of a step size after equal and after opposite signs; > 1 and in (0, 1).
-    initial_step_range : (float, float), default=(0.005, 0.02)
-        Each weight's first step size is uniform in this range; > 0.
-    step_min, step_max : float, default=0.0, 50.0
-        Bounds of the step sizes.
-    initial_weight_range : float, default=0.01
-        Initial weights are uniform in plus or minus this; > 0.
-    max_epochs : int, default=3000
-        >= 1.
-    strip_length : int, default=5
-        Epochs from one validation to the next; >= 1.
-    generalisation_loss : float, default=5.0
-        Stop when GL = 100 (E_va / E_opt - 1) is above this, in percent; >= 0, infinity for never.
-    training_progress : float, default=0.1
-        Stop when P_k = 1000 (mean / min - 1) of the strip's k training errors is below this; >= 0, 0 for never.
-    validation_fraction : float, default=1/3
-        Share of the training data held out, stratified, where `fit` gets no validation data; in (0, 1).
-        Choice: a third, as Proben1 has 50 % training and 25 % validation data.
-    random_state : int, RandomState, Generator or None, default=None
-        Source of the initial weights, the initial steps and the held-out share.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-    n_features_in_ : int
-    coefs_ : list of float64 ndarrays of shape (n_sources, n_units)
-        Weights of each layer; with shortcuts the sources are the inputs, then the hidden layers in order.
-    intercepts_ : list of float64 ndarrays of shape (n_units,)
-    n_epochs_, best_epoch_ : int
-        Epochs trained and the epoch of the validation minimum (the report's total and relevant epochs).
-    training_curve_ : float64 ndarray of shape (n_epochs_,)
-        Squared error percentage of the weights that each epoch starts from.
-    validation_curve_ : float64 ndarray of shape (n_strips,)
-        Squared error percentage after each strip.
-    stop_reason_ : {"generalisation_loss", "training_progress", "max_epochs"}
-    """
+class RpropMLP(MLP):
+    """A multi-layer perceptron trained by RPROP with early stopping; see `RpropMLPClassifier`."""
 
     def __init__(
         self,
@@ -135,10 +82,11 @@ class RpropMLPClassifier(MLPClassifier):
         rng = make_generator(self.random_state)
         if not len(split.X_val):
             split = hold_out(split, self.validation_fraction, rng)
+        targets = self._targets(split.y)
         self._architecture = Architecture(
             split.X.shape[1],
             tuple(int(size) for size in self.hidden_layer_sizes),
-            len(self.classes_),
+            targets.shape[1],
             bool(self.shortcuts),
             self.output_activation,
         )
@@ -146,9 +94,9 @@ class RpropMLPClassifier(MLPClassifier):
         return Task(
             self._architecture,
             split.X,
-            one_hot(split.y, self.classes_),
+            targets,
             split.X_val,
-            one_hot(split.y_val, self.classes_),
+            self._targets(split.y_val),
             weights=uniform_per_weight(self._architecture, -weight_range, weight_range, rng),
             steps=uniform_per_weight(self._architecture, *self.initial_step_range, rng),
         )
@@ -162,6 +110,75 @@ class RpropMLPClassifier(MLPClassifier):
         """Return the outputs for valid inputs."""
         return network_outputs(self._architecture, self._weights, X)
 
+    def _updates_per_epoch(self, n_samples: int) -> int | None:  # noqa: ARG002
+        """Return how often an epoch updates the weights: once, whatever its samples."""
+        return 1
+
     def _remedy(self) -> str:
         """Say what helps against a training that is no longer finite."""
         return f"Scale the features or lower step_max (now {self.step_max})."
+
+
+class RpropMLPClassifier(RpropMLP, MLPClassifier):
+    """Classify with a small multi-layer perceptron trained by RPROP with early stopping.
+
+    Proben1 report, section 3.3: full batch, one update an epoch, squared error against targets 0 and 1, hidden
+    activation x / (1 + |x|); the result has the weights of the validation minimum; the class is the largest output.
+
+    Choice: on a change of sign RPROP takes the last move back, as first published (Riedmiller & Braun 1993). With it
+    and linear outputs all 24 test errors of the report's tables 3, 8 and 10 come out (within one published standard
+    deviation or half a point, 60 runs); without it, or with outputs x / (1 + |x|), some do not.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : sequence of int, default=(16, 8)
+        Units of each hidden layer, >= 1; () is the linear network.
+    shortcuts : bool, default=False
+        Whether each layer takes the inputs and all earlier layers, or only the layer before it.
+    output_activation : {"linear", "softsign"}, default="linear"
+        Softsign is x / (1 + |x|).
+    eta_plus, eta_minus : float, default=1.2, 0.5
+        Factors of a step size after equal and after opposite signs; > 1 and in (0, 1).
+    initial_step_range : (float, float), default=(0.005, 0.02)
+        Each weight's first step size is uniform in this range; > 0.
+    step_min, step_max : float, default=0.0, 50.0
+        Bounds of the step sizes.
+    initial_weight_range : float, default=0.01
+        Initial weights are uniform in plus or minus this; > 0.
+    max_epochs : int, default=3000
+        >= 1.
+    strip_length : int, default=5
+        Epochs from one validation to the next; >= 1.
+    generalisation_loss : float, default=5.0
+        Stop when GL = 100 (E_va / E_opt - 1) is above this, in percent; >= 0, infinity for never.
+    training_progress : float, default=0.1
+        Stop when P_k = 1000 (mean / min - 1) of the strip's k training errors is below this; >= 0, 0 for never.
+    validation_fraction : float, default=1/3
+        Share of the training data held out, stratified, where `fit` gets no validation data; in (0, 1).
+        Choice: a third, as Proben1 has 50 % training and 25 % validation data.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the initial weights, the initial steps and the held-out share.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    coefs_ : list of float64 ndarrays of shape (n_sources, n_units)
+        Weights of each layer; with shortcuts the sources are the inputs, then the hidden layers in order.
+    intercepts_ : list of float64 ndarrays of shape (n_units,)
+    n_epochs_, best_epoch_ : int
+        Epochs trained and the epoch of the validation minimum (the report's total and relevant epochs).
+    training_curve_ : float64 ndarray of shape (n_epochs_,)
+        Squared error percentage of the weights that each epoch starts from.
+    validation_curve_ : float64 ndarray of shape (n_strips,)
+        Squared error percentage after each strip.
+    stop_reason_ : {"generalisation_loss", "training_progress", "max_epochs"}
+    """
+
+
+class RpropMLPRegressor(RpropMLP, MLPRegressor):
+    """Approximate one or more targets with a small multi-layer perceptron trained by RPROP with early stopping.
+
+    Proben1 report, section 3.3: the same training as `RpropMLPClassifier`, with the targets as they are. Parameters and
+    attributes are those of `RpropMLPClassifier`, but for ``classes_``; a share that is held out is not stratified.
+    """

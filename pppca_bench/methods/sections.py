@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import Entry
@@ -36,9 +36,16 @@ def section_of(entry: Entry) -> Mapping[str, Parameter]:
     for name, parameter in parameters_of(contract_of(entry).estimator).items():
         if name not in GIVEN_BY_THE_RUNNER:
             key = _KEYS.get(name, name)
-            kind: Any = Literal["pivot"] | parameter.annotation if key in PIVOTAL else parameter.annotation
+            kind: Any = (
+                Literal["pivot"] | parameter.annotation if _may_be_pivot(key, parameter) else parameter.annotation
+            )
             found[key] = Parameter(key, kind, entry.defaults.get(key, parameter.default))
     return MappingProxyType(found)
+
+
+def _may_be_pivot(key: str, parameter: Parameter) -> bool:
+    """Tell whether every pivot architecture's value is one of the parameter's."""
+    return key in PIVOTAL and (key == "hidden" or "softsign" in get_args(parameter.annotation))
 
 
 def constructor_arguments(estimator: type, settings: Mapping[str, Any]) -> dict[str, Any]:
