@@ -18,7 +18,7 @@ from pppca_bench.store.database import Store
 from pppca_bench.store.schema import SCHEMA_VERSION
 
 CLASSIFIER = (("hidden", (4, 2)), ("initial_step_range", (0.005, 0.02)), ("shortcuts", True))
-PARAMETERS = (("centre", True), ("decay_epochs", None), ("join_by", "node"), ("learning_rate", 0.1 + 0.2))
+PARAMETERS = (("centre", True), ("decay_epochs", None), ("initial_rows", "direction"), ("learning_rate", 0.1 + 0.2))
 SPECS = [
     RunSpec(f"key{repeat}", "iris", "dgha", PARAMETERS, 5.0, 100.0, repeat, 2**63 - 1 - repeat, CLASSIFIER)
     for repeat in range(3)

@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from pppca_bench.classifiers import backprop as kernels
 from pppca_bench.classifiers.batch_training import TrainedNet
+from pppca_bench.classifiers.lanes import LINEAR
 from pppca_bench.classifiers.mlp import MLPClassifier, Split, hold_out, one_hot
 from pppca_bench.classifiers.network import Architecture, Floats, uniform_per_weight
 from pppca_bench.classifiers.online_training import BackpropTask, Training, train_by_backprop
@@ -23,8 +24,9 @@ from pppca_bench.classifiers.parameter_checks import (
     is_positive,
     one_of,
 )
+from pppca_bench.classifiers.passes import EXACT_SOFTSIGN, LOGISTIC
 
-ACTIVATIONS = {"linear": kernels.IDENTITY, "logistic": kernels.LOGISTIC, "softsign": kernels.SOFTSIGN}
+ACTIVATIONS = {"linear": LINEAR, "logistic": LOGISTIC, "softsign": EXACT_SOFTSIGN}
 
 
 class BackpropMLPClassifier(MLPClassifier):
@@ -170,11 +172,11 @@ class BackpropMLPClassifier(MLPClassifier):
 
     def _train(self, tasks: Sequence[BackpropTask]) -> list[TrainedNet]:
         """Train nets of one `Task.shape` together, by this classifier's parameters."""
-        activations = kernels.Activations(ACTIVATIONS[self.hidden_activation], ACTIVATIONS[self.output_activation])
+        activations = ACTIVATIONS[self.hidden_activation], ACTIVATIONS[self.output_activation]
         decay_epochs = math.inf if self.decay_epochs is None else float(self.decay_epochs)
         rule = kernels.BackpropRule(float(self.learning_rate), decay_epochs, float(self.momentum))
         return train_by_backprop(
-            tasks, Training(activations, rule, self._stopping_rule(), bool(self.bias), self.keep == "best")
+            tasks, Training(*activations, rule, self._stopping_rule(), bool(self.bias), self.keep == "best")
         )
 
     def _network_outputs(self, X: Floats) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet, empty_samples, fill, network_and_block
-from pppca_bench.classifiers.early_stopping import percentage
+from pppca_bench.classifiers.lanes import LANES
 from pppca_bench.classifiers.mlp import MLPClassifier, Split, hold_out, one_hot
 from pppca_bench.classifiers.network import Architecture, Floats, network_outputs, unpack
 from pppca_bench.classifiers.parameter_checks import (
@@ -23,9 +23,8 @@ from pppca_bench.classifiers.parameter_checks import (
     one_of,
     refuse,
 )
-from pppca_bench.classifiers.rprop import measure_error
-from pppca_bench.compiled.lane_instructions import LANES
-from pppca_bench.compiled.lanes import lane_zeros
+from pppca_bench.classifiers.passes import measure_networks
+from pppca_bench.compiled.arrays import aligned_zeros
 
 Crossover = Literal["uniform", "single_point"]
 
@@ -243,8 +242,7 @@ class PopulationErrors:
         self._samples = empty_samples(architecture, len(X))
         for lane in range(LANES):
             fill(self._samples, lane, X, targets)
-        self._weights = lane_zeros(architecture.n_weights)
-        self._squared_error = lane_zeros(architecture.n_outputs)
+        self._weights = aligned_zeros(architecture.n_weights, LANES)
 
     def __call__(self, population: Floats) -> Floats:
         """Return the error of each network, float64 (n_networks,), given their weights (n_networks, n_weights)."""
@@ -252,8 +250,8 @@ class PopulationErrors:
         for first in range(0, len(population), LANES):
             networks = population[first : first + LANES]
             self._weights[:, : len(networks)] = networks.T
-            measure_error(self._network, self._weights, self._samples, self._block, self._squared_error)
-            errors[first : first + LANES] = percentage(self._squared_error, self._samples.targets)[: len(networks)]
+            measure_networks(self._network, self._weights, self._samples, self._block)
+            errors[first : first + LANES] = self._block.percentage[: len(networks)]
         return errors
 
 

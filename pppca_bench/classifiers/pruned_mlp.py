@@ -20,7 +20,6 @@ from pppca_bench.classifiers.parameter_checks import (
     is_range,
     one_of,
 )
-from pppca_bench.classifiers.rprop import RpropRule
 from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier
 from pppca_bench.classifiers.saliency import connected_inputs, optimal_brain_damage
 
@@ -197,7 +196,7 @@ class PrunedMLPClassifier(RpropMLPClassifier):
 
     def _train_round(self, paths: Sequence[_Path], stopping_rule: StoppingRule) -> None:
         """Train the weights that are left, from where the round before ended."""
-        rprop_rule = RpropRule(self.eta_plus, self.eta_minus, self.step_min, self.step_max)
+        rprop_rule = self._rprop_rule()
         nets = train_nets([path.masked_task() for path in paths], rprop_rule, stopping_rule)
         for path, net in zip(paths, nets, strict=True):
             path.enter(net)

@@ -144,8 +144,11 @@ class RpropMLPClassifier(MLPClassifier):
 
     def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
         """Train nets of one `Task.shape` together, by this classifier's parameters."""
-        constants = (self.eta_plus, self.eta_minus, self.step_min, self.step_max)
-        return train_nets(tasks, RpropRule(*(float(number) for number in constants)), self._stopping_rule())
+        return train_nets(tasks, self._rprop_rule(), self._stopping_rule())
+
+    def _rprop_rule(self) -> RpropRule:
+        """Return the constants of the step."""
+        return RpropRule(float(self.eta_plus), float(self.eta_minus), float(self.step_min), float(self.step_max))
 
     def _network_outputs(self, X: Floats) -> Floats:
         """Return the outputs for valid inputs."""

@@ -56,7 +56,6 @@ class Dgha(MethodSection):
     decay_samples: Positive | None = None
     head_start: Annotated[int, Field(ge=0, le=1_000_000)] = 3
     rows_per_epoch: Positive | None = None
-    join_by: Literal["node", "position"] = "node"
     initial_rows: Literal["direction", "orthonormal", "positive"] = "orthonormal"
     initial_samples: Annotated[int, Field(ge=2, le=1_000_000)] | None = None
     initial_norm: Positive = 2.0
