@@ -211,7 +211,20 @@ def _processor() -> str:
 
 
 def _source_digest(module: str) -> str:
-    """Return a short digest of a module's source and of those of this package that it imports, directly or not."""
+    digest = hashlib.sha256()
+    for name, source in sorted(sources_of(module).items()):
+        digest.update(name.encode() + b"\0" + source + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def sources_of(module: str) -> dict[str, bytes]:
+    """Return the source of a module and of every module of this package that it imports, directly or not.
+
+    Parameters
+    ----------
+    module : str
+        Dotted name. The packages that modules lie in are left out: no kernel is built from an ``__init__``.
+    """
     found: dict[str, bytes] = {}
     waiting = [module]
     while waiting:
@@ -220,10 +233,7 @@ def _source_digest(module: str) -> str:
         if name not in found and path.is_file():
             found[name] = path.read_bytes()
             waiting += _imported(found[name].decode())
-    digest = hashlib.sha256()
-    for name, source in sorted(found.items()):
-        digest.update(name.encode() + b"\0" + source + b"\0")
-    return digest.hexdigest()[:16]
+    return found
 
 
 def _imported(source: str) -> Iterator[str]:

@@ -186,7 +186,9 @@ class _Shared(_Part):
 class _Kernel(_core.registry.CPUDispatcher):
     def __init__(self, function: Any, options: dict[str, Any] | None = None) -> None:
         super().__init__(function, targetoptions=_OPTIONS | (options or {}), pipeline_class=_KernelCompiler)
-        self._cache = _KernelCache(function.__module__, function.__qualname__)
+        # Others' kernels and those inside functions are not kept: their names and sources do not tell them apart.
+        if function.__module__.startswith(f"{cache.PACKAGE.name}.") and function.__name__ == function.__qualname__:
+            self._cache = _KernelCache(function.__module__, function.__name__)
 
     def ensure_compiled(self) -> None:
         """Compile the kernel for its one signature, or load it where it is kept."""

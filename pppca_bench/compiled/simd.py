@@ -144,7 +144,9 @@ def operation(emit: Callable[[Call], Any], result: Any = vector, *, literal: boo
         context = inspect.Parameter("_typing", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         define.__name__, define.__doc__ = twin.__name__, twin.__doc__
         define.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]
-        return twin if INTERPRETED else intrinsic(prefer_literal=literal)(define)
+        made: Any = twin if INTERPRETED else intrinsic(prefer_literal=literal)(define)
+        made.twin = twin
+        return made
 
     return decorate
 
