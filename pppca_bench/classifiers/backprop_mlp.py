@@ -12,7 +12,7 @@ from pppca_bench.classifiers import backprop as kernels
 from pppca_bench.classifiers.batch_training import TrainedNet
 from pppca_bench.classifiers.lanes import LINEAR
 from pppca_bench.classifiers.mlp import MLPClassifier, Split, hold_out, one_hot
-from pppca_bench.classifiers.network import Architecture, Floats, uniform_per_weight
+from pppca_bench.classifiers.network import Architecture, uniform_per_weight
 from pppca_bench.classifiers.online_training import BackpropTask, Training, train_by_backprop
 from pppca_bench.classifiers.parameter_checks import (
     SHARED_RULES,
@@ -25,6 +25,7 @@ from pppca_bench.classifiers.parameter_checks import (
     one_of,
 )
 from pppca_bench.classifiers.passes import EXACT_SOFTSIGN, LOGISTIC
+from pppca_bench.compiled.arrays import Floats
 
 ACTIVATIONS = {"linear": LINEAR, "logistic": LOGISTIC, "softsign": EXACT_SOFTSIGN}
 

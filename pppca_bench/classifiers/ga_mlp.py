@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet, empty_samples, fill, network_and_block
 from pppca_bench.classifiers.lanes import LANES
 from pppca_bench.classifiers.mlp import MLPClassifier, Split, hold_out, one_hot
-from pppca_bench.classifiers.network import Architecture, Floats, network_outputs, unpack
+from pppca_bench.classifiers.network import Architecture, network_outputs, unpack
 from pppca_bench.classifiers.parameter_checks import (
     SHARED_RULES,
     Rule,
@@ -24,7 +23,7 @@ from pppca_bench.classifiers.parameter_checks import (
     refuse,
 )
 from pppca_bench.classifiers.passes import measure_networks
-from pppca_bench.compiled.arrays import aligned_zeros
+from pppca_bench.compiled.arrays import Floats, Indices, aligned_zeros
 
 Crossover = Literal["uniform", "single_point"]
 
@@ -255,7 +254,7 @@ class PopulationErrors:
         return errors
 
 
-def select(errors: Floats, n_parents: int, tournament_size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def select(errors: Floats, n_parents: int, tournament_size: int, rng: np.random.Generator) -> Indices:
     """Return the numbers of the parents: of each tournament's networks, drawn with replacement, the one of least error.
 
     Parameters
@@ -266,7 +265,7 @@ def select(errors: Floats, n_parents: int, tournament_size: int, rng: np.random.
     rng : Generator
     """
     drawn = rng.integers(len(errors), size=(n_parents, tournament_size))
-    winners: NDArray[np.int64] = drawn[np.arange(n_parents), errors[drawn].argmin(axis=1)]
+    winners: Indices = drawn[np.arange(n_parents), errors[drawn].argmin(axis=1)]
     return winners
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet
 from pppca_bench.classifiers.early_stopping import StoppingRule
-from pppca_bench.classifiers.network import Floats
+from pppca_bench.compiled.arrays import Floats
 
 Labels = NDArray[Any]
 TrainingSet = tuple[ArrayLike, ArrayLike, ArrayLike | None, ArrayLike | None]

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet, train_nets
 from pppca_bench.classifiers.early_stopping import StoppingRule
-from pppca_bench.classifiers.network import Floats
 from pppca_bench.classifiers.parameter_checks import (
     SHARED_RULES,
     Rule,
@@ -22,8 +21,9 @@ from pppca_bench.classifiers.parameter_checks import (
 )
 from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier
 from pppca_bench.classifiers.saliency import connected_inputs, optimal_brain_damage
+from pppca_bench.compiled.arrays import Flags, Floats
 
-Masks = list[NDArray[np.bool_]]
+Masks = list[Flags]
 """Which weights are left: one (n_units, n_sources) matrix a layer; the first column, the biases, always is."""
 
 

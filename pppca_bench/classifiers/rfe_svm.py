@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import RFE
 from sklearn.preprocessing import StandardScaler
@@ -21,13 +21,14 @@ from pppca_bench.classifiers.parameter_checks import (
     is_positive,
     refuse,
 )
+from pppca_bench.compiled.arrays import Flags
 
 
 class _Candidate(NamedTuple):
     """One support vector machine: its features and how it does on the validation data."""
 
     C: float
-    support: NDArray[np.bool_]
+    support: Flags
     machine: SVC
     validation_error: float
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet, train_nets
 from pppca_bench.classifiers.mlp import MLPClassifier, Split, hold_out, one_hot
-from pppca_bench.classifiers.network import Activation, Architecture, Floats, network_outputs, uniform_per_weight
+from pppca_bench.classifiers.network import Activation, Architecture, network_outputs, uniform_per_weight
 from pppca_bench.classifiers.parameter_checks import (
     SHARED_RULES,
     Rule,
@@ -20,6 +20,7 @@ from pppca_bench.classifiers.parameter_checks import (
     refuse,
 )
 from pppca_bench.classifiers.rprop import RpropRule
+from pppca_bench.compiled.arrays import Floats
 
 
 class RpropMLPClassifier(MLPClassifier):

@@ -19,7 +19,8 @@ from pppca_bench.classifiers.parameter_checks import (
     is_positive,
     one_of,
 )
-from pppca_bench.reducers.linear_projection import Floats, count_components, covariance, descending_eigenvalues
+from pppca_bench.compiled.arrays import Floats
+from pppca_bench.reducers.linear_projection import count_components, covariance, descending_eigenvalues
 
 
 class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

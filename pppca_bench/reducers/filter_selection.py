@@ -10,8 +10,9 @@ from sklearn.utils import Tags
 
 from pppca_bench.classifiers.mlp import Split
 from pppca_bench.classifiers.parameter_checks import check_parameters, is_count
+from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.reducers.path_selector import PathSelector, Step, ranking_of
-from pppca_bench.reducers.wrapper_scores import Floats, subset, validation_errors
+from pppca_bench.reducers.wrapper_scores import subset, validation_errors
 
 
 class _ScoredSelector(PathSelector):
@@ -28,7 +29,7 @@ class _ScoredSelector(PathSelector):
         self.estimator = estimator
         self.random_state = random_state
 
-    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], NDArray[np.int64]]:
+    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], Indices]:
         self.scores_ = self._scores(split.X, split.y, rng)
         # A score that is undefined (a constant feature) comes last; equal scores keep the order of the features.
         order = np.argsort(np.where(np.isnan(self.scores_), np.inf, -self.scores_), kind="stable")

@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
 from pppca_bench.classifiers.parameter_checks import Rule, check_parameters, generator, is_count, is_positive
+from pppca_bench.compiled.arrays import Floats
 from pppca_bench.reducers.linear_projection import (
-    Floats,
     LinearProjection,
     count_components,
     covariance,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.decomposition import KernelPCA
@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.classifiers.mlp import Split
 from pppca_bench.classifiers.parameter_checks import Rule, check_parameters, generator, is_positive
+from pppca_bench.compiled.arrays import Floats
 from pppca_bench.reducers.linear_projection import count_components
-from pppca_bench.reducers.wrapper_scores import Candidate, Floats, seeded, training_split, validation_errors
+from pppca_bench.reducers.wrapper_scores import Candidate, seeded, training_split, validation_errors
 
 
 class GaussianKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -138,7 +139,7 @@ def median_distance(X: Floats) -> float:
 
     Choice: pairs of equal samples do not count, since data of few values have many; 1 where all are equal.
     """
-    distances: NDArray[np.float64] = pdist(X)
+    distances: Floats = pdist(X)
     apart = distances[distances > 0.0]
     return float(np.median(apart)) if apart.size else 1.0
 

@@ -12,15 +12,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.classifiers.mlp import Labels, Split
-from pppca_bench.classifiers.parameter_checks import (
-    Rule,
-    check_parameters,
-    generator,
-    is_count,
-    is_number,
-    one_of,
-)
-from pppca_bench.reducers.wrapper_scores import Floats, seeded, subset, training_split, validation_errors
+from pppca_bench.classifiers.parameter_checks import Rule, check_parameters, generator, is_count, is_number, one_of
+from pppca_bench.compiled.arrays import Floats
+from pppca_bench.reducers.wrapper_scores import seeded, subset, training_split, validation_errors
 
 
 class Layer(NamedTuple):

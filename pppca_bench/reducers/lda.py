@@ -10,7 +10,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from pppca_bench.classifiers.parameter_checks import is_count
-from pppca_bench.reducers.linear_projection import Floats, LinearProjection
+from pppca_bench.compiled.arrays import Floats
+from pppca_bench.reducers.linear_projection import LinearProjection
 
 
 class LDA(LinearProjection):

@@ -8,8 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.classifiers.parameter_checks import is_count, is_number
-
-Floats = NDArray[np.float64]
+from pppca_bench.compiled.arrays import Floats
 
 
 def count_components(estimator: Any, eigenvalues: Floats) -> int:

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from pppca_bench.classifiers.mlp import Split
 from pppca_bench.classifiers.parameter_checks import check_parameters, is_count
+from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.reducers.path_selector import PathSelector, Step
-from pppca_bench.reducers.wrapper_scores import Floats, error_percent, fit_candidates, subset
+from pppca_bench.reducers.wrapper_scores import error_percent, fit_candidates, subset
 
 
 class NetworkRFE(PathSelector):
@@ -58,7 +58,7 @@ class NetworkRFE(PathSelector):
         super()._check_parameters()
         check_parameters(self, {"n_networks": ("an integer >= 1", is_count)})
 
-    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], NDArray[np.int64]]:
+    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], Indices]:
         seeds = [int(seed) for seed in rng.integers(2**31, size=self.n_networks)]
         networks = [clone(classifier).set_params(random_state=seed) for seed in seeds]
         path, ranking = [], np.empty(split.X.shape[1], dtype=np.int64)

@@ -7,13 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
-from pppca_bench.reducers.linear_projection import (
-    Floats,
-    LinearProjection,
-    count_components,
-    covariance,
-    with_fixed_signs,
-)
+from pppca_bench.compiled.arrays import Floats
+from pppca_bench.reducers.linear_projection import LinearProjection, count_components, covariance, with_fixed_signs
 
 
 class _ExactPCA(LinearProjection):
