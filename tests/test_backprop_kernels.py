@@ -30,11 +30,11 @@ def make_task(hidden, seed, n_samples=6, n_inputs=3, n_outputs=2):
     return BackpropTask(architecture, X, targets, X_val, targets_val, weights, [], np.random.default_rng(seed))
 
 
-def make_training(names=("logistic", "linear"), max_epochs=7, keeps_best=False, bias=1.0, loss=math.inf, **rule):
+def make_training(names=("logistic", "linear"), max_epochs=7, keeps_best=False, loss=math.inf, **rule):
     constants = {"learning_rate": 0.2, "decay_epochs": math.inf, "momentum": 0.0} | rule
     stopping = StoppingRule(3, loss, 0.0, max_epochs)
     activations = [ACTIVATIONS[name] for name in names]
-    return Training(*activations, kernels.BackpropRule(**constants), stopping, bias, keeps_best)
+    return Training(*activations, kernels.BackpropRule(**constants), stopping, keeps_best)
 
 
 def as_lists(matrices):
@@ -105,7 +105,7 @@ def test_step_is_minus_the_rate_times_the_gradient_by_finite_differences(hidden,
 @pytest.mark.parametrize("hidden", HIDDEN, ids=str)
 @pytest.mark.parametrize("names", NAMES, ids="-".join)
 @pytest.mark.parametrize(
-    "rule", [{}, {"momentum": 0.6}, {"decay_epochs": 2.0}, {"bias": 0.0, "momentum": 0.3}], ids=str
+    "rule", [{}, {"momentum": 0.6}, {"decay_epochs": 2.0}, {"decay_epochs": 3.0, "momentum": 0.3}], ids=str
 )
 def test_training_agrees_with_plain_loops(hidden, names, rule):
     task, training = make_task(hidden, 2), make_training(names, **rule)
@@ -201,14 +201,6 @@ def test_a_net_that_overflows_does_not_disturb_its_neighbours():
         nets = train_by_backprop(tasks(), make_training())
         assert nets[1].stop_reason == "not_finite"
         assert all(same(nets[k], train_by_backprop([tasks()[k]], make_training())[0]) for k in (0, 2))
-
-
-def test_without_bias_its_weights_stay_zero():
-    task = make_task((3, 2), 4)
-    for matrix in task.weights:
-        matrix[:, 0] = 0.0
-    net = train_by_backprop([task], make_training(bias=0.0, momentum=0.5))[0]
-    assert all(np.all(matrix[:, 0] == 0.0) and np.all(matrix[:, 1:] != 0.0) for matrix in net.weights)
 
 
 def test_each_lane_takes_its_samples_in_its_own_order():

@@ -133,7 +133,7 @@ def boosted(monkeypatch, wrong_of_each_round, n_estimators=10):
             chosen.append(p)
             return np.zeros(size, dtype=int)
 
-    monkeypatch.setattr(ensembles, "generator", lambda _: Generator())
+    monkeypatch.setattr(ensembles, "make_generator", lambda _: Generator())
     monkeypatch.setattr(AdaBoostClassifier, "_fit_networks", lambda *_: [Weak(next(rounds))])
     X, y = np.arange(10.0)[:, None], np.arange(10) % 2
     return AdaBoostClassifier(n_estimators=n_estimators).fit(X, y, X, y), chosen

@@ -16,6 +16,7 @@ from pppca_bench.classifiers.ga_mlp import GAMLPClassifier
 from pppca_bench.compiled import cache, jit, simd
 from pppca_bench.compiled.arrays import Floats2D, Samples2D, aligned_zeros
 from pppca_bench.compiled.jit import kernel, part, signature_of
+from pppca_bench.compiled.randomness import make_generator
 from pppca_bench.compiled.simd import load, reduce_add, splat, store
 
 compiles = pytest.mark.skipif(simd.INTERPRETED, reason="nothing is compiled")
@@ -24,6 +25,7 @@ KERNEL = """
 from pppca_bench.compiled.arrays import Floats2D
 from pppca_bench.compiled.example_part import twice
 from pppca_bench.compiled.jit import kernel
+from pppca_bench.compiled.randomness import make_generator
 from pppca_bench.compiled.simd import load, reduce_add
 
 @kernel
@@ -292,6 +294,14 @@ class TestSignatures:
     def test_a_number_that_would_lose_its_fraction_is_refused(self):
         with pytest.raises(TypeError, match="n in sum_of_last_row: expected int64, got float64"):
             sum_of_last_row(np.ones((8, 8)), 0.5)
+
+
+def test_one_seed_gives_one_stream_whatever_carries_it():
+    draws = [make_generator(source).random() for source in (7, np.random.default_rng(7), np.random.SeedSequence(7))]
+    assert len(set(draws)) == 1
+    one, other = (make_generator(np.random.RandomState(7)).random() for _ in range(2))
+    assert one == other != make_generator(np.random.RandomState(8)).random()
+    assert make_generator(None).random() != make_generator(None).random()
 
 
 def test_arrays_for_vectors_start_at_a_cache_line():

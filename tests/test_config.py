@@ -220,7 +220,7 @@ REFUSALS = [
     (
         "learning_rate: 0.01",
         "initial_rows: ones",
-        "8: methods[0].initial_rows: expected 'direction', 'orthonormal' or 'positive', got 'ones'.",
+        "8: methods[0].initial_rows: expected 'direction' or 'orthonormal', got 'ones'.",
     ),
     (
         "learning_rate: 0.01",

@@ -18,7 +18,6 @@ from pppca_bench.classifiers.parameter_checks import (
     SHARED_RULES,
     Rule,
     check_parameters,
-    generator,
     is_flag,
     is_number,
     is_positive,
@@ -26,6 +25,7 @@ from pppca_bench.classifiers.parameter_checks import (
 )
 from pppca_bench.classifiers.passes import EXACT_SOFTSIGN, LOGISTIC
 from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.randomness import make_generator
 
 ACTIVATIONS = {"linear": LINEAR, "logistic": LOGISTIC, "softsign": EXACT_SOFTSIGN}
 
@@ -43,8 +43,6 @@ class BackpropMLPClassifier(MLPClassifier):
     hidden_activation : {"logistic", "softsign"}, default="logistic"
         1 / (1 + exp(-x)) or x / (1 + |x|).
     output_activation : {"linear", "logistic"}, default="linear"
-    bias : bool, default=True
-        Whether every unit has a weight from a constant 1.
     standardise : bool, default=False
         Whether each feature is first shifted and divided, by the mean and standard deviation of the training data.
     learning_rate : float, default=0.1
@@ -81,7 +79,6 @@ class BackpropMLPClassifier(MLPClassifier):
     coefs_ : list of float64 ndarrays of shape (n_sources, n_units)
         Weights of each layer.
     intercepts_ : list of float64 ndarrays of shape (n_units,)
-        0 without ``bias``.
     n_epochs_, best_epoch_ : int
         Epochs trained and the epoch of the validation minimum.
     training_curve_ : float64 ndarray of shape (n_epochs_,)
@@ -97,7 +94,6 @@ class BackpropMLPClassifier(MLPClassifier):
         *,
         hidden_activation: Literal["logistic", "softsign"] = "logistic",
         output_activation: Literal["linear", "logistic"] = "linear",
-        bias: bool = True,
         standardise: bool = False,
         learning_rate: float = 0.1,
         decay_epochs: float | None = None,
@@ -114,7 +110,6 @@ class BackpropMLPClassifier(MLPClassifier):
         self.hidden_layer_sizes = hidden_layer_sizes
         self.hidden_activation = hidden_activation
         self.output_activation = output_activation
-        self.bias = bias
         self.standardise = standardise
         self.learning_rate = learning_rate
         self.decay_epochs = decay_epochs
@@ -134,15 +129,13 @@ class BackpropMLPClassifier(MLPClassifier):
 
     def _task(self, split: Split) -> BackpropTask:
         """Draw the initial state and say what is to be trained."""
-        rng = generator(self.random_state)
+        rng = make_generator(self.random_state)
         if not len(split.X_val):
             split = hold_out(split, self.validation_fraction, rng) if self._validates else _serving_twice(split)
         self._set_scale(split.X)
         sizes = tuple(int(size) for size in self.hidden_layer_sizes)
         architecture = Architecture(split.X.shape[1], sizes, len(self.classes_), False, "linear")
         weights = uniform_per_weight(architecture, -self.initial_weight_range, self.initial_weight_range, rng)
-        for matrix in weights:
-            matrix[:, 0] *= bool(self.bias)
         return BackpropTask(
             architecture,
             self._scaled(split.X),
@@ -176,9 +169,7 @@ class BackpropMLPClassifier(MLPClassifier):
         activations = ACTIVATIONS[self.hidden_activation], ACTIVATIONS[self.output_activation]
         decay_epochs = math.inf if self.decay_epochs is None else float(self.decay_epochs)
         rule = kernels.BackpropRule(float(self.learning_rate), decay_epochs, float(self.momentum))
-        return train_by_backprop(
-            tasks, Training(*activations, rule, self._stopping_rule(), bool(self.bias), self.keep == "best")
-        )
+        return train_by_backprop(tasks, Training(*activations, rule, self._stopping_rule(), self.keep == "best"))
 
     def _network_outputs(self, X: Floats) -> Floats:
         """Return the outputs for valid inputs."""
@@ -208,7 +199,6 @@ def _serving_twice(split: Split) -> Split:
 _RULES: dict[str, Rule] = SHARED_RULES | {
     "hidden_activation": one_of("logistic", "softsign"),
     "output_activation": one_of("linear", "logistic"),
-    "bias": ("True or False", is_flag),
     "standardise": ("True or False", is_flag),
     "learning_rate": ("a number > 0", is_positive),
     "decay_epochs": ("a number > 0 or None", lambda value: value is None or is_positive(value)),

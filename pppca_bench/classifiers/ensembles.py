@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
 from pppca_bench.classifiers.mlp import Labels, MLPClassifier, Split, hold_out, validated_split
-from pppca_bench.classifiers.parameter_checks import SHARED_RULES, Rule, check_parameters, generator, is_count
+from pppca_bench.classifiers.parameter_checks import SHARED_RULES, Rule, check_parameters, is_count
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
+from pppca_bench.compiled.randomness import make_generator
 
 
 class _Ensemble(ClassifierMixin, BaseEstimator):
@@ -57,7 +58,7 @@ class _Ensemble(ClassifierMixin, BaseEstimator):
         """
         check_parameters(self, _RULES)
         split = validated_split(self, X, y, X_val, y_val, classes)
-        rng = generator(self.random_state)
+        rng = make_generator(self.random_state)
         if not len(split.X_val):
             split = hold_out(split, self.validation_fraction, rng)
         self._train(split, rng)

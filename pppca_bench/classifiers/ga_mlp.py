@@ -14,7 +14,6 @@ from pppca_bench.classifiers.parameter_checks import (
     SHARED_RULES,
     Rule,
     check_parameters,
-    generator,
     is_count,
     is_flag,
     is_number,
@@ -24,6 +23,7 @@ from pppca_bench.classifiers.parameter_checks import (
 )
 from pppca_bench.classifiers.passes import measure_networks
 from pppca_bench.compiled.arrays import Floats, Indices, aligned_zeros
+from pppca_bench.compiled.randomness import make_generator
 
 Crossover = Literal["uniform", "single_point"]
 
@@ -171,7 +171,7 @@ class GAMLPClassifier(MLPClassifier):
 
     def _task(self, split: Split) -> EvolutionTask:
         """Say what is to be evolved."""
-        rng = generator(self.random_state)
+        rng = make_generator(self.random_state)
         if not len(split.X_val):
             split = hold_out(split, self.validation_fraction, rng)
         self._architecture = Architecture(

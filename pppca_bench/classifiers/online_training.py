@@ -33,13 +33,12 @@ class BackpropTask(Task):
 
 @dataclass(frozen=True)
 class Training:
-    """Hold what the nets of a group share: ``bias`` is the constant that feeds every unit, 1 or 0."""
+    """What the networks of a group share."""
 
     hidden_activation: int
     output_activation: int
     rule: kernels.BackpropRule
     stopping_rule: StoppingRule
-    bias: float
     keeps_best: bool
 
 
@@ -66,7 +65,6 @@ class BackpropLanes:
         self.architecture = replace(first.architecture, n_inputs=n_inputs)
         activations = training.hidden_activation, training.output_activation
         self.network, self.block = network_and_block(self.architecture, *activations)
-        self.block.values[:] *= training.bias
         self.pool = kernels.Pool(np.zeros((LANES, len(first.X), 1 + n_inputs)), np.zeros((LANES, *first.targets.shape)))
         self.sample = empty_samples(self.architecture, 1)
         self.validation = empty_samples(self.architecture, len(first.X_val))
@@ -85,12 +83,11 @@ class BackpropLanes:
     def _seat(self, lane: int, task: BackpropTask) -> None:
         """Put a net into a lane."""
         end = 1 + task.architecture.n_inputs
-        self.pool.inputs[lane, :, 0] = self.training.bias
+        self.pool.inputs[lane, :, 0] = 1.0
         self.pool.inputs[lane, :, 1:end] = task.X
         self.pool.inputs[lane, :, end:] = 0.0
         self.pool.targets[lane] = task.targets
         fill(self.validation, lane, task.X_val, task.targets_val)
-        self.validation.inputs[:: 1 + self.architecture.n_inputs, lane] = self.training.bias
         self.state.weights[:, lane] = pack(task.weights, task.architecture, self.architecture)
         self.state.step[:, lane] = 0.0
         progress = self.progress

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from pppca_bench.classifiers.parameter_checks import (
     is_flag,
     is_number,
     is_range,
-    one_of,
 )
 from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier
 from pppca_bench.classifiers.saliency import connected_inputs, optimal_brain_damage
@@ -102,8 +101,6 @@ class PrunedMLPClassifier(RpropMLPClassifier):
         Units of each hidden layer before the pruning, >= 1; () is the linear network.
     shortcuts : bool, default=False
         Whether each layer takes the inputs and all earlier layers, or only the layer before it.
-    saliency : {"optimal_brain_damage", "magnitude"}, default="optimal_brain_damage"
-        h w² / 2 with the second derivative h of the training error, or |w|.
     prune_fraction : float, default=0.2
         Share of the remaining weights that a round deletes, at least one; in (0, 1). Choice: LeCun et al. delete
         "some".
@@ -151,7 +148,6 @@ class PrunedMLPClassifier(RpropMLPClassifier):
         hidden_layer_sizes: Sequence[int] = (16, 8),
         *,
         shortcuts: bool = False,
-        saliency: Literal["optimal_brain_damage", "magnitude"] = "optimal_brain_damage",
         prune_fraction: float = 0.2,
         retrain_epochs: int = 100,
         initial_step_range: tuple[float, float] = (0.005, 0.02),
@@ -175,7 +171,6 @@ class PrunedMLPClassifier(RpropMLPClassifier):
             validation_fraction=validation_fraction,
             random_state=random_state,
         )
-        self.saliency = saliency
         self.prune_fraction = prune_fraction
         self.retrain_epochs = retrain_epochs
 
@@ -203,10 +198,8 @@ class PrunedMLPClassifier(RpropMLPClassifier):
 
     def _saliencies(self, path: _Path) -> list[Floats]:
         """Return the saliency of every weight, deleted ones included."""
-        weights = path.rounds[-1].weights
-        if self.saliency == "magnitude":
-            return [np.abs(matrix) for matrix in weights]
-        return optimal_brain_damage(path.task.architecture, weights, path.task.X, path.task.targets)
+        task = path.task
+        return optimal_brain_damage(task.architecture, path.rounds[-1].weights, task.X, task.targets)
 
     def _store(self, net: TrainedNet) -> None:
         """Take over the result of the training."""
@@ -246,7 +239,6 @@ def n_connections(masks: Masks) -> int:
 
 _RULES: dict[str, Rule] = SHARED_RULES | {
     "shortcuts": ("True or False", is_flag),
-    "saliency": one_of("optimal_brain_damage", "magnitude"),
     "prune_fraction": ("a number between 0 and 1", lambda value: is_number(value) and 0 < value < 1),
     "retrain_epochs": ("an integer >= 1", is_count),
     "initial_step_range": ("two numbers, 0 < low <= high", is_range),

@@ -12,16 +12,9 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.classifiers.mlp import Labels, Split, hold_out, validated_split
-from pppca_bench.classifiers.parameter_checks import (
-    SHARED_RULES,
-    Rule,
-    check_parameters,
-    generator,
-    is_count,
-    is_positive,
-    refuse,
-)
+from pppca_bench.classifiers.parameter_checks import SHARED_RULES, Rule, check_parameters, is_count, is_positive, refuse
 from pppca_bench.compiled.arrays import Flags
+from pppca_bench.compiled.randomness import make_generator
 
 
 class _Candidate(NamedTuple):
@@ -113,7 +106,7 @@ class RFESVMClassifier(ClassifierMixin, BaseEstimator):
         check_parameters(self, _RULES)
         split = validated_split(self, X, y, X_val, y_val, classes)
         if not len(split.X_val):
-            split = hold_out(split, self.validation_fraction, generator(self.random_state))
+            split = hold_out(split, self.validation_fraction, make_generator(self.random_state))
         if self.n_features is not None and self.n_features > self.n_features_in_:
             refuse(self, "n_features", f"at most {self.n_features_in_}, the number of features")
         self._scaler = StandardScaler().fit(split.X)

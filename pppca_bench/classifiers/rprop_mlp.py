@@ -12,7 +12,6 @@ from pppca_bench.classifiers.parameter_checks import (
     SHARED_RULES,
     Rule,
     check_parameters,
-    generator,
     is_flag,
     is_number,
     is_range,
@@ -21,6 +20,7 @@ from pppca_bench.classifiers.parameter_checks import (
 )
 from pppca_bench.classifiers.rprop import RpropRule
 from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.randomness import make_generator
 
 
 class RpropMLPClassifier(MLPClassifier):
@@ -122,7 +122,7 @@ class RpropMLPClassifier(MLPClassifier):
 
     def _task(self, split: Split) -> Task:
         """Draw the initial state and say what is to be trained."""
-        rng = generator(self.random_state)
+        rng = make_generator(self.random_state)
         if not len(split.X_val):
             split = hold_out(split, self.validation_fraction, rng)
         self._architecture = Architecture(

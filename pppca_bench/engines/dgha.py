@@ -65,10 +65,9 @@ class DGHA(HebbianTransformer):
     rows_per_epoch : float or None, default None
         Rows that join the learning per epoch after the head start, > 0: row j learns from epoch
         head_start + j / rows_per_epoch on. None: all rows learn.
-    initial_rows : {"direction", "orthonormal", "positive"}, default "orthonormal"
-        How rows are drawn: uniformly distributed directions, a random orthonormal set, or weights
-        uniform(0, 1) scaled to one norm. Choice: orthonormal, the basis of the slides' proposition, and closer
-        to the published dimensionalities than the others.
+    initial_rows : {"direction", "orthonormal"}, default "orthonormal"
+        How rows are drawn: uniformly distributed directions, or a random orthonormal set. Choice: orthonormal, the
+        basis of the slides' proposition, and closer to the published dimensionalities.
     initial_samples : int or None, default None
         Rows start as the principal components of a small block of so many samples, >= 2, instead of by
         `initial_rows`. See GHA.

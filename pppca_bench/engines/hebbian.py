@@ -10,6 +10,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
+from pppca_bench.compiled.randomness import make_generator
 from pppca_bench.engines.gha_epochs import (
     FAST,
     IN_PLACE,
@@ -22,7 +23,7 @@ from pppca_bench.engines.gha_epochs import (
     make_room,
 )
 from pppca_bench.engines.initial_rows import draw_directions, principal_directions
-from pppca_bench.engines.parameter_checks import check_choice, check_integer, check_number, make_generator
+from pppca_bench.engines.parameter_checks import check_choice, check_integer, check_number
 from pppca_bench.engines.removal import Limits
 
 # Rows tend to unit norm; one this long never comes back, and its variances would overflow.
@@ -177,7 +178,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 f"decay_samples in {where}: expected None where decay_epochs is given, got {self.decay_samples!r}. "
                 "Give one of them."
             )
-        check_choice(where, "initial_rows", self.initial_rows, ("direction", "orthonormal", "positive"))
+        check_choice(where, "initial_rows", self.initial_rows, ("direction", "orthonormal"))
         if self.initial_samples is not None:
             check_integer(where, "initial_samples", self.initial_samples, low=2)
         check_number(where, "initial_norm", self.initial_norm, low=0.0, open_low=True)

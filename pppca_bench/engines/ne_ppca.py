@@ -12,10 +12,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.randomness import make_generator
 from pppca_bench.engines.evolution import Rules
 from pppca_bench.engines.fitness import second_moments
 from pppca_bench.engines.initial_rows import principal_directions
-from pppca_bench.engines.parameter_checks import check_integer, check_number, make_generator
+from pppca_bench.engines.parameter_checks import check_integer, check_number
 from pppca_bench.engines.population import Population
 from pppca_bench.engines.removal import Limits
 

@@ -81,7 +81,6 @@ class BackpropClassifier(ClassifierSection):
     hidden: Hidden = (16,)
     hidden_activation: Literal["logistic", "softsign"] = "logistic"
     output_activation: Literal["linear", "logistic"] = "linear"
-    bias: bool = True
     standardise: bool = False
     learning_rate: Positive = 0.1
     decay_epochs: Positive | None = None

@@ -31,7 +31,7 @@ class Gha(MethodSection):
     decay_epochs: Positive | None = None
     decay_samples: Positive | None = None
     rows_per_epoch: Positive | None = None
-    initial_rows: Literal["direction", "orthonormal", "positive"] = "direction"
+    initial_rows: Literal["direction", "orthonormal"] = "direction"
     initial_samples: Annotated[int, Field(ge=2, le=1_000_000)] | None = None
     initial_norm: Positive = 0.64
     sort_initial: bool = False
@@ -56,7 +56,7 @@ class Dgha(MethodSection):
     decay_samples: Positive | None = None
     head_start: Annotated[int, Field(ge=0, le=1_000_000)] = 3
     rows_per_epoch: Positive | None = None
-    initial_rows: Literal["direction", "orthonormal", "positive"] = "orthonormal"
+    initial_rows: Literal["direction", "orthonormal"] = "orthonormal"
     initial_samples: Annotated[int, Field(ge=2, le=1_000_000)] | None = None
     initial_norm: Positive = 2.0
     sort_initial: bool = True

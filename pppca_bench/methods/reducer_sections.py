@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from pppca_bench.methods.classifier_sections import MethodSection
-from pppca_bench.methods.ranges import Count, NotNegative, Positive, Taus
+from pppca_bench.methods.ranges import Count, Positive, Taus
 
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 Factors = Annotated[tuple[Positive, ...], Field(min_length=1, max_length=100, strict=False)]
@@ -74,7 +74,6 @@ class Autoencoder(SpectralSection):
     method: Literal["autoencoder"]
     kind: Literal["linear", "nonlinear"] = "linear"
     n_hidden: Count | None = None
-    alpha: NotNegative = 0.0
     max_iter: Count = 1000
     tol: Positive = 1e-6
 
@@ -92,7 +91,6 @@ class MutualInfo(MethodSection):
     method: Literal["mutual_info"]
     n_features: Count | None = None
     n_values: Count = 10
-    n_neighbors: Count = 3
 
 
 class Chi2(MethodSection):
@@ -136,8 +134,6 @@ class Flgp(MethodSection):
     population_size: Count = 200
     n_generations: Count = 10
     tournament_size: Count = 10
-    parsimony: NotNegative = 0.001
-    correlation: Literal["pearson", "spearman"] = "pearson"
 
     @model_validator(mode="after")
     def _layer_fits(self) -> Flgp:

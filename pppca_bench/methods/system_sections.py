@@ -43,7 +43,6 @@ class PrunedMlp(SystemSection):
     method: Literal["pruned_mlp"]
     hidden: Hidden = "pivot"
     shortcuts: bool = False
-    saliency: Literal["optimal_brain_damage", "magnitude"] = "optimal_brain_damage"
     prune_fraction: Share = 0.2
     retrain_epochs: Count = 100
     initial_weight_range: Positive = 0.01

@@ -10,16 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pppca_bench.classifiers.parameter_checks import (
-    Rule,
-    check_parameters,
-    generator,
-    is_count,
-    is_number,
-    is_positive,
-    one_of,
-)
+from pppca_bench.classifiers.parameter_checks import Rule, check_parameters, is_count, is_positive, one_of
 from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.randomness import make_generator
 from pppca_bench.reducers.linear_projection import count_components, covariance, descending_eigenvalues
 
 
@@ -40,8 +33,6 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     n_hidden : int or None, default=None
         Nodes of the layers before and after the middle one, >= 1; of the nonlinear kind alone.
         Choice: None gives as many as there are features, the fewest that do not narrow the data before the middle.
-    alpha : float, default=0.0
-        Weight of the squared weights in the error; >= 0.
     max_iter : int, default=1000
         >= 1. Choice: the weights after the last iteration are taken whether or not the gradient has vanished, since a
         flat rest changes the code little; ``converged_`` tells.
@@ -70,7 +61,6 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         tau: float | None = None,
         kind: Literal["linear", "nonlinear"] = "linear",
         n_hidden: int | None = None,
-        alpha: float = 0.0,
         max_iter: int = 1000,
         tol: float = 1e-6,
         random_state: Any = None,
@@ -80,7 +70,6 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.tau = tau
         self.kind = kind
         self.n_hidden = n_hidden
-        self.alpha = alpha
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -151,11 +140,11 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             hidden_layer_sizes=self._layer_sizes(),
             activation="identity" if self.kind == "linear" else "tanh",
             solver="lbfgs",
-            alpha=self.alpha,
+            alpha=0.0,
             max_iter=self.max_iter,
             max_fun=100 * self.max_iter,
             tol=self.tol,
-            random_state=int(generator(self.random_state).integers(2**31)),
+            random_state=int(make_generator(self.random_state).integers(2**31)),
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -182,7 +171,6 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 _RULES: dict[str, Rule] = {
     "kind": one_of("linear", "nonlinear"),
     "n_hidden": ("an integer >= 1 or None", lambda value: value is None or is_count(value)),
-    "alpha": ("a number >= 0", lambda value: is_number(value) and 0 <= value < np.inf),
     "max_iter": ("an integer >= 1", is_count),
     "tol": ("a number > 0", is_positive),
 }

@@ -56,8 +56,6 @@ class MutualInformationSelector(_ScoredSelector):
     n_values : int, default=10
         A feature with at most so many distinct training values is counted; >= 1.
         Choice: 10, as the Proben1 inputs on ordinal scales have; neighbours' distances are ill-defined among ties.
-    n_neighbors : int, default=3
-        >= 1; scikit-learn's.
     estimator : classifier or None, default=None
         Unfitted; its validation error chooses the number of features. None: `RpropMLPClassifier` with 16 hidden nodes.
     random_state : int, RandomState, Generator or None, default=None
@@ -75,18 +73,15 @@ class MutualInformationSelector(_ScoredSelector):
         n_features: int | None = None,
         *,
         n_values: int = 10,
-        n_neighbors: int = 3,
         estimator: Any = None,
         random_state: Any = None,
     ) -> None:
         super().__init__(n_features, estimator=estimator, random_state=random_state)
         self.n_values = n_values
-        self.n_neighbors = n_neighbors
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        count = ("an integer >= 1", is_count)
-        check_parameters(self, {"n_values": count, "n_neighbors": count})
+        check_parameters(self, {"n_values": ("an integer >= 1", is_count)})
 
     def _scores(self, X: Floats, y: NDArray[Any], rng: np.random.Generator) -> Floats:
         columns, counted = X.copy(), np.zeros(X.shape[1], dtype=bool)
@@ -98,7 +93,6 @@ class MutualInformationSelector(_ScoredSelector):
             columns,
             y,
             discrete_features=counted,
-            n_neighbors=self.n_neighbors,
             random_state=int(rng.integers(2**31)),
         )
         return scores

@@ -9,8 +9,9 @@ from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
-from pppca_bench.classifiers.parameter_checks import Rule, check_parameters, generator, is_count, is_positive
+from pppca_bench.classifiers.parameter_checks import Rule, check_parameters, is_count, is_positive
 from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.randomness import make_generator
 from pppca_bench.reducers.linear_projection import (
     LinearProjection,
     count_components,
@@ -85,7 +86,7 @@ class ICA(LinearProjection):
             whiten_solver="svd",
             max_iter=self.max_iter,
             tol=self.tol,
-            random_state=int(generator(self.random_state).integers(2**31)),
+            random_state=int(make_generator(self.random_state).integers(2**31)),
         )
         # It divides by the variance of every direction before it leaves out those of none.
         with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):

@@ -12,8 +12,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.classifiers.mlp import Split
-from pppca_bench.classifiers.parameter_checks import Rule, check_parameters, generator, is_positive
+from pppca_bench.classifiers.parameter_checks import Rule, check_parameters, is_positive
 from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.randomness import make_generator
 from pppca_bench.reducers.linear_projection import count_components
 from pppca_bench.reducers.wrapper_scores import Candidate, seeded, training_split, validation_errors
 
@@ -83,7 +84,7 @@ class GaussianKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             When a parameter or the data are out of their range.
         """
         check_parameters(self, _RULES)
-        rng = generator(self.random_state)
+        rng = make_generator(self.random_state)
         split = training_split(self, X, y, X_val, y_val, rng)
         widths = median_distance(split.X) * np.asarray(self.width_factors, dtype=np.float64)
         fits = [self._kernel_pca(split.X, width) for width in widths]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from gplearn.genetic import SymbolicTransformer
@@ -12,9 +12,13 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.classifiers.mlp import Labels, Split
-from pppca_bench.classifiers.parameter_checks import Rule, check_parameters, generator, is_count, is_number, one_of
+from pppca_bench.classifiers.parameter_checks import Rule, check_parameters, is_count
 from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.randomness import make_generator
 from pppca_bench.reducers.wrapper_scores import seeded, subset, training_split, validation_errors
+
+_COST_OF_A_NODE = 0.001
+"""Fitness that a node of an expression costs: gplearn's default."""
 
 
 class Layer(NamedTuple):
@@ -58,10 +62,6 @@ class LayeredGP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         >= 1. Choice: population and generations small enough for a second or two a run; fitness has settled by then.
     tournament_size : int, default=10
         >= 1.
-    parsimony : float, default=0.001
-        Fitness that a node of an expression costs, >= 0; gplearn's.
-    correlation : {"pearson", "spearman"}, default="pearson"
-        Of values or of ranks.
     estimator : classifier or None, default=None
         Unfitted; its validation error chooses the number of features. None: `RpropMLPClassifier` with 16 hidden nodes.
     random_state : int, RandomState, Generator or None, default=None
@@ -87,8 +87,6 @@ class LayeredGP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         population_size: int = 200,
         n_generations: int = 10,
         tournament_size: int = 10,
-        parsimony: float = 0.001,
-        correlation: Literal["pearson", "spearman"] = "pearson",
         estimator: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -98,8 +96,6 @@ class LayeredGP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.population_size = population_size
         self.n_generations = n_generations
         self.tournament_size = tournament_size
-        self.parsimony = parsimony
-        self.correlation = correlation
         self.estimator = estimator
         self.random_state = random_state
 
@@ -119,7 +115,7 @@ class LayeredGP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             When a parameter or the data are out of their range.
         """
         self._check_parameters()
-        rng = generator(self.random_state)
+        rng = make_generator(self.random_state)
         split = training_split(self, X, y, X_val, y_val, rng)
         if len(split.X) < 2:
             raise ValueError("X in LayeredGP: expected at least 2 samples, got 1 sample. Give more.")
@@ -192,8 +188,8 @@ class LayeredGP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             n_components=width,
             generations=self.n_generations,
             tournament_size=self.tournament_size,
-            parsimony_coefficient=self.parsimony,
-            metric=self.correlation,
+            parsimony_coefficient=_COST_OF_A_NODE,
+            metric="pearson",
             random_state=int(rng.integers(2**31)),
         )
         with _gplearn():
@@ -259,6 +255,4 @@ _RULES: dict[str, Rule] = {
     "population_size": ("an integer >= 1", is_count),
     "n_generations": ("an integer >= 1", is_count),
     "tournament_size": ("an integer >= 1", is_count),
-    "parsimony": ("a number >= 0", lambda value: is_number(value) and 0 <= value < np.inf),
-    "correlation": one_of("pearson", "spearman"),
 }

@@ -12,8 +12,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.classifiers.mlp import Split
-from pppca_bench.classifiers.parameter_checks import generator, is_count
+from pppca_bench.classifiers.parameter_checks import is_count
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
+from pppca_bench.compiled.randomness import make_generator
 from pppca_bench.reducers.wrapper_scores import seeded, training_split
 
 
@@ -61,7 +62,7 @@ class PathSelector(SelectorMixin, BaseEstimator):
         ValueError
             When a parameter or the data are out of their range.
         """
-        rng = generator(self.random_state)
+        rng = make_generator(self.random_state)
         split = training_split(self, X, y, X_val, y_val, rng)
         self._check_parameters()
         path, self.ranking_ = self._search(split, seeded(self.estimator, rng), rng)
