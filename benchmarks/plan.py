@@ -10,10 +10,11 @@ import json
 import time
 from pathlib import Path
 
-from pppca_bench.config.experiment import load_config
-from pppca_bench.config.plan import expand
-from pppca_bench.problems import known_problems
-from pppca_bench.runs import RunSpec
+from pppca_bench.config.experiment import Config, parse_config
+from pppca_bench.config.plan import Identity, expand
+from pppca_bench.config.yaml_source import read_yaml
+from pppca_bench.problems import known_problems, open_problem, registered
+from pppca_bench.runs import Plan, RunSpec
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 BEYOND = frozenset({"ablation", "baselines", "demo", "ensembles", "permutations", "systems"})
@@ -30,9 +31,14 @@ def planned_runs(repeats: int | None = None, only: str | None = None) -> list[Ru
     classifiers whose work the other side would do with the very same code.
     """
     names = [only] if only else sorted(path.stem for path in CONFIGS.glob("*.yaml") if path.stem not in BEYOND)
-    configs = [load_config(CONFIGS / f"{name}.yaml", problems=known_problems()) for name in names]
-    specs = {spec.key: spec for config in configs for spec in expand(config, repeats=repeats)}
-    return [spec for spec in specs.values() if spec.method in METHODS and dict(spec.classifier).get("rule") in RULES]
+    configs = [parse_config(read_yaml(CONFIGS / f"{name}.yaml"), problems=known_problems()) for name in names]
+    specs = {spec.key: spec for config in configs for spec in expand(config, _identities(config), repeats=repeats)}
+    cells = ((spec, spec.cell) for spec in specs.values())
+    return [spec for spec, cell in cells if cell.method in METHODS and dict(cell.classifier).get("rule") in RULES]
+
+
+def _identities(config: Config) -> dict[str, Identity]:
+    return {name: Identity(name, registered()[name].sha256, name) for name in config.problems}
 
 
 def carry_out(specs: list[RunSpec], results: Path, data: Path, workers: int) -> float:
@@ -42,9 +48,11 @@ def carry_out(specs: list[RunSpec], results: Path, data: Path, workers: int) -> 
 
     results.mkdir(parents=True)
     with Store(results / "results.sqlite") as store:
-        store.plan("all", specs)
+        store.plan(Plan("all", "", "", tuple(specs)))
         start = time.perf_counter()
-        outcome = run(specs, store, data_dir=data, workers=workers)
+        opened = {name: open_problem(name, data) for name in dict.fromkeys(spec.cell.problem for spec in specs)}
+        problems = {(name, source.sha256): (source, problem) for name, (source, problem) in opened.items()}
+        outcome = run(specs, store, problems, workers=workers)
         elapsed = time.perf_counter() - start
     if outcome.n_failed:
         raise RuntimeError(f"{outcome.n_failed} of {len(specs)} runs failed: {outcome.first_error}")

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,9 @@ from benchmarks.numpy_ne_ppca import SETTINGS, evolve
 from benchmarks.torch_backprop import train as train_by_backprop
 from benchmarks.torch_rprop import train as train_by_rprop
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight
+from pppca_bench.methods.sections import PIVOT
 from pppca_bench.problems import Problem, load_problem
+from pppca_bench.references.pivots import pivot_hidden
 from pppca_bench.runs import RunSpec
 
 Floats = NDArray[np.float64]
@@ -48,23 +50,22 @@ class Estimate:
 
 def reduce(spec: RunSpec, X: Floats) -> Floats:
     """Carry out a run's method; return its rows, float64 (n_components, n_features)."""
-    parameters = dict(spec.parameters)
-    if spec.method == "all_features":
+    parameters: dict[str, Any] = {"tau": None, "data_fraction": None} | dict(spec.cell.parameters)
+    if spec.cell.method == "all_features":
         return np.eye(X.shape[1])
-    if spec.method == "ne_ppca":
-        options = {name: parameters[name] for name in SETTINGS}
-        return evolve(X, tau=spec.tau, seed=spec.seed, **options)[0]  # type: ignore[arg-type]
-    return learn(X, tau=spec.tau, data_fraction=spec.data_fraction, seed=spec.seed, **parameters)  # type: ignore[arg-type]
+    if spec.cell.method == "ne_ppca":
+        return evolve(X, seed=spec.seed, **{name: parameters[name] for name in ("tau", *SETTINGS)})[0]
+    return learn(X, seed=spec.seed, **parameters)
 
 
 def train_net(spec: RunSpec, X: Floats, targets: Floats) -> int:
     """Train a run's net for some epochs; return how many."""
-    classifier = dict(spec.classifier)
-    n_epochs = NET_EPOCHS[str(classifier["rule"])]
-    hidden = tuple(int(size) for size in classifier["hidden"])  # type: ignore[union-attr]
+    classifier: dict[str, Any] = dict(spec.cell.classifier)
+    n_epochs = NET_EPOCHS[classifier["rule"]]
+    hidden = pivot_hidden(spec.cell.problem) if classifier["hidden"] == PIVOT else classifier["hidden"]
     if classifier["rule"] == "backprop":
         rates = {name: classifier[name] for name in ("learning_rate", "decay_epochs")}
-        train_by_backprop(X, targets, hidden=hidden, n_epochs=n_epochs, **rates)  # type: ignore[arg-type]
+        train_by_backprop(X, targets, hidden=hidden, n_epochs=n_epochs, **rates)
         return n_epochs
     shortcuts = bool(classifier["shortcuts"])
     architecture = Architecture(X.shape[1], hidden, targets.shape[1], shortcuts, "linear")
@@ -87,9 +88,9 @@ def estimate(specs: Sequence[RunSpec], n_epochs: Mapping[str, int], data: Path) 
     """
     strata: dict[Stratum, list[RunSpec]] = {}
     for spec in specs:
-        strata.setdefault((spec.problem, spec.method, spec.classifier), []).append(spec)
+        strata.setdefault((spec.cell.problem, spec.cell.method, spec.cell.classifier), []).append(spec)
     rng = np.random.default_rng(0)
-    problems = {name: load_problem(name, data) for name in dict.fromkeys(spec.problem for spec in specs)}
+    problems = {name: load_problem(name, data) for name in dict.fromkeys(spec.cell.problem for spec in specs)}
     return [
         _estimate(stratum, runs, sum(n_epochs[run.key] for run in runs), problems[stratum[0]], rng)
         for stratum, runs in strata.items()

@@ -37,7 +37,7 @@ def rows(data: Path) -> Iterator[Row]:
     specs = planned_runs()
     ours_s, watched = our_run(data, "whole_run", "--workers", "2")
     with Store(BUILD / "whole_run" / "results.sqlite", read_only=True) as store:
-        n_epochs = {spec.key: result.total_epochs or 0 for spec, result in store.runs() if result is not None}
+        n_epochs = {spec.key: int(one.values.get("total_epochs", 0)) for spec, one in store.runs() if one is not None}
     estimates = estimate(specs, n_epochs, data)
     peer_s = sum(part.method_s + part.net_s for part in estimates)
     n_timed = sum(part.n_timed for part in estimates)

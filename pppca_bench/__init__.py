@@ -1,3 +1,46 @@
-"""Experiment runner and library for pseudo-PCA (GHA, DGHA, NE-pPCA) on the Proben1 problems."""
+"""Experiment runner and library for pseudo-PCA (GHA, DGHA, NE-pPCA) on the Proben1 problems.
+
+The public names are imported when they are first used, so that ``import pppca_bench`` is immediate.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier
+    from pppca_bench.engines import DGHA, GHA, NEpPCA
+    from pppca_bench.problems import Problem, known_problems, load_problem
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "DGHA",
+    "GHA",
+    "BackpropMLPClassifier",
+    "NEpPCA",
+    "Problem",
+    "RpropMLPClassifier",
+    "known_problems",
+    "load_problem",
+]
+
+_ROOMS = {
+    "BackpropMLPClassifier": "classifiers",
+    "DGHA": "engines",
+    "GHA": "engines",
+    "NEpPCA": "engines",
+    "Problem": "problems",
+    "RpropMLPClassifier": "classifiers",
+    "known_problems": "problems",
+    "load_problem": "problems",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_ROOMS[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

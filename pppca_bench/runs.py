@@ -1,9 +1,10 @@
-"""What to run and what came of it: the two records that every layer hands on."""
+"""What to run and what came of it: the records that every room hands on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -11,48 +12,141 @@ if TYPE_CHECKING:
 
 Scalar = float | int | bool | str | tuple[float | int, ...] | None
 Parameters = tuple[tuple[str, Scalar], ...]
+"""Values by name, sorted by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """Describe a number that a run gives.
+
+    Attributes
+    ----------
+    title : str
+        As a table's column heads it, with its unit.
+    form : str
+        How its mean is printed, in Python's format language.
+    is_count : bool
+        Whether its values are whole numbers.
+    """
+
+    title: str
+    form: str = ".2f"
+    is_count: bool = False
+
+
+QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
+    {
+        "test_error_percent": Quantity("Error, %"),
+        "validation_error_percent": Quantity("Validation error, %"),
+        "train_error_percent": Quantity("Training error, %"),
+        "dimensionality": Quantity("Dimensionality", ".1f", is_count=True),
+        "fit_time_ms": Quantity("Fit, ms", ".1f"),
+        "classifier_time_ms": Quantity("Classifier, ms", ".1f"),
+        "n_epochs": Quantity("Epochs or generations", ".0f", is_count=True),
+        "total_epochs": Quantity("Total epochs", ".0f", is_count=True),
+        "relevant_epochs": Quantity("Relevant epochs", ".0f", is_count=True),
+        "retained_variance_percent": Quantity("Retained variance, %", ".1f"),
+        "reconstruction_error": Quantity("Reconstruction error", ".3g"),
+        "speedup": Quantity("Speed-up"),
+        "speedup_operations": Quantity("Ratio of multiply-adds instead of times (exact on any machine)"),
+        "speedup_fast": Quantity("Ratio of times of the fast kernel, whose cost grows with l instead of l²"),
+        "gha_time_ms": Quantity("Time of GHA, ms"),
+        "dgha_time_ms": Quantity("Time of DGHA, ms"),
+    }
+)
+"""Numbers of a run that the package itself gives, by name; a method may give others (``measures_``)."""
+
+SIZES = ("n_features", "n_outputs", "n_train", "n_validation", "n_test")
+"""Sizes of a problem, by the names that `ProblemFacts` has for them."""
+
+
+def described(quantity: str) -> Quantity:
+    """Return the description of a number; one that only its method knows is printed under its own name."""
+    if quantity in SIZES:
+        return Quantity(quantity, ".0f", is_count=True)
+    return QUANTITIES.get(quantity, Quantity(quantity, ".3g"))
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Say what the repeats of one cell have in common: all that decides their numbers but the seed.
+
+    Attributes
+    ----------
+    problem : str
+        As the config names it: a problem's registered name, or the path of a user's own file.
+    data_sha256 : str
+        Digest of the problem's data.
+    method : str
+        Name of the method, such as ``"dgha"``.
+    parameters : tuple of (str, scalar)
+        The method's parameters, defaults filled in; its threshold ``tau`` and its ``data_fraction`` in percent are
+        among them.
+    classifier : tuple of (str, scalar)
+        The classifier's ``rule`` and parameters, defaults filled in; empty where none follows the method.
+    algorithms : tuple of (str, int)
+        Versions of the algorithms that take part, by name.
+    """
+
+    problem: str
+    data_sha256: str
+    method: str
+    parameters: Parameters
+    classifier: Parameters
+    algorithms: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def settings(self) -> dict[str, Scalar]:
+        """Return all parameters by name, those of the classifier as ``classifier.<name>``."""
+        return dict(self.parameters) | {f"classifier.{name}": value for name, value in self.classifier}
 
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """Say all that decides one run's numbers, except the data themselves.
+    """Say all that decides one run's numbers.
 
     Attributes
     ----------
     key : str
-        Hexadecimal digest of the other fields and of the algorithm versions; the run's name in the store.
-    problem : str
-        A problem's registered name, or the path of a user's own ``.dt`` file.
-    method : str
-        Name of the method, such as ``"dgha"``.
-    parameters : tuple of (str, scalar)
-        The method's parameters, sorted by name, defaults filled in.
-    tau : float or None
-        Threshold of criterion (1); None for a method that removes nothing.
-    data_fraction : float or None
-        Share of the training set that an epoch learns from, in percent; None where it has no meaning.
+        Hexadecimal digest of the cell, the repeat and the seed; the run's name in the store.
+    cell : Cell
+        What it shares with the other repeats.
     repeat : int
         Number of the repeat, from 0.
     seed : int
-        Seed of the run, in [0, 2**63); the same for all tau and data fractions of a repeat.
-    classifier : tuple of (str, scalar)
-        The classifier's parameters, sorted by name, defaults filled in.
+        Seed of the run, in [0, 2**63); the same for all settings of a method in a repeat.
+    changed : tuple of str
+        Names of the settings (as in `Cell.settings`) that are not a config's defaults, for labels; no part of the key.
     """
 
     key: str
-    problem: str
-    method: str
-    parameters: Parameters
-    tau: float | None
-    data_fraction: float | None
+    cell: Cell
     repeat: int
     seed: int
-    classifier: Parameters
+    changed: tuple[str, ...] = ()
 
-    @property
-    def cell(self) -> tuple[object, ...]:
-        """Return what the repeats of one table cell have in common."""
-        return (self.problem, self.method, self.parameters, self.tau, self.data_fraction, self.classifier)
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Hold what one config asks for.
+
+    Attributes
+    ----------
+    name : str
+        The config's ``name``.
+    sha256, text : str
+        Digest and text of the file.
+    specs : tuple of RunSpec
+        What is to be run now.
+    all_repeats : tuple of RunSpec
+        What the config asks for at its own repeats: those that are done stay in its tables.
+    """
+
+    name: str
+    sha256: str
+    text: str
+    specs: tuple[RunSpec, ...]
+    all_repeats: tuple[RunSpec, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,81 +159,77 @@ class RunResult:
         The run's ``RunSpec.key``.
     status : {"done", "failed"}
         Whether the numbers below are there.
-    data_sha256 : str
-        Digest of the problem's data, so that a stored result can be tied to them.
     error : str or None
         Traceback or cause of a failed run.
-    dimensionality : int or None
-        Number of features that the classifier saw.
-    fit_time_ms, classifier_time_ms : float or None
-        Wall time of the method's fit, and the run's share of its group's classifier training.
-    n_epochs : int or None
-        Epochs or generations of the method.
-    total_epochs, relevant_epochs : int or None
-        Epochs that the classifier trained, and the epoch of its validation minimum.
-    train_error_percent, validation_error_percent, test_error_percent : float or None
-        Misclassified examples in percent.
-    measures : mapping of str to float
-        Further numbers by name, such as the speed-ups of a timed run.
+    values : mapping of str to float
+        The run's numbers, by the names of `QUANTITIES` or the method's own.
     history : mapping of str to ndarray
         The method's learning curves, one value (or row) a step.
     """
 
     key: str
     status: Literal["done", "failed"]
-    data_sha256: str
     error: str | None = None
-    dimensionality: int | None = None
-    fit_time_ms: float | None = None
-    classifier_time_ms: float | None = None
-    n_epochs: int | None = None
-    total_epochs: int | None = None
-    relevant_epochs: int | None = None
-    train_error_percent: float | None = None
-    validation_error_percent: float | None = None
-    test_error_percent: float | None = None
-    measures: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, float] = field(default_factory=dict)
     history: Mapping[str, NDArray] = field(default_factory=dict)  # type: ignore[type-arg]
 
 
-def failed(spec: RunSpec, data_sha256: str, cause: str) -> RunResult:
+def failed(spec: RunSpec, cause: str) -> RunResult:
     """Return the record of a run that ended without numbers."""
-    return RunResult(spec.key, "failed", data_sha256, error=cause)
+    return RunResult(spec.key, "failed", error=cause)
+
+
+StoredRun = tuple[RunSpec, RunResult | None]
+"""A planned run and what came of it: None until it is done or failed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Selector:
     """Say which runs fill a table cell.
 
     Attributes
     ----------
     problem, method : str
-        As in a run.
-    tau, data_fraction : float or None
-        As in a run.
+        As in a cell.
     settings : tuple of (str, scalar)
-        Parameters that must have these values, named ``parameter.<name>`` or ``classifier.<name>``.
+        Settings (as in `Cell.settings`) that must have these values.
     """
 
     problem: str
     method: str
-    tau: float | None = None
-    data_fraction: float | None = None
-    settings: tuple[tuple[str, Scalar], ...] = ()
+    settings: Parameters = ()
+
+    def matches(self, cell: Cell) -> bool:
+        """Tell whether a cell's runs are meant."""
+        if (cell.problem, cell.method) != (self.problem, self.method):
+            return False
+        found = cell.settings
+        return all(name in found and found[name] == value for name, value in self.settings)
 
 
 @dataclass(frozen=True, slots=True)
 class ProblemFacts:
-    """Hold a problem's sizes, as read from its data."""
+    """Hold a problem's sizes, as read from its data.
+
+    Attributes
+    ----------
+    name : str
+    data_sha256 : str
+    task : {"classification", "approximation"}
+    family : str
+        What it is a permutation of, such as ``"cancer"`` of cancer1; its own name where it has no others beside it.
+    n_features, n_outputs : int
+        Inputs; classes, or targets of an approximation.
+    n_train, n_validation, n_test : int
+        Examples of each split.
+    """
 
     name: str
     data_sha256: str
+    task: str
+    family: str
     n_features: int
-    n_classes: int
+    n_outputs: int
     n_train: int
     n_validation: int
     n_test: int
-
-
-StoredRun = tuple[RunSpec, RunResult | None]
-"""A planned run and what came of it: None until it is done or failed."""

@@ -1,9 +1,14 @@
 """Fixtures shared by all tests."""
 
+import gc
 import os
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS, Method
 
 ROOT = Path(__file__).parents[1]
 
@@ -26,3 +31,27 @@ def nowhere_else(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PPPCA_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def register(monkeypatch):
+    """Return a function that puts an entry into the registry, for the time of a test and in this process alone."""
+
+    def put(entry):
+        (entries,) = gc.get_referents(METHODS if isinstance(entry, Method) else CLASSIFIERS)  # behind a read-only view
+        monkeypatch.setitem(entries, entry.name, entry)
+        return entry
+
+    return put
+
+
+@pytest.fixture
+def stand_in(register, monkeypatch):
+    """Return a function that lets a class take the place of a method's or classifier's, in this process alone."""
+
+    def put(name, estimator, **changes):
+        monkeypatch.setattr(sys.modules[estimator.__module__], estimator.__name__, estimator, raising=False)
+        entry = METHODS[name] if name in METHODS else CLASSIFIERS[name]
+        return register(replace(entry, estimator=f"{estimator.__module__}:{estimator.__name__}", **changes))
+
+    return put

@@ -6,19 +6,20 @@ from pathlib import Path
 
 from pppca_bench.cli import main as cli
 from pppca_bench.experiments import runner
-from pppca_bench.runs import RunSpec
+from pppca_bench.experiments.queue import Group
+from pppca_bench.problems import ProblemSource
 
 
-def run_group(group: tuple[RunSpec, ...], source: str, data_dir: Path | None) -> runner.Computed:
-    """Run a group in a worker, after a line with its keys was added to the log."""
+def compute_and_log(group: Group, source: ProblemSource) -> runner.Computed:
+    """Compute a group in a worker, after a line with its keys was added to the log."""
     with Path(os.environ["COUNTED_RUNS"]).open("ab", buffering=0) as log:
         log.write(f"{' '.join(spec.key for spec in group)}\n".encode())
-    return runner._run_group(group, source, data_dir)
+    return runner.compute_from_source(group, source)
 
 
 def main() -> None:
     """Be `pppca`."""
     # Workers import the runner anew and find the original there.
-    setattr(runner, "_run_group", run_group)  # noqa: B010
+    setattr(runner, "compute_from_source", compute_and_log)  # noqa: B010
     sys.argv[0] = "pppca"
     cli.main()

@@ -1,36 +1,35 @@
 """Stand-ins for the runner's work that end their process, at module level so that worker processes can import them."""
 
 import os
-from pathlib import Path
 
 from pppca_bench.experiments import runner
-from pppca_bench.runs import RunSpec
+from pppca_bench.experiments.queue import Group
+from pppca_bench.problems import ProblemSource
 
 
-def die_at_repeat_3(group: tuple[RunSpec, ...], source: str, data_dir: Path | None) -> runner.Computed:
-    """Run a group, but end the process, as the out-of-memory killer does, where repeat 3 of tau 5 is in it."""
-    if any(spec.repeat == 3 and spec.tau == 5 for spec in group):
+def die_at_repeat_3(group: Group, source: ProblemSource) -> runner.Computed:
+    """Compute a group, but end the process, as the out-of-memory killer does, where repeat 3 of tau 5 is in it."""
+    if any(spec.repeat == 3 and spec.cell.settings["tau"] == 5 for spec in group):
         os._exit(9)
-    return runner._run_group(group, source, data_dir)
+    return runner.compute_from_source(group, source)
 
 
-def die_once(group: tuple[RunSpec, ...], source: str, data_dir: Path | None) -> runner.Computed:
-    """Run a group, but end the process at the first call, which leaves a file named "died"."""
-    assert data_dir is not None
-    try:
-        (data_dir / "died").touch(exist_ok=False)
-    except FileExistsError:
-        return runner._run_group(group, source, data_dir)
-    os._exit(9)
+def die_once(group: Group, source: ProblemSource) -> runner.Computed:
+    """Compute a group, but end the process at the first call, which leaves a file named "died"."""
+    return _die_for_each(("died",), group, source)
 
 
-def die_twice(group: tuple[RunSpec, ...], source: str, data_dir: Path | None) -> runner.Computed:
-    """Run a group, but end the process at the first two calls, each of which leaves a file behind."""
-    assert data_dir is not None
-    for name in ("first", "second"):
+def die_twice(group: Group, source: ProblemSource) -> runner.Computed:
+    """Compute a group, but end the process at the first two calls, each of which leaves a file behind."""
+    return _die_for_each(("first", "second"), group, source)
+
+
+def _die_for_each(names: tuple[str, ...], group: Group, source: ProblemSource) -> runner.Computed:
+    assert source.data_dir is not None
+    for name in names:
         try:
-            (data_dir / name).touch(exist_ok=False)
+            (source.data_dir / name).touch(exist_ok=False)
         except FileExistsError:
             continue
         os._exit(9)
-    return runner._run_group(group, source, data_dir)
+    return runner.compute_from_source(group, source)

@@ -1,87 +1,119 @@
 """Results made by hand for every cell that our own runs can answer, so that no test has to run them all."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
-from pppca_bench.references.layouts import LAYOUTS, PROBLEMS
-from pppca_bench.references.published import published
+from pppca_bench.references.layout import Layout
+from pppca_bench.references.numbers import Number
+from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.summary import Results
-from pppca_bench.reporting.tables import Table, build_tables
-from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, Source
+from pppca_bench.reporting.table import Table
+from pppca_bench.reporting.tables import build_tables
+from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec, Selector, StoredRun
 
-PIVOT = (("hidden", (4, 2)), ("shortcuts", True))
+REFERENCES = own_references()
+PROBLEMS = ("cancer1", "card1", "diabetes1", "glass1", "heart1", "horse1", "soybean1", "thyroid1")
+CONFIG = "proben1_report"
+"""A config whose runs fill the tables of every reference."""
+
+CLASSIFIER = {"hidden": "pivot", "rule": "rprop", "shortcuts": True}
 ERROR_STEP = 100 / 172
+
+
+def published(table: str, row: str, column: str, quantity: str) -> Number | None:
+    """Return a published number of the slides or the report, or None where they print none."""
+    found = [reference.published(table, row, column).get(quantity) for reference in REFERENCES]
+    return next(filter(None, found), None)
+
+
+def layouts() -> list[Layout]:
+    """Return the layouts of all tables, in their order."""
+    return [layout for reference in REFERENCES for layout in reference.layouts]
 
 
 def published_sizes(problem: str) -> ProblemFacts:
     """Return a problem's sizes as the slides print them; made up where they print none."""
-    places = {"features": "features", "classes": "classes"} | dict.fromkeys(("train", "validation", "test"), "sizes")
-    numbers = [published("T0", problem, column, quantity) for quantity, column in places.items()]
-    return ProblemFacts(problem, "a", *(9 if number is None else int(number.value) for number in numbers))
+    places = {"n_features": "features", "n_outputs": "classes"}
+    places |= dict.fromkeys(("n_train", "n_validation", "n_test"), "sizes")
+    numbers = {quantity: published("T0", problem, column, quantity) for quantity, column in places.items()}
+    sizes = {quantity: 9 if number is None else int(number.value) for quantity, number in numbers.items()}
+    return ProblemFacts(problem, "a", "classification", problem.rstrip("123"), **sizes)
 
 
 FACTS = {problem: published_sizes(problem) for problem in PROBLEMS}
 
 
+def cell_of(selector: Selector, *, data: str = "a") -> Cell:
+    """Return a cell that a selector means: its settings, and the usual classifier's for the rest."""
+    settings = dict(selector.settings)
+    classifier = CLASSIFIER | {
+        name.removeprefix("classifier."): settings.pop(name)
+        for name in list(settings)
+        if name.startswith("classifier.")
+    }
+    sections = (tuple(sorted(section.items())) for section in (settings, classifier))
+    return Cell(selector.problem, data, selector.method, *sections)
+
+
+def results_of(runs: Iterable[StoredRun], config: str = CONFIG) -> Results:
+    """Return results whose runs one config asks for."""
+    stored = list(runs)
+    return Results(stored, {config: [spec.key for spec, _ in stored]})
+
+
+def tables_of(runs: Iterable[StoredRun], facts: dict[str, ProblemFacts] | None = None) -> list[Table]:
+    """Return the filled tables of runs that one config asks for."""
+    return build_tables(results_of(runs), FACTS if facts is None else facts, REFERENCES)
+
+
 def full_runs(n_repeats: int, seed: int = 0) -> list[tuple[RunSpec, RunResult]]:
-    """Return runs of every source of the layouts, spread about the published numbers.
+    """Return runs of every cell of the layouts, spread about the published numbers.
 
     Errors stand on the grid of 172 test examples, dimensionalities are whole, operation ratios any number.
     """
     rng = np.random.default_rng(seed)
-    centres: dict[Source, dict[str, float]] = {}
-    for layout in LAYOUTS:
+    centres: dict[Cell, dict[str, float]] = {}
+    for layout in layouts():
         for row in layout.rows:
             for column in layout.columns:
-                source = layout.source(row, column)
-                if source is not None:
-                    centre = centres.setdefault(source, {})
-                    for quantity in ("error_percent", "dimensionality", "speedup"):
-                        number = published(layout.table, row, column, quantity)
+                selector = layout.selector(row, column)
+                if selector is not None:
+                    centre = centres.setdefault(cell_of(selector), {})
+                    for quantity in ("test_error_percent", "dimensionality", "speedup"):
+                        number = published(layout.id, row.key, column.key, quantity)
                         if number is not None:
                             centre.setdefault(quantity, number.value)
     return [
         run
-        for index, (source, centre) in enumerate(centres.items())
-        for run in _runs_of(source, centre, index, n_repeats, rng)
+        for index, (cell, centre) in enumerate(centres.items())
+        for run in _runs_of(cell, centre, index, n_repeats, rng)
     ]
 
 
 def _runs_of(
-    source: Source, centre: dict[str, float], index: int, n_repeats: int, rng: np.random.Generator
+    cell: Cell, centre: dict[str, float], index: int, n_repeats: int, rng: np.random.Generator
 ) -> list[tuple[RunSpec, RunResult]]:
-    settings = {
-        kind: tuple(s for s in source.settings if s[0].startswith(kind)) for kind in ("parameter", "classifier")
-    }
-    parameters, network = (tuple((name.partition(".")[2], value) for name, value in s) for s in settings.values())
-    place = (source.problem, source.method, parameters, source.tau, source.data_fraction)
     error_spread, spread = rng.uniform(0.5, 3), rng.uniform(0.02, 0.15)
     runs = []
     for repeat in range(n_repeats):
-        spec = RunSpec(f"{index:04x}{repeat:028x}", *place, repeat, repeat, network or PIVOT)
-        error = max(0, round(rng.normal(centre.get("error_percent", 5), error_spread) / ERROR_STEP)) * ERROR_STEP
+        spec = RunSpec(f"{index:04x}{repeat:028x}", cell, repeat, repeat)
+        error = max(0, round(rng.normal(centre.get("test_error_percent", 5), error_spread) / ERROR_STEP)) * ERROR_STEP
         size = centre.get("dimensionality", 5)
         operations = centre.get("speedup", 5) * rng.normal(1, spread)
-        result = RunResult(
-            spec.key,
-            "done",
-            "a",
-            dimensionality=max(1, round(rng.normal(size, spread * size))),
-            test_error_percent=error,
-            measures={"speedup": 1.1 * operations, "speedup_operations": operations}
-            if source.method == "dgha_speedup"
-            else {},
-        )
-        runs.append((spec, result))
+        values = {"dimensionality": max(1, round(rng.normal(size, spread * size))), "test_error_percent": error}
+        if cell.method == "dgha_speedup":
+            values = {"speedup": 1.1 * operations, "speedup_operations": operations}
+        runs.append((spec, RunResult(spec.key, "done", values=values)))
     return runs
 
 
 def full_tables(n_repeats: int, seed: int = 0) -> list[Table]:
     """Return the filled tables of `full_runs`."""
-    return build_tables(Results(full_runs(n_repeats, seed)), FACTS)
+    return tables_of(full_runs(n_repeats, seed))
 
 
-def with_changed_run(runs: list[tuple[RunSpec, RunResult]], index: int, **changes: object) -> list:
-    """Return the runs with one result changed."""
-    return [(s, replace(r, **changes)) if i == index else (s, r) for i, (s, r) in enumerate(runs)]
+def with_values(result: RunResult, **values: float) -> RunResult:
+    """Return a result with some of its values changed."""
+    return replace(result, values={**result.values, **values})

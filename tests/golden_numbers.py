@@ -13,10 +13,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from pppca_bench.config.experiment import Config
-from pppca_bench.config.plan import ALGORITHM_VERSIONS, expand
-from pppca_bench.experiments import cell as experiment
-from pppca_bench.experiments.queue import Group
+from planning import specs_of
+
+from pppca_bench.experiments.cell import run_group
 from pppca_bench.problems import load_problem
 from pppca_bench.runs import RunResult, RunSpec
 
@@ -56,50 +55,47 @@ def installed_versions() -> dict[str, str]:
     return {name: version(name) for name in LIBRARIES}
 
 
-def specs_of(name: str) -> list[RunSpec]:
-    values = {
-        "name": name,
-        "problems": ["iris", "wine"],
-        "repeats": 2,
-        "seed": 2012,
-        "tau": [5, 20],
-        "methods": PLANS[name],
-        "classifier": CLASSIFIER,
-    }
-    return expand(Config.model_validate(values, context={"problems": ["iris", "wine"]}))
+def planned(name: str) -> list[RunSpec]:
+    return specs_of(
+        {
+            "name": name,
+            "problems": ["iris", "wine"],
+            "repeats": 2,
+            "seed": 2012,
+            "tau": [5, 20],
+            "methods": PLANS[name],
+            "classifier": CLASSIFIER,
+        }
+    )
+
+
+def algorithms_of(name: str) -> dict[str, int]:
+    """Return the versions of the methods and classifiers that take part in a plan."""
+    return dict(sorted({algorithm for spec in planned(name) for algorithm in spec.cell.algorithms}))
 
 
 def computed(name: str) -> list[dict[str, Any]]:
     """Return the numbers of each run of a plan, in its order, without times."""
     cells: dict[object, list[RunSpec]] = {}
-    for spec in specs_of(name):
+    for spec in planned(name):
         cells.setdefault(spec.cell, []).append(spec)
     return [
         _numbers(spec, result)
-        for group in map(tuple, cells.values())
-        for spec, result in zip(group, _results(group), strict=True)
+        for group in cells.values()
+        for spec, result in zip(group, run_group(group, load_problem(group[0].cell.problem)), strict=True)
     ]
 
 
-def _results(group: Group) -> list[RunResult]:
-    results = experiment.run_group(group, load_problem(group[0].problem))
-    return sorted(results, key=lambda result: [spec.key for spec in group].index(result.key))
-
-
 def _numbers(spec: RunSpec, result: RunResult) -> dict[str, Any]:
-    identity = {name: getattr(spec, name) for name in ("problem", "method", "tau", "data_fraction", "repeat")}
-    measures = {name: value for name, value in sorted(result.measures.items()) if "time" not in name}
-    return {**identity, "status": result.status, **{name: getattr(result, name) for name in NUMBERS}, **measures}
+    identity = {"problem": spec.cell.problem, "method": spec.cell.method}
+    identity |= {name: spec.cell.settings.get(name) for name in ("tau", "data_fraction")} | {"repeat": spec.repeat}
+    others = {name: value for name, value in sorted(result.values.items()) if "time" not in name}
+    return {**identity, "status": result.status, **{name: others.pop(name, None) for name in NUMBERS}, **others}
 
 
 def write(name: str) -> None:
     """Pin what a plan gives today."""
-    methods = {method["method"] for method in PLANS[name]}
-    document = {
-        "versions": installed_versions(),
-        "algorithms": {name: ALGORITHM_VERSIONS[name] for name in sorted({*methods, "classifier"})},
-        "runs": computed(name),
-    }
+    document = {"versions": installed_versions(), "algorithms": algorithms_of(name), "runs": computed(name)}
     path_of(name).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 

@@ -13,29 +13,30 @@ from pathlib import Path
 
 import pytest
 
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
+
 PACKAGE = Path(__file__).parents[1] / "pppca_bench"
 
-# A room of the package (a folder, or a module at the top) and the rooms that it may import. Data flow downwards.
+# A room of the package, and what it may import of the others. Data flow downwards.
 MAY_IMPORT = {
-    "errors": "",
-    "runs": "",
     "compiled": "",
     "problems": "errors",
-    "engines": "compiled",
-    "classifiers": "compiled",
-    "reducers": "compiled classifiers",
-    "methods": "runs",
+    "store": "errors runs",
     "references": "errors runs",
-    "config": "methods problems references errors runs",
-    "store": "runs errors",
-    "experiments": "errors runs engines classifiers reducers methods problems config store",
-    "reporting": "errors runs methods references store",
-    "studies": "errors config methods references runs experiments store reporting",
-    "cli": "errors runs problems methods config store experiments reporting studies",
-    "__main__": "cli",
+    "engines": "parameters compiled",
+    "classifiers": "parameters compiled",
+    "reducers": "parameters compiled classifiers",
+    "methods": "errors parameters",
+    "config": "errors runs parameters problems references methods",
+    "experiments": "errors runs problems store references engines classifiers reducers methods config",
+    "reporting": "errors runs store references methods",
+    "studies": "errors runs parameters problems store references methods config experiments reporting",
+    "cli": "errors runs problems store references methods config experiments reporting studies",
 }
+LEAVES = ("errors", "runs", "parameters")
 ALONE = ("engines", "reducers", "classifiers")
 SCIENCE = (*ALONE, "problems", "experiments")
+AFTER_THE_STORE = ("reporting", "studies", "cli")
 
 
 def modules() -> list[Path]:
@@ -96,22 +97,30 @@ def name_of(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
 
+def may_import(part: str) -> set[str]:
+    """Return the other parts that a room, or a module beside the rooms, may import."""
+    return set({**MAY_IMPORT, **dict.fromkeys(LEAVES, ""), "__main__": "cli"}[part].split())
+
+
 def test_the_allowed_imports_have_one_direction():
-    graph = {part: set(allowed.split()) for part, allowed in MAY_IMPORT.items()}
-    assert set(TopologicalSorter(graph).static_order()) == set(MAY_IMPORT)
+    graph = {part: may_import(part) for part in MAY_IMPORT}
+    assert set(TopologicalSorter(graph).static_order()) == {*MAY_IMPORT, *LEAVES}
+
+
+def test_every_room_is_named_and_no_module_stands_beside_them_but_the_leaves():
+    assert {part_of(path) for path in modules()} == {*MAY_IMPORT, *LEAVES, "__main__"}
 
 
 @pytest.mark.parametrize("path", modules(), ids=name_of)
 def test_each_part_imports_only_what_it_may(path):
-    assert part_of(path) in MAY_IMPORT, "a new room of the package: say here what it may import"
-    assert own_parts(path) <= set(MAY_IMPORT[part_of(path)].split())
+    assert own_parts(path) <= may_import(part_of(path))
 
 
 @pytest.mark.parametrize("path", [path for path in modules() if part_of(path) in ALONE], ids=name_of)
 def test_estimators_know_nothing_of_configs_files_stores_and_logging(path):
     of_python = {"abc", "collections", "contextlib", "dataclasses", "functools", "itertools", "math", "numbers", "time"}
     of_python |= {"concurrent", "os", "typing", "types", "warnings"}
-    assert foreign(path) - of_python <= {"numpy", "numba", "llvmlite", "scipy", "sklearn", "gplearn"}
+    assert foreign(path) - of_python <= {"numpy", "numba", "llvmlite", "scipy", "sklearn", "gplearn", "annotated_types"}
     assert {"open", "input", "print"}.isdisjoint(calls(path))
 
 
@@ -169,6 +178,26 @@ def test_nothing_stored_is_ever_executed(path):
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
             assert ast.unparse(node.value) == "False"
+
+
+@pytest.mark.parametrize("path", [path for path in modules() if name_of(path) != "methods/registry.py"], ids=name_of)
+def test_no_method_or_classifier_is_named_outside_the_registry(path):
+    nodes = [node for node in ast.walk(tree(path)) if isinstance(node, ast.Constant)]
+    texts = {node.value for node in nodes if isinstance(node.value, str)}
+    assert texts.isdisjoint(METHODS.keys() | CLASSIFIERS.keys())
+    if part_of(path) not in ALONE:  # whose classes have such names
+        assert texts.isdisjoint(entry.title for entry in (*METHODS.values(), *CLASSIFIERS.values()))
+
+
+TAKEN_APART = {"split", "rsplit", "partition", "rpartition", "removeprefix", "removesuffix", "strip", "group", "groups"}
+
+
+@pytest.mark.parametrize("path", [path for path in modules() if part_of(path) in AFTER_THE_STORE], ids=name_of)
+def test_no_label_is_parsed_back_into_numbers(path):
+    """Values travel as values: after the store no text is taken apart to make a number of it."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("float", "int"):
+            assert TAKEN_APART.isdisjoint(part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute))
 
 
 HEAVY = ("numpy", "numba", "scipy", "pandas", "matplotlib", "sklearn", "pydantic", "pooch", "tqdm", "yaml", "sqlite3")

@@ -152,20 +152,23 @@ def test_given_classes_are_the_outputs_whatever_the_labels(iris):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"hidden_layer_sizes": (0,)}, "hidden_layer_sizes in BackpropMLPClassifier: expected a sequence of integers"),
+        (
+            {"hidden_layer_sizes": (0,)},
+            "hidden_layer_sizes in BackpropMLPClassifier: expected a list of at most 5 integers from 1 to 1000",
+        ),
         ({"hidden_activation": "tanh"}, "expected 'logistic' or 'softsign', got 'tanh'"),
         ({"output_activation": "softsign"}, "expected 'linear' or 'logistic', got 'softsign'"),
-        ({"standardise": 1}, "standardise .* expected True or False, got 1"),
+        ({"standardise": 1}, "standardise .* expected true or false, got 1"),
         ({"learning_rate": 0.0}, "learning_rate .* expected a number > 0, got 0.0"),
-        ({"decay_epochs": -1.0}, "decay_epochs .* expected a number > 0 or None, got -1.0"),
-        ({"momentum": 1.0}, "momentum .* expected a number from 0 to below 1, got 1.0"),
-        ({"initial_weight_range": math.inf}, "initial_weight_range .* expected a number > 0"),
-        ({"max_epochs": 0}, "max_epochs .* expected an integer >= 1"),
-        ({"strip_length": 2.5}, "strip_length .* expected an integer >= 1"),
+        ({"decay_epochs": -1.0}, "decay_epochs .* expected a number > 0 or null, got -1.0"),
+        ({"momentum": 1.0}, "momentum .* expected a number >= 0 and < 1, got 1.0"),
+        ({"initial_weight_range": math.inf}, "initial_weight_range .* expected a finite number > 0"),
+        ({"max_epochs": 0}, "max_epochs .* expected an integer from 1 to 1000000"),
+        ({"strip_length": 2.5}, "strip_length .* expected an integer from 1 to 1000000"),
         ({"generalisation_loss": -1.0}, "generalisation_loss .* expected a number >= 0"),
         ({"training_progress": -1.0}, "training_progress .* expected a number >= 0"),
         ({"keep": "first"}, "keep .* expected 'last' or 'best', got 'first'"),
-        ({"validation_fraction": 0.0}, "validation_fraction .* expected a number between 0 and 1"),
+        ({"validation_fraction": 0.0}, "validation_fraction .* expected a number > 0 and < 1"),
     ],
 )
 def test_parameter_out_of_range_is_refused(iris, parameters, message):

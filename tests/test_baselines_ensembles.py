@@ -172,8 +172,8 @@ def test_votes_are_added_up_by_class():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_estimators": 0}, "n_estimators in .*: expected an integer >= 1, got 0"),
-        ({"validation_fraction": 1}, "validation_fraction in .*: expected a number between 0 and 1, got 1"),
+        ({"n_estimators": 0}, "n_estimators in .*: expected an integer from 1 to 1000000, got 0"),
+        ({"validation_fraction": 1}, "validation_fraction in .*: expected a number > 0 and < 1, got 1"),
     ],
 )
 @BOTH

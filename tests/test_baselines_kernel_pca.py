@@ -72,5 +72,7 @@ def test_circles_are_told_apart_by_one_component():
 
 @pytest.mark.parametrize("factors", [(), (1.0, 0.0), 2.0])
 def test_widths_out_of_range_are_refused(iris, factors):
-    with pytest.raises(ValueError, match="width_factors in GaussianKernelPCA: expected a sequence of numbers > 0, got"):
+    with pytest.raises(
+        ValueError, match="width_factors in GaussianKernelPCA: expected a list of 1 to 100 numbers > 0, got"
+    ):
         GaussianKernelPCA(2, width_factors=factors).fit(*iris)

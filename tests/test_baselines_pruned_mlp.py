@@ -175,11 +175,12 @@ def test_training_that_overflows_is_refused(iris):
     ("parameters", "message"),
     [
         ({"saliency": "hessian"}, "expected 'optimal_brain_damage' or 'magnitude', got 'hessian'"),
-        ({"prune_fraction": 1.0}, "prune_fraction in PrunedMLPClassifier: expected a number between 0 and 1, got 1.0"),
-        ({"retrain_epochs": 0}, "retrain_epochs in PrunedMLPClassifier: expected an integer >= 1, got 0"),
-        ({"shortcuts": 1}, "shortcuts in PrunedMLPClassifier: expected True or False, got 1"),
-        ({"initial_step_range": (0, 1)}, "initial_step_range .* expected two numbers, 0 < low <= high"),
-        ({"max_epochs": 0}, "max_epochs in PrunedMLPClassifier: expected an integer >= 1, got 0"),
+        ({"prune_fraction": 1.0}, "prune_fraction in PrunedMLPClassifier: expected a number > 0 and < 1, got 1.0"),
+        ({"retrain_epochs": 0}, "retrain_epochs in PrunedMLPClassifier: expected an integer from 1 to 1000000, got 0"),
+        ({"shortcuts": 1}, "shortcuts in PrunedMLPClassifier: expected true or false, got 1"),
+        ({"initial_step_range": (0, 1)}, "initial_step_range .* expected a list of 2 numbers > 0"),
+        ({"initial_step_range": (2, 1)}, "initial_step_range .* expected two numbers, the first at most the second"),
+        ({"max_epochs": 0}, "max_epochs in PrunedMLPClassifier: expected an integer from 1 to 1000000, got 0"),
     ],
 )
 def test_parameter_out_of_range_is_refused(iris, parameters, message):

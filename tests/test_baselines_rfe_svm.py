@@ -79,12 +79,12 @@ def test_class_without_training_samples_is_one_of_the_classes_but_never_predicte
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"C": ()}, r"C in RFESVMClassifier: expected numbers > 0, at least one, got \(\)"),
-        ({"C": (1.0, 0.0)}, r"C in RFESVMClassifier: expected numbers > 0, at least one, got \(1.0, 0.0\)"),
-        ({"C": 1.0}, r"C in RFESVMClassifier: expected numbers > 0, at least one, got 1.0"),
-        ({"n_features": 0}, "n_features in RFESVMClassifier: expected an integer >= 1, or None, got 0"),
-        ({"n_features": 6}, "n_features in RFESVMClassifier: expected at most 5, the number of features, got 6"),
-        ({"validation_fraction": 0.0}, "validation_fraction .* expected a number between 0 and 1, got 0.0"),
+        ({"C": ()}, r"C in RFESVMClassifier: expected a list of 1 to 100 numbers > 0, got \(\)"),
+        ({"C": (1.0, 0.0)}, r"C in RFESVMClassifier: expected a list of 1 to 100 numbers > 0, got \(1.0, 0.0\)"),
+        ({"C": 1.0}, r"C in RFESVMClassifier: expected a list of 1 to 100 numbers > 0, got 1.0"),
+        ({"n_features": 0}, "n_features in RFESVMClassifier: expected an integer from 1 to 1000000 or null, got 0"),
+        ({"n_features": 6}, "n_features in RFESVMClassifier: expected an integer from 1 to 5 or null, got 6"),
+        ({"validation_fraction": 0.0}, "validation_fraction .* expected a number > 0 and < 1, got 0.0"),
     ],
 )
 def test_parameter_out_of_range_is_refused(two_of_five, parameters, message):

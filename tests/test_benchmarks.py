@@ -112,6 +112,6 @@ def test_the_table_says_why_a_peer_was_not_run():
 
 def test_the_compared_plan_holds_the_slides_methods_with_single_nets():
     runs = planned_runs(2)
-    assert {run.method for run in runs} == METHODS
+    assert {run.cell.method for run in runs} == METHODS
     assert {run.repeat for run in runs} == {0, 1}
     assert len({run.key for run in runs}) == len(runs)

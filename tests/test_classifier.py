@@ -128,20 +128,29 @@ def test_probabilities_are_the_nearest_to_the_outputs(iris):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"hidden_layer_sizes": (4, 0)}, r"hidden_layer_sizes in RpropMLPClassifier: expected a sequence"),
-        ({"hidden_layer_sizes": 4}, r"expected a sequence of integers >= 1, or \(\), got 4"),
-        ({"shortcuts": "yes"}, "shortcuts .* expected True or False, got 'yes'"),
+        (
+            {"hidden_layer_sizes": (4, 0)},
+            "hidden_layer_sizes in RpropMLPClassifier: expected a list of at most 5 integers from 1 to 1000",
+        ),
+        ({"hidden_layer_sizes": 4}, "expected a list of at most 5 integers from 1 to 1000, got 4"),
+        ({"shortcuts": "yes"}, "shortcuts .* expected true or false, got 'yes'"),
         ({"output_activation": "tanh"}, "expected 'linear' or 'softsign', got 'tanh'"),
         ({"eta_plus": 1.0}, "eta_plus .* expected a number > 1, got 1.0"),
-        ({"eta_minus": 1.0}, "eta_minus .* expected a number between 0 and 1"),
-        ({"initial_step_range": (0.2, 0.1)}, "initial_step_range .* expected two numbers, 0 < low <= high"),
+        ({"eta_plus": float("inf")}, "eta_plus .* expected a finite number > 1, got inf"),
+        ({"eta_minus": 1.0}, "eta_minus .* expected a number > 0 and < 1"),
+        ({"initial_step_range": (0.0, 0.1)}, "initial_step_range .* expected a list of 2 numbers > 0"),
+        (
+            {"initial_step_range": (0.2, 0.1)},
+            "initial_step_range .* expected two numbers, the first at most the second",
+        ),
         ({"step_min": 2.0, "step_max": 1.0}, r"step_min .* expected at most step_max \(1.0\), got 2.0"),
+        ({"step_max": 0.0}, "step_max .* expected a number > 0, got 0.0"),
         ({"initial_weight_range": 0}, "initial_weight_range .* expected a number > 0"),
-        ({"max_epochs": 0}, "max_epochs .* expected an integer >= 1"),
-        ({"strip_length": 2.5}, "strip_length .* expected an integer >= 1"),
+        ({"max_epochs": 0}, "max_epochs .* expected an integer from 1 to 1000000"),
+        ({"strip_length": 2.5}, "strip_length .* expected an integer from 1 to 1000000"),
         ({"generalisation_loss": -1.0}, "generalisation_loss .* expected a number >= 0"),
         ({"training_progress": float("nan")}, "training_progress .* expected a number >= 0"),
-        ({"validation_fraction": 1.0}, "validation_fraction .* expected a number between 0 and 1"),
+        ({"validation_fraction": 1.0}, "validation_fraction .* expected a number > 0 and < 1"),
     ],
 )
 def test_parameter_out_of_range_is_refused(iris, parameters, message):
@@ -178,6 +187,18 @@ def test_classifiers_with_different_parameters_are_not_fitted_together(iris):
     classifiers = [RpropMLPClassifier((2,)), RpropMLPClassifier((3,))]
     with pytest.raises(ValueError, match=r"hidden_layer_sizes in fit_together: expected \(2,\) .* got \(3,\)"):
         fit_together(classifiers, [iris, iris])
+
+
+@pytest.mark.parametrize("sizes", [[3, 2], np.array([3, 2])])
+def test_layer_sizes_may_be_a_list_or_an_array(iris, sizes):
+    first, other = fit_together(
+        [
+            RpropMLPClassifier((3, 2), max_epochs=2, random_state=0),
+            RpropMLPClassifier(sizes, max_epochs=2, random_state=0),
+        ],
+        [iris, iris],
+    )
+    np.testing.assert_array_equal(other.coefs_[1], first.coefs_[1])
 
 
 def test_each_classifier_needs_its_training_set(iris):

@@ -16,15 +16,18 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from full_results import FACTS, full_runs
+from full_results import CONFIG, FACTS, full_runs
+from planning import write_dt
 
 from pppca_bench import __version__, problems
 from pppca_bench.cli.main import cli
+from pppca_bench.config import request
 from pppca_bench.engines import GHA
 from pppca_bench.errors import DataError
-from pppca_bench.experiments import cell as experiment
 from pppca_bench.experiments import runner
+from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import known_problems
+from pppca_bench.runs import Plan
 from pppca_bench.store.database import Store
 
 SMALL = """\
@@ -80,9 +83,9 @@ def finished(tmp_path_factory) -> Path:
 def stored(results: Path) -> dict[str, tuple[str, str, float | None]]:
     with Store(results / "results.sqlite", read_only=True) as store:
         return {
-            spec.key: (spec.method, outcome.status, outcome.test_error_percent)
+            spec.key: (spec.cell.method, outcome.status, outcome.values.get("test_error_percent"))
             if outcome
-            else (spec.method, "planned", None)
+            else (spec.cell.method, "planned", None)
             for spec, outcome in store.runs()
         }
 
@@ -133,6 +136,12 @@ class TestRun:
         )
         assert [path.name for path in tmp_path.iterdir()] == ["small.yaml"]
 
+    def test_a_dry_run_needs_no_data(self, config, monkeypatch):
+        monkeypatch.setattr(request, "ensure", None)
+        config.write_text(SMALL.replace("[iris, wine]", "[cancer1, horse1]"))
+        result = pppca("run", config, "--dry-run")
+        assert result.stdout == f"{N_RUNS} runs planned, 0 done, {N_RUNS} to run in 14 cells.\n"
+
     def test_a_dry_fresh_run_counts_everything(self, config, finished):
         result = pppca("run", config, "--results", finished, "--dry-run", "--fresh")
         assert result.stdout == f"{N_RUNS} runs planned, 0 done, {N_RUNS} to run in 14 cells.\n"
@@ -158,12 +167,13 @@ class TestRun:
         assert {total for *_, total in shown} == {N_RUNS // 2}
         assert "run/s" not in result.stdout
 
-    def test_failed_runs_are_told_and_the_exit_code_is_1(self, config, monkeypatch):
+    def test_failed_runs_are_told_and_the_exit_code_is_1(self, config, stand_in, register):
         class Fails(GHA):
             def fit(self, X, y=None):  # noqa: ARG002
                 raise ValueError("learning_rate is too large")
 
-        monkeypatch.setitem(experiment.METHODS, "gha", Fails)
+        genuine = METHODS["gha"]
+        stand_in("gha", Fails)
         result = pppca("run", config, "--workers", 0)
         assert result.exit_code == 1
         assert result.stderr.endswith(
@@ -171,7 +181,7 @@ class TestRun:
             "The tracebacks are in results/results.sqlite; the next `pppca run` tries them again.\n"
         )
         assert result.stdout == f"{N_RUNS - 4} runs done, 0 were there already. See `pppca tables`.\n"
-        monkeypatch.undo()
+        register(genuine)
         again = pppca("run", config, "--workers", 0, "--results", config.parent / "results")
         assert (again.exit_code, again.stdout[:11]) == (0, "4 runs done")
 
@@ -184,7 +194,9 @@ class TestRun:
             (("--fail-fast",), 1, f"Stopped there (--fail-fast), with {N_RUNS - 2} runs left.\n"),
         ],
     )
-    def test_failed_runs_are_tried_again_or_end_it_as_asked_for(self, config, monkeypatch, options, exit_code, message):
+    def test_failed_runs_are_tried_again_or_end_it_as_asked_for(
+        self, config, monkeypatch, stand_in, options, exit_code, message
+    ):
         tried = Counter()
 
         class FailsAtFirst(GHA):
@@ -194,7 +206,7 @@ class TestRun:
                     raise ValueError("not yet")
                 return super().fit(X, y)
 
-        monkeypatch.setitem(experiment.METHODS, "gha", FailsAtFirst)
+        stand_in("gha", FailsAtFirst)
         monkeypatch.setattr(runner, "_warmed", {"gha", "dgha", "ne_ppca"})
         result = pppca("run", config, "--workers", 0, *options)
         assert (result.exit_code, message in result.stderr) == (exit_code, True), result.output
@@ -203,20 +215,62 @@ class TestRun:
         assert {status for _, status, _ in stored(Path("results")).values()} == {"done"}
 
     def test_results_of_other_data_are_told(self, config):
+        config.write_text(SMALL.replace("[iris, wine]", "[own.dt, wine]"))
+        write_dt(Path("own.dt"))
         pppca("run", config, "--workers", 0, "--repeats", 1)
-        with Store(Path("results/results.sqlite")) as store:
-            store._connection.execute("UPDATE runs SET data_sha256 = 'older' WHERE problem = 'iris'")
+        before = stored(Path("results"))
+        write_dt(Path("own.dt"), shift=0.1)
+        said = "7 stored results of own.dt are of other data; today's are run instead.\n"
+        planned = pppca("run", config, "--repeats", 1, "--dry-run")
+        assert (planned.stdout, planned.stderr) == ("14 runs planned, 7 done, 7 to run in 7 cells.\n", said)
         result = pppca("run", config, "--workers", 0, "--repeats", 1)
-        assert (
-            result.stdout
-            == "7 runs done (7 of them from other data before), 7 were there already. See `pppca tables`.\n"
+        assert result.stdout == "7 runs done, 7 were there already. See `pppca tables`.\n"
+        assert result.stderr.startswith(said)
+        assert len(stored(Path("results")).keys() & before.keys()) == 7
+        assert pppca("run", config, "--workers", 0, "--repeats", 1).stderr == ""
+        assert pppca("run", config, "--quiet", "--workers", 0).stderr == ""
+
+    def test_an_older_store_is_moved_aside_and_told_once(self, config):
+        Path("results").mkdir()
+        with closing(sqlite3.connect("results/results.sqlite")) as connection:
+            connection.executescript("CREATE TABLE runs (key TEXT); PRAGMA user_version = 2;")
+        before = Path("results/results.sqlite").read_bytes()
+        result = pppca("run", config, "--workers", 0, "--repeats", 1)
+        assert (result.exit_code, result.stdout[:12]) == (0, "14 runs done")
+        assert result.stderr.startswith(
+            "results/results.sqlite was of an older version, which does not tie results to their data well enough to go"
+            " on with them: it is now results/results.version-2.sqlite, and everything is computed anew.\n"
         )
+        assert Path("results/results.version-2.sqlite").read_bytes() == before
+        assert pppca("run", config, "--workers", 0, "--repeats", 1).stderr == ""
+
+    def test_an_older_store_is_left_alone_by_a_dry_run(self, config):
+        Path("results").mkdir()
+        with closing(sqlite3.connect("results/results.sqlite")) as connection:
+            connection.executescript("CREATE TABLE runs (key TEXT); PRAGMA user_version = 2;")
+        result = pppca("run", config, "--dry-run")
+        assert result.exit_code == 1
+        assert "got version 2. The next `pppca run` moves it aside and begins anew" in result.stderr
+        assert [path.name for path in Path("results").iterdir()] == ["results.sqlite"]
+
+    def test_a_list_of_values_of_any_parameter_is_a_cell_each(self, config):
+        text = SMALL.replace("{method: gha, n_epochs: 10}", "{method: gha, n_epochs: [5, 10], centre: [true, false]}")
+        config.write_text(text)
+        result = pppca("run", config, "--workers", 0, "--repeats", 1)
+        assert result.stdout == "20 runs done, 0 were there already. See `pppca tables`.\n"
+        rows = [line for line in pppca("tables").stdout.splitlines() if line.startswith("iris, GHA")]
+        assert [row.partition("  ")[0].rstrip() for row in rows] == [
+            "iris, GHA, n_epochs = 5",
+            "iris, GHA, n_epochs = 10",
+            "iris, GHA (autocor), n_epochs = 5",
+            "iris, GHA (autocor), n_epochs = 10",
+        ]
 
     def test_missing_data_end_a_run_before_it_starts(self, config, monkeypatch):
         def fails(*_arguments, **_keywords):
             raise DataError("cancer1.dt: expected a network, got none.")
 
-        monkeypatch.setattr(problems, "ensure", fails)
+        monkeypatch.setattr(request, "ensure", fails)
         result = pppca("run", config)
         assert (result.exit_code, result.stderr) == (1, "Error: cancer1.dt: expected a network, got none.\n")
         assert not Path("results").exists()
@@ -224,7 +278,7 @@ class TestRun:
 
 BROKEN = [
     ("repeats: 2", "repeat: 2", "3: repeat: unknown key, expected one of "),
-    ("tau: [5, 15]", "tau: [1]", "5: tau[0]: expected greater than 1, got 1."),
+    ("tau: [5, 15]", "tau: [0.5]", "5: tau[0]: expected a number >= 1, got 0.5."),
     ("[iris, wine]", "[irsi]", "(did you mean 'iris'?)"),
     ("seed: 1", "seed: 1\nseed: 2", "5: not valid YAML: expected each key once, got 'seed' again (first on line 4)."),
     ("hidden: [4]", "hidden: [4", "10: not valid YAML: expected ',' or ']', but got '}'."),
@@ -357,7 +411,8 @@ class TestTables:
         assert result.exit_code == 0
         assert "X. Runs beyond the published tables" in result.stdout
         row = next(line for line in result.stdout.splitlines() if line.startswith("iris (4), NE-pPCA"))
-        assert re.fullmatch(r"iris \(4\), NE-pPCA +– +\d+\.\d\d \(\d\.\d\) +\d+\.\d\d \(\d\.\d\)", row)
+        number = r"\d+\.\d\d \(\d\.\d\)"
+        assert re.fullmatch(rf"iris \(4\), NE-pPCA, n_generations = 5 +– +{number} +{number}", row)
 
     def test_json_and_csv_hold_the_same_records(self, finished):
         records = json.loads(pppca("tables", "--results", finished, "--format", "json").stdout)
@@ -372,12 +427,13 @@ class TestTables:
     def test_the_means_are_those_of_the_stored_runs(self, finished):
         records = json.loads(pppca("tables", "--results", finished, "--format", "json").stdout)
         with Store(finished / "results.sqlite", read_only=True) as store:
-            runs = [r for s, r in store.runs() if (s.problem, s.method, s.tau) == ("wine", "ne_ppca", 15)]
+            wanted = ("wine", "ne_ppca", 15)
+            runs = [r for s, r in store.runs() if (s.cell.problem, s.cell.method, s.cell.settings.get("tau")) == wanted]
         (error,) = [
             r for r in records if r["row"].startswith("wine") and "NE-pPCA" in r["row"] and r["column"] == "tau=15"
         ][:1]
-        assert error["quantity"] == "error_percent"
-        assert error["mean"] == pytest.approx(sum(run.test_error_percent for run in runs) / 2)
+        assert error["quantity"] == "test_error_percent"
+        assert error["mean"] == pytest.approx(sum(run.values["test_error_percent"] for run in runs) / 2)
 
     @pytest.mark.parametrize(("form", "mark"), [("markdown", "## X. Runs"), ("latex", r"\begin{tabular}")])
     def test_documents_hold_their_own_markup(self, finished, form, mark):
@@ -414,7 +470,7 @@ def store_full(folder: Path, n_repeats: int) -> Path:
     # The first repeats of three, whatever their number, so that they are the same runs.
     wanted = [run for run in full_runs(3) if run[0].repeat < n_repeats]
     with Store(folder / "results.sqlite") as store:
-        store.plan("full", [spec for spec, _ in wanted])
+        store.plan(Plan(CONFIG, "", "", tuple(spec for spec, _ in wanted)))
         store.describe_problems(list(FACTS.values()))
         store.record([result for _, result in wanted], "{}")
     return folder
@@ -437,8 +493,8 @@ def copied(recorded, tmp_path) -> Path:
 def tamper(results: Path, change: str) -> None:
     """Change the first of the runs of NE-pPCA on card1 at tau = 5."""
     statement = (
-        f"UPDATE runs SET {change} WHERE key = (SELECT key FROM runs"
-        " WHERE problem = 'card1' AND method = 'ne_ppca' AND tau = 5 AND repeat = 0)"
+        f"UPDATE runs SET {change} WHERE key = (SELECT key FROM runs JOIN cells ON cells.id = cell"
+        " WHERE problem = 'card1' AND method = 'ne_ppca' AND parameters ->> 'tau' = 5 AND repeat = 0)"
     )
     with closing(sqlite3.connect(results / "results.sqlite")) as connection, connection:
         assert connection.execute(statement).rowcount == 1
@@ -477,27 +533,30 @@ class TestCompare:
         assert (result.exit_code, result.stderr) == (0, "")
 
     @pytest.mark.parametrize(
-        ("change", "quantity", "reason"),
+        ("change", "quantity", "shift"),
         [
-            ("test_error_percent = test_error_percent + 30", "error_percent", r"shifted by \+10 over 3 repeats .+"),
-            ("test_error_percent = test_error_percent - 30", "error_percent", r"shifted by -10 over 3 repeats .+"),
-            ("dimensionality = dimensionality + 30", "dimensionality", r"shifted by \+10 over 3 repeats .+"),
+            ("test_error_percent = test_error_percent + 30", "test_error_percent", r"\+10"),
+            ("test_error_percent = test_error_percent - 30", "test_error_percent", "-10"),
+            ("dimensionality = dimensionality + 30", "dimensionality", r"\+10"),
         ],
     )
-    def test_strict_tells_a_value_that_was_tampered_with(self, copied, change, quantity, reason):
+    def test_strict_tells_a_value_that_was_tampered_with(self, copied, change, quantity, shift):
         tamper(copied, change)
         result = pppca("compare", "--strict", "--results", copied)
         assert result.exit_code == 1
-        said = rf"Worse than recorded: T1, card1, tau=5, {quantity} {reason}\.\n"
+        said = rf"Worse than recorded: T1, card1, tau=5, {quantity} shifted by {shift} over 3 repeats .+\.\n"
         assert re.fullmatch(said, result.stderr)
 
     def test_strict_tells_a_cell_that_is_missing(self, copied):
         with closing(sqlite3.connect(copied / "results.sqlite")) as connection, connection:
-            connection.execute("UPDATE runs SET status = 'planned' WHERE problem = 'card1' AND tau = 5")
+            connection.execute(
+                "UPDATE runs SET status = 'planned' WHERE cell IN"
+                " (SELECT id FROM cells WHERE problem = 'card1' AND parameters ->> 'tau' = 5)"
+            )
         result = pppca("compare", "--strict", "--results", copied)
         lines = [
             f"Worse than recorded: T1, card1, tau=5, {quantity} was not run."
-            for quantity in ("error_percent", "dimensionality")
+            for quantity in ("test_error_percent", "dimensionality")
         ]
         assert (result.exit_code, result.stderr.splitlines()) == (1, lines)
 
@@ -510,8 +569,8 @@ class TestCompare:
         ("text", "said"),
         [
             (None, "the baseline cannot be read (No such file or directory)."),
-            ('{"format": 9, "cells": []}', "expected a baseline of format 2, got 9."),
-            ('{"format": 2, "cells": [', "expected a baseline, got something else ("),
+            ('{"format": 9, "cells": []}', "expected a baseline of format 3, got 9."),
+            ('{"format": 3, "cells": [', "expected a baseline, got something else ("),
         ],
         ids=["missing", "newer", "damaged"],
     )
@@ -652,7 +711,8 @@ class TestData:
 
     @pytest.mark.data
     def test_a_proben1_problem_runs_from_the_given_folder(self, config, proben1_dir):
-        config.write_text(SMALL.replace("[iris, wine]", "[cancer1]").replace("{hidden: [4], ", "{"))
+        text = SMALL.replace("[iris, wine]", "[cancer1]").replace("{hidden: [4], ", "{")
+        config.write_text(text.replace("name: small", "name: cancer1"))
         result = pppca("run", config, "--data", proben1_dir, "--workers", 0, "--repeats", 1)
         assert (result.exit_code, result.stdout[:11]) == (0, "7 runs done"), result.output
         printed = pppca("tables").stdout

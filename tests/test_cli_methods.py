@@ -6,11 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from pppca_bench.cli.main import cli
-from pppca_bench.config import plan
-from pppca_bench.experiments import build as methods
-from pppca_bench.methods import config_sections
-from pppca_bench.methods.catalogue import CLASSIFIERS, METHODS
-from pppca_bench.methods.classifier_sections import CLASSIFIERS as CLASSIFIER_SECTIONS
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.reporting.figure_drawing import write_ranking
 from pppca_bench.reporting.ranking import rank
 from pppca_bench.store.database import Store
@@ -36,14 +32,6 @@ def results(tmp_path_factory):
     arguments = ["run", str(folder / "c.yaml"), "--results", str(folder), "--workers", "0", "--quiet"]
     assert CliRunner().invoke(cli, arguments).exit_code == 0
     return folder
-
-
-def test_every_method_that_a_config_may_name_is_described_run_and_versioned():
-    assert METHODS.keys() == config_sections.METHODS.keys()
-    assert METHODS.keys() - {"dgha_speedup"} == methods.METHODS.keys()
-    assert METHODS.keys() | {"classifier"} == plan.ALGORITHM_VERSIONS.keys()
-    assert CLASSIFIERS.keys() == CLASSIFIER_SECTIONS.keys() == methods.CLASSIFIERS.keys()
-    assert all(entry.title and entry.does and entry.source for entry in (*METHODS.values(), *CLASSIFIERS.values()))
 
 
 @pytest.mark.parametrize("form", ["terminal", "markdown", "json"])
@@ -91,7 +79,7 @@ def test_rank_of_a_config_that_was_not_run_is_told(results):
 
 def test_the_diagram_is_drawn_with_its_numbers_the_same_each_time(results, tmp_path):
     with Store(results / "results.sqlite", read_only=True) as store:
-        ranking = rank(store.runs())
+        ranking = rank(store.runs(), store.problems())
     one, two = ({path.name: path.read_bytes() for path in write_ranking(ranking, tmp_path / name)} for name in "ab")
     assert one.keys() == {"F6.svg", "F6.png", "F6.csv"}
     assert one == two

@@ -1,40 +1,46 @@
 """Columns of a ranking: which runs are one setting, and how settings are told apart."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
+from pppca_bench.methods.registry import METHODS
+from pppca_bench.methods.sections import section_of
 from pppca_bench.reporting.ranking_columns import columns
-from pppca_bench.runs import Parameters, RunResult, RunSpec, StoredRun
+from pppca_bench.runs import Cell, Parameters, RunResult, RunSpec, StoredRun
 
+DEFAULT_C = section_of(METHODS["rfe_svm"])["C"].default
 NETWORK: Parameters = (("hidden", (50,)), ("rule", "backprop"))
-PIVOTS = {"cancer1": (4, 2), "card1": (32,), "diabetes1": (32,), "glass1": (16, 8)}
 
 
 def run(
     problem: str = "cancer1",
     method: str = "gha",
     parameters: Parameters = (),
-    tau: float | None = None,
     classifier: Parameters = NETWORK,
     *,
+    data: str = "a",
+    version: int = 1,
     repeat: int = 0,
     seed: int = 1,
     error: float | None = 1.0,
 ) -> StoredRun:
     """Return a run; one without an error failed."""
-    key = repr((problem, method, parameters, tau, classifier, repeat, seed))
-    spec = RunSpec(key, problem, method, parameters, tau, None, repeat, seed, classifier)
+    cell = Cell(problem, data, method, tuple(sorted(parameters)), classifier, ((method, version),))
+    usual = {name: one.default for name, one in section_of(METHODS[method]).items()} if method in METHODS else {}
+    changed = tuple(name for name, value in parameters if usual.get(name) != value)
+    spec = RunSpec(repr((cell, repeat, seed)), cell, repeat, seed, changed)
     if error is None:
-        return spec, RunResult(key, "failed", "a", error="diverged")
-    return spec, RunResult(key, "done", "a", test_error_percent=error, dimensionality=1)
+        return spec, RunResult(spec.key, "failed", error="diverged")
+    return spec, RunResult(spec.key, "done", values={"test_error_percent": error, "dimensionality": 1})
 
 
 def names(runs: Sequence[StoredRun]) -> list[tuple[str, str]]:
     return [(column.name, column.classifier) for column in columns(runs)]
 
 
-def rprop(hidden: tuple[int, ...], **others: float | bool) -> Parameters:
+def rprop(hidden: tuple[int, ...] | str, **others: float | bool) -> Parameters:
     return tuple(sorted({"hidden": hidden, "rule": "rprop", "shortcuts": False, **others}.items()))
 
 
@@ -48,17 +54,18 @@ def test_settings_of_a_method_are_columns_of_their_own_named_by_what_is_no_defau
 
 
 @pytest.mark.parametrize(
-    ("method", "parameters", "tau", "name"),
+    ("method", "parameters", "name"),
     [
-        ("ne_ppca", (("n_jobs", 1), ("tol", 0.01)), 15.0, "NE-pPCA, τ = 15, tol = 0.01"),
-        ("dgha", (("centre", False), ("decay_epochs", None)), 5.0, "DGHA (autocor), τ = 5"),
-        ("dgha", (("sort_initial", False),), 5.0, "DGHA, τ = 5, sort_initial = false"),
-        ("gha", (("learning_rate", 0.05860001),), None, "GHA, learning_rate = 0.05860001"),
-        ("rfe_svm", (("C", (0.01, 0.1, 1.0)),), None, "RFESVM"),
+        ("ne_ppca", (("n_jobs", 1), ("tau", 15.0), ("tol", 0.01)), "NE-pPCA, τ = 15, tol = 0.01"),
+        ("dgha", (("centre", False), ("decay_epochs", None), ("tau", 5.0)), "DGHA (autocor), τ = 5"),
+        ("dgha", (("data_fraction", 50.0), ("head_start", 0.0), ("tau", 5.0)), "DGHA, 50%, τ = 5, head_start = 0"),
+        ("gha", (("learning_rate", 0.05860001),), "GHA, learning_rate = 0.05860001"),
+        ("rfe_svm", (("C", DEFAULT_C),), "RFESVM"),
+        ("mypackage:Spectral", (("gamma", 0.5), ("tau", 2.0)), "mypackage:Spectral, τ = 2, gamma = 0.5"),
     ],
 )
-def test_a_column_is_named_by_method_threshold_and_unusual_parameters(method, parameters, tau, name):
-    assert names([run("cancer1", method, parameters, tau)]) == [(name, "")]
+def test_a_column_is_named_by_method_threshold_and_unusual_parameters(method, parameters, name):
+    assert names([run("cancer1", method, parameters)]) == [(name, "")]
 
 
 def test_a_classifier_is_named_by_as_little_as_tells_it_from_others():
@@ -79,45 +86,50 @@ def test_a_system_that_classifies_by_itself_has_no_classifier_to_name():
 
 
 def test_the_reports_pivot_networks_are_one_column():
-    pivots = [run(problem, "all_features", classifier=rprop(hidden)) for problem, hidden in PIVOTS.items()]
-    linear = [run(problem, "all_features", classifier=rprop(())) for problem in PIVOTS]
+    problems = ("cancer1", "card1", "diabetes1", "glass1")
+    pivots = [run(problem, "all_features", classifier=rprop("pivot")) for problem in problems]
+    linear = [run(problem, "all_features", classifier=rprop(())) for problem in problems]
     found = columns(pivots + linear)
     assert [(column.classifier, list(column.errors)) for column in found] == [
-        ("hidden = pivot", list(PIVOTS)),
-        ("hidden = none", list(PIVOTS)),
+        ("hidden = pivot", list(problems)),
+        ("hidden = none", list(problems)),
     ]
 
 
-def test_a_width_that_all_problems_have_keeps_those_whose_pivot_it_is():
-    pivots = [run(problem, "all_features", classifier=rprop(hidden)) for problem, hidden in PIVOTS.items()]
-    wide = [run(problem, "all_features", classifier=rprop((32,))) for problem in ("cancer1", "glass1")]
+def test_a_width_that_is_some_problems_pivot_is_a_column_beside_the_pivots():
+    pivots = [run(problem, "all_features", classifier=rprop("pivot")) for problem in ("card1", "glass1")]
+    wide = [run(problem, "all_features", classifier=rprop((32,))) for problem in ("cancer1", "card1")]
     found = {column.classifier: list(column.errors) for column in columns(pivots + wide)}
-    assert found == {"hidden = pivot": list(PIVOTS), "hidden = 32": ["card1", "diabetes1", "cancer1", "glass1"]}
-
-
-def test_problems_of_one_pivot_width_have_a_width():
-    runs = [run(problem, "all_features", classifier=rprop((32,))) for problem in ("card1", "diabetes1")]
-    linear = run("card1", "all_features", classifier=rprop(()))
-    assert names([*runs, linear]) == [("all features", "hidden = 32"), ("all features", "hidden = none")]
+    assert found == {"hidden = pivot": ["card1", "glass1"], "hidden = 32": ["cancer1", "card1"]}
 
 
 def test_pivots_of_systems_and_of_the_networks_of_ensembles_are_one_column():
-    ensembles = [
-        run(problem, classifier=(("base.hidden", hidden), ("rule", "bagging"))) for problem, hidden in PIVOTS.items()
-    ]
-    evolved = [run(problem, "ga_mlp", (("hidden", hidden),), classifier=()) for problem, hidden in PIVOTS.items()]
+    ensemble: Parameters = (("base.hidden", "pivot"), ("rule", "bagging"))
+    problems = ("cancer1", "card1")
+    ensembles = [run(problem, classifier=ensemble) for problem in problems]
+    evolved = [run(problem, "ga_mlp", (("hidden", "pivot"),), classifier=()) for problem in problems]
     assert [(column.name, list(column.errors)) for column in columns(ensembles + evolved)] == [
-        ("GHA", list(PIVOTS)),
-        ("GA", list(PIVOTS)),
+        ("GHA", list(problems)),
+        ("GA", list(problems)),
     ]
 
 
-def test_a_default_that_an_older_version_did_not_store_is_the_same_setting_and_the_last_planned_counts():
-    old, new = run(error=9.0), run(parameters=(("centre", True), ("decay_epochs", None)), error=3.0)
-    for runs in ([old, new], [new, old]):
-        (column,) = columns(runs)
-        assert column.errors == {"cancer1": runs[-1][1].test_error_percent}
-        assert column.cells["cancer1"].n_planned == 1
+def test_results_of_two_versions_of_an_algorithm_are_two_columns():
+    runs = [run(version=1), run(version=2, error=3.0)]
+    found = [(column.name, column.errors) for column in columns(runs)]
+    assert found == [("GHA, gha version = 1", {"cancer1": 1.0}), ("GHA, gha version = 2", {"cancer1": 3.0})]
+
+
+def test_a_setting_that_became_the_default_is_told_from_the_one_that_was():
+    """Both were defaults when they were planned, so that neither is named for itself."""
+    (older, one), (newer, other) = run(parameters=(("head_start", 0.1),)), run(parameters=(("head_start", 0.2),))
+    runs = [(replace(older, changed=()), one), (replace(newer, changed=()), other)]
+    assert names(runs) == [("GHA, head_start = 0.1", ""), ("GHA, head_start = 0.2", "")]
+
+
+def test_a_file_of_the_same_name_with_other_data_is_a_problem_of_its_own():
+    (column,) = columns([run("x.dt", error=1.0), run("x.dt", data="b" * 64, error=5.0)])
+    assert column.errors == {"x.dt, data a": 1.0, "x.dt, data bbbbbbbb": 5.0}
 
 
 def test_a_repeat_that_was_planned_with_two_seeds_counts_once():

@@ -4,15 +4,17 @@ import json
 import math
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
-from full_results import FACTS, full_tables
+from full_results import full_tables, tables_of
 
-from pppca_bench.references.published import PublishedCell
-from pppca_bench.reporting.comparison import compare, judge, render, render_scores, scores
-from pppca_bench.reporting.summary import Results, Summary, summarise
-from pppca_bench.reporting.tables import Table, build_tables
-from pppca_bench.runs import RunResult, RunSpec
+from pppca_bench.references.numbers import Number, Tolerance
+from pppca_bench.references.reference import own_references
+from pppca_bench.reporting.comparison import EXACT, compare, judge, render, render_scores, scores
+from pppca_bench.reporting.summary import Summary, summarise
+from pppca_bench.reporting.table import Table
+from pppca_bench.runs import Cell, RunResult, RunSpec, StoredRun
 
 NAN = math.nan
 FIELDS = ["table", "row", "column", "quantity", "published", "mean", "sd", "n", "low", "high", "difference", "verdict"]
@@ -20,11 +22,15 @@ COUNTS = {"T1": 64, "T3": 36, "T4": 16, "T6": 16, "T5": 32, "T7": 32, "P1": 8, "
 T1 = ("T1", "cancer1", "tau=5")
 P1_CANCER = ("P1", "cancer1", "test error")  # 2.93, standard deviation 0.18
 P1_GLASS = ("P1", "glass1", "test error")  # 46.04, standard deviation 2.21
+PRINTED_SD = {P1_CANCER: 0.18, P1_GLASS: 2.21}
+SLIDES, REPORT = own_references()
 
 
 def verdict(place: tuple[str, str, str], quantity: str, text: str, mean: float, low: float, high: float) -> str:
-    number = PublishedCell(*place, quantity, text)
-    return judge(*place, number, Summary(mean, 1.0, 30, low, high)).verdict
+    reference = REPORT if place[0].startswith("P") else SLIDES
+    rule = reference.tolerances.get(quantity, EXACT)
+    number = Number(text, PRINTED_SD.get(place))
+    return judge((*place, quantity), number, Summary(mean, 1.0, 30, low, high), rule).verdict
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +44,11 @@ class TestVerdict:
         ("quantity", "text", "mean", "low", "high", "expected"),
         [
             # Half a unit of "2.30" is 0.005, so the interval may end at 2.305 or at 2.295.
-            ("error_percent", "2.30", 4.0, 2.305, 5.695, "reproduced"),
-            ("error_percent", "2.30", 4.0, 2.306, 5.694, "close"),
-            ("error_percent", "2.30", 0.5, -1.295, 2.295, "reproduced"),
-            ("error_percent", "2.30", 0.5, -1.294, 2.294, "close"),
-            ("error_percent", "2.30", 9.0, 2.3, 15.7, "reproduced"),
+            ("test_error_percent", "2.30", 4.0, 2.305, 5.695, "reproduced"),
+            ("test_error_percent", "2.30", 4.0, 2.306, 5.694, "close"),
+            ("test_error_percent", "2.30", 0.5, -1.295, 2.295, "reproduced"),
+            ("test_error_percent", "2.30", 0.5, -1.294, 2.294, "close"),
+            ("test_error_percent", "2.30", 9.0, 2.3, 15.7, "reproduced"),
             # Half a unit of "1" is 0.5.
             ("dimensionality", "1", 1.6, 1.5, 1.7, "reproduced"),
             ("dimensionality", "1", 1.6, 1.51, 1.69, "differs"),
@@ -57,12 +63,12 @@ class TestVerdict:
         ("quantity", "text", "mean", "expected"),
         [
             # 1 point, 2.5 points.
-            ("error_percent", "2.30", 3.30, "reproduced"),
-            ("error_percent", "2.30", 1.30, "reproduced"),
-            ("error_percent", "2.30", 3.31, "close"),
-            ("error_percent", "2.30", 1.29, "close"),
-            ("error_percent", "2.30", 4.80, "close"),
-            ("error_percent", "2.30", 4.81, "differs"),
+            ("test_error_percent", "2.30", 3.30, "reproduced"),
+            ("test_error_percent", "2.30", 1.30, "reproduced"),
+            ("test_error_percent", "2.30", 3.31, "close"),
+            ("test_error_percent", "2.30", 1.29, "close"),
+            ("test_error_percent", "2.30", 4.80, "close"),
+            ("test_error_percent", "2.30", 4.81, "differs"),
             # 10 % of 26.1 is 2.61, 35 % is 9.135.
             ("dimensionality", "26.1", 28.71, "reproduced"),
             ("dimensionality", "26.1", 23.49, "reproduced"),
@@ -95,28 +101,30 @@ class TestVerdict:
         ],
     )
     def test_the_reports_errors_are_bound_by_their_printed_standard_deviation(self, place, text, mean, expected):
-        assert verdict(place, "error_percent", text, mean, NAN, NAN) == expected
+        assert verdict(place, "test_error_percent", text, mean, NAN, NAN) == expected
 
-    @pytest.mark.parametrize("quantity", ["features", "classes", "train", "validation", "test"])
+    @pytest.mark.parametrize("quantity", ["n_features", "n_outputs", "n_train", "n_validation", "n_test"])
     @pytest.mark.parametrize(("ours", "expected"), [(9, "reproduced"), (8, "differs"), (10, "differs")])
     def test_sizes_must_be_equal_whatever_their_interval(self, quantity, ours, expected):
         assert verdict(("T0", "cancer1", "features"), quantity, "9", ours, 0.0, 99.0) == expected
 
+    def judged(self, ours: Summary | None):
+        return judge((*T1, "test_error_percent"), Number("2.30"), ours, SLIDES.tolerances["test_error_percent"])
+
     def test_no_repeats_are_not_run(self):
-        number = PublishedCell(*T1, "error_percent", "2.30")
-        result = judge(*T1, number, None)
+        result = self.judged(None)
         assert (result.verdict, result.n, result.published) == ("not run", 0, 2.3)
         assert {result.mean, result.sd, result.low, result.high, result.difference} == {None}
 
     def test_the_numbers_are_those_of_the_summary(self):
-        result = judge(*T1, PublishedCell(*T1, "error_percent", "2.30"), summarise([1.0, 2.0, 3.0, 4.0]))
-        assert (result.mean, result.n, result.place) == (2.5, 4, (*T1, "error_percent"))
+        result = self.judged(summarise([1.0, 2.0, 3.0, 4.0]))
+        assert (result.mean, result.n, result.place) == (2.5, 4, (*T1, "test_error_percent"))
         assert result.difference == pytest.approx(0.2, abs=1e-12)
         assert result.sd == pytest.approx(1.2909944, abs=1e-7)
         assert (result.low, result.high) == pytest.approx((0.445740, 4.554260), abs=1e-6)
 
     def test_a_single_repeat_has_no_spread(self):
-        result = judge(*T1, PublishedCell(*T1, "error_percent", "2.30"), summarise([2.5]))
+        result = self.judged(summarise([2.5]))
         assert (result.mean, result.n, result.sd, result.low, result.high) == (2.5, 1, None, None, None)
 
 
@@ -130,7 +138,7 @@ class TestCompare:
         assert len({item.place for item in compared}) == len(compared)
 
     def test_every_published_cell_of_an_empty_store_is_not_run(self, everything):
-        nothing = compare(build_tables(Results([]), {}))
+        nothing = compare(tables_of([], {}))
         assert [item.place for item in nothing] == [item.place for item in compare(everything)]
         assert {item.verdict for item in nothing} == {"not run"}
 
@@ -152,47 +160,44 @@ class TestCompare:
         assert all(list(record) == FIELDS for record in records)
 
     def test_json_of_what_was_not_run_holds_null(self):
-        (first, *_) = json.loads(render(compare(build_tables(Results([]), {})), "json"))
+        (first, *_) = json.loads(render(compare(tables_of([], {})), "json"))
         assert first == dict.fromkeys(FIELDS) | {
             "table": "T0",
             "row": "cancer1",
             "column": "features",
-            "quantity": "features",
+            "quantity": "n_features",
             "published": 9.0,
             "n": 0,
             "verdict": "not run",
         }
 
 
-SETTINGS = (("centre", True),)
-NETWORK = (("hidden", (4, 2)), ("shortcuts", True))
-LINEAR = (("hidden", ()), ("shortcuts", True))
+CENTRED = {"centre": True}
+PIVOT = (("hidden", "pivot"), ("rule", "rprop"), ("shortcuts", True))
+LINEAR = (("hidden", ()), ("rule", "rprop"), ("shortcuts", True))
 
 
-def runs(*cells: tuple[str, float | None, float | None, float, int], **measures: float) -> list:
-    """Return one run a cell of cancer1: method, tau, fraction, error, dimensionality."""
-    found = []
-    for index, (method, tau, fraction, error, dimensionality) in enumerate(cells):
-        parameters, network = ((), LINEAR) if method == "all_features" else (SETTINGS, NETWORK)
-        spec = RunSpec(f"{index:032x}", "cancer1", method, parameters, tau, fraction, 0, 0, network)
-        result = RunResult(
-            spec.key, "done", "a", dimensionality=dimensionality, test_error_percent=error, measures=measures
-        )
-        found.append((spec, result))
-    return found
+def run(method: str, parameters: dict[str, object], classifier: tuple = PIVOT, **values: float) -> StoredRun:
+    """Return a run on cancer1."""
+    cell = Cell("cancer1", "a", method, tuple(sorted(parameters.items())), classifier)
+    spec = RunSpec(repr(cell), cell, 0, 0)
+    return spec, RunResult(spec.key, "done", values=values)
 
 
 class TestScores:
     # Published: error 2.30 (dimensionality 1) at tau = 5, 1.78 (4.6) at 15; P1 2.93; speed-up 5.67.
-    TABLES = build_tables(
-        Results(
-            [
-                *runs(("ne_ppca", 5.0, None, 3.30, 2), ("ne_ppca", 15.0, None, 1.28, 4)),
-                *runs(("all_features", None, None, 3.68, 9)),
-                *runs(("dgha_speedup", 5.0, 100.0, 2.0, 1), speedup=2.835, speedup_operations=5.67 * math.e),
-            ]
-        ),
-        FACTS,
+    TABLES = tables_of(
+        [
+            run("ne_ppca", CENTRED | {"tau": 5.0}, test_error_percent=3.30, dimensionality=2),
+            run("ne_ppca", CENTRED | {"tau": 15.0}, test_error_percent=1.28, dimensionality=4),
+            run("all_features", {}, LINEAR, test_error_percent=3.68, dimensionality=9),
+            run(
+                "dgha_speedup",
+                CENTRED | {"tau": 5.0, "data_fraction": 100.0},
+                speedup=2.835,
+                speedup_operations=5.67 * math.e,
+            ),
+        ]
     )
 
     def score(self, name: str) -> tuple[int, int, float | None, float | None, str]:
@@ -236,7 +241,7 @@ class TestScores:
 def test_the_terminal_shows_a_line_a_number_and_the_tally():
     compared = compare(TestScores.TABLES)
     text = render(compared, "terminal")
-    (line,) = [line for line in text.splitlines() if re.match(r"T1 +cancer1 +tau=15 +error_percent ", line)]
+    (line,) = [line for line in text.splitlines() if re.match(r"T1 +cancer1 +tau=15 +test_error_percent ", line)]
     assert line.split()[4:] == ["1.78", "1.28", "–", "1", "–", "-0.50", "reproduced"]
     counts = Counter(item.verdict for item in compared)
     # Not run: all but sizes of 7 problems, two cells with two numbers and a speed-up; NE-pPCA twice more, and P1.
@@ -249,3 +254,34 @@ def test_markdown_is_a_table():
     lines = render(compare(TestScores.TABLES), "markdown").splitlines()
     assert lines[0].startswith("| table   | row ")
     assert re.fullmatch(r"\|[-|]+\|", lines[1])
+
+
+class TestDistancesThatTellNothing:
+    """A group of one published number, scored by a rule of its own."""
+
+    def scored(self, number: Number, ours: float, rule: Tolerance) -> list:
+        (table,) = [table for table in TestScores.TABLES if table.id == "P1"]
+        cell = replace(table.cells["cancer1", "test error"], published={"test_error_percent": number})
+        cell = replace(cell, ours={"test_error_percent": summarise([ours])})
+        reference = replace(REPORT, tolerances={"test_error_percent": rule})
+        return [replace(table, cells={("cancer1", "test error"): cell}, reference=reference)]
+
+    @pytest.mark.parametrize(
+        ("number", "ours", "rule"),
+        [
+            (Number("0.00"), 1.0, Tolerance(10, 35, "percent")),
+            (Number("1.00"), 0.0, Tolerance(10, 35, "percent")),
+            (Number("2.93"), 3.0, Tolerance(1, 2, "sd")),
+            (Number("6.56", 0.0), 3.0, Tolerance(1, 2, "sd")),
+        ],
+        ids=["of nothing", "to nothing", "no deviation printed", "a deviation of nothing"],
+    )
+    def test_they_are_infinite_and_no_json(self, number, ours, rule):
+        tables = self.scored(number, ours, rule)
+        assert scores(tables)[0].score == math.inf
+        assert json.loads(render_scores(tables, "json"))[0]["score"] is None
+        assert " inf " in render_scores(tables, "terminal")
+
+    def test_equal_numbers_are_not_apart_whatever_the_rule(self):
+        for rule in (Tolerance(10, 35, "percent"), Tolerance(1, 2, "sd")):
+            assert scores(self.scored(Number("0.00"), 0.0, rule))[0].score == 0.0

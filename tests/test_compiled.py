@@ -16,8 +16,8 @@ from pppca_bench.classifiers.ga_mlp import GAMLPClassifier
 from pppca_bench.compiled import cache, jit, simd
 from pppca_bench.compiled.arrays import Floats2D, Samples2D, aligned_zeros
 from pppca_bench.compiled.jit import kernel, part, signature_of
-from pppca_bench.compiled.randomness import make_generator
 from pppca_bench.compiled.simd import load, reduce_add, splat, store
+from pppca_bench.parameters import make_generator
 
 compiles = pytest.mark.skipif(simd.INTERPRETED, reason="nothing is compiled")
 
@@ -25,7 +25,7 @@ KERNEL = """
 from pppca_bench.compiled.arrays import Floats2D
 from pppca_bench.compiled.example_part import twice
 from pppca_bench.compiled.jit import kernel
-from pppca_bench.compiled.randomness import make_generator
+from pppca_bench.parameters import make_generator
 from pppca_bench.compiled.simd import load, reduce_add
 
 @kernel

@@ -293,8 +293,15 @@ def test_fewer_samples_than_features_remove_the_same_rows_as_the_literal_kernel(
 
 
 def test_a_largest_number_below_the_smallest_is_refused():
-    with pytest.raises(ValueError, match=r"max_components in DGHA: expected an integer >= 3, got 2"):
+    with pytest.raises(ValueError, match=r"min_components in DGHA: expected at most max_components \(2\), got 3\.$"):
         DGHA(min_components=3, max_components=2).fit(WINE)
+
+
+def test_two_schedules_at_once_are_refused():
+    with pytest.raises(
+        ValueError, match=r"decay_samples in DGHA: expected null where decay_epochs is given, got 3\.0\.$"
+    ):
+        DGHA(decay_epochs=2.0, decay_samples=3.0).fit(WINE)
 
 
 def test_divergence_names_epoch_and_rate():

@@ -1,7 +1,6 @@
 """``pppca doctor``: what it finds in environment, cache, data and store, and that its remedies hold."""
 
 import errno
-import json
 import os
 import platform
 import shutil
@@ -9,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,16 +17,21 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pppca_bench.cli.main import cli
-from pppca_bench.config import plan
 from pppca_bench.errors import DataError
 from pppca_bench.experiments import doctor
 from pppca_bench.experiments.doctor import Finding
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import known_problems
-from pppca_bench.runs import RunResult, RunSpec
+from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
 from pppca_bench.store.database import Store
 
-SPECS = [RunSpec(f"key{repeat}", "iris", "dgha", (), 5.0, 100.0, repeat, repeat, ()) for repeat in range(3)]
-CURRENT = json.dumps({"algorithms": plan.ALGORITHM_VERSIONS})
+VERSIONS = {"dgha": METHODS["dgha"].version, "rprop": CLASSIFIERS["rprop"].version}
+CELL = Cell("iris", "a" * 64, "dgha", (("tau", 5.0),), (("rule", "rprop"),), tuple(VERSIONS.items()))
+SPECS = [RunSpec(f"key{repeat}", CELL, repeat, repeat) for repeat in range(3)]
+
+
+def plan(name: str, specs: list[RunSpec]) -> Plan:
+    return Plan(name, "", "", tuple(specs))
 
 
 pytestmark = pytest.mark.usefixtures("nowhere_else")
@@ -40,12 +45,12 @@ def path(tmp_path) -> Path:
 @pytest.fixture
 def store(path):
     with Store(path) as store:
-        store.plan("a", SPECS)
+        store.plan(plan("a", SPECS))
         yield store
 
 
 def done(spec: RunSpec) -> RunResult:
-    return RunResult(spec.key, "done", "a" * 64, test_error_percent=1.0)
+    return RunResult(spec.key, "done", values={"test_error_percent": 1.0})
 
 
 def wrong(findings) -> list[Finding]:
@@ -69,7 +74,7 @@ def query(path: Path, *statements: str) -> None:
 class TestCommand:
     @pytest.mark.data
     def test_all_is_well_with_data_and_a_finished_store(self, proben1_dir, store, monkeypatch):
-        store.record([done(spec) for spec in SPECS], CURRENT)
+        store.record([done(spec) for spec in SPECS], "{}")
         monkeypatch.setattr(doctor, "_environment", lambda: iter([Finding("environment", "Python.")]))
         result = pppca("doctor", "--data", proben1_dir)
         assert result.exit_code == 0, result.output
@@ -77,7 +82,7 @@ class TestCommand:
         assert lines[0] == "ok  environment: Python."
         assert lines[-4:] == [
             "ok  data: 45 of 45 Proben1 files are as registered.",
-            "ok  store: results/results.sqlite: whole, of version 2.",
+            "ok  store: results/results.sqlite: whole, of version 3.",
             "ok  store: a: all 3 runs are done.",
             "All is well.",
         ]
@@ -275,19 +280,20 @@ class TestStore:
 
     def test_a_newer_store_is_told(self, store, path):
         store.close()
-        query(path, "PRAGMA user_version = 3")
+        query(path, "PRAGMA user_version = 4")
         (line,) = told(doctor._store(path))
-        assert line.endswith("got version 3. Use the version of pppca that wrote it, or another folder (--results).")
+        assert line.endswith("got version 4. Use the pppca that wrote it, or name another folder (--results).")
 
-    def test_an_older_store_is_well(self, store, path):
-        store.record([done(spec) for spec in SPECS], CURRENT)
+    def test_an_older_store_is_told_with_what_becomes_of_it(self, store, path):
         store.close()
-        columns = ("started_at", "duration_ms")
-        query(path, *(f"ALTER TABLE runs DROP COLUMN {name}" for name in columns), "DROP TABLE claims")
-        query(path, "PRAGMA user_version = 1")
-        whole, rest = doctor._store(path)
-        assert whole.text.endswith("whole, of version 1, which the next run turns into 2.")
-        assert (whole.remedy, rest.remedy) == (None, None)
+        query(path, "PRAGMA user_version = 2")
+        before = path.read_bytes()
+        (line,) = told(doctor._store(path))
+        assert line == (
+            f"{path}: expected a results database of version 3, got version 2. The next `pppca run` moves it aside and"
+            " begins anew, or name another folder (--results)."
+        )
+        assert path.read_bytes() == before
 
     def test_a_damaged_store_is_told_and_can_be_put_aside(self, store, path):
         store.close()
@@ -303,46 +309,45 @@ class TestStore:
         assert wrong(doctor._store(path)) == []
 
     def test_failed_runs_are_told_with_a_cause(self, store, path):
-        failure = RunResult("key1", "failed", "a" * 64, error="Traceback: …\nValueError: learning_rate is too large.")
-        store.record([done(SPECS[0]), failure, done(SPECS[2])], CURRENT)
+        failure = RunResult("key1", "failed", error="Traceback: …\nValueError: learning_rate is too large.")
+        store.record([done(SPECS[0]), failure, done(SPECS[2])], "{}")
         assert told(doctor._store(path)) == [
             "a: 1 of 3 runs failed, one of them of: ValueError: learning_rate is too large."
             " Run its config again, with `pppca run`: it does what is left of a."
         ]
 
     def test_runs_that_were_not_done_are_told(self, store, path):
-        store.record([done(SPECS[0])], CURRENT)
+        store.record([done(SPECS[0])], "{}")
         (line,) = told(doctor._store(path))
         assert line.startswith("a: 2 of 3 runs are not done. Run its config again")
 
-    def test_results_of_an_older_algorithm_are_told(self, store, path, monkeypatch):
-        store.record([done(spec) for spec in SPECS], CURRENT)
-        monkeypatch.setitem(plan.ALGORITHM_VERSIONS, "dgha", 7)
-        monkeypatch.setitem(plan.ALGORITHM_VERSIONS, "classifier", 9)
-        old = json.loads(CURRENT)["algorithms"]
+    def test_results_of_an_older_algorithm_are_told(self, store, path, register):
+        store.record([done(spec) for spec in SPECS], "{}")
+        register(replace(METHODS["dgha"], version=7))
+        register(replace(CLASSIFIERS["rprop"], version=9))
         again = "Run the configs that ask for them again, with `pppca run`."
         assert told(doctor._store(path)) == [
-            f"dgha: results of version {old['classifier']} of the classifier, where today's is 9: 3. {again}",
-            f"dgha: results of version {old['dgha']}, where today's is 7: 3. {again}",
+            f"dgha: results of version {VERSIONS['dgha']}, where today's is 7: 3. {again}",
+            f"dgha: results of version {VERSIONS['rprop']} of rprop, where today's is 9: 3. {again}",
         ]
 
     def test_what_a_process_that_is_gone_had_under_way_is_told_until_the_next_run(self, store, path):
         ended = subprocess.Popen([sys.executable, "-c", ""])
         ended.wait()
-        query(path, f"INSERT INTO claims VALUES ('key0', '{ended.pid} {platform.node()}')")
+        query(path, f"INSERT INTO reservations VALUES ('key0', '{ended.pid} {platform.node()}')")
         lines = told(doctor._store(path))
         assert len(lines) == 2
         assert lines[1].startswith(f"process {ended.pid}, which is gone, left runs under way: 1. Run its config again")
-        store.release_claims()
+        store.release()
         assert len(told(doctor._store(path))) == 1
 
     def test_what_a_process_has_under_way_needs_nothing(self, store, path):
-        query(path, f"INSERT INTO claims VALUES ('key0', '{os.getppid()} {platform.node()}')")
+        query(path, f"INSERT INTO reservations VALUES ('key0', '{os.getppid()} {platform.node()}')")
         findings = list(doctor._store(path))
         assert wrong(findings) == []
         assert findings[-1].text == f"process {os.getppid()} on {platform.node()} has runs under way: 1."
-        store.release_claims()
-        assert store.claimed() == [("key0", f"{os.getppid()} {platform.node()}")]
+        store.release()
+        assert store.reserved() == [("key0", f"{os.getppid()} {platform.node()}")]
 
 
 class TestStudies:
@@ -354,8 +359,8 @@ class TestStudies:
     def trials(self, database):
         """Return a study's store with two trials, of two runs and of one."""
         with Store(database) as store:
-            store.plan("search-trial-0", SPECS[:2])
-            store.plan("search-trial-1", SPECS[2:])
+            store.plan(plan("search-trial-0", SPECS[:2]))
+            store.plan(plan("search-trial-1", SPECS[2:]))
             yield store
 
     @staticmethod
@@ -364,15 +369,15 @@ class TestStudies:
         return [mark.strip() + " " + text for mark, _, text in (line.partition(beginning) for line in shown) if text]
 
     def test_a_finished_study_is_summed_up_in_a_line(self, trials, database):
-        trials.record([done(spec) for spec in SPECS], CURRENT)
+        trials.record([done(spec) for spec in SPECS], "{}")
         assert self.lines() == [
-            f"ok {database.relative_to(Path.cwd())}: whole, of version 2.",
+            f"ok {database.relative_to(Path.cwd())}: whole, of version 3.",
             "ok 3 of 3 runs of 2 trials are done.",
         ]
 
     def test_runs_that_are_not_done_are_told_and_failed_ones_need_nothing(self, trials):
-        failure = RunResult("key0", "failed", "a" * 64, error="Traceback: …\nValueError: it diverged.")
-        trials.record([failure, done(SPECS[2])], CURRENT)
+        failure = RunResult("key0", "failed", error="Traceback: …\nValueError: it diverged.")
+        trials.record([failure, done(SPECS[2])], "{}")
         assert self.lines()[1:] == [
             "ok 1 of 3 runs of 2 trials failed, one of them of: ValueError: it diverged; trials without a score: 1.",
             "!! 1 of 3 runs of 2 trials are not done. Run the study again, with `pppca study`: it does what is left.",
@@ -380,23 +385,23 @@ class TestStudies:
         ]
 
     def test_what_a_process_has_under_way_needs_nothing(self, trials, database):
-        query(database, f"INSERT INTO claims VALUES ('key0', '{os.getppid()} {platform.node()}')")
+        query(database, f"INSERT INTO reservations VALUES ('key0', '{os.getppid()} {platform.node()}')")
         assert self.lines()[1:] == [
             "ok 0 of 3 runs of 2 trials are done.",
             f"ok process {os.getppid()} on {platform.node()} has runs under way: 1.",
         ]
-        assert trials.claimed()
+        assert trials.reserved()
 
-    def test_results_of_an_older_algorithm_are_told_with_the_command_that_renews_them(self, trials, monkeypatch):
-        trials.record([done(spec) for spec in SPECS], CURRENT)
-        monkeypatch.setitem(plan.ALGORITHM_VERSIONS, "dgha", 7)
+    def test_results_of_an_older_algorithm_are_told_with_the_command_that_renews_them(self, trials, register):
+        trials.record([done(spec) for spec in SPECS], "{}")
+        register(replace(METHODS["dgha"], version=7))
         assert self.lines()[-1].endswith(
             "where today's is 7: 3. Run the configs that ask for them again, with `pppca study`."
         )
 
     @pytest.mark.parametrize("content", [b"", b"These are my notes, not a database. " * 10])
     def test_a_database_that_is_none_any_more_is_told_and_the_others_are_looked_at(self, trials, database, content):
-        trials.record([done(spec) for spec in SPECS], CURRENT)
+        trials.record([done(spec) for spec in SPECS], "{}")
         other = database.parents[1] / "broken" / database.name
         other.parent.mkdir()
         other.write_bytes(content)

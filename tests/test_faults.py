@@ -1,6 +1,5 @@
 """A disk, a folder or a store that fails: one line that says what and what to do, and nothing damaged."""
 
-import json
 import os
 import re
 import shutil
@@ -8,13 +7,14 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from pppca_bench.cli.main import cli
-from pppca_bench.config import plan
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.store.database import Store
 
 CONFIG = """\
@@ -167,7 +167,7 @@ def test_data_and_configs_that_may_not_be_read_are_named(folder):
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("share", [0.001, 0.01, 0.5, 0.99])
+@pytest.mark.parametrize("share", [0.001, 0.01, 0.5, 0.95])
 def test_a_truncated_store_is_told_by_every_command_and_left_alone(folder, command, share):
     path = folder / "results" / "results.sqlite"
     path.write_bytes(before := path.read_bytes()[: int(share * path.stat().st_size)])
@@ -179,11 +179,21 @@ def test_a_truncated_store_is_told_by_every_command_and_left_alone(folder, comma
 def test_a_newer_store_is_told_by_every_command_and_left_alone(folder, command):
     path = folder / "results" / "results.sqlite"
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 3")
+        connection.execute("PRAGMA user_version = 4")
     before = path.read_bytes()
     assert_refused(
-        pppca(*command), r"expected a results database of version 2, got version 3\. Use the version of pppca"
+        pppca(*command), r"expected a results database of version 3, got version 4\. Use the pppca that wrote it"
     )
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", READING, ids=" ".join)
+def test_an_older_store_is_told_by_every_command_that_reads_and_left_alone(folder, command):
+    path = folder / "results" / "results.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 2")
+    before = path.read_bytes()
+    assert_refused(pppca(*command), r"version 3, got version 2\. The next `pppca run` moves it aside and begins anew")
     assert path.read_bytes() == before
 
 
@@ -196,22 +206,18 @@ def test_what_is_no_store_is_told_by_every_command_and_left_alone(folder, comman
     assert path.read_bytes() == content
 
 
-def versions_of(database: Path, method: str) -> list[int]:
-    """Return the algorithm versions behind the done runs of a method that are in the tables."""
+def versions_of(database: Path, method: str) -> set[int]:
+    """Return the versions of a method behind its done runs that are in the tables."""
     with Store(database, read_only=True) as store:
-        return [
-            json.loads(description)["algorithms"][method]
-            for name, status, description, n in store.origins()
-            for _ in range(n)
-            if (name, status) == (method, "done")
-        ]
+        runs = [spec for spec, result in store.runs() if result is not None and result.status == "done"]
+    return {dict(spec.cell.algorithms)[method] for spec in runs if spec.cell.method == method}
 
 
-def test_results_of_an_older_algorithm_are_not_reused_and_the_run_says_so(folder, monkeypatch):
+def test_results_of_an_older_algorithm_are_not_reused_and_the_run_says_so(folder, register):
     path = folder / "results" / "results.sqlite"
-    old = plan.ALGORITHM_VERSIONS["gha"]
+    old = METHODS["gha"].version
     before = rows(path)
-    monkeypatch.setitem(plan.ALGORITHM_VERSIONS, "gha", old + 1)
+    register(replace(METHODS["gha"], version=old + 1))
     said = f"32 stored results of gha are of version {old}; version {old + 1} computes them anew.\n"
     planned = pppca("run", "small.yaml", "--dry-run")
     assert (planned.stderr, planned.stdout) == (said, "160 runs planned, 128 done, 32 to run in 1 cells.\n")
@@ -221,18 +227,25 @@ def test_results_of_an_older_algorithm_are_not_reused_and_the_run_says_so(folder
     after = rows(path)
     assert {key: after[key] for key in before} == before
     assert len(after) == len(before) + 32
-    assert versions_of(path, "gha") == [old + 1] * 32
-    assert versions_of(path, "dgha") == [plan.ALGORITHM_VERSIONS["dgha"]] * 128
+    assert versions_of(path, "gha") == {old + 1}
+    assert versions_of(path, "dgha") == {METHODS["dgha"].version}
     assert pppca("run", "small.yaml", "--workers", "0").stderr == ""
 
 
 @pytest.mark.usefixtures("folder")
-def test_another_version_of_the_classifier_computes_everything_anew(monkeypatch):
-    old = plan.ALGORITHM_VERSIONS["classifier"]
-    monkeypatch.setitem(plan.ALGORITHM_VERSIONS, "classifier", old + 1)
+def test_another_version_of_the_classifier_computes_everything_anew(register):
+    old = CLASSIFIERS["rprop"].version
+    register(replace(CLASSIFIERS["rprop"], version=old + 1))
     planned = pppca("run", "small.yaml", "--dry-run")
     assert planned.stdout == "160 runs planned, 0 done, 160 to run in 5 cells.\n"
     assert planned.stderr.splitlines() == [
-        f"{n} stored results of {method} are of version {old} of the classifier; version {old + 1} computes them anew."
+        f"{n} stored results of {method} are of version {old} of rprop; version {old + 1} computes them anew."
         for method, n in (("dgha", 128), ("gha", 32))
     ]
+
+
+@pytest.mark.usefixtures("folder")
+def test_another_version_of_a_classifier_that_takes_no_part_computes_nothing_anew(register):
+    register(replace(CLASSIFIERS["backprop"], version=9))
+    planned = pppca("run", "small.yaml", "--dry-run")
+    assert (planned.stdout, planned.stderr) == ("160 runs planned, 160 done, 0 to run in 0 cells.\n", "")

@@ -4,19 +4,21 @@ import csv
 import io
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import matplotlib
 import numpy as np
 import pytest
+from full_results import CONFIG, REFERENCES
 from matplotlib.figure import Figure as Drawing
 
 from pppca_bench.reporting.figure_data import Figure, build_figures
 from pppca_bench.reporting.figure_drawing import STYLES, draw, numbers, render, write_figures
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.tables import build_tables
-from pppca_bench.runs import RunResult, RunSpec
+from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
 from pppca_bench.store.database import Store
 
 T_975_1 = 12.706204736  # 97.5 % quantile of Student's t with one degree of freedom, from printed tables
@@ -40,21 +42,28 @@ class Runs:
         error: float = 20.0,
         n_nodes: int = 2,
         status: str = "done",
+        settings: Mapping[str, float] = MappingProxyType({}),
         **history: object,
     ) -> "Runs":
         repeat = len(self._runs)
-        spec = RunSpec(f"{repeat:032x}", problem, method, (("centre", True),), tau, fraction, repeat, repeat, ())
+        parameters = (
+            {"centre": True, "tau": tau} | ({} if fraction is None else {"data_fraction": fraction}) | dict(settings)
+        )
+        cell = Cell(problem, "a", method, tuple(sorted(parameters.items())), ())
+        spec = RunSpec(f"{repeat:032x}", cell, repeat, repeat)
         curves = {name: np.array(curve) for name, curve in history.items()}
-        result = RunResult(spec.key, status, "", dimensionality=n_nodes, test_error_percent=error, history=curves)
+        values = {"dimensionality": n_nodes, "test_error_percent": error}
+        result = RunResult(spec.key, status, values=values, history=curves)
         self._runs.append((spec, None if status == "planned" else result))
         return self
 
-    def figures(self) -> dict[str, Figure]:
+    def figures(self, config: str = CONFIG) -> dict[str, Figure]:
         with Store(self._folder / "results.sqlite") as store:
-            store.plan("tiny", [spec for spec, _ in self._runs])
+            store.plan(Plan(config, "", "", tuple(spec for spec, _ in self._runs)))
             store.record([result for _, result in self._runs if result is not None], "{}")
-            results = Results(store.runs())
-            return {one.figure: one for one in build_figures(results, store, build_tables(results, {}))}
+            results = Results(store.runs(), store.plans())
+            tables = build_tables(results, {}, REFERENCES)
+            return {one.figure: one for one in build_figures(results, store, tables, REFERENCES)}
 
 
 @pytest.fixture
@@ -105,6 +114,17 @@ class TestNumbers:
         figure = runs.add("cancer1", "dgha", 50.0, tau=5.0, variances=[[8.0, 9.0]]).figures()["F3"]
         assert [panel.title for panel in figure.panels] == ["b) 50 % of the data"]
         assert column(figure, "mean", curve="estimate 1") == [2.0]
+
+    def test_runs_of_other_configs_and_of_several_settings_stay_out(self, runs: Runs) -> None:
+        runs.add("cancer1", "ne_ppca", mean_dimensionality=[3.0, 1.0])
+        assert runs.figures("mine")["F1"].panels == ()
+        runs.add("cancer1", "ne_ppca", settings={"n_generations": 7}, mean_dimensionality=[9.0, 9.0])
+        assert runs.figures()["F1"].missing == ("cancer1", "diabetes1", "glass1", "heart1")
+
+    def test_methods_that_are_not_installed_do_no_harm(self, runs: Runs) -> None:
+        runs.add("cancer1", "mypackage:Spectral", mean_dimensionality=[9.0, 9.0])
+        figures = runs.add("cancer1", "ne_ppca", mean_dimensionality=[3.0, 1.0]).figures()
+        assert column(figures["F1"], "mean") == [3.0, 1.0]
 
     def test_a_removed_node_counts_as_zero_and_estimates_are_ranked_at_each_step(self, runs: Runs) -> None:
         figure = two_estimates(runs).figures()["F3"]

@@ -184,7 +184,9 @@ def test_samples_are_counted_through_chunks_and_epochs():
 
 
 def test_two_schedules_at_once_are_refused():
-    with pytest.raises(ValueError, match=r"decay_samples in GHA: expected None where decay_epochs is given, got 3\.0"):
+    with pytest.raises(
+        ValueError, match=r"decay_samples in GHA: expected null where decay_epochs is given, got 3\.0\.$"
+    ):
         GHA(decay_epochs=2.0, decay_samples=3.0).fit(load_iris().data)
 
 
@@ -363,6 +365,7 @@ def test_divergence_names_epoch_and_rate():
         ("rows_per_epoch", 0, ValueError),
         ("initial_rows", "ones", ValueError),
         ("initial_norm", 0.0, ValueError),
+        ("shuffle", 1, TypeError),
         ("kernel", "slow", ValueError),
     ],
 )

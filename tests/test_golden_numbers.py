@@ -6,9 +6,7 @@
 import json
 
 import pytest
-from golden_numbers import PLANS, computed, installed_versions, path_of, pinned_versions
-
-from pppca_bench.config.plan import ALGORITHM_VERSIONS
+from golden_numbers import PLANS, algorithms_of, computed, installed_versions, path_of, pinned_versions
 
 AGAIN = "pin them anew with `python tests/golden_numbers.py`"
 
@@ -25,8 +23,7 @@ def golden(name) -> dict:
 
 def test_the_numbers_are_of_todays_constraints_and_algorithms(name, golden):
     assert golden["versions"] == pinned_versions(), AGAIN
-    assert golden["algorithms"] == {method: ALGORITHM_VERSIONS[method] for method in golden["algorithms"]}, AGAIN
-    assert golden["algorithms"].keys() == {"classifier", *(method["method"] for method in PLANS[name])}, AGAIN
+    assert golden["algorithms"] == algorithms_of(name), AGAIN
 
 
 def test_a_small_plan_gives_the_pinned_numbers(name, golden):

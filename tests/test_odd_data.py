@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from test_experiment import SHORT, planned
+from test_cell import SHORT, planned
 
 from pppca_bench.cli.main import cli
-from pppca_bench.config.experiment import METHODS
 from pppca_bench.experiments.cell import run_group
+from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import Problem, load_problem
 
 SPLITS = ("X_train", "X_validation", "X_test")
@@ -73,11 +73,9 @@ def test_odd_data_give_finite_numbers_or_a_failure_that_names_its_cause(iris, ki
         assert cause.startswith("ValueError: ")
         assert re.search(CAUSES[kind], cause), cause
         return
-    errors = [result.train_error_percent, result.validation_error_percent, result.test_error_percent]
-    numbers = [number for number in (*errors, *result.measures.values()) if number is not None]
-    assert numbers
-    assert all(math.isfinite(number) for number in numbers)
-    assert result.dimensionality is None or result.dimensionality >= 1
+    assert result.values.keys() & {"test_error_percent", "speedup_operations"}
+    assert all(math.isfinite(number) for number in result.values.values())
+    assert result.values["dimensionality"] >= 1
 
 
 def write_dt(path: Path, problem: Problem) -> None:

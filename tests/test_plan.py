@@ -11,12 +11,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from planning import config_of, expanded
 
 from pppca_bench.config import plan
 from pppca_bench.config.experiment import Config
-from pppca_bench.config.plan import derive_seed, expand
+from pppca_bench.config.plan import Identity, derive_seed, expand
+from pppca_bench.experiments.build import make_classifier
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
+from pppca_bench.runs import RunSpec
 
-PROBLEMS = ["cancer1", "horse1", "iris"]
 CLASSIFIER = {"hidden": [8]}
 GHA = {"method": "gha"}
 DGHA = {"method": "dgha", "data_fraction": [100, 10]}
@@ -34,11 +37,15 @@ def config(**changes) -> Config:
         "methods": [GHA, DGHA, NE_PPCA],
         "classifier": CLASSIFIER,
     }
-    return Config.model_validate(values | changes, context={"problems": PROBLEMS})
+    return config_of(values | changes)
 
 
 def keys(config: Config) -> list[str]:
-    return [spec.key for spec in expand(config)]
+    return [spec.key for spec in expanded(config)]
+
+
+def setting(spec: RunSpec, name: str) -> object:
+    return spec.cell.settings.get(name)
 
 
 def test_runs_are_ordered_by_problem_method_tau_fraction_and_repeat():
@@ -58,14 +65,26 @@ def test_runs_are_ordered_by_problem_method_tau_fraction_and_repeat():
         ("ne_ppca", 10.0, None, 0),
         ("ne_ppca", 10.0, None, 1),
     ]
-    specs = expand(config())
-    assert [(spec.problem, spec.method, spec.tau, spec.data_fraction, spec.repeat) for spec in specs] == [
-        (problem, *run) for problem in ("cancer1", "iris") for run in one_problem
+    specs = expanded(config())
+    assert [
+        (spec.cell.problem, spec.cell.method, setting(spec, "tau"), setting(spec, "data_fraction"), spec.repeat)
+        for spec in specs
+    ] == [(problem, *run) for problem in ("cancer1", "iris") for run in one_problem]
+
+
+def test_lists_of_other_parameters_vary_before_thresholds_and_classifiers_before_all():
+    lists = {**DGHA, "data_fraction": 10, "centre": [True, False], "classifier": {"hidden": [[8], []]}}
+    specs = expanded(config(methods=[lists], problems="iris", repeats=1))
+    names = ("classifier.hidden", "centre", "tau")
+    assert [tuple(setting(spec, name) for name in names) for spec in specs] == [
+        (hidden, centre, tau) for hidden in ((8,), ()) for centre in (True, False) for tau in (5.0, 10.0)
     ]
+    assert len({spec.cell for spec in specs}) == 8
+    assert len({spec.seed for spec in specs}) == 1
 
 
 def test_the_same_config_gives_the_same_runs():
-    assert expand(config()) == expand(config())
+    assert expanded(config()) == expanded(config())
 
 
 # First 16 hexadecimal digits, halved, of the SHA-256 of `[2012, "cancer1", "dgha", 0]`, by sha256sum.
@@ -87,10 +106,10 @@ def test_a_seed_fits_a_signed_64_bit_integer(seed, problem, repeat):
 
 def test_a_repeat_has_one_seed_whatever_the_tau_the_fraction_and_the_parameters():
     slow = {**DGHA, "learning_rate": 0.001, "tau": [7]}
-    specs = expand(config(methods=[DGHA, slow], classifier={"hidden": [3]}))
-    seeds = {(spec.problem, spec.repeat): set() for spec in specs}
+    specs = expanded(config(methods=[DGHA, slow], classifier={"hidden": [3]}))
+    seeds = {(spec.cell.problem, spec.repeat): set() for spec in specs}
     for spec in specs:
-        seeds[spec.problem, spec.repeat].add(spec.seed)
+        seeds[spec.cell.problem, spec.repeat].add(spec.seed)
     assert all(len(found) == 1 for found in seeds.values())
     assert len(set.union(*seeds.values())) == 4
 
@@ -103,20 +122,22 @@ def test_a_seed_depends_on_config_seed_problem_method_and_repeat():
 
 def test_keys_and_seeds_do_not_depend_on_the_order_in_a_config():
     turned = config(problems=["iris", "cancer1"], tau=[10, 5], methods=[NE_PPCA, DGHA, GHA])
-    assert {spec.key: spec.seed for spec in expand(turned)} == {spec.key: spec.seed for spec in expand(config())}
+    assert {spec.key: spec.seed for spec in expanded(turned)} == {spec.key: spec.seed for spec in expanded(config())}
 
 
 def test_more_repeats_add_runs_and_change_none():
-    more = expand(config(), repeats=5)
-    assert len(more) == len(expand(config())) * 5 // 2
+    more = expanded(config(), repeats=5)
+    assert len(more) == len(expanded(config())) * 5 // 2
     assert set(keys(config())) <= {spec.key for spec in more}
     assert {spec.repeat for spec in more} == {0, 1, 2, 3, 4}
-    assert [spec.key for spec in expand(config(), repeats=1)] == [s.key for s in expand(config()) if s.repeat == 0]
+    first = [spec.key for spec in expanded(config()) if spec.repeat == 0]
+    assert [spec.key for spec in expanded(config(), repeats=1)] == first
 
 
 def test_a_run_that_two_entries_ask_for_is_planned_once():
     twice = config(methods=[DGHA, {**DGHA, "data_fraction": [10, 50]}, DGHA])
-    fractions = [spec.data_fraction for spec in expand(twice) if spec.problem == "iris" and spec.repeat == 0]
+    once = [spec for spec in expanded(twice) if spec.cell.problem == "iris" and spec.repeat == 0]
+    fractions = [setting(spec, "data_fraction") for spec in once]
     assert sorted(fractions) == [10.0, 10.0, 50.0, 50.0, 100.0, 100.0]
     assert len(set(keys(twice))) == len(keys(twice))
 
@@ -133,6 +154,8 @@ def test_a_run_that_two_entries_ask_for_is_planned_once():
         {"classifier": {"hidden": [9]}},
         {"classifier": {"hidden": [8], "max_epochs": 10}},
         {"methods": [{**DGHA, "data_fraction": [100], "classifier": {"hidden": [9]}}]},
+        {"classifier": {"hidden": [8], "rule": "backprop"}},
+        {"classifier": {"rule": "bagging", "base": {"hidden": [8]}}},
     ],
     ids=str,
 )
@@ -146,48 +169,130 @@ def test_a_config_of_another_name_shares_its_runs():
     assert keys(config(name="b")) == keys(config())
 
 
-@pytest.mark.parametrize(("version", "n_same"), [("dgha", 12), ("classifier", 0), ("all_features", 28)])
-def test_a_new_algorithm_version_gives_its_methods_runs_new_keys(monkeypatch, version, n_same):
+def test_other_data_give_a_run_another_key_and_the_same_seed():
+    one, two = (
+        expand(config(problems="iris"), {"iris": Identity("iris", digest, "iris")}) for digest in ("a" * 64, "b" * 64)
+    )
+    assert {spec.key for spec in one}.isdisjoint(spec.key for spec in two)
+    assert [spec.seed for spec in one] == [spec.seed for spec in two]
+    assert {spec.cell.data_sha256 for spec in two} == {"b" * 64}
+    assert [replace(spec.cell, data_sha256="b" * 64) for spec in one] == [spec.cell for spec in two]
+
+
+def test_runs_of_an_own_file_are_seeded_by_its_data_whatever_its_name():
+    of = config(problems="mine/own.dt")
+    one, moved, other = (
+        expand(of, {"mine/own.dt": Identity(label, digest, digest)})
+        for label, digest in (("own.dt", "a" * 64), ("moved.dt", "a" * 64), ("own.dt", "b" * 64))
+    )
+    assert [spec.seed for spec in one] == [spec.seed for spec in moved]
+    assert {spec.seed for spec in one}.isdisjoint(spec.seed for spec in other)
+    assert {spec.cell.problem for spec in moved} == {"moved.dt"}
+
+
+def raised(entry):
+    return replace(entry, version=entry.version + 1)
+
+
+@pytest.mark.parametrize(
+    ("entry", "n_same"),
+    [
+        (METHODS["dgha"], 12),
+        (CLASSIFIERS["rprop"], 0),
+        (METHODS["all_features"], 28),
+        (CLASSIFIERS["backprop"], 28),
+    ],
+)
+def test_a_new_algorithm_version_gives_its_methods_runs_new_keys(register, entry, n_same):
     before = keys(config())
-    monkeypatch.setitem(plan.ALGORITHM_VERSIONS, version, plan.ALGORITHM_VERSIONS[version] + 1)
+    register(raised(entry))
     assert len(set(before) & set(keys(config()))) == n_same
 
 
+@pytest.mark.parametrize(("rule", "n_same"), [("rprop", 14), ("backprop", 0), ("bagging", 0), ("adaboost", 14)])
+def test_a_new_version_of_a_classifier_leaves_the_results_of_others_alone(register, rule, n_same):
+    of = config(problems="iris", classifier={"rule": "bagging", "base": {"rule": "backprop", "hidden": [3]}})
+    (algorithms,) = {spec.cell.algorithms for spec in expanded(of) if spec.cell.method == "gha"}
+    versions = {name: CLASSIFIERS[name].version for name in ("backprop", "bagging")}
+    assert dict(algorithms) == {"gha": METHODS["gha"].version} | versions
+    before = keys(of)
+    register(raised(CLASSIFIERS[rule]))
+    assert len(set(before) & set(keys(of))) == n_same
+
+
 def test_the_pivot_architecture_is_each_problems_own():
-    specs = expand(config(problems=["cancer1", "horse1"], classifier={"hidden": "pivot"}))
-    hidden = {spec.problem: dict(spec.classifier)["hidden"] for spec in specs}
+    specs = expanded(config(problems=["cancer1", "horse1"], classifier={"hidden": "pivot"}))
+    assert {setting(spec, "classifier.hidden") for spec in specs} == {"pivot"}
+    hidden = {
+        spec.cell.problem: make_classifier(spec.cell.classifier, spec.cell.problem, 0).hidden_layer_sizes
+        for spec in specs
+    }
     assert hidden == {"cancer1": (4, 2), "horse1": (16, 8)}
-    written_out = config(problems=["cancer1"], classifier={"hidden": [4, 2]})
-    assert keys(written_out) == keys(config(problems=["cancer1"], classifier={"hidden": "pivot"}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_same"),
+    [
+        ({"classifier": {"hidden": "pivot"}}, False),
+        ({"methods": [{"method": "ga_mlp"}]}, False),
+        ({"classifier": {"rule": "bagging"}}, False),
+        ({"classifier": {"hidden": [4, 2]}}, True),
+    ],
+)
+def test_another_pivot_architecture_gives_the_runs_that_use_it_new_keys(monkeypatch, changes, is_same):
+    of = config(problems="cancer1", **changes)
+    before = keys(of)
+    monkeypatch.setattr(plan, "pivot_hidden", lambda _: (32,))
+    assert (before == keys(of)) == is_same
+    assert is_same or set(before).isdisjoint(keys(of))
+
+
+def test_what_is_not_the_default_is_named_for_labels_and_is_no_part_of_a_key():
+    changed = {**GHA, "learning_rate": 0.5, "classifier": {"hidden": [8], "max_epochs": 9}}
+    plain, odd = expanded(config(problems="iris", methods=[GHA, changed], repeats=1))
+    assert plain.changed == ("classifier.hidden",)
+    assert odd.changed == ("learning_rate", "classifier.hidden", "classifier.max_epochs")
+    written_out = {**GHA, "learning_rate": setting(plain, "learning_rate")}
+    assert keys(config(methods=[GHA])) == keys(config(methods=[written_out]))
+
+
+def test_another_learning_rule_and_what_an_ensemble_is_made_of_are_named_too():
+    ensemble = {"rule": "bagging", "base": {"rule": "backprop", "hidden": [3]}}
+    (spec,) = expanded(config(problems="iris", methods=[GHA], repeats=1, classifier=ensemble))
+    assert spec.changed == ("classifier.base.hidden", "classifier.base.rule", "classifier.rule")
 
 
 def test_a_methods_own_classifier_takes_the_place_of_the_configs():
     linear = {**GHA, "classifier": {"hidden": []}}
-    specs = expand(config(methods=[linear, NE_PPCA]))
-    assert {spec.method: dict(spec.classifier)["hidden"] for spec in specs} == {"gha": (), "ne_ppca": (8,)}
+    specs = expanded(config(methods=[linear, NE_PPCA]))
+    hidden = {spec.cell.method: setting(spec, "classifier.hidden") for spec in specs}
+    assert hidden == {"gha": (), "ne_ppca": (8,)}
 
 
 def test_a_methods_own_tau_takes_the_place_of_the_configs():
-    specs = expand(config(methods=[{**NE_PPCA, "tau": 3}, DGHA]))
-    assert {spec.tau for spec in specs if spec.method == "ne_ppca"} == {3.0}
-    assert {spec.tau for spec in specs if spec.method == "dgha"} == {5.0, 10.0}
+    specs = expanded(config(methods=[{**NE_PPCA, "tau": 3}, DGHA]))
+    assert {setting(spec, "tau") for spec in specs if spec.cell.method == "ne_ppca"} == {3.0}
+    assert {setting(spec, "tau") for spec in specs if spec.cell.method == "dgha"} == {5.0, 10.0}
 
 
 def test_parameters_are_complete_and_sorted_by_name():
-    (spec, *_) = expand(config(methods=[{**NE_PPCA, "n_elite": 2}]))
-    names = [name for name, _ in spec.parameters]
+    (spec, *_) = expanded(config(methods=[{**NE_PPCA, "n_elite": 2}]))
+    names = [name for name, _ in spec.cell.parameters]
     assert names == sorted(names)
-    assert dict(spec.parameters)["n_elite"] == 2
-    assert dict(spec.parameters)["population_size"] == 13
-    assert {"method", "tau", "classifier"}.isdisjoint(names)
-    assert [name for name, _ in spec.classifier] == sorted(name for name, _ in spec.classifier)
+    given = dict(spec.cell.parameters)
+    assert (given["n_elite"], given["population_size"], given["tau"]) == (2, 13, 5.0)
+    assert {"method", "classifier"}.isdisjoint(names)
+    assert [name for name, _ in spec.cell.classifier] == sorted(name for name, _ in spec.cell.classifier)
+    assert spec.cell.settings == given | {f"classifier.{name}": value for name, value in spec.cell.classifier}
 
 
 def test_a_cell_is_what_repeats_have_in_common():
-    first, second, *_ = expand(config())
+    specs = expanded(config(methods=[DGHA]))
+    first, second, *_ = specs
     assert (first.repeat, second.repeat) == (0, 1)
     assert first.cell == second.cell
-    assert replace(first, tau=6.0).cell != first.cell
+    assert hash(first.cell) == hash(second.cell)
+    assert len({spec.cell for spec in specs}) == len(specs) // 2 == 8
 
 
 def test_the_plan_reads_and_writes_nothing_and_needs_no_clock_and_no_chance(monkeypatch):
@@ -200,6 +305,6 @@ def test_the_plan_reads_and_writes_nothing_and_needs_no_clock_and_no_chance(monk
         monkeypatch.setattr(module, name, forbidden)
     for module, name in [(time, "time"), (random, "random"), (np.random, "default_rng")]:
         monkeypatch.setattr(module, name, forbidden)
-    specs = expand(valid)
+    specs = expanded(valid)
     monkeypatch.undo()
     assert len(specs) == 14

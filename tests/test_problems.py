@@ -9,16 +9,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from planning import write_dt
 
 import pppca_bench.problems as problems
 from pppca_bench.errors import DataError
 from pppca_bench.problems import (
+    ProblemSource,
     cache_dir,
     ensure,
     fetch_dir,
     find_file,
     known_problems,
+    load_again,
     load_problem,
+    open_problem,
     problem_info,
     registered,
     search_path,
@@ -281,3 +285,50 @@ class TestLoad:
         put(places["local"], "cancer1")
         assert ensure(["iris", "own.dt", "cancer1"]) == []
         assert not places["environment"].exists()
+
+
+class TestSources:
+    @pytest.fixture
+    def own(self, tmp_path):
+        return write_dt(tmp_path / "own.dt")
+
+    def test_a_known_problem_is_opened_with_its_digest_and_family(self):
+        source, problem = open_problem("iris", Path("somewhere"))
+        assert (source.name, source.data_dir, source.sha256) == ("iris", Path("somewhere"), problem.sha256)
+        assert (source.is_own, source.family) == (False, "iris")
+
+    def test_permutations_of_a_problem_are_one_family(self):
+        families = {ProblemSource(name, None, "").family for name in ("cancer1", "cancer2", "cancer3")}
+        assert families == {"cancer"}
+
+    def test_a_file_of_the_users_own_is_opened_by_its_path(self, own):
+        source, problem = open_problem(str(own))
+        assert source == ProblemSource(str(own), None, problem.sha256)
+        assert source.is_own
+
+    def test_a_source_is_loaded_once_a_process(self, own):
+        source, problem = open_problem(str(own))
+        again = load_again(source)
+        assert again.sha256 == problem.sha256
+        np.testing.assert_array_equal(again.X_train, problem.X_train)
+        own.unlink()
+        assert load_again(source) is again
+
+    def test_data_that_were_changed_meanwhile_are_refused_each_time(self, own):
+        source, problem = open_problem(str(own))
+        changed = load_problem(str(write_dt(own, shift=0.1))).sha256
+        said = (
+            rf"own\.dt: expected the data that the runs were planned for \(SHA-256 {problem.sha256[:12]}\.\.\.\), got"
+            rf" others \({changed[:12]}\.\.\.\)\. The file was changed meanwhile: run again\.$"
+        )
+        for _ in range(2):
+            with pytest.raises(DataError, match=said):
+                load_again(source)
+        write_dt(own)
+        assert load_again(source).sha256 == problem.sha256
+
+    def test_data_that_are_gone_are_refused(self, own):
+        source, _ = open_problem(str(own))
+        own.unlink()
+        with pytest.raises(DataError, match=r"own\.dt: expected a \.dt file, got none there"):
+            load_again(source)

@@ -3,14 +3,17 @@
 import json
 import platform
 import subprocess
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from pppca_bench import __version__
-from pppca_bench.config.plan import ALGORITHM_VERSIONS
 from pppca_bench.experiments import provenance
+from pppca_bench.experiments.provenance import older_algorithms, superseded_lines
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
+from pppca_bench.runs import Cell
 
 
 @pytest.fixture(autouse=True)
@@ -42,9 +45,8 @@ def checkout(tmp_path, monkeypatch) -> Path:
 
 def test_the_description_names_code_libraries_interpreter_and_machine():
     facts = json.loads(provenance.describe())
-    of_code, of_machine = {"pppca", "algorithms", "configs"}, {"python", "processor", "blas", "system"}
+    of_code, of_machine = {"pppca", "configs"}, {"python", "processor", "blas", "system"}
     assert facts.keys() == of_code | of_machine | {"numpy", "scipy", "numba", "scikit-learn"}
-    assert facts["algorithms"] == ALGORITHM_VERSIONS
     assert facts["numpy"] == version("numpy")
     assert facts["scikit-learn"] == version("scikit-learn")
     assert facts["python"] == platform.python_version()
@@ -96,3 +98,36 @@ def test_a_system_without_cpuinfo_has_a_processor_all_the_same(monkeypatch):
     monkeypatch.setattr(Path, "read_text", fails)
     monkeypatch.setattr(platform, "processor", lambda: "")
     assert json.loads(provenance.describe())["processor"] == platform.machine()
+
+
+def cell(data: str = "a", method: str = "dgha", **algorithms: int) -> Cell:
+    return Cell("iris", data, method, (("tau", 5.0),), (("rule", "rprop"),), tuple(sorted(algorithms.items())))
+
+
+def test_what_is_computed_anew_is_told_by_its_cause_in_a_line_each():
+    today = cell(dgha=3, rprop=2)
+    stored = [
+        (today, cell(dgha=2, rprop=2), 4),
+        (today, cell(dgha=3, rprop=1), 1),
+        (today, cell("b", dgha=3, rprop=2), 30),
+        (cell(method="gha", gha=2), cell(method="gha", gha=1), 5),
+        (cell(dgha=3, rprop=2, backprop=1), cell(dgha=2, rprop=2, backprop=1), 6),
+    ]
+    assert superseded_lines(stored) == [
+        "1 stored result of dgha is of version 1 of rprop; version 2 computes it anew.",
+        "10 stored results of dgha are of version 2; version 3 computes them anew.",
+        "5 stored results of gha are of version 1; version 2 computes them anew.",
+        "30 stored results of iris are of other data; today's are run instead.",
+    ]
+
+
+def test_nothing_is_told_where_nothing_is_computed_anew():
+    assert superseded_lines([]) == []
+
+
+def test_older_versions_are_those_below_todays(register):
+    register(replace(METHODS["dgha"], version=7))
+    register(replace(CLASSIFIERS["rprop"], version=3))
+    assert older_algorithms([("dgha", 7), ("rprop", 3)]) == []
+    assert older_algorithms([("dgha", 6), ("rprop", 1), ("gone", 1)]) == [("dgha", 6, 7), ("rprop", 1, 3)]
+    assert older_algorithms([("dgha", 8)]) == []

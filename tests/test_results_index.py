@@ -1,43 +1,47 @@
 """The index of the results: every link leads somewhere, and what was not run is named."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from full_results import CONFIG, REFERENCES
 
 from pppca_bench.reporting.figure_data import Figure, build_figures
 from pppca_bench.reporting.figure_drawing import write_figures
 from pppca_bench.reporting.index_page import not_run, render_index
 from pppca_bench.reporting.summary import Results
+from pppca_bench.reporting.table import Table
 from pppca_bench.reporting.table_text import EXTENSIONS, render
-from pppca_bench.reporting.tables import Table, build_tables
-from pppca_bench.runs import ProblemFacts, RunResult, RunSpec
+from pppca_bench.reporting.tables import build_tables
+from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, RunSpec
 from pppca_bench.store.database import Store
 
-FACTS = {"cancer1": ProblemFacts("cancer1", "", 9, 2, 350, 175, 174)}
+FACTS = {"cancer1": ProblemFacts("cancer1", "a", "classification", "cancer", 9, 2, 350, 175, 174)}
+Run = tuple[RunSpec, RunResult | None]
 
 
-def ne_ppca_runs(tau: float, n_repeats: int, n_done: int) -> list[tuple[RunSpec, RunResult | None]]:
-    runs: list[tuple[RunSpec, RunResult | None]] = []
+def ne_ppca_runs(tau: float, n_repeats: int, n_done: int) -> list[Run]:
+    cell = Cell("cancer1", "a", "ne_ppca", (("centre", True), ("tau", tau)), ())
+    history = {"mean_dimensionality": np.array([9.0, 2.0]), "variances": np.array([[0.5, 0.1], [0.6, np.nan]])}
+    runs: list[Run] = []
     for repeat in range(n_repeats):
         key = f"{tau:g}-{repeat}"
-        spec = RunSpec(key, "cancer1", "ne_ppca", (("centre", True),), tau, None, repeat, repeat, ())
-        history = {"mean_dimensionality": np.array([9.0, 2.0]), "variances": np.array([[0.5, 0.1], [0.6, np.nan]])}
-        result = RunResult(key, "done", "", dimensionality=2, test_error_percent=2.0, history=history)
-        runs.append((spec, result if repeat < n_done else None))
+        values = {"dimensionality": 2, "test_error_percent": 2.0}
+        result = RunResult(key, "done", values=values, history=history)
+        runs.append((RunSpec(key, cell, repeat, repeat), result if repeat < n_done else None))
     return runs
 
 
-def build(folder: Path, runs: list[tuple[RunSpec, RunResult | None]]) -> tuple[list[Table], list[Figure]]:
+def build(folder: Path, runs: list[Run]) -> tuple[list[Table], list[Figure]]:
     with Store(folder / "results.sqlite") as store:
-        store.plan("tiny", [spec for spec, _ in runs])
+        store.plan(Plan(CONFIG, "", "", tuple(spec for spec, _ in runs)))
         store.record([result for _, result in runs if result is not None], "{}")
-        results = Results(store.runs())
-        tables = build_tables(results, FACTS)
-        figures = build_figures(results, store, tables)
-    filled = [table for table in tables if table.was_run]
-    return [table for table in filled if table.row_labels], figures
+        results = Results(store.runs(), store.plans())
+        tables = build_tables(results, FACTS, REFERENCES)
+        figures = build_figures(results, store, tables, REFERENCES)
+    return tables, figures
 
 
 @pytest.fixture
@@ -49,9 +53,9 @@ def tiny(tmp_path: Path) -> tuple[list[Table], list[Figure]]:
 def test_every_link_leads_to_a_file_that_is_written(tiny: tuple[list[Table], list[Figure]], tmp_path: Path) -> None:
     tables, figures = tiny
     (tmp_path / "tables").mkdir()
-    for table in tables:
+    for table in (table for table in tables if table.was_run):
         for form in ("markdown", "latex", "csv"):
-            (tmp_path / "tables" / f"{table.table}.{EXTENSIONS[form]}").write_text(render(table, form))
+            (tmp_path / "tables" / f"{table.id}.{EXTENSIONS[form]}").write_text(render(table, form))
     write_figures(figures, tmp_path / "figures")
     targets = re.findall(r"\]\(([^#)]+)\)", render_index(tables, figures))
     assert {"tables/T1.md", "tables/T1.tex", "tables/T1.csv", "figures/F1.png", "figures/F5.svg"} <= set(targets)
@@ -106,3 +110,20 @@ def test_every_published_cell_of_t2_is_expected(tmp_path: Path) -> None:
     # Of 8 × 4 cells one is published as N/A, and one is run.
     assert len(gaps) == 1
     assert ": 30 of 31 cells (" in gaps[0]
+
+
+def test_a_table_none_of_whose_repeats_is_in_is_listed_without_their_number(tmp_path: Path) -> None:
+    index = render_index(*build(tmp_path, ne_ppca_runs(15.0, 2, 0)))
+    assert "(#T2)\n" in index
+    assert "T2. Classification errors (%), for some other approaches on the Proben1 data set: 31 of 31 cells" in index
+
+
+def test_a_cell_of_several_settings_is_not_called_not_run(tmp_path: Path) -> None:
+    other = [
+        (replace(spec, key=f"{spec.key} b", cell=replace(spec.cell, data_sha256="b")), None)
+        for spec, _ in ne_ppca_runs(10.0, 1, 1)
+    ]
+    lines = not_run(*build(tmp_path, ne_ppca_runs(5.0, 1, 1) + ne_ppca_runs(10.0, 1, 1) + other))
+    (told,) = [line for line in lines if "several settings" in line]
+    assert told.startswith("T1. ")
+    assert told.endswith(": 1 of 32 cells left empty, of several settings (cancer1)")

@@ -1,33 +1,36 @@
 """Carrying out a plan: what is skipped, repeated, recorded and survived, and that no worker changes a number."""
 
+import inspect
 import json
 import multiprocessing
 import os
 import platform
 import random
+import re
 import subprocess
 import sys
 import threading
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import dying_workers
 import numpy as np
 import pytest
+import yaml
+from planning import opened, specs_of, write_dt
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from pppca_bench.config.experiment import Config
-from pppca_bench.config.plan import expand
-from pppca_bench.engines import GHA
-from pppca_bench.errors import ConfigError, DataError
+from pppca_bench.config.request import Request, read_request
+from pppca_bench.engines import GHA, NEpPCA
+from pppca_bench.experiments import backends, runner
 from pppca_bench.experiments import cell as experiment
-from pppca_bench.experiments import queue as worklist
-from pppca_bench.experiments import runner
+from pppca_bench.experiments import queue as queues
 from pppca_bench.experiments.queue import GROUP_SIZE
 from pppca_bench.experiments.runner import Outcome, available_cores, run
+from pppca_bench.methods.registry import METHODS as REGISTERED
 from pppca_bench.problems import load_problem
-from pppca_bench.runs import ProblemFacts, RunResult, RunSpec
+from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec
 from pppca_bench.store.database import Store
 
 METHODS = [
@@ -37,19 +40,30 @@ METHODS = [
 ]
 
 
-def planned(
-    *, repeats: int = 4, problem: str = "iris", methods: list[dict] = METHODS[2:], tau: tuple[float, ...] = (5, 20)
-) -> list[RunSpec]:
-    values = {
-        "name": "a",
-        "problems": [problem],
-        "repeats": repeats,
-        "seed": 1,
-        "tau": list(tau),
-        "methods": methods,
-        "classifier": {"hidden": [4], "max_epochs": 20},
-    }
-    return expand(Config.model_validate(values, context={"problems": ["iris", "wine"]}))
+IRIS = opened(["iris"])
+
+
+def planned(*, repeats: int = 4, methods: list[dict] = METHODS[2:], tau: tuple[float, ...] = (5, 20)) -> list[RunSpec]:
+    return specs_of(
+        {
+            "name": "a",
+            "problems": ["iris"],
+            "repeats": repeats,
+            "seed": 1,
+            "tau": list(tau),
+            "methods": methods,
+            "classifier": {"hidden": [4], "max_epochs": 20},
+        }
+    )
+
+
+def iris_from(folder: Path) -> runner.OpenProblems:
+    """Return iris with a folder, which workers then know."""
+    return {name: (replace(source, data_dir=folder), problem) for name, (source, problem) in IRIS.items()}
+
+
+def tau_of(spec: RunSpec) -> object:
+    return spec.cell.settings["tau"]
 
 
 @pytest.fixture
@@ -59,7 +73,7 @@ def open_store(tmp_path):
 
     def opened(specs: list[RunSpec], name: str = "a") -> Store:
         stores.append(Store(tmp_path / f"{name}.sqlite"))
-        stores[-1].plan("a", specs)
+        stores[-1].plan(Plan("a", "", "", tuple(specs)))
         return stores[-1]
 
     yield opened
@@ -73,31 +87,18 @@ def timeless(store: Store) -> dict[str, tuple]:
     curves = store.histories([spec.key for spec, _ in runs])
     found = {}
     for spec, result in runs:
-        numbers = asdict(replace(result, fit_time_ms=None, classifier_time_ms=None, history={})) if result else None
+        numbers = result and {name: value for name, value in result.values.items() if "time" not in name}
         bits = {name: np.asarray(curve).tobytes() for name, curve in curves.get(spec.key, {}).items()}
-        found[spec.key] = (numbers, bits)
+        found[spec.key] = (result and (result.status, result.error), numbers, bits)
     return found
-
-
-def write_dt(path: Path, *, n_features: int = 3, task: str = "bool", shift: float = 0.0) -> Path:
-    """Write a small Proben1 file of two classes that the first feature tells apart."""
-    rng = np.random.default_rng(0)
-    lines = ["bool_in=0", f"real_in={n_features}"]
-    lines += ["bool_out=2", "real_out=0"] if task == "bool" else ["bool_out=0", "real_out=2"]
-    lines += ["training_examples=20", "validation_examples=10", "test_examples=10"]
-    for row in rng.uniform(0, 0.9, size=(40, n_features)):
-        outputs = "1 0" if row[0] > 0.45 else "0 1"
-        lines.append(" ".join(f"{value + shift:.4f}" for value in row) + f" {outputs}")
-    path.write_text("\n".join(lines) + "\n")
-    return path
 
 
 @pytest.mark.parametrize("workers", [1, 2, pytest.param(5, marks=pytest.mark.slow)])
 def test_no_number_depends_on_the_number_of_workers(open_store, workers):
     specs = planned(repeats=GROUP_SIZE + 2, methods=METHODS)
     here, elsewhere = open_store(specs, "0"), open_store(specs, "n")
-    assert run(specs, here, workers=0).n_done == len(specs)
-    assert run(specs, elsewhere, workers=workers).n_done == len(specs)
+    assert run(specs, here, IRIS, workers=0).n_done == len(specs)
+    assert run(specs, elsewhere, IRIS, workers=workers).n_done == len(specs)
     assert timeless(here) == timeless(elsewhere)
 
 
@@ -111,7 +112,7 @@ def test_linear_algebra_uses_one_thread_without_workers_too(open_store, monkeypa
     original = experiment.run_group
     monkeypatch.setattr(experiment, "run_group", run_group)
     with threadpool_limits(2):
-        run(specs := planned(repeats=1), open_store(specs), workers=0)
+        run(specs := planned(repeats=1), open_store(specs), IRIS, workers=0)
         assert {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"} == {2}
     assert n_threads == {1}
 
@@ -119,9 +120,9 @@ def test_linear_algebra_uses_one_thread_without_workers_too(open_store, monkeypa
 def test_no_number_depends_on_order_or_on_an_earlier_interruption(open_store):
     specs = planned(repeats=5, methods=METHODS)
     whole, pieces = open_store(specs, "whole"), open_store(specs, "pieces")
-    run(specs, whole, workers=0)
-    run(specs[3:11:2], pieces, workers=0)
-    run(specs[::-1], pieces, workers=0)
+    run(specs, whole, IRIS, workers=0)
+    run(specs[3:11:2], pieces, IRIS, workers=0)
+    run(specs[::-1], pieces, IRIS, workers=0)
     assert timeless(whole) == timeless(pieces)
 
 
@@ -129,10 +130,10 @@ def test_no_number_depends_on_order_or_on_an_earlier_interruption(open_store):
 def test_no_number_depends_on_which_runs_train_together(open_store, computed, monkeypatch, size):
     specs = planned(repeats=5, methods=METHODS)
     together, shuffled = open_store(specs, "together"), open_store(specs, "shuffled")
-    run(specs, together, workers=0)
+    run(specs, together, IRIS, workers=0)
     del computed[:]
-    monkeypatch.setattr(worklist, "GROUP_SIZE", size)
-    run(random.Random(size).sample(specs, len(specs)), shuffled, workers=0)
+    monkeypatch.setattr(queues, "GROUP_SIZE", size)
+    run(random.Random(size).sample(specs, len(specs)), shuffled, IRIS, workers=0)
     assert max(map(len, computed)) == size
     assert timeless(together) == timeless(shuffled)
 
@@ -140,67 +141,67 @@ def test_no_number_depends_on_which_runs_train_together(open_store, computed, mo
 def test_what_is_done_is_not_done_again(open_store, monkeypatch):
     specs = planned()
     store = open_store(specs)
-    assert run(specs, store, workers=0) == Outcome(8, 0, 8, 0, 0, None)
+    assert run(specs, store, IRIS, workers=0) == Outcome(8, 0, 8, 0, None)
     before = timeless(store)
-    monkeypatch.setattr(runner, "_run_group", None)
-    assert run(specs, store, workers=0) == Outcome(8, 8, 0, 0, 0, None)
+    monkeypatch.setattr(runner, "compute", None)
+    assert run(specs, store, IRIS, workers=0) == Outcome(8, 8, 0, 0, None)
     assert timeless(store) == before
 
 
 def test_more_repeats_run_only_what_is_new(open_store):
     store = open_store(planned(repeats=6))
-    run(planned(repeats=4), store, workers=0)
-    assert run(planned(repeats=6), store, workers=0) == Outcome(12, 8, 4, 0, 0, None)
+    run(planned(repeats=4), store, IRIS, workers=0)
+    assert run(planned(repeats=6), store, IRIS, workers=0) == Outcome(12, 8, 4, 0, None)
 
 
-def test_fresh_runs_replace_what_is_done(open_store, monkeypatch):
+class OfThreeEpochs(GHA):
+    """GHA that learns for three epochs, whatever it is told."""
+
+    def fit(self, X, y=None):
+        self.n_epochs = 3
+        return super().fit(X, y)
+
+
+def test_fresh_runs_replace_what_is_done(open_store, stand_in):
     specs = planned(methods=METHODS[:1])
     store = open_store(specs)
-    run(specs, store, workers=0)
-    monkeypatch.setitem(experiment.METHODS, "gha", lambda **given: GHA(**given | {"n_epochs": 3}))
-    assert run(specs, store, workers=0, fresh=True) == Outcome(4, 0, 4, 0, 0, None)
-    assert {result.n_epochs for _, result in store.runs()} == {3}
+    run(specs, store, IRIS, workers=0)
+    stand_in("gha", OfThreeEpochs)
+    assert run(specs, store, IRIS, workers=0, fresh=True) == Outcome(4, 0, 4, 0, None)
+    assert {result.values["n_epochs"] for _, result in store.runs()} == {3}
 
 
 def test_progress_tells_finished_and_total_from_the_start(open_store):
     specs = planned(repeats=GROUP_SIZE + 1)
     store, calls = open_store(specs), []
-    run(specs[:1], store, workers=0)
-    run(specs, store, workers=0, progress=lambda *counts: calls.append(counts))
+    run(specs[:1], store, IRIS, workers=0)
+    run(specs, store, IRIS, workers=0, progress=lambda *counts: calls.append(counts))
     assert calls == [(0, 33), (16, 33), (32, 33), (33, 33)]
 
 
 def test_runs_that_another_process_finishes_meanwhile_are_left_to_it(open_store, tmp_path):
     specs = planned(tau=(5, 10, 20))
     store = open_store(specs)
-    theirs = [RunResult(spec.key, "done", load_problem("iris").sha256, n_epochs=99) for spec in specs if spec.tau == 20]
+    theirs = [RunResult(spec.key, "done", values={"n_epochs": 99}) for spec in specs if tau_of(spec) == 20]
 
     def meanwhile(n_finished: int, _: int) -> None:
         if n_finished == 4:
             with Store(tmp_path / "a.sqlite") as other:
                 other.record(theirs, "{}")
 
-    assert run(specs, store, workers=0, progress=meanwhile) == Outcome(12, 4, 8, 0, 0, None)
-    assert [spec.tau for spec, result in store.runs() if result.n_epochs == 99] == [20.0] * 4
+    assert run(specs, store, IRIS, workers=0, progress=meanwhile) == Outcome(12, 4, 8, 0, None)
+    assert [tau_of(spec) for spec, result in store.runs() if result.values["n_epochs"] == 99] == [20.0] * 4
 
 
-def test_a_group_holds_at_most_sixteen_runs_of_one_cell(open_store, monkeypatch):
+def test_a_group_holds_at_most_sixteen_runs_of_one_cell(open_store, computed):
     specs = planned(repeats=40)
-    groups = []
-
-    def remember(group, *source):
-        groups.append(group)
-        return original(group, *source)
-
-    original = runner._run_group
-    monkeypatch.setattr(runner, "_run_group", remember)
-    run(specs, open_store(specs), workers=0)
-    assert [len(group) for group in groups] == [16, 16, 8] * 2
-    assert all(len({spec.cell for spec in group}) == 1 for group in groups)
-    assert [spec for group in groups for spec in group] == specs
+    run(specs, open_store(specs), IRIS, workers=0)
+    assert [len(group) for group in computed] == [16, 16, 8] * 2
+    assert all(len({spec.cell for spec in group}) == 1 for group in computed)
+    assert [spec for group in computed for spec in group] == specs
 
 
-def test_a_failed_run_is_recorded_with_its_traceback_and_tried_again(open_store, monkeypatch):
+def test_a_failed_run_is_recorded_with_its_traceback_and_tried_again(open_store, stand_in, register):
     specs = planned(methods=METHODS[:1])
     store = open_store(specs)
 
@@ -210,58 +211,74 @@ def test_a_failed_run_is_recorded_with_its_traceback_and_tried_again(open_store,
                 raise ValueError("learning_rate is too large")
             return super().fit(X, y)
 
-    monkeypatch.setitem(experiment.METHODS, "gha", Fails)
-    first = run(specs, store, workers=0)
+    genuine = REGISTERED["gha"]
+    stand_in("gha", Fails)
+    first = run(specs, store, IRIS, workers=0)
     failures = [result for _, result in store.runs() if result.status == "failed"]
     assert 0 < first.n_failed == len(failures) < 4
     assert first.first_error.startswith("iris, gha, repeat ")
     assert first.first_error.endswith(": ValueError: learning_rate is too large")
     assert all(result.error.startswith("Traceback (most recent call last):") for result in failures)
 
-    monkeypatch.setitem(experiment.METHODS, "gha", GHA)
-    assert run(specs, store, workers=0) == Outcome(4, 4 - first.n_failed, first.n_failed, 0, 0, None)
+    register(genuine)
+    assert run(specs, store, IRIS, workers=0) == Outcome(4, 4 - first.n_failed, first.n_failed, 0, None)
     assert {result.status for _, result in store.runs()} == {"done"}
     assert {result.error for _, result in store.runs()} == {None}
 
 
-def test_a_mistake_in_one_method_does_not_end_the_others(open_store, monkeypatch):
+def test_a_mistake_in_one_method_does_not_end_the_others(open_store, monkeypatch, stand_in):
+    class Mistaken(GHA):
+        def fit(self, X, y=None):  # noqa: ARG002
+            return self.no_such_thing
+
     specs = planned(methods=[METHODS[0], METHODS[2]])
     store = open_store(specs)
     monkeypatch.setattr(runner, "_warmed", set())
-    monkeypatch.setitem(experiment.METHODS, "gha", lambda **_: None)
-    outcome = run(specs, store, workers=0)
+    stand_in("gha", Mistaken)
+    outcome = run(specs, store, IRIS, workers=0)
     assert (outcome.n_done, outcome.n_failed) == (8, 4)
     assert "AttributeError" in outcome.first_error
-    assert {spec.method for spec, result in store.runs() if result.status == "failed"} == {"gha"}
+    assert {spec.cell.method for spec, result in store.runs() if result.status == "failed"} == {"gha"}
 
 
-def test_the_first_error_names_the_run(open_store, monkeypatch):
+def test_the_first_error_names_the_run(open_store, stand_in):
+    class Divides:
+        def __init__(self, **_):
+            pass
+
+        def fit(self, X, y):  # noqa: ARG002
+            return 1 / 0
+
+        def transform(self, X):
+            return X
+
     specs = planned(tau=(5,), repeats=1)
-    monkeypatch.setitem(experiment.METHODS, "ne_ppca", lambda **_: 1 / 0)
-    outcome = run(specs, open_store(specs), workers=0)
+    Divides.__signature__ = inspect.signature(NEpPCA)
+    stand_in("ne_ppca", Divides)
+    outcome = run(specs, open_store(specs), IRIS, workers=0)
     assert outcome.first_error == "iris, ne_ppca, tau 5, repeat 0: ZeroDivisionError: division by zero"
 
 
 def test_a_run_that_kills_its_worker_fails_alone(open_store, monkeypatch):
     specs = planned(repeats=5)
     expected, store = open_store(specs, "expected"), open_store(specs)
-    run(specs, expected, workers=0)
+    run(specs, expected, IRIS, workers=0)
     with monkeypatch.context() as patched:
-        patched.setattr(runner, "_run_group", dying_workers.die_at_repeat_3)
-        outcome = run(specs, store, workers=2)
+        patched.setattr(runner, "compute_from_source", dying_workers.die_at_repeat_3)
+        outcome = run(specs, store, IRIS, workers=2)
     message = "the worker process died (killed, or out of memory)"
-    assert outcome == Outcome(10, 0, 9, 1, 0, f"iris, ne_ppca, tau 5, repeat 3: {message}")
+    assert outcome == Outcome(10, 0, 9, 1, f"iris, ne_ppca, tau 5, repeat 3: {message}")
     (lost,) = [(spec, result) for spec, result in store.runs() if result.status == "failed"]
-    assert (lost[0].tau, lost[0].repeat, lost[1].error) == (5, 3, message)
-    assert run(specs, store, workers=0) == Outcome(10, 9, 1, 0, 0, None)
+    assert (tau_of(lost[0]), lost[0].repeat, lost[1].error) == (5, 3, message)
+    assert run(specs, store, IRIS, workers=0) == Outcome(10, 9, 1, 0, None)
     assert timeless(store) == timeless(expected)
 
 
 def test_a_worker_that_is_killed_once_loses_no_run(open_store, monkeypatch, tmp_path):
     specs = planned(repeats=3, tau=(3, 5, 10, 15, 20, 30))
     store = open_store(specs)
-    monkeypatch.setattr(runner, "_run_group", dying_workers.die_once)
-    assert run(specs, store, workers=1, data_dir=tmp_path) == Outcome(18, 0, 18, 0, 0, None)
+    monkeypatch.setattr(runner, "compute_from_source", dying_workers.die_once)
+    assert run(specs, store, iris_from(tmp_path), workers=1) == Outcome(18, 0, 18, 0, None)
     assert (tmp_path / "died").exists()
 
 
@@ -270,15 +287,15 @@ def test_a_worker_found_dead_when_work_is_handed_out_is_told_as_any_other(open_s
     store = open_store(specs)
     pools = []
 
-    def break_first(workers):
-        pools.append(original(workers))
+    def break_first(*arguments):
+        pools.append(original(*arguments))
         if len(pools) == 1:
             pools[0].submit(os._exit, 9).exception()
         return pools[-1]
 
-    original = runner._new_pool
-    monkeypatch.setattr(runner, "_new_pool", break_first)
-    assert run(specs, store, workers=1) == Outcome(4, 0, 4, 0, 0, None)
+    original = backends._new_pool
+    monkeypatch.setattr(backends, "_new_pool", break_first)
+    assert run(specs, store, IRIS, workers=1) == Outcome(4, 0, 4, 0, None)
 
 
 class FailsAtFirst(GHA):
@@ -294,9 +311,9 @@ class FailsAtFirst(GHA):
 
 
 @pytest.fixture
-def failing(monkeypatch):
+def failing(monkeypatch, stand_in):
     """Let the next runs of GHA fail, so many of them."""
-    monkeypatch.setitem(experiment.METHODS, "gha", FailsAtFirst)
+    stand_in("gha", FailsAtFirst)
     monkeypatch.setattr(runner, "_warmed", {"gha"})
 
     def fail(n_times: int) -> None:
@@ -311,9 +328,9 @@ def failing(monkeypatch):
 def test_a_failed_run_is_tried_again_as_often_as_asked_for(open_store, failing, n_failures, retries, n_failed):
     specs = planned(methods=METHODS[:1])
     store, expected = open_store(specs), open_store(specs, "expected")
-    run(specs, expected, workers=0)
+    run(specs, expected, IRIS, workers=0)
     failing(n_failures)
-    outcome = run(specs, store, workers=0, retries=retries)
+    outcome = run(specs, store, IRIS, workers=0, retries=retries)
     assert (outcome.n_done, outcome.n_failed, outcome.n_left) == (4 - n_failed, n_failed, 0)
     assert FailsAtFirst.failures_left == 0
     assert (timeless(store) == timeless(expected)) == (n_failed == 0)
@@ -322,7 +339,7 @@ def test_a_failed_run_is_tried_again_as_often_as_asked_for(open_store, failing, 
 def test_progress_counts_a_run_once_however_often_it_is_tried(open_store, failing):
     specs, calls = planned(methods=METHODS[:1]), []
     failing(6)
-    run(specs, open_store(specs), workers=0, retries=2, progress=lambda *counts: calls.append(counts))
+    run(specs, open_store(specs), IRIS, workers=0, retries=2, progress=lambda *counts: calls.append(counts))
     assert calls[0] == (0, 4)
     assert calls[-1] == (4, 4)
     assert calls == sorted(calls)
@@ -331,12 +348,12 @@ def test_progress_counts_a_run_once_however_often_it_is_tried(open_store, failin
 def test_a_run_whose_worker_died_is_tried_again_too(open_store, monkeypatch, tmp_path):
     specs = planned(repeats=2, tau=(5,))
     once, twice, expected = open_store(specs, "once"), open_store(specs, "twice"), open_store(specs, "expected")
-    run(specs, expected, workers=0)
-    monkeypatch.setattr(runner, "_run_group", dying_workers.die_twice)
+    run(specs, expected, IRIS, workers=0)
+    monkeypatch.setattr(runner, "compute_from_source", dying_workers.die_twice)
     for store, retries, n_failed in ((once, 0, 1), (twice, 1, 0)):
         folder = tmp_path / str(retries)
         folder.mkdir()
-        outcome = run(specs, store, workers=1, data_dir=folder, retries=retries)
+        outcome = run(specs, store, iris_from(folder), workers=1, retries=retries)
         assert (outcome.n_failed, outcome.n_done) == (n_failed, 2 - n_failed)
     assert timeless(twice) == timeless(expected)
 
@@ -345,37 +362,37 @@ def test_failing_fast_stops_at_the_first_failure_and_keeps_what_is_done(open_sto
     specs = planned(repeats=3, methods=[METHODS[2], {**METHODS[0], "n_epochs": 3}, METHODS[0]], tau=(5,))
     store = open_store(specs)
     failing(1)
-    outcome = run(specs, store, workers=0, fail_fast=True)
-    assert outcome == Outcome(9, 0, 5, 1, 0, "iris, gha, repeat 0: ValueError: not yet", 3)
+    outcome = run(specs, store, IRIS, workers=0, fail_fast=True)
+    assert outcome == Outcome(9, 0, 5, 1, "iris, gha, repeat 0: ValueError: not yet", 3)
     statuses = [result.status if result else None for _, result in store.runs()]
     assert (statuses.count("done"), statuses.count("failed"), statuses.count(None)) == (5, 1, 3)
-    assert run(specs, store, workers=0) == Outcome(9, 5, 4, 0, 0, None)
+    assert run(specs, store, IRIS, workers=0) == Outcome(9, 5, 4, 0, None)
 
 
 def test_failing_fast_waits_for_the_last_attempt(open_store, failing):
     specs = planned(methods=METHODS[:1])
     failing(4)
-    assert run(specs, open_store(specs), workers=0, fail_fast=True, retries=1) == Outcome(4, 0, 4, 0, 0, None)
+    assert run(specs, open_store(specs), IRIS, workers=0, fail_fast=True, retries=1) == Outcome(4, 0, 4, 0, None)
 
 
 def test_no_thread_that_waits_for_workers_outlives_a_run(open_store):
     before = set(threading.enumerate())
-    run(specs := planned(repeats=1), open_store(specs), workers=1)
+    run(specs := planned(repeats=1), open_store(specs), IRIS, workers=1)
     assert set(threading.enumerate()) <= before
 
 
 def test_failing_fast_ends_the_workers(open_store, monkeypatch):
     specs = planned(repeats=5)
-    monkeypatch.setattr(runner, "_run_group", dying_workers.die_at_repeat_3)
-    outcome = run(specs, open_store(specs), workers=2, fail_fast=True)
+    monkeypatch.setattr(runner, "compute_from_source", dying_workers.die_at_repeat_3)
+    outcome = run(specs, open_store(specs), IRIS, workers=2, fail_fast=True)
     assert outcome.n_failed == 1
     assert outcome.n_reused == 0
     assert outcome.n_done + outcome.n_left == 9
     assert multiprocessing.active_children() == []
 
 
-def claimed_by(store: Store, process: str, specs: list[RunSpec]) -> None:
-    store._connection.executemany("INSERT INTO claims VALUES (?, ?)", [(spec.key, process) for spec in specs])
+def reserved_by(store: Store, process: str, specs: list[RunSpec]) -> None:
+    store._connection.executemany("INSERT INTO reservations VALUES (?, ?)", [(spec.key, process) for spec in specs])
 
 
 def order_of(run_group_calls: list, specs: list[RunSpec]) -> list[int]:
@@ -387,35 +404,35 @@ def computed(monkeypatch) -> list:
     """Return the groups that are computed, in order."""
     groups = []
 
-    def remember(group, *source):
+    def remember(group, load):
         groups.append(group)
-        return original(group, *source)
+        return original(group, load)
 
-    original = runner._run_group
-    monkeypatch.setattr(runner, "_run_group", remember)
+    original = runner.compute
+    monkeypatch.setattr(runner, "compute", remember)
     return groups
 
 
 def test_what_another_process_has_under_way_comes_last_and_is_done_all_the_same(open_store, computed):
     specs = planned(repeats=2, tau=(5, 10, 20))
     store = open_store(specs)
-    claimed_by(store, f"{os.getppid()} {platform.node()}", specs[:3])
-    assert run(specs, store, workers=0) == Outcome(6, 0, 6, 0, 0, None)
+    reserved_by(store, f"{os.getppid()} {platform.node()}", specs[:3])
+    assert run(specs, store, IRIS, workers=0) == Outcome(6, 0, 6, 0, None)
     assert order_of(computed, specs) == [3, 4, 5, 0, 1, 2]
 
 
 def test_what_another_process_finished_in_the_meantime_is_left_to_it(open_store, computed, tmp_path):
     specs = planned(repeats=2, tau=(5, 20))
     store = open_store(specs)
-    claimed_by(store, f"{os.getppid()} {platform.node()}", specs[:2])
-    theirs = [RunResult(spec.key, "done", load_problem("iris").sha256, n_epochs=99) for spec in specs[:2]]
+    reserved_by(store, f"{os.getppid()} {platform.node()}", specs[:2])
+    theirs = [RunResult(spec.key, "done", values={"n_epochs": 99}) for spec in specs[:2]]
 
     def meanwhile(n_finished: int, _: int) -> None:
         if n_finished == 2:
             with Store(tmp_path / "a.sqlite") as other:
                 other.record(theirs, "{}")
 
-    assert run(specs, store, workers=0, progress=meanwhile) == Outcome(4, 2, 2, 0, 0, None)
+    assert run(specs, store, IRIS, workers=0, progress=meanwhile) == Outcome(4, 2, 2, 0, None)
     assert order_of(computed, specs) == [2, 3]
 
 
@@ -425,8 +442,8 @@ def test_what_no_other_process_has_under_way_keeps_its_turn(open_store, computed
     ended.wait()
     specs = planned(repeats=2, tau=(5, 20))
     store = open_store(specs)
-    claimed_by(store, process.format(ended=ended.pid, me=os.getpid(), here=platform.node()), specs[:2])
-    run(specs, store, workers=0)
+    reserved_by(store, process.format(ended=ended.pid, me=os.getpid(), here=platform.node()), specs[:2])
+    run(specs, store, IRIS, workers=0)
     assert order_of(computed, specs) == [0, 1, 2, 3]
 
 
@@ -434,15 +451,15 @@ def test_nothing_is_under_way_once_a_run_has_ended(open_store, failing):
     specs = planned(methods=METHODS[:1])
     store = open_store(specs)
     failing(2)
-    run(specs, store, workers=0, fail_fast=True)
-    assert store._connection.execute("SELECT * FROM claims").fetchall() == []
+    run(specs, store, IRIS, workers=0, fail_fast=True)
+    assert store.reserved() == []
 
 
 def test_each_result_tells_when_it_was_computed_and_from_which_configs(open_store):
     specs = planned(repeats=2, tau=(5,))
     store = open_store(specs)
     before = datetime.now(UTC)
-    run(specs, store, workers=0, configs={"a": "f" * 64})
+    run(specs, store, IRIS, workers=0, configs={"a": "f" * 64})
     rows = store._connection.execute(
         "SELECT started_at, duration_ms, finished_at, description FROM runs JOIN provenances ON id = provenance"
     ).fetchall()
@@ -454,64 +471,133 @@ def test_each_result_tells_when_it_was_computed_and_from_which_configs(open_stor
         assert json.loads(description)["configs"] == {"a": "f" * 64}
 
 
-def test_a_problem_without_test_examples_is_refused(open_store, tmp_path):
-    path = write_dt(tmp_path / "own.dt")
-    path.write_text(
-        path.read_text()
-        .replace("validation_examples=10", "validation_examples=20")
-        .replace("test_examples=10", "test_examples=0")
-    )
-    specs = planned(problem=str(path))
-    with pytest.raises(
-        ConfigError, match=r"own\.dt: expected training, validation and test examples, got 20 / 20 / 0\. Split"
-    ):
-        run(specs, open_store(specs), workers=0)
+def requested(folder: Path, **changes: object) -> Request:
+    """Return what a config asks for whose problem is the file own.dt beside it."""
+    document = {
+        "name": "a",
+        "problems": ["own.dt"],
+        "repeats": 2,
+        "seed": 1,
+        "tau": [20],
+        "methods": METHODS,
+        "classifier": {"hidden": [4], "max_epochs": 20},
+    }
+    (folder / "a.yaml").write_text(yaml.safe_dump(document | changes))
+    return read_request([folder / "a.yaml"])
 
 
-def test_a_file_of_ones_own_is_read_from_where_it_is_said_to_be(open_store, tmp_path):
-    path = write_dt(tmp_path / "elsewhere.dt")
-    specs = planned(problem="own.dt", repeats=2)
-    for workers in (0, 1):
-        store = open_store(specs, str(workers))
-        assert run(specs, store, workers=workers, own_files={"own.dt": path}).n_done == 4
-        assert {result.data_sha256 for _, result in store.runs()} == {load_problem(str(path)).sha256}
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_file_of_ones_own_is_read_from_where_it_is_said_to_be(open_store, tmp_path, workers):
+    (tmp_path / "elsewhere").mkdir()
+    path = write_dt(tmp_path / "elsewhere" / "own.dt")
+    request = requested(tmp_path, problems=["elsewhere/own.dt"])
+    store = open_store(request.specs)
+    assert run(request.specs, store, request.problems, workers=workers).n_done == 6
+    assert store.problems().keys() == {"own.dt"}
+    assert store.problems()["own.dt"].data_sha256 == load_problem(str(path)).sha256
 
 
 def test_results_of_other_data_are_computed_anew(open_store, tmp_path):
-    path = write_dt(tmp_path / "own.dt")
-    specs = planned(problem=str(path), tau=(20,), methods=METHODS)
-    store = open_store(specs)
-    assert run(specs, store, workers=0) == Outcome(12, 0, 12, 0, 0, None)
-    before = {result.data_sha256 for _, result in store.runs()}
-    write_dt(path, shift=0.1)
-    assert run(specs, store, workers=0) == Outcome(12, 0, 12, 0, 12, None)
-    after = {result.data_sha256 for _, result in store.runs()}
-    assert after == {load_problem(str(path)).sha256}
-    assert after.isdisjoint(before)
-    assert run(specs, store, workers=0).n_reused == 12
+    write_dt(tmp_path / "own.dt")
+    before = requested(tmp_path)
+    store = open_store(before.specs)
+    assert run(before.specs, store, before.problems, workers=0) == Outcome(6, 0, 6, 0, None)
+    first = timeless(store)
+    write_dt(tmp_path / "own.dt", shift=0.1)
+    after = requested(tmp_path)
+    store.plan(after.plans[0])
+    assert run(after.specs, store, after.problems, workers=0) == Outcome(6, 0, 6, 0, None)
+    assert {spec.cell.data_sha256 for spec, _ in store.runs()} == {load_problem(str(tmp_path / "own.dt")).sha256}
+    assert timeless(store).keys().isdisjoint(first)
+    assert run(after.specs, store, after.problems, workers=0).n_reused == 6
+    write_dt(tmp_path / "own.dt")
+    again = requested(tmp_path)
+    store.plan(again.plans[0])
+    assert run(again.specs, store, again.problems, workers=0).n_reused == 6, "those of the first data are still there"
+    assert timeless(store) == first
+
+
+def test_data_that_change_between_plan_and_worker_fail_the_runs_and_say_so(open_store, tmp_path):
+    write_dt(tmp_path / "own.dt")
+    request = requested(tmp_path, methods=METHODS[:1])
+    write_dt(tmp_path / "own.dt", shift=0.1)
+    store = open_store(request.specs)
+    outcome = run(request.specs, store, request.problems, workers=1)
+    assert (outcome.n_done, outcome.n_failed) == (0, 2)
+    assert re.search(
+        r"^own\.dt, gha, repeat 0: \S*DataError: \S+own\.dt: expected the data that the runs were planned for"
+        r" \(SHA-256 \w{12}\.\.\.\), got others \(\w{12}\.\.\.\)\. The file was changed meanwhile: run again\.$",
+        outcome.first_error,
+    )
+    again = requested(tmp_path, methods=METHODS[:1])
+    store.plan(again.plans[0])
+    assert run(again.specs, store, again.problems, workers=1) == Outcome(2, 0, 2, 0, None)
+
+
+def test_data_that_change_after_they_were_read_do_not_reach_a_run_in_the_same_process(open_store, tmp_path):
+    write_dt(tmp_path / "own.dt")
+    request = requested(tmp_path, methods=METHODS[:1])
+    (tmp_path / "own.dt").unlink()
+    assert run(request.specs, open_store(request.specs), request.problems, workers=0).n_done == 2
+
+
+def test_files_of_one_name_in_two_folders_are_two_problems(open_store, tmp_path):
+    requests = []
+    for name, shift in (("one", 0.0), ("two", 0.1)):
+        (tmp_path / name).mkdir()
+        write_dt(tmp_path / name / "own.dt", shift=shift)
+        requested(tmp_path / name, name=name)
+        requests.append(tmp_path / name / "a.yaml")
+    both = read_request(requests)
+    assert len(both.problems) == 2
+    assert {spec.cell.problem for spec in both.specs} == {"own.dt"}
+    together = open_store(both.specs, "together")
+    assert run(both.specs, together, both.problems, workers=2).n_done == 12
+    alone = {}
+    for number, path in enumerate(requests):
+        one = read_request([path])
+        store = open_store(one.specs, str(number))
+        run(one.specs, store, one.problems, workers=0)
+        alone |= timeless(store)
+    assert timeless(together) == alone
 
 
 def test_the_sizes_of_the_problems_are_kept(open_store):
     specs = planned(repeats=1)
     store = open_store(specs)
-    run(specs, store, workers=0)
+    run(specs, store, IRIS, workers=0)
     sha256 = load_problem("iris").sha256
-    assert store.problems() == {"iris": ProblemFacts("iris", sha256, 4, 3, 75, 38, 37)}
+    assert store.problems() == {"iris": ProblemFacts("iris", sha256, "classification", "iris", 4, 3, 75, 38, 37)}
 
 
-def test_an_approximation_problem_is_refused(open_store, tmp_path):
-    path = write_dt(tmp_path / "flare.dt", task="real")
-    specs = planned(problem=str(path))
-    with pytest.raises(ConfigError, match=r"flare\.dt: expected a classification problem, got approximation\. Take it"):
-        run(specs, open_store(specs), workers=0)
+def test_a_problems_family_is_kept_and_a_file_of_ones_own_is_its_only_member(open_store, tmp_path):
+    write_dt(tmp_path / "own.dt")
+    request = requested(tmp_path, methods=METHODS[:1])
+    run(request.specs, store := open_store(request.specs), request.problems, workers=0)
+    assert store.problems()["own.dt"].family == "own.dt"
 
 
-def test_missing_data_are_told_before_anything_runs(open_store, tmp_path):
-    specs = planned(problem=str(tmp_path / "none.dt"))
-    store = open_store(specs)
-    with pytest.raises(DataError, match=r"none\.dt: expected a \.dt file, got none there"):
-        run(specs, store, workers=1)
-    assert all(result is None for _, result in store.runs())
+def test_timed_runs_come_last_and_one_after_another(open_store, computed):
+    speedup = {"method": "dgha_speedup", "n_epochs": 3}
+    specs = planned(repeats=2, tau=(5,), methods=[speedup, {**speedup, "timed": False}, METHODS[0]])
+    assert run(specs, open_store(specs), IRIS, workers=0).n_done == 6
+    kinds = [(group[0].cell.method, group[0].cell.settings.get("timed")) for group in computed]
+    assert kinds == [("dgha_speedup", False), ("gha", None), ("dgha_speedup", True)]
+
+
+def test_nothing_is_computed_beside_timed_runs(open_store, monkeypatch):
+    speedup = {"method": "dgha_speedup", "n_epochs": 3}
+    specs = planned(repeats=1, methods=[speedup, METHODS[0]])
+    widths = []
+    original = backends.LocalProcesses.submit
+
+    def submit(self, call, group, source):
+        widths.append((group[0].cell.method, self.n_workers))
+        return original(self, call, group, source)
+
+    monkeypatch.setattr(backends.LocalProcesses, "submit", submit)
+    assert run(specs, open_store(specs), IRIS, workers=2).n_done == 3
+    assert widths == [("gha", 2), ("dgha_speedup", 1), ("dgha_speedup", 1)]
 
 
 def test_the_cores_are_those_that_this_process_may_use():

@@ -5,6 +5,8 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,27 +14,52 @@ import numpy as np
 import pytest
 
 from pppca_bench.errors import StoreError
-from pppca_bench.runs import ProblemFacts, RunResult, RunSpec
+from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, Quantity, RunResult, RunSpec
 from pppca_bench.store import database as store_module
-from pppca_bench.store.database import Store
+from pppca_bench.store import schema
+from pppca_bench.store.database import Span, Store
 from pppca_bench.store.schema import SCHEMA_VERSION
 
-CLASSIFIER = (("hidden", (4, 2)), ("initial_step_range", (0.005, 0.02)), ("shortcuts", True))
-PARAMETERS = (("centre", True), ("decay_epochs", None), ("initial_rows", "direction"), ("learning_rate", 0.1 + 0.2))
-SPECS = [
-    RunSpec(f"key{repeat}", "iris", "dgha", PARAMETERS, 5.0, 100.0, repeat, 2**63 - 1 - repeat, CLASSIFIER)
-    for repeat in range(3)
-]
-GHA = RunSpec("gha", "own/a.dt", "gha", (), None, None, 0, 0, (("hidden", ()),))
+CLASSIFIER = (("hidden", (4, 2)), ("initial_step_range", (0.005, 0.02)), ("rule", "rprop"), ("shortcuts", True))
+PARAMETERS = (
+    ("centre", True),
+    ("data_fraction", 100.0),
+    ("decay_epochs", None),
+    ("join_by", "node"),
+    ("learning_rate", 0.1 + 0.2),
+    ("tau", 5.0),
+)
+CELL = Cell("iris", "a" * 64, "dgha", PARAMETERS, CLASSIFIER, (("dgha", 2), ("rprop", 1)))
+SPECS = [RunSpec(f"key{repeat}", CELL, repeat, 2**63 - 1 - repeat, ("learning_rate", "tau")) for repeat in range(3)]
+GHA = RunSpec("gha", Cell("own/a.dt", "b" * 64, "gha", (), (("hidden", ()),)), 0, 0)
 
 
-def done(spec: RunSpec, error: float = 12.5, sha256: str = "a" * 64, **curves) -> RunResult:
-    numbers = (None, 3, 1 / 3, 2.5, 252, 100, 60, 1.1, 2.2, error)
-    return RunResult(spec.key, "done", sha256, *numbers, history=curves)
+def plan(name: str, specs: Sequence[RunSpec], all_repeats: Sequence[RunSpec] = ()) -> Plan:
+    return Plan(name, "c" * 64, f"name: {name}\n", tuple(specs), tuple(all_repeats))
+
+
+def done(spec: RunSpec, error: float = 12.5, **curves) -> RunResult:
+    values = {
+        "dimensionality": 3,
+        "fit_time_ms": 1 / 3,
+        "classifier_time_ms": 2.5,
+        "n_epochs": 252,
+        "total_epochs": 100,
+        "relevant_epochs": 60,
+        "train_error_percent": 1.1,
+        "validation_error_percent": 2.2,
+        "test_error_percent": error,
+    }
+    return RunResult(spec.key, "done", values=values, history=curves)
 
 
 def failed(spec: RunSpec) -> RunResult:
-    return RunResult(spec.key, "failed", "a" * 64, error="Traceback: é\nValueError: no")
+    return RunResult(spec.key, "failed", error="Traceback: é\nValueError: no")
+
+
+def error_of(store: Store) -> float:
+    """Return the first run's test error."""
+    return store.runs()[0][1].values["test_error_percent"]
 
 
 @pytest.fixture
@@ -48,7 +75,7 @@ def store(path):
 
 @pytest.fixture
 def planned(store) -> Store:
-    store.plan("a", SPECS)
+    store.plan(plan("a", SPECS))
     return store
 
 
@@ -58,11 +85,12 @@ def test_a_new_store_makes_its_folder_and_is_empty(store, path):
     assert store.runs() == []
     assert store.configs() == []
     assert store.problems() == {}
-    assert store.done(["key0"]) == {}
+    assert store.moved_to is None
+    assert store.done(["key0"]) == set()
 
 
 def test_planned_runs_are_read_back_as_they_were_planned(store, path):
-    store.plan("a", [*SPECS, GHA])
+    store.plan(plan("a", [*SPECS, GHA]))
     with Store(path, read_only=True) as reader:
         assert reader.runs() == [(SPECS[0], None), (GHA, None), (SPECS[1], None), (SPECS[2], None)]
 
@@ -74,15 +102,76 @@ def test_results_are_read_back_to_the_last_bit(planned, path):
 
 
 def test_further_measures_are_read_back_by_name(planned):
-    timed = replace(done(SPECS[0]), measures={"speedup": 1 / 3, "gha_time_ms": 218.74})
+    timed = replace(done(SPECS[0]), values={"speedup": 1 / 3, "gha_time_ms": 218.74})
     planned.record([timed, done(SPECS[1])], "{}")
     assert [result for _, result in planned.runs()] == [timed, done(SPECS[1]), None]
 
 
-def test_only_done_runs_count_as_done_and_their_data_are_known(planned):
-    planned.record([done(SPECS[1], sha256="b" * 64), failed(SPECS[2])], "{}")
-    assert planned.done(spec.key for spec in SPECS) == {"key1": "b" * 64}
-    assert planned.done(["key0"]) == {}
+def test_numbers_that_only_their_method_knows_are_read_back_by_its_names_for_them(planned):
+    values = {"test_error_percent": 1.5, "n_tried": 3, "a b; DROP TABLE runs": 1 / 3, "none": -0.0}
+    assert QUANTITIES.keys() & values == {"test_error_percent"}
+    planned.record([RunResult("key0", "done", values=values)], "{}")
+    found = planned.runs()[0][1].values
+    assert found == values
+    assert {name: type(value) for name, value in found.items()} == {name: type(one) for name, one in values.items()}
+
+
+def test_no_value_is_left_of_a_result_that_was_replaced(planned):
+    planned.record([RunResult("key0", "done", values={"dimensionality": 3, "n_tried": 3})], "{}")
+    planned.record([RunResult("key0", "done", values={"speedup": 2.0})], "{}", replace=True)
+    assert planned.runs()[0][1].values == {"speedup": 2.0}
+    planned.record([failed(SPECS[0])], "{}", replace=True)
+    assert planned.runs()[0][1] == failed(SPECS[0])
+
+
+def test_counts_are_read_back_as_whole_numbers_and_the_rest_as_they_were(planned):
+    planned.record([done(SPECS[0])], "{}")
+    found = planned.runs()[0][1].values
+    counts = {name for name, value in found.items() if type(value) is int}
+    assert counts == {name for name in found if QUANTITIES[name].is_count} != set()
+
+
+@pytest.fixture
+def new_quantity(monkeypatch):
+    """Let the package know a number more."""
+    more = dict(QUANTITIES) | {"n_parameters": Quantity("Parameters", is_count=True)}
+    for module in (schema, store_module):
+        monkeypatch.setattr(module, "QUANTITIES", more)
+
+
+def test_a_quantity_that_is_new_to_the_package_gets_its_column_in_an_existing_store(planned, path, request):
+    planned.record([done(SPECS[0]), RunResult("key1", "done", values={"n_parameters": 7.0})], "{}")
+    planned.close()
+    before = path.read_bytes()
+    request.getfixturevalue("new_quantity")
+    with Store(path, read_only=True) as reader:
+        assert [result and dict(result.values) for _, result in reader.runs()] == [
+            dict(done(SPECS[0]).values),
+            {"n_parameters": 7.0},
+            None,
+        ]
+    assert path.read_bytes() == before
+    with Store(path) as store:
+        store.record([RunResult("key2", "done", values={"n_parameters": 12})], "{}")
+        assert [result.values.get("n_parameters") for _, result in store.runs()] == [None, 7.0, 12]
+    assert _query(path, "SELECT key, n_parameters FROM runs ORDER BY key")[-1] == ("key2", 12.0)
+
+
+def test_a_quantity_that_the_package_no_longer_knows_is_left_where_it_is(planned, path, request, monkeypatch):
+    planned.close()
+    request.getfixturevalue("new_quantity")
+    with Store(path) as newer:
+        newer.record([RunResult("key0", "done", values={"n_parameters": 12, "dimensionality": 3})], "{}")
+    monkeypatch.undo()
+    with Store(path) as store:
+        assert store.runs()[0][1].values == {"dimensionality": 3}
+    assert _query(path, "SELECT n_parameters FROM runs WHERE key = 'key0'") == [(12.0,)]
+
+
+def test_only_done_runs_count_as_done(planned):
+    planned.record([done(SPECS[1]), failed(SPECS[2])], "{}")
+    assert planned.done(spec.key for spec in SPECS) == {"key1"}
+    assert planned.done(["key0"]) == set()
 
 
 def test_learning_curves_come_back_in_single_precision_and_shape(planned):
@@ -98,22 +187,26 @@ def test_learning_curves_come_back_in_single_precision_and_shape(planned):
 def test_a_done_run_stays_as_it_is(planned):
     planned.record([done(SPECS[0], error=1.0, curve=np.zeros(2))], "{}")
     planned.record([done(SPECS[0], error=2.0, curve=np.ones(2)), failed(SPECS[0])], "{}")
-    assert planned.runs()[0][1].test_error_percent == 1.0
+    assert error_of(planned) == 1.0
     np.testing.assert_array_equal(planned.histories(["key0"])["key0"]["curve"], [0, 0])
 
 
 def test_a_done_run_is_replaced_on_request(planned):
     planned.record([done(SPECS[0], error=1.0, curve=np.zeros(2))], "{}")
     planned.record([done(SPECS[0], error=2.0, curve=np.ones(2))], "{}", replace=True)
-    assert planned.runs()[0][1].test_error_percent == 2.0
+    assert error_of(planned) == 2.0
     np.testing.assert_array_equal(planned.histories(["key0"])["key0"]["curve"], [1, 1])
 
 
-def test_a_done_run_is_replaced_by_one_of_other_data(planned):
+def test_a_done_run_of_other_data_stays_beside_todays(planned):
+    other = [replace(spec, key=f"other{spec.repeat}", cell=replace(CELL, data_sha256="b" * 64)) for spec in SPECS]
     planned.record([done(SPECS[0], error=1.0)], "{}")
-    planned.record([done(SPECS[0], error=2.0, sha256="b" * 64)], "{}")
-    assert planned.done(["key0"]) == {"key0": "b" * 64}
-    assert planned.runs()[0][1].test_error_percent == 2.0
+    planned.plan(plan("a", other))
+    planned.record([done(other[0], error=2.0)], "{}")
+    assert [spec for spec, _ in planned.runs()] == other
+    assert error_of(planned) == 2.0
+    planned.plan(plan("a", SPECS))
+    assert error_of(planned) == 1.0
 
 
 def test_a_failed_run_is_replaced_by_whatever_comes_next(planned):
@@ -142,27 +235,27 @@ def test_each_result_has_its_provenance_and_time(planned, path):
 
 def test_the_plan_of_a_changed_config_takes_the_place_of_its_older_one_and_results_stay(planned):
     planned.record([done(SPECS[0]), done(SPECS[1])], "{}")
-    planned.plan("a", [SPECS[1], GHA])
+    planned.plan(plan("a", [SPECS[1], GHA]))
     assert planned.runs() == [(GHA, None), (SPECS[1], done(SPECS[1]))]
-    assert planned.done(["key0"]) == {"key0": "a" * 64}
-    planned.plan("a", SPECS)
+    assert planned.done(["key0"]) == {"key0"}
+    planned.plan(plan("a", SPECS))
     assert [result for _, result in planned.runs()] == [done(SPECS[0]), done(SPECS[1]), None]
 
 
 def test_runs_of_later_planned_configs_come_last_and_shared_runs_once(store):
-    store.plan("a", SPECS[:2])
-    store.plan("b", [GHA])
+    store.plan(plan("a", SPECS[:2]))
+    store.plan(plan("b", [GHA]))
     assert [spec.key for spec, _ in store.runs()] == ["key0", "key1", "gha"]
-    store.plan("a", SPECS[:2])
+    store.plan(plan("a", SPECS[:2]))
     assert store.configs() == ["b", "a"]
     assert [spec.key for spec, _ in store.runs()] == ["gha", "key0", "key1"]
-    store.plan("c", [GHA])
+    store.plan(plan("c", [GHA]))
     assert [spec.key for spec, _ in store.runs()] == ["key0", "key1", "gha"]
 
 
 def test_runs_can_be_limited_to_configs(store):
-    store.plan("a", SPECS[:2])
-    store.plan("b", [GHA, SPECS[0]])
+    store.plan(plan("a", SPECS[:2]))
+    store.plan(plan("b", [GHA, SPECS[0]]))
     assert {spec.key for spec, _ in store.runs(["a"])} == {"key0", "key1"}
     assert {spec.key for spec, _ in store.runs(["b"])} == {"gha", "key0"}
 
@@ -170,16 +263,26 @@ def test_runs_can_be_limited_to_configs(store):
 @pytest.mark.parametrize(("planned_names", "listed"), [([], "none yet"), (["a", "b"], "a, b")])
 def test_runs_of_an_unknown_config_are_refused(store, planned_names, listed):
     for name in planned_names:
-        store.plan(name, SPECS)
+        store.plan(plan(name, SPECS))
     with pytest.raises(StoreError, match=rf"no runs of config 'x' in \S+: expected one of {listed}\. Run it first"):
         store.runs(["x"])
 
 
 def test_problem_sizes_are_kept_and_renewed(store):
-    facts = ProblemFacts("iris", "a" * 64, 4, 3, 75, 38, 37)
+    facts = ProblemFacts("iris", "a" * 64, "classification", "iris", 4, 3, 75, 38, 37)
     store.describe_problems([facts, replace(facts, name="wine")])
     store.describe_problems([replace(facts, n_train=80)])
     assert store.problems() == {"iris": replace(facts, n_train=80), "wine": replace(facts, name="wine")}
+
+
+def test_of_a_problems_data_those_that_were_last_run_are_told(store):
+    old = ProblemFacts("own.dt", "a" * 64, "classification", "own.dt", 4, 3, 75, 38, 37)
+    new = replace(old, data_sha256="b" * 64, n_train=10)
+    for facts in (old, new):
+        store.describe_problems([facts])
+        assert store.problems() == {"own.dt": facts}
+    store.describe_problems([old])
+    assert store.problems() == {"own.dt": old}
 
 
 def test_reading_needs_an_existing_store(path):
@@ -192,7 +295,7 @@ def test_a_store_opened_for_reading_changes_nothing(planned, path):
     before = path.read_bytes()
     with Store(path, read_only=True) as reader:
         with pytest.raises(StoreError, match="readonly database"):
-            reader.plan("b", SPECS)
+            reader.plan(plan("b", SPECS))
         with pytest.raises(StoreError, match="readonly database"):
             reader.record([done(SPECS[0])], "{}")
     assert path.read_bytes() == before
@@ -206,7 +309,9 @@ def test_a_store_of_a_newer_version_is_refused_and_left_alone(planned, path, rea
     _query(path, f"PRAGMA user_version = {newer}")
     before = path.read_bytes()
     with pytest.raises(
-        StoreError, match=rf"expected a results database of version {SCHEMA_VERSION}, got version {newer}"
+        StoreError,
+        match=rf"expected a results database of version {SCHEMA_VERSION}, got version {newer}\."
+        " Use the pppca that wrote it, or name another folder",
     ):
         Store(path, read_only=read_only)
     assert path.read_bytes() == before
@@ -220,7 +325,7 @@ def test_a_file_without_a_byte_is_refused_to_readers_and_begun_anew_by_writers(p
     assert path.stat().st_size == 0
     with Store(path) as store:
         assert store.was_emptied
-        store.plan("a", SPECS)
+        store.plan(plan("a", SPECS))
     with Store(path) as again:
         assert not again.was_emptied
         assert len(again.runs()) == len(SPECS)
@@ -246,7 +351,7 @@ def test_another_programs_database_is_refused_and_left_alone(tmp_path, read_only
     path = tmp_path / "other.sqlite"
     _query(path, "CREATE TABLE recipes (name TEXT)")
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="expected a results database of version 2, got version 0"):
+    with pytest.raises(StoreError, match="expected a results database of version 3, got version 0"):
         Store(path, read_only=read_only)
     assert path.read_bytes() == before
 
@@ -289,12 +394,12 @@ def test_a_full_disk_is_told_as_such_and_loses_nothing(planned, path):
 
 
 def test_results_are_recorded_all_or_none(planned):
-    unstorable = replace(done(SPECS[1]), dimensionality="many")
+    unstorable = replace(done(SPECS[1]), values={"dimensionality": "many"})
     with pytest.raises(StoreError):
         planned.record([done(SPECS[0]), unstorable], "{}")
-    assert planned.done(["key0", "key1"]) == {}
+    assert planned.done(["key0", "key1"]) == set()
     planned.record([done(SPECS[0])], "{}")
-    assert planned.done(["key0"]).keys() == {"key0"}
+    assert planned.done(["key0"]) == {"key0"}
 
 
 def test_an_interruption_while_recording_records_nothing_and_leaves_the_store_usable(planned):
@@ -304,41 +409,51 @@ def test_an_interruption_while_recording_records_nothing_and_leaves_the_store_us
 
     with pytest.raises(KeyboardInterrupt):
         planned.record(interrupted(), "{}")
-    assert planned.done(["key0"]) == {}
+    assert planned.done(["key0"]) == set()
     planned.record([done(SPECS[0])], "{}")
-    assert planned.done(["key0"]).keys() == {"key0"}
+    assert planned.done(["key0"]) == {"key0"}
 
 
 _WRITER = """
 import sys
 from pathlib import Path
-from pppca_bench.runs import RunResult, RunSpec
+from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
 from pppca_bench.store.database import Store
 
 path, name = Path(sys.argv[1]), sys.argv[2]
-specs = [RunSpec(f"{name}{i}", "iris", "gha", (), None, None, i, i, ()) for i in range(100)]
-shared = [RunSpec(f"shared{i}", "iris", "gha", (), None, None, i, i, ()) for i in range(100)]
+cell = Cell("iris", "a", "gha", (), ())
+specs = [RunSpec(f"{name}{i}", cell, i, i) for i in range(100)]
+shared = [RunSpec(f"shared{i}", cell, i, i) for i in range(100)]
 print("ready", flush=True)
 sys.stdin.readline()
 with Store(path) as store:
-    store.plan(name, specs + shared)
+    print(store.moved_to or "", flush=True)
+    store.plan(Plan(name, "", "", tuple(specs + shared)))
     for pair in zip(specs, shared):
-        store.record([RunResult(spec.key, "done", "a", test_error_percent=1.0) for spec in pair], name)
+        store.record([RunResult(spec.key, "done", values={"test_error_percent": 1.0}) for spec in pair], name)
 """
 
 
-def test_two_processes_write_at_once_without_loss_or_repetition(path):
+def write_at_once(path: Path, names: Sequence[str]) -> list[str]:
+    """Let processes write into a store from the same moment on; return where each moved an older one."""
     command = [sys.executable, "-c", _WRITER, str(path)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    writers = [subprocess.Popen([*command, name], **pipes) for name in ("a", "b")]
+    writers = [subprocess.Popen([*command, name], **pipes) for name in names]
     for writer in writers:
         assert writer.stdout.readline() == "ready\n"
     for writer in writers:
         writer.stdin.write("\n")
         writer.stdin.flush()
+    moved = []
     for writer in writers:
-        _, errors = writer.communicate(timeout=60)
+        printed, errors = writer.communicate(timeout=60)
         assert (writer.returncode, errors) == (0, "")
+        moved.append(printed.strip())
+    return moved
+
+
+def test_two_processes_write_at_once_without_loss_or_repetition(path):
+    assert write_at_once(path, ("a", "b")) == ["", ""]
     with Store(path, read_only=True) as store:
         runs = store.runs()
     assert len(runs) == len({spec.key for spec, _ in runs}) == 300
@@ -354,7 +469,7 @@ def test_a_store_in_a_read_only_folder_can_be_read(planned, path):
         with Store(path, read_only=True) as store:
             assert len(store.runs()) == 3
         with pytest.raises(StoreError, match="readonly"):
-            Store(path).plan("b", SPECS)
+            Store(path).plan(plan("b", SPECS))
     finally:
         path.parent.chmod(0o755)
 
@@ -371,12 +486,209 @@ def _query(path: Path, statement: str) -> list[tuple]:
 def test_the_runs_of_each_plan_are_known_by_its_name(tmp_path):
     one, two, three = (replace(GHA, key=key) for key in ("1", "2", "3"))
     with Store(tmp_path / "results.sqlite") as store:
-        store.plan("first", [one, two])
-        store.plan("second", [two, three])
-        store.plan("first", [one])
+        store.plan(plan("first", [one, two]))
+        store.plan(plan("second", [two, three]))
+        store.plan(plan("first", [one]))
         assert {name: sorted(keys) for name, keys in store.plans().items()} == {
             "second": ["2", "3"],
             "first": ["1"],
         }
         assert list(store.plans()) == ["second", "first"]
         assert store.plans(["first"]) == {"first": ["1"]}
+
+
+def test_of_a_plan_at_other_repeats_those_of_the_config_that_are_done_stay_in_it(planned):
+    planned.record([done(SPECS[1])], "{}")
+    planned.plan(plan("a", SPECS[:1], all_repeats=SPECS))
+    assert [spec.key for spec, _ in planned.runs()] == ["key0", "key1"]
+
+
+def test_what_a_config_asked_for_is_kept_with_its_runs(planned, path):
+    planned.plan(Plan("a", "d" * 64, "name: a # changed\n", tuple(SPECS)))
+    assert _query(path, "SELECT name, sha256, text FROM configs") == [("a", "d" * 64, "name: a # changed\n")]
+
+
+def test_repeats_share_a_row_of_their_cell(planned, path):
+    planned.plan(plan("b", [*SPECS, GHA]))
+    assert _query(path, "SELECT problem, method, count(*) FROM cells JOIN runs ON cell = id GROUP BY id") == [
+        ("iris", "dgha", 3),
+        ("own/a.dt", "gha", 1),
+    ]
+
+
+def test_cells_that_differ_in_anything_are_rows_of_their_own(store):
+    changes = (
+        {"problem": "wine"},
+        {"data_sha256": "b" * 64},
+        {"method": "gha"},
+        {"parameters": PARAMETERS[1:]},
+        {"classifier": (("hidden", (4,)), *CLASSIFIER[1:])},
+        {"algorithms": (("dgha", 3), ("rprop", 1))},
+    )
+    cells = [CELL, *(replace(CELL, **change) for change in changes)]
+    store.plan(plan("a", [RunSpec(str(number), cell, 0, 0) for number, cell in enumerate(cells)]))
+    assert [spec.cell for spec, _ in store.runs()] == cells
+
+
+@pytest.mark.parametrize("value", [0.1 + 0.2, 1e-300, float("inf"), 2**53 + 1, -1, True, None, "é '\"", (), (1, 2.5)])
+def test_settings_are_read_back_as_the_same_values(store, value):
+    spec = RunSpec("a", Cell("iris", "", "gha", (("x", value),), ()), 0, 0)
+    store.plan(plan("a", [spec]))
+    ((found, _),) = store.runs()
+    assert found == spec
+    assert type(found.cell.settings["x"]) is type(value)
+
+
+def test_what_is_named_for_labels_is_what_the_last_plan_named(planned):
+    planned.plan(plan("b", [replace(spec, changed=("centre",)) for spec in SPECS]))
+    assert {spec.changed for spec, _ in planned.runs()} == {("centre",)}
+
+
+def test_the_moment_and_duration_of_a_groups_computation_are_kept(planned, path):
+    span = Span("2026-01-01T00:00:00.000+00:00", 12.5)
+    planned.record([done(SPECS[0]), done(SPECS[1])], "{}", span=span)
+    planned.record([done(SPECS[2])], "{}")
+    rows = _query(path, "SELECT started_at, duration_ms FROM runs ORDER BY key")
+    assert rows == [span, span, (None, None)]
+
+
+OTHER_DATA = replace(CELL, data_sha256="b" * 64)
+OLDER = replace(CELL, algorithms=(("dgha", 1), ("rprop", 1)))
+OF_OTHER_CLASSIFIER = replace(CELL, algorithms=(("dgha", 2), ("rprop", 0)))
+OTHER_SETTINGS = replace(CELL, parameters=PARAMETERS[1:])
+
+
+@pytest.fixture
+def of_several_cells(store) -> Store:
+    """Return a store with a done and a failed run of each of several cells."""
+    for number, cell in enumerate((OTHER_DATA, OLDER, OF_OTHER_CLASSIFIER, OTHER_SETTINGS)):
+        specs = [RunSpec(f"{number} {repeat}", cell, repeat, repeat) for repeat in range(2)]
+        store.plan(plan("a", specs))
+        store.record([done(specs[0]), failed(specs[1])], "{}")
+    return store
+
+
+def test_cells_of_other_data_or_algorithms_are_superseded_and_cells_of_other_settings_are_not(of_several_cells):
+    assert of_several_cells.superseded([CELL]) == [
+        (CELL, OTHER_DATA, 1),
+        (CELL, OLDER, 1),
+        (CELL, OF_OTHER_CLASSIFIER, 1),
+    ]
+
+
+def test_a_cell_does_not_supersede_itself(of_several_cells):
+    assert of_several_cells.superseded([OTHER_SETTINGS]) == []
+    assert (OLDER, OLDER, 1) not in of_several_cells.superseded([OLDER])
+    assert of_several_cells.superseded([]) == []
+
+
+def test_the_same_settings_of_another_problem_or_method_supersede_nothing(of_several_cells):
+    others = [replace(CELL, problem="wine"), replace(CELL, method="gha"), replace(CELL, classifier=())]
+    assert of_several_cells.superseded(others) == []
+
+
+OLD_TABLES = """
+CREATE TABLE runs (key TEXT PRIMARY KEY, status TEXT);
+INSERT INTO runs VALUES ('old', 'done');
+PRAGMA user_version = {version};
+"""
+
+
+def write_older(path: Path, version: int = 2) -> bytes:
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    connection = sqlite3.connect(path)
+    connection.executescript(OLD_TABLES.format(version=version))
+    connection.close()
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
+def test_a_store_of_an_older_version_is_moved_aside_by_writers_and_begun_anew(path, version):
+    before = write_older(path, version)
+    with Store(path) as store:
+        assert store.moved_to == path.with_name(f"results.version-{version}.sqlite")
+        assert not store.was_emptied
+        assert store.runs() == []
+    assert path.with_name(f"results.version-{version}.sqlite").read_bytes() == before
+    with Store(path) as again:
+        assert again.moved_to is None
+    assert sorted(file.name for file in path.parent.iterdir()) == [
+        "results.sqlite",
+        f"results.version-{version}.sqlite",
+    ]
+
+
+def test_a_store_of_an_older_version_is_refused_to_readers_with_what_comes_next(path):
+    before = write_older(path)
+    with pytest.raises(
+        StoreError,
+        match=rf"version {SCHEMA_VERSION}, got version 2\. The next `pppca run` moves it aside and begins anew, or",
+    ):
+        Store(path, read_only=True)
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == ["results.sqlite"]
+
+
+def test_what_was_moved_aside_before_stays(path):
+    for number in range(3):
+        write_older(path)
+        _query(path, f"INSERT INTO runs VALUES ('{number}', 'done')")
+        Store(path).close()
+    names = ["results.version-2.sqlite", "results.version-2.1.sqlite", "results.version-2.2.sqlite"]
+    assert [_query(path.with_name(name), "SELECT max(key) FROM runs WHERE key != 'old'") for name in names] == [
+        [("0",)],
+        [("1",)],
+        [("2",)],
+    ]
+
+
+def test_a_store_of_an_older_version_that_is_in_use_is_moved_when_it_is_free(path):
+    write_older(path)
+    user = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    user.execute("BEGIN IMMEDIATE")
+    user.execute("INSERT INTO runs VALUES ('last', 'done')")
+
+    def finish() -> None:
+        user.execute("COMMIT")
+        user.close()
+
+    timer = threading.Timer(0.3, finish)
+    timer.start()
+    with Store(path) as store:
+        assert _query(store.moved_to, "SELECT count(*) FROM runs") == [(2,)]
+    timer.join()
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_of_two_processes_that_find_an_older_store_one_moves_it_and_both_write_into_the_new_one(path, attempt):
+    before = write_older(path)
+    aside = path.with_name("results.version-2.sqlite")
+    assert sorted(write_at_once(path, ("a", "b", "c"))) == ["", "", str(aside)], attempt
+    assert aside.read_bytes() == before
+    with Store(path, read_only=True) as store:
+        runs = store.runs()
+    assert len(runs) == 400
+    assert all(result is not None for _, result in runs)
+    assert len(list(path.parent.iterdir())) == 2
+
+
+def test_a_store_that_another_process_moves_at_the_same_moment_is_not_missed(path, monkeypatch):
+    write_older(path)
+    calls = []
+
+    def other_moves(version_of):
+        def read_version(connection: sqlite3.Connection) -> int:
+            version = version_of(connection)
+            if not calls:
+                calls.append(version)
+                path.rename(path.with_name("moved.sqlite"))
+            return version
+
+        return read_version
+
+    monkeypatch.setattr(store_module, "read_version", other_moves(store_module.read_version))
+    with Store(path) as store:
+        assert store.moved_to is None
+        assert store.runs() == []
+    assert calls == [2]

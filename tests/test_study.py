@@ -3,9 +3,10 @@
 import csv
 import math
 import re
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from statistics import mean, median
 
@@ -17,8 +18,8 @@ from pppca_bench.cli.main import cli
 from pppca_bench.engines import DGHA
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import cell as experiment
-from pppca_bench.experiments import runner
-from pppca_bench.problems import known_problems, load_problem
+from pppca_bench.problems import Problem, ProblemSource, known_problems, load_problem
+from pppca_bench.runs import RunSpec
 from pppca_bench.store.database import Store
 from pppca_bench.studies import search as study
 from pppca_bench.studies.config import Study, load_study
@@ -61,12 +62,18 @@ pytestmark = pytest.mark.usefixtures("nowhere_else")
 def wine_as_cancer(monkeypatch):
     """Let the bundled wine stand in for cancer1, so that published cells are filled without the Proben1 files."""
 
-    def load(name: str, data_dir: Path | None = None):  # noqa: ARG001
-        return replace(load_problem("wine"), name=name)
+    wine = load_problem("wine")
 
-    monkeypatch.setattr(runner, "load_problem", load)
-    monkeypatch.setattr(runner, "_problem", cache(load))
+    def open_problem(name: str, data_dir: Path | None = None) -> tuple[ProblemSource, Problem]:
+        return ProblemSource(name, data_dir, wine.sha256), replace(wine, name=name)
+
+    monkeypatch.setattr(problems, "open_problem", open_problem)
     monkeypatch.setattr(problems, "ensure", lambda *_arguments, **_keywords: None)
+    return {(name, wine.sha256): open_problem(name) for name in ("cancer1", "card1")}
+
+
+def setting(spec: RunSpec, name: str) -> object:
+    return spec.cell.settings.get(name)
 
 
 def loaded(text: str = SMALL, trials: int | None = None) -> Study:
@@ -99,19 +106,21 @@ class TestDrawing:
             "methods[*].n_epochs": 8,
             "methods[0].variance": "direction",
         }
-        assert [method.learning_rate for method in first.config.methods] == [0.05] * 3
+        assert [method.grid["learning_rate"] for method in first.config.methods] == [(0.05,)] * 3
 
     def test_a_trials_experiment_has_its_parameters_and_the_rest_of_the_base(self):
         base, *others = (trial.config for trial in loaded().trials)
         for number, trial in enumerate(loaded().trials[1:], 1):
             config = trial.config
             assert config.name == f"small-trial-{number}"
-            assert {method.learning_rate for method in config.methods} == {trial.parameters["methods[*].learning_rate"]}
-            assert {method.n_epochs for method in config.methods} == {trial.parameters["methods[*].n_epochs"]}
-            assert config.methods[0].variance == trial.parameters["methods[0].variance"]
-            assert config.methods[1].variance == "direction"
-            assert (config.seed, config.tau, config.classifier) == (base.seed, base.tau, base.classifier)
-        assert len({config.methods for config in others}) == 3
+            for key in ("learning_rate", "n_epochs"):
+                assert {method.grid[key] for method in config.methods} == {(trial.parameters[f"methods[*].{key}"],)}
+            assert config.methods[0].grid["variance"] == (trial.parameters["methods[0].variance"],)
+            assert config.methods[1].grid["variance"] == ("direction",)
+            assert config.seed == base.seed
+            for ours, theirs in zip(config.methods, base.methods, strict=True):
+                assert (ours.grid["tau"], ours.classifier) == (theirs.grid["tau"], theirs.classifier)
+        assert len({str(config.methods) for config in others}) == 3
 
     def test_a_trial_does_not_depend_on_the_number_of_trials_or_on_what_else_varies(self):
         text = SMALL.replace("vary:\n", "vary:\n  methods[0].check_interval: {low: 1, high: 3}\n")
@@ -156,8 +165,8 @@ class TestDrawing:
             "vary:\n  classifier.hidden: {choices: [[4], [8, 2]]}\n  methods[0].decay_epochs: {choices: [null, 3]}\n",
         )
         configs = [trial.config for trial in loaded(text, trials=40).trials[1:]]
-        assert {config.classifier.hidden for config in configs} == {(4,), (8, 2)}
-        assert {config.methods[0].decay_epochs for config in configs} == {None, 3}
+        assert {config.methods[0].classifier.grid["hidden"] for config in configs} == {((4,),), ((8, 2),)}
+        assert {config.methods[0].grid["decay_epochs"] for config in configs} == {(None,), (3.0,)}
 
     @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
     def test_the_studies_that_are_shipped_are_valid(self, path):
@@ -173,12 +182,12 @@ class TestDrawing:
 RATE = "methods[*].learning_rate: {low: 0.01, high: 0.1, log: true}"
 SCORED = '{tables: T5, quantity: dimensionality, rows: ["cancer1, 100%"]}'
 BROKEN = [
-    ("trials: 4", "trials: 0", "3: trials: expected greater than or equal to 1, got 0."),
+    ("trials: 4", "trials: 0", "3: trials: expected an integer from 1 to 100000, got 0."),
     ("trials: 4", "trial: 4", "3: trial: unknown key, expected one of name, seed, trials, base, vary, score, report"),
     ("trials: 4\n", "", "1: trials: expected a value, got none. Add the key `trials`."),
     ("base:\n", "base:\n  name: mine\n", "5: base.name: expected no name, got one."),
-    ("repeats: 2", "repeats: two", "6: repeats: expected a valid integer, got 'two'."),
-    ("problems: [cancer1,", "problems: [cancr1,", "5: problems: expected a problem's name"),
+    ("repeats: 2", "repeats: two", "6: repeats: expected an integer from 1 to 10000, got 'two'."),
+    ("problems: [cancer1,", "problems: [cancr1,", "5: problems[0]: expected a problem's name"),
     ("{method: dgha, n_epochs: 8", "{method: dgha, epochs: 8", "10: methods[0].epochs: unknown key, expected one of"),
     ("methods[*].n_epochs: {", "methods[*].epochs: {", "16: vary: methods[*].epochs: expected a place of base, but"),
     ("methods[*].n_epochs: {", "methods[*].n_epoch: {", "has no n_epoch (did you mean 'n_epochs'?)."),
@@ -193,8 +202,16 @@ BROKEN = [
         "the same value",
     ),
     ("choices: [raw, direction]", "choices: [raw, cooked]", "17: methods[0].variance: expected 'direction' or 'raw'"),
-    ("choices: [raw, direction]", "choices: []", "17: vary.methods[0].variance.choices: expected at least 1 value"),
-    ("{choices: [raw, direction]}", "raw", "17: vary.methods[0].variance: expected a mapping of keys to values"),
+    (
+        "choices: [raw, direction]",
+        "choices: []",
+        "17: vary.methods[0].variance.choices: expected a list of 1 to 1000 entries, got [].",
+    ),
+    (
+        "{choices: [raw, direction]}",
+        "raw",
+        "variance: expected a mapping with the keys low and high, or choices, got 'raw'.",
+    ),
     (RATE, RATE.replace("0.01", "-1.0"), "15: vary.methods[*].learning_rate: expected low above 0 where log is true"),
     (RATE, RATE.replace("0.1,", "0.001,"), "expected low below high (0.001), got 0.01."),
     (RATE, RATE.replace("0.1,", ".inf,"), "15: vary.methods[*].learning_rate.high"),
@@ -207,11 +224,15 @@ BROKEN = [
     (
         RATE,
         "methods[*].learning_rate: {low: 0, high: 0.1}",
-        "15: methods[0].learning_rate: expected greater than 0, got 0",
+        "15: methods[0].learning_rate: expected a number > 0, got 0.",
     ),
-    ("{low: 5, high: 9}", "{low: 5.0, high: 9.5}", "16: methods[0].n_epochs: expected a valid integer, got"),
+    (
+        "{low: 5, high: 9}",
+        "{low: 5.0, high: 9.5}",
+        "16: methods[0].n_epochs: expected an integer from 1 to 1000000, got",
+    ),
     ("score:\n", "scores:\n", "18: scores: unknown key, expected one of"),
-    (SCORED, SCORED.replace("dimensionality", "dimension"), "19: score[0].quantity: expected 'error_percent',"),
+    (SCORED, SCORED.replace("dimensionality", "dimension"), "19: score[0].quantity: expected 'test_error_percent',"),
     (SCORED, SCORED.replace("tables", "table"), "19: score[0].table: unknown key, expected one of name, tables,"),
     (SCORED, SCORED.replace("T5", "T9"), "19: score[0].tables: expected some of T0; T1;"),
     (SCORED, SCORED.replace("100%", "99%"), "19: score[0].rows: expected some of cancer1, 100%; cancer1, 50%;"),
@@ -223,7 +244,7 @@ BROKEN = [
     ),
     (
         SCORED,
-        "{tables: T2, quantity: error_percent, rows: soybean1, columns: Pruning}",
+        "{tables: T2, quantity: test_error_percent, rows: soybean1, columns: Pruning}",
         "expected published cells that runs can fill, got none",
     ),
     (SCORED, SCORED.replace("}", ", ours: speedup}"), "expected ours only beside quantity: speedup, got it beside"),
@@ -231,6 +252,16 @@ BROKEN = [
     ('"cancer1, 10%"', '"cancer1, 100%"', "22: report[0]: expected cells that score leaves out, got T5, cancer1, 100%"),
     ("T5 tenth", "T5 dimensionality", "22: report[0]: expected a name of its own, got 'T5 dimensionality' again."),
     ("T5 tenth, tables", "T5 tenth, weight: 2, tables", "22: report[0].weight: unknown key"),
+    ("T5 tenth", '""', "22: report[0].name: expected text of 1 to 60 characters or null, got ''."),
+    ("name: small", "name: a/b", "1: name: expected text of at most 48 characters that matches '^[A-Za-z0-9]["),
+    ("weight: 0.5", "weight: 0", "20: score[1].weight: expected a number > 0, got 0."),
+    (
+        SCORED,
+        "T5",
+        "19: score[0]: expected a mapping with the keys name, tables, rows, columns, quantity, ours, weight",
+    ),
+    (SCORED, SCORED.replace("T5", "[T5, T5]"), "19: score[0].tables: expected each value once, got ['T5', 'T5']."),
+    ("repeats: 2", "repeats: [2]", "6: repeats: expected an integer from 1 to 10000, got [2]."),
 ]
 
 
@@ -253,14 +284,35 @@ class TestErrors:
         )
         ranges = "vary:\n  methods[2].population_size: {low: 2, high: 8}\n  methods[2].n_elite: {low: 0, high: 7}\n"
         text = re.sub(r"vary:\n(  .*\n)*", ranges, text)
-        with pytest.raises(ConfigError, match=r"small\.yaml:\d+: methods\[2\]: expected n_elite below population_size"):
+        with pytest.raises(
+            ConfigError, match=r"small\.yaml:\d+: methods\[2\]\.n_elite: expected below population_size"
+        ):
             loaded(text, trials=200)
 
-    @pytest.mark.parametrize(("text", "found"), [("- a\n", "list"), ("", "nothing")])
+    @pytest.mark.parametrize(
+        ("key", "value", "said"),
+        [
+            ("base", "1", "4: base: expected a mapping of keys to values, got 1."),
+            ("vary", "[]", "14: vary: expected a mapping of keys to values, got []."),
+            ("vary", "{}", "14: vary: expected 1 to 100 places, got 0."),
+        ],
+    )
+    def test_a_part_that_is_no_mapping_is_told(self, key, value, said):
+        result = pppca_study(re.sub(rf"{key}:\n(  .*\n)*", f"{key}: {value}\n", SMALL))
+        assert (result.exit_code, result.stderr) == (2, f"Error: small.yaml:{said}\n")
+
+    @pytest.mark.data
+    def test_a_problem_that_cannot_be_run_is_told_before_anything_runs(self, proben1_dir):
+        result = pppca_study(SMALL.replace("card1", "building1"), "--data", proben1_dir)
+        said = "5: base.problems[1]: expected a classification problem, got building1, which is approximation."
+        assert (result.exit_code, result.stderr) == (2, f"Error: small.yaml:{said}\n")
+        assert not Path("results").exists()
+
+    @pytest.mark.parametrize(("text", "found"), [("- a\n", "['a']"), ("", "nothing")])
     def test_a_document_without_keys_is_refused(self, text, found):
         result = pppca_study(text)
         keys = "name, seed, trials, base, vary, score, report"
-        said = f"Error: small.yaml:1: expected a mapping with the keys {keys}, got {found}.\n"
+        said = f"Error: small.yaml:1: config: expected a mapping with the keys {keys}, got {found}.\n"
         assert (result.exit_code, result.stderr) == (2, said)
 
 
@@ -272,23 +324,23 @@ class TestRunning:
         for row in trials_of():
             runs = stored(int(row["trial"]))
 
-            def ours(method, tau, fraction, take, runs=runs):
-                cell = [r for s, r in runs if (s.method, s.tau, s.data_fraction) == (method, tau, fraction)]
-                centred = [r for s, r in runs if r in cell and dict(s.parameters)["centre"]]
-                assert len(centred) == 2
-                return mean(take(r) for r in centred)
+            def ours(method, tau, fraction, quantity, runs=runs):
+                wanted = {"tau": tau, "data_fraction": fraction, "centre": True}.items()
+                cell = [r for s, r in runs if s.cell.method == method and wanted <= s.cell.settings.items()]
+                assert len(cell) == 2
+                return mean(r.values[quantity] for r in cell)
 
             taus = (5.0, 10.0, 15.0, 20.0)
             whole, tenth = (
                 mean(
-                    abs(math.log(ours("dgha", tau, fraction, lambda r: r.dimensionality) / published))
+                    abs(math.log(ours("dgha", tau, fraction, "dimensionality") / published))
                     for tau, published in zip(taus, row_of, strict=True)
                 )
                 for fraction, row_of in ((100.0, DIMENSIONS_100), (10.0, DIMENSIONS_10))
             )
-            speedups = [ours("dgha_speedup", tau, 100.0, lambda r: r.measures["speedup_operations"]) for tau in taus]
+            speedups = [ours("dgha_speedup", tau, 100.0, "speedup_operations") for tau in taus]
             faster = mean(abs(math.log(a / b)) for a, b in zip(speedups, SPEEDUPS_100, strict=True))
-            autocor = mean(r.dimensionality for s, r in runs if not dict(s.parameters)["centre"])
+            autocor = mean(r.values["dimensionality"] for s, r in runs if not setting(s, "centre"))
             assert float(row["T5 dimensionality"]) == pytest.approx(whole, abs=1e-6)
             assert float(row["T4 speedup_operations"]) == pytest.approx(faster, abs=1e-6)
             assert float(row["score"]) == pytest.approx((whole + 0.5 * faster) / 1.5, abs=1e-6)
@@ -319,7 +371,9 @@ class TestRunning:
 
     def test_only_the_runs_behind_the_named_cells_are_made(self):
         pppca_study()
-        made = Counter((s.problem, s.method, dict(s.parameters)["centre"], s.data_fraction) for s, _ in stored(1))
+        made = Counter(
+            (s.cell.problem, s.cell.method, setting(s, "centre"), setting(s, "data_fraction")) for s, _ in stored(1)
+        )
         assert made == {
             ("cancer1", "dgha", True, 100.0): 8,
             ("cancer1", "dgha", True, 10.0): 8,
@@ -384,12 +438,12 @@ class TestRunning:
             r"Trials with failed runs: 3 of 4, such as cancer1, dgha\w*, repeat \d: ValueError: ", result.stderr
         )
 
-    def test_a_search_of_which_every_trial_fails_has_exit_code_1(self, monkeypatch):
+    def test_a_search_of_which_every_trial_fails_has_exit_code_1(self, stand_in):
         class Fails(DGHA):
             def fit(self, X, y=None):  # noqa: ARG002
                 raise ValueError("no luck")
 
-        monkeypatch.setitem(experiment.METHODS, "dgha", Fails)
+        stand_in("dgha", Fails)
         result = pppca_study()
         assert result.exit_code == 1
         assert result.stderr.endswith("such as cancer1, dgha, repeat 0: ValueError: no luck\n")
@@ -399,12 +453,19 @@ class TestRunning:
         assert pppca_study(text, "--trials", 2).exit_code == 0
         assert [(row["trial"], row["score"]) for row in trials_of()][1] == ("1", "inf")
 
-    def test_progress_counts_the_runs_of_all_trials(self, monkeypatch):
+    def test_progress_counts_the_runs_of_all_trials(self, monkeypatch, wine_as_cancer):
         monkeypatch.setattr(study, "RUNS_PER_BATCH", 26)
         shown = []
         search, folder = loaded(), Path("own")
         with study.TrialStore(folder / "results.sqlite") as store:
-            study.run_study(search, store, folder, workers=0, progress=lambda *counts: shown.append(counts))
+            study.run_study(
+                search,
+                store,
+                folder,
+                problems=wine_as_cancer,
+                workers=0,
+                progress=lambda *counts: shown.append(counts),
+            )
         assert {total for _, total in shown} == {4 * 26}
         assert shown[-1] == (104, 104)
         assert [done for done, _ in shown] == sorted(done for done, _ in shown)
@@ -426,6 +487,16 @@ class TestRunning:
         result = pppca_study(SMALL, "--quiet", "--trials", 1)
         assert result.exit_code == 0
         assert result.stderr.startswith(f"{database} had 0 bytes and is begun anew.")
+
+    def test_an_older_database_is_moved_aside_and_told(self):
+        database = Path("results/studies/small/results.sqlite")
+        database.parent.mkdir(parents=True)
+        with closing(sqlite3.connect(database)) as connection:
+            connection.executescript("CREATE TABLE runs (key TEXT); PRAGMA user_version = 2;")
+        result = pppca_study(SMALL, "--quiet", "--trials", 1)
+        assert result.exit_code == 0
+        assert result.stderr.startswith(f"{database} was of an older version, which does not tie results to their data")
+        assert database.with_name("results.version-2.sqlite").exists()
 
 
 @pytest.mark.data

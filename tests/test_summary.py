@@ -1,6 +1,7 @@
 """Summaries of repeats, and which runs a table cell takes."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -8,28 +9,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pppca_bench.reporting.summary import QUANTITIES, Results, student_t_975, summarise
-from pppca_bench.runs import RunResult, RunSpec, Source
+from pppca_bench.reporting.summary import Results, student_t_975, summarise, summarise_runs
+from pppca_bench.runs import Cell, RunResult, RunSpec, Selector, StoredRun
 
-CENTRED = (("parameter.centre", True),)
-
-
-def spec(repeat: int = 0, **changes) -> RunSpec:
-    values = {
-        "key": "",
-        "problem": "cancer1",
-        "method": "dgha",
-        "parameters": (("centre", True), ("n_epochs", 10)),
-        "tau": 15.0,
-        "data_fraction": 100.0,
-        "repeat": repeat,
-        "seed": 0,
-        "classifier": (("hidden", (4, 2)), ("shortcuts", True)),
-    } | changes
-    return RunSpec(**values | {"key": str(hash(tuple(values.items())))})
+SETTINGS = {"centre": True, "n_epochs": 10, "tau": 15.0, "data_fraction": 100.0}
+NETWORK = {"rule": "rprop", "hidden": "pivot", "shortcuts": True}
 
 
-def result(error: float, dimensionality: int = 4, **changes) -> RunResult:
+def cell(
+    problem: str = "cancer1",
+    method: str = "dgha",
+    parameters: Mapping = SETTINGS,
+    classifier: Mapping = NETWORK,
+    data: str = "a",
+    version: int = 1,
+) -> Cell:
+    sections = (tuple(sorted(section.items())) for section in (parameters, classifier))
+    return Cell(problem, data, method, *sections, ((method, version),))
+
+
+def spec(repeat: int = 0, of: Cell | None = None, seed: int = 0) -> RunSpec:
+    own = of or cell()
+    return RunSpec(repr((own, repeat, seed)), own, repeat, seed)
+
+
+def result(error: float, dimensionality: int = 4, **changes: float) -> RunResult:
     values = {
         "test_error_percent": error,
         "dimensionality": dimensionality,
@@ -38,10 +42,10 @@ def result(error: float, dimensionality: int = 4, **changes) -> RunResult:
         "total_epochs": 30,
         "relevant_epochs": 20,
     }
-    return RunResult("", "done", "a", **values | changes)
+    return RunResult("", "done", values=values | changes)
 
 
-FAILED = RunResult("", "failed", "a", error="Traceback")
+FAILED = RunResult("", "failed", error="Traceback")
 
 
 def test_mean_spread_and_interval_are_those_worked_out_by_hand():
@@ -97,87 +101,141 @@ def test_no_values_are_refused():
         summarise([])
 
 
-SOURCE = Source("cancer1", "dgha", 15.0, 100.0, CENTRED)
+CENTRED = Selector("cancer1", "dgha", (("centre", True), ("data_fraction", 100), ("tau", 15)))
+
+
+def mean_error(runs: list[StoredRun]) -> float:
+    return summarise_runs(runs).quantities["test_error_percent"].mean
 
 
 def test_a_cell_summarises_each_quantity_over_the_repeats_that_are_done():
-    cell = Results([(spec(0), result(1.0, 3)), (spec(1), result(2.0, 4)), (spec(2), FAILED), (spec(3), None)]).cell(
-        SOURCE
-    )
-    assert cell.quantities.keys() == QUANTITIES.keys()
-    assert (cell.quantities["error_percent"].mean, cell.quantities["error_percent"].n) == (1.5, 2)
-    assert cell.quantities["dimensionality"].mean == 3.5
-    assert cell.quantities["total_epochs"].mean == 30
-    assert (cell.n_planned, cell.n_failed) == (4, 1)
-    assert cell.values["error_percent"] == {0: 1.0, 1: 2.0}
+    results = Results([(spec(0), result(1.0, 3)), (spec(1), result(2.0, 4)), (spec(2), FAILED), (spec(3), None)])
+    found = summarise_runs(results.select(CENTRED))
+    assert found.quantities.keys() == result(1.0).values.keys()
+    assert (found.quantities["test_error_percent"].mean, found.quantities["test_error_percent"].n) == (1.5, 2)
+    assert found.quantities["dimensionality"].mean == 3.5
+    assert found.quantities["total_epochs"].mean == 30
+    assert (found.n_planned, found.n_failed) == (4, 1)
+    assert found.values["test_error_percent"] == {0: 1.0, 1: 2.0}
 
 
 def test_a_cell_without_finished_runs_has_no_quantities():
-    cell = Results([(spec(0), FAILED), (spec(1), None)]).cell(SOURCE)
-    assert (cell.quantities, cell.n_planned, cell.n_failed) == ({}, 2, 1)
+    found = summarise_runs(Results([(spec(0), FAILED), (spec(1), None)]).select(CENTRED))
+    assert (found.quantities, found.n_planned, found.n_failed) == ({}, 2, 1)
 
 
 def test_a_cell_that_nobody_asked_for_is_empty():
-    cell = Results([]).cell(SOURCE)
-    assert (cell.quantities, cell.n_planned, cell.n_failed) == ({}, 0, 0)
+    found = summarise_runs(Results([]).select(CENTRED))
+    assert (found.quantities, found.n_planned, found.n_failed, found.settings) == ({}, 0, 0, "")
 
 
-def test_a_quantity_that_a_method_does_not_measure_is_left_out():
-    cell = Results([(spec(0), result(1.0, fit_time_ms=None))]).cell(SOURCE)
-    assert cell.quantities.keys() == QUANTITIES.keys() - {"fit_time_ms"}
+def test_a_quantity_that_some_repeats_lack_is_summarised_over_the_others():
+    runs = [(spec(0), result(1.0)), (spec(1), result(1.0, retained_variance_percent=90.0))]
+    found = summarise_runs(Results(runs).select(CENTRED))
+    assert found.quantities["retained_variance_percent"].n == 1
+    assert "speedup" not in found.quantities
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        {"problem": "horse1"},
-        {"method": "gha"},
-        {"tau": 10.0},
-        {"data_fraction": 50.0},
-        {"parameters": (("centre", False), ("n_epochs", 10))},
-        {"parameters": ()},
+        cell(problem="horse1"),
+        cell(method="gha"),
+        cell(parameters=SETTINGS | {"tau": 10.0}),
+        cell(parameters=SETTINGS | {"data_fraction": 50.0}),
+        cell(parameters=SETTINGS | {"centre": False}),
+        cell(parameters={}),
     ],
     ids=str,
 )
 def test_a_cell_takes_only_runs_of_its_place_and_settings(other):
-    results = Results([(spec(0), result(1.0)), (spec(0, **other), result(9.0))])
-    assert results.cell(SOURCE).quantities["error_percent"].mean == 1.0
+    results = Results([(spec(0), result(1.0)), (spec(0, other), result(9.0))])
+    assert mean_error(results.select(CENTRED)) == 1.0
 
 
 def test_settings_may_name_the_classifiers_parameters():
-    linear = (("hidden", ()), ("shortcuts", True))
-    results = Results([(spec(0), result(1.0)), (spec(0, classifier=linear), result(9.0))])
-    source = replace(SOURCE, settings=(("classifier.hidden", ()),))
-    assert results.cell(source).quantities["error_percent"].mean == 9.0
-    assert results.cell(replace(SOURCE, settings=(("classifier.hidden", (4, 2)),))).n_planned == 1
-    assert results.cell(replace(SOURCE, settings=(("classifier.no_such", 1),))).n_planned == 0
+    results = Results([(spec(0), result(1.0)), (spec(0, cell(classifier=NETWORK | {"hidden": ()})), result(9.0))])
+
+    def selected(*settings: tuple) -> list[StoredRun]:
+        return results.select(replace(CENTRED, settings=settings))
+
+    assert mean_error(selected(("classifier.hidden", ()))) == 9.0
+    assert mean_error(selected(("classifier.hidden", "pivot"))) == 1.0
+    assert selected(("classifier.no_such", None)) == []
 
 
-def test_settings_are_never_mixed_and_those_planned_last_count():
-    slow = (("centre", True), ("n_epochs", 99))
-    older = [(spec(repeat), result(1.0)) for repeat in range(5)]
-    newer = [(spec(repeat, parameters=slow), result(2.0)) for repeat in range(3)]
-    cell = Results(older + newer).cell(SOURCE)
-    assert (cell.quantities["error_percent"].mean, cell.n_planned) == (2.0, 3)
-    assert Results(newer + older).cell(SOURCE).n_planned == 5
+SLOW = cell(parameters=SETTINGS | {"n_epochs": 99})
+
+
+def planned(**plans: list[StoredRun]) -> Results:
+    """Return results of configs, by name, that were planned in this order."""
+    runs = {spec.key: (spec, result) for own in plans.values() for spec, result in own}
+    return Results(runs.values(), {name: [spec.key for spec, _ in own] for name, own in plans.items()})
+
+
+OURS = [(spec(repeat), result(1.0)) for repeat in range(3)]
+OTHER = [(spec(repeat, SLOW), result(2.0)) for repeat in range(3)]
+
+
+class TestSelection:
+    def test_settings_are_never_mixed_whatever_the_order_of_plans(self):
+        for results in (planned(a=OURS, b=OTHER), planned(b=OTHER, a=OURS)):
+            assert results.select(CENTRED) == []
+            assert set(results.matching(CENTRED)) == {cell(), SLOW}
+
+    def test_of_named_configs_only_what_they_ask_for_counts(self):
+        for results in (planned(a=OURS, b=OTHER), planned(b=OTHER, a=OURS)):
+            assert mean_error(results.select(CENTRED, ["a"])) == 1.0
+            assert mean_error(results.select(CENTRED, ["b", "c"])) == 2.0
+            assert results.select(CENTRED, ["c"]) == []
+            assert results.select(CENTRED, ["a", "b"]) == []
+
+    def test_a_setting_that_several_configs_ask_for_is_one_cell(self):
+        results = planned(a=OURS[:2], b=OURS)
+        assert len(results.select(CENTRED, ["b"])) == 3
+        assert len(results.select(CENTRED, ["a"])) == 2, "a config's tables know nothing of another's repeats"
+        assert results.configs_of(cell()) == {"a", "b"}
+
+    def test_another_configs_seeds_do_not_take_the_place_of_the_named_ones(self):
+        again = [(spec(repeat, seed=7), result(5.0)) for repeat in range(3)]
+        results = planned(a=OURS, mine=again)
+        assert mean_error(results.select(CENTRED, ["a"])) == 1.0
+        assert mean_error(results.select(CENTRED)) == 5.0
+
+    @pytest.mark.parametrize("other", [cell(data="b"), cell(version=2)], ids=["other data", "another version"])
+    def test_runs_on_other_data_and_of_other_versions_are_settings_of_their_own(self, other):
+        assert planned(a=OURS, b=[(spec(0, other), result(9.0))]).select(CENTRED) == []
 
 
 def test_a_repeat_that_two_plans_ask_for_with_their_own_seeds_counts_once():
     runs = [(spec(0, seed=1), result(1.0)), (spec(1, seed=1), result(3.0)), (spec(0, seed=2), result(5.0))]
-    cell = Results(runs).cell(Source("cancer1", "dgha", 15.0, 100.0))
-    assert (cell.n_planned, cell.quantities["error_percent"].n) == (2, 2)
-    assert cell.values["error_percent"] == {0: 5.0, 1: 3.0}
+    found = summarise_runs(Results(runs).select(CENTRED))
+    assert (found.n_planned, found.quantities["test_error_percent"].n) == (2, 2)
+    assert found.values["test_error_percent"] == {0: 5.0, 1: 3.0}
 
 
-def test_every_planned_cell_has_a_source_that_finds_it_again():
-    specs = [
-        spec(0),
-        spec(1),
-        spec(0, tau=5.0),
-        spec(0, method="all_features", parameters=(), tau=None, data_fraction=None),
+def test_every_planned_cell_is_there_once_with_its_runs():
+    others = [
+        cell(parameters=SETTINGS | {"tau": 5.0}),
+        cell(method="all_features", parameters={}),
+        cell(parameters=SETTINGS | {"centre": False}),
     ]
-    specs.append(spec(0, parameters=(("centre", False),)))
-    results = Results([(one, None) for one in specs])
-    sources = results.sources()
-    assert len(sources) == len(set(sources)) == 4
-    assert sorted(len(results.runs(source)) for source in sources) == [1, 1, 1, 2]
+    results = Results([(one, None) for one in (spec(0), spec(1), *(spec(0, other) for other in others))])
+    assert list(results.cells) == [cell(), *others]
+    assert [len(runs) for runs in results.cells.values()] == [2, 1, 1, 1]
+
+
+class TestDigestOfSettings:
+    """What a baseline is held against."""
+
+    def digest(self, of: Cell) -> str:
+        return summarise_runs([(spec(0, of), result(1.0))]).settings
+
+    def test_it_tells_settings_classifiers_and_data_apart(self):
+        cells = [cell(), SLOW, cell(classifier={}), cell(data="b"), cell(method="gha")]
+        assert len({self.digest(one) for one in cells}) == 5
+
+    def test_it_says_nothing_of_the_problems_name_the_version_and_whether_a_ratio_was_timed(self):
+        assert self.digest(cell(problem="other")) == self.digest(cell(version=2)) == self.digest(cell())
+        timed = [cell(method="dgha_speedup", parameters=SETTINGS | {"timed": value}) for value in (True, False)]
+        assert len({self.digest(one) for one in timed}) == 1

@@ -10,47 +10,67 @@ import json
 import math
 import re
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from full_results import CONFIG, PROBLEMS, REFERENCES, layouts, tables_of
 
-from pppca_bench.references.layouts import LAYOUTS, PROBLEMS
-from pppca_bench.references.published import published_tables
-from pppca_bench.reporting.summary import Results
+from pppca_bench.reporting.summary import Results, Summary, summarise
+from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.table_text import EXTENSIONS, FORMATS, Format, records, render
-from pppca_bench.reporting.tables import Table, TableCell, build_tables
-from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, StoredRun
+from pppca_bench.reporting.tables import build_tables
+from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, RunSpec, StoredRun
 from pppca_bench.store.database import Store
 
 GOLDEN = Path(__file__).parent / "golden"
-FACTS = [ProblemFacts("cancer1", "a", 9, 2, 350, 175, 174), ProblemFacts("iris", "b", 4, 3, 75, 38, 37)]
-PIVOT = (("hidden", (4, 2)), ("shortcuts", True))
-NO_SHORTCUTS = (("hidden", (4, 2)), ("shortcuts", False))
-LINEAR = (("hidden", ()), ("shortcuts", True))
-CENTRED = (("centre", True),)
-AUTOCORRELATION = (("centre", False),)
+FACTS = [
+    ProblemFacts("cancer1", "a", "classification", "cancer", 9, 2, 350, 175, 174),
+    ProblemFacts("iris", "a", "classification", "iris", 4, 3, 75, 38, 37),
+]
+PIVOT = {"hidden": "pivot", "rule": "rprop", "shortcuts": True}
+NO_SHORTCUTS = PIVOT | {"shortcuts": False}
+LINEAR = PIVOT | {"hidden": ()}
+CENTRED = {"centre": True}
+AUTOCORRELATION = {"centre": False}
 
-# A cell's place and settings, then its repeats: (error, dimensionality), "failed" or "planned", or measures.
+
+def cell(
+    problem: str, method: str, parameters: Mapping[str, object], classifier: Mapping[str, object], **others: object
+) -> Cell:
+    sections = (tuple(sorted(section.items())) for section in (parameters, classifier))
+    return replace(Cell(problem, "a", method, *sections, ((method, 1),)), **others)
+
+
+def dgha(tau: float, data_fraction: float, parameters: Mapping[str, object] = CENTRED) -> Cell:
+    return cell("cancer1", "dgha", {**parameters, "tau": tau, "data_fraction": data_fraction}, PIVOT)
+
+
+def ne_ppca(tau: float) -> Cell:
+    return cell("cancer1", "ne_ppca", CENTRED | {"tau": tau}, PIVOT)
+
+
+# A cell, then its repeats: (error, dimensionality), "failed" or "planned", or measures.
 RUNS = [
-    (("cancer1", "ne_ppca", CENTRED, 5.0, None, PIVOT), [(2.0, 1), (2.6, 1)]),
-    (("cancer1", "ne_ppca", CENTRED, 10.0, None, PIVOT), [(1.0, 1), (2.0, 2), "failed"]),
-    (("cancer1", "ne_ppca", CENTRED, 15.0, None, PIVOT), ["planned", "planned"]),
-    (("cancer1", "dgha", CENTRED, 15.0, 100.0, PIVOT), [(1.0, 4), (1.88, 4)]),
-    (("cancer1", "dgha", CENTRED, 20.0, 10.0, PIVOT), [(1.9, 7)]),
-    (("cancer1", "dgha", AUTOCORRELATION, 15.0, 100.0, PIVOT), [(2.0, 1), (3.0, 2)]),
-    (("cancer1", "all_features", (), None, None, LINEAR), [(2.93, 9), (2.73, 9)]),
-    (("cancer1", "all_features", (), None, None, PIVOT), [(1.5, 9), (1.6, 9)]),
-    (("cancer1", "all_features", (), None, None, NO_SHORTCUTS), [(1.2, 9), (1.4, 9)]),
+    (ne_ppca(5.0), [(2.0, 1), (2.6, 1)]),
+    (ne_ppca(10.0), [(1.0, 1), (2.0, 2), "failed"]),
+    (ne_ppca(15.0), ["planned", "planned"]),
+    (dgha(15.0, 100.0), [(1.0, 4), (1.88, 4)]),
+    (dgha(20.0, 10.0), [(1.9, 7)]),
+    (dgha(15.0, 100.0, AUTOCORRELATION), [(2.0, 1), (3.0, 2)]),
+    (cell("cancer1", "all_features", {}, LINEAR), [(2.93, 9), (2.73, 9)]),
+    (cell("cancer1", "all_features", {}, PIVOT), [(1.5, 9), (1.6, 9)]),
+    (cell("cancer1", "all_features", {}, NO_SHORTCUTS), [(1.2, 9), (1.4, 9)]),
     (
-        ("cancer1", "dgha_speedup", CENTRED, 5.0, 100.0, PIVOT),
+        cell("cancer1", "dgha_speedup", CENTRED | {"tau": 5.0, "data_fraction": 100.0}, {}),
         [
             {"speedup": 5.0, "speedup_operations": 6.0, "speedup_fast": 2.0, "gha_time_ms": 10.0},
             {"speedup": 6.0, "speedup_operations": 6.5, "speedup_fast": 2.5, "gha_time_ms": 12.5},
         ],
     ),
-    (("iris", "gha", CENTRED, None, None, LINEAR), [(5.4, 4), (2.7, 4)]),
-    (("iris", "ne_ppca", CENTRED, 2.5, None, LINEAR), [(10.0, 2), (12.0, 2)]),
+    (cell("iris", "gha", CENTRED, LINEAR), [(5.4, 4), (2.7, 4)]),
+    (cell("iris", "ne_ppca", CENTRED | {"tau": 2.5}, LINEAR), [(10.0, 2), (12.0, 2)]),
 ]
 
 
@@ -58,22 +78,21 @@ def build(folder: Path) -> list[Table]:
     specs, results = [], []
     for place, repeats in RUNS:
         for repeat, outcome in enumerate(repeats):
-            spec = RunSpec(f"{len(specs):032x}", *place[:5], repeat, repeat, place[5])
+            spec = RunSpec(f"{len(specs):032x}", place, repeat, repeat)
             specs.append(spec)
             if outcome == "failed":
-                results.append(RunResult(spec.key, "failed", "a", error="Traceback"))
+                results.append(RunResult(spec.key, "failed", error="Traceback"))
             elif isinstance(outcome, dict):
-                results.append(RunResult(spec.key, "done", "a", measures=outcome))
+                results.append(RunResult(spec.key, "done", values=outcome))
             elif outcome != "planned":
                 error, dimensionality = outcome
-                results.append(
-                    RunResult(spec.key, "done", "a", dimensionality=dimensionality, test_error_percent=error)
-                )
+                values = {"dimensionality": dimensionality, "test_error_percent": error}
+                results.append(RunResult(spec.key, "done", values=values))
     with Store(folder / "results.sqlite") as store:
-        store.plan("tiny", specs)
+        store.plan(Plan(CONFIG, "", "", tuple(specs)))
         store.describe_problems(FACTS)
         store.record(results, "{}")
-        return build_tables(Results(store.runs()), store.problems())
+        return build_tables(Results(store.runs(), store.plans()), store.problems(), REFERENCES)
 
 
 def filled(tables: list[Table]) -> list[Table]:
@@ -86,7 +105,7 @@ def everything(tables: list[Table], form: Format) -> str:
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory) -> dict[str, Table]:
-    return {table.table: table for table in build(tmp_path_factory.mktemp("tiny"))}
+    return {table.id: table for table in build(tmp_path_factory.mktemp("tiny"))}
 
 
 def ours(table: Table) -> list[str]:
@@ -101,8 +120,8 @@ def test_every_format_is_as_recorded_to_the_letter(tables, form):
 
 
 def test_the_tables_stand_in_the_slides_order_and_ours_last(tables):
-    assert list(tables) == [*published_tables(), "X"]
-    shown = [table.table for table in filled(list(tables.values()))]
+    assert list(tables) == [*(layout.id for layout in layouts()), "X"]
+    shown = [table.id for table in filled(list(tables.values()))]
     assert shown == ["T0", "T1", "T2", "T3", "T4", "T5", "P1", "P2", "P3", "X"]
 
 
@@ -150,8 +169,8 @@ def test_rows_and_columns_are_the_slides(tables, table, header, columns, rows):
         ("P1", "cancer1", ["2.83"]),
         ("P2", "cancer1", ["1.55"]),
         ("P3", "cancer1", ["1.30"]),
-        ("X", "iris (4), GHA", ["4.05 (4.0)", "–"]),
-        ("X", "iris (4), NE-pPCA", ["–", "11.00 (2.0)"]),
+        ("X", "iris (4), GHA, classifier (hidden = none)", ["4.05 (4.0)", "–"]),
+        ("X", "iris (4), NE-pPCA, classifier (hidden = none)", ["–", "11.00 (2.0)"]),
     ],
 )
 def test_a_cell_shows_the_means_of_its_runs_in_the_slides_form(tables, table, row, cells):
@@ -184,7 +203,7 @@ def test_a_single_repeat_is_no_mean(tables):
 
 def test_speedups_tell_their_three_kinds_and_ghas_time(tables):
     text = render(tables["T4"], "terminal")
-    assert "GHA takes 11.25 ms (published: 218.74 ms)." in text
+    assert "Time of GHA, ms: 11.25 (published: 218.74)." in text
     for caption, value in [("multiply-adds", "6.25"), ("fast kernel", "2.25")]:
         grid = text[text.index(caption) :].split("\n\n")[1]
         assert value in grid
@@ -194,7 +213,7 @@ def test_records_hold_mean_spread_number_and_interval(tables):
     record = next(
         record
         for record in records(tables["T1"])
-        if (record["row"], record["column"], record["quantity"]) == ("cancer1", "tau=5", "error_percent")
+        if (record["row"], record["column"], record["quantity"]) == ("cancer1", "tau=5", "test_error_percent")
     )
     # 2.0 and 2.6: mean 2.3, sd = 0.6 / sqrt(2), t(0.975, 1) = 12.7062, half width 12.7062 * 0.3 = 3.81186.
     assert record["mean"] == pytest.approx(2.3)
@@ -208,7 +227,7 @@ def test_records_hold_what_was_not_run_as_missing(tables):
     found = {(r["row"], r["column"], r["quantity"]): r for r in records(tables["T1"])}
     planned = found["cancer1", "tau=15", "dimensionality"]
     assert (planned["mean"], planned["n"], planned["n_planned"], planned["published"]) == (None, 0, 2, 4.6)
-    assert found["horse1", "tau=5", "error_percent"]["mean"] is None
+    assert found["horse1", "tau=5", "test_error_percent"]["mean"] is None
 
 
 def test_csv_and_json_hold_the_same_numbers(tables):
@@ -243,8 +262,8 @@ def test_markdown_rows_have_one_cell_a_column(tables):
 
 
 def test_without_runs_every_table_is_published_numbers_alone():
-    empty = build_tables(Results([]), {})
-    assert [table.table for table in empty] == [layout.table for layout in LAYOUTS]
+    empty = tables_of([], {})
+    assert [table.id for table in empty] == [layout.id for layout in layouts()]
     assert filled(empty) == []
     text = render(empty[1], "terminal")
     assert "2.30 (1)" in text
@@ -252,74 +271,69 @@ def test_without_runs_every_table_is_published_numbers_alone():
 
 
 def test_a_network_that_the_report_does_not_have_is_shown_beyond_its_tables():
-    networks = {"1": (16,), "2": (16, 8), "3": (), "4": (4, 2)}
+    networks = {1.0: ((16,), False), 2.0: ((16, 8), True), 3.0: ((), True), 4.0: ("pivot", True)}
     runs = []
     for problem in ("cancer1", "iris"):
-        for key, hidden in networks.items():
-            classifier = (("hidden", hidden), ("shortcuts", key != "1"))
-            spec = RunSpec(problem + key, problem, "all_features", (), None, None, 0, 0, classifier)
-            runs.append((spec, RunResult(spec.key, "done", "a", dimensionality=9, test_error_percent=float(key))))
-    tables = {table.table: table for table in filled(build_tables(Results(runs), {}))}
-    assert list(tables) == ["P1", "P2", "X"]
-    assert {row: cell.ours["error_percent"].mean for (row, _), cell in tables["X"].cells.items()} == {
-        "cancer1, all features, hidden 16": 1.0,
-        "cancer1, all features, hidden 16 + 8 with shortcuts": 2.0,
-        "iris, all features, hidden 16": 1.0,
-        "iris, all features, hidden 16 + 8 with shortcuts": 2.0,
-        "iris, all features, hidden none": 3.0,
-        "iris, all features, hidden 4 + 2 with shortcuts": 4.0,
+        for error, (hidden, shortcuts) in networks.items():
+            own = cell(problem, "all_features", {}, PIVOT | {"hidden": hidden, "shortcuts": shortcuts})
+            spec = RunSpec(f"{problem} {error}", own, 0, 0)
+            runs.append((spec, RunResult(spec.key, "done", values={"dimensionality": 9, "test_error_percent": error})))
+    tables = {table.id: table for table in filled(tables_of(runs, {}))}
+    assert list(tables) == ["P1", "P2", f"variants_{CONFIG}"]
+    assert {
+        row: each.ours["test_error_percent"].mean
+        for (row, column), each in tables[f"variants_{CONFIG}"].cells.items()
+        if column == "test_error_percent"
+    } == {
+        "cancer1, all features, classifier (hidden = 16)": 1.0,
+        "cancer1, all features, classifier (hidden = 16 + 8)": 2.0,
+        "cancer1, all features, classifier (hidden = none)": 3.0,
+        "cancer1, all features, classifier (hidden = pivot)": 4.0,
+        "iris, all features, classifier (hidden = 16)": 1.0,
+        "iris, all features, classifier (hidden = 16 + 8)": 2.0,
+        "iris, all features, classifier (hidden = none)": 3.0,
+        "iris, all features, classifier (hidden = pivot)": 4.0,
     }
-
-
-def test_settings_planned_later_take_a_cells_place(tmp_path):
-    first = RunSpec("1", "cancer1", "ne_ppca", (*CENTRED, ("n_generations", 5)), 5.0, None, 0, 0, PIVOT)
-    second = RunSpec("2", "cancer1", "ne_ppca", (*CENTRED, ("n_generations", 50)), 5.0, None, 0, 0, PIVOT)
-    done = [RunResult(key, "done", "a", dimensionality=1, test_error_percent=float(key)) for key in "12"]
-    with Store(tmp_path / "r.sqlite") as store:
-        for name, spec in (("a", first), ("b", second)):
-            store.plan(name, [spec])
-        store.record(done, "{}")
-        cell = {t.table: t for t in build_tables(Results(store.runs()), {})}["T1"].cells["cancer1", "tau=5"]
-        assert (cell.ours["error_percent"].mean, cell.n) == (2.0, 1)
-        store.plan("a", [first])
-        cell = {t.table: t for t in build_tables(Results(store.runs()), {})}["T1"].cells["cancer1", "tau=5"]
-        assert cell.ours["error_percent"].mean == 1.0
 
 
 @pytest.mark.parametrize(("n_planned", "incomplete"), [(0, False), (1, True)])
 def test_a_cell_is_incomplete_when_planned_repeats_are_not_in(n_planned, incomplete):
-    assert TableCell("a", "b", {}, {}, n_planned=n_planned).incomplete is incomplete
-
-
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        built = build(Path(folder))
-    for form in FORMATS:
-        (GOLDEN / f"tables.{EXTENSIONS[form]}").write_text(everything(built, form), encoding="utf-8")
+    assert TableCell("a", "b", (), "{}", {}, n_planned=n_planned).incomplete is incomplete
 
 
 MEASURED = {"retained_variance_percent": 91.5, "reconstruction_error": 0.0123}
 
 
-def run(method: str, repeat: int = 0, *, tau: float | None = 15.0, error: float = 2.0, **parameters) -> StoredRun:
-    fraction = 100.0 if method == "dgha" else None
-    place = ("cancer1", method, tuple(sorted({"centre": True, **parameters}.items())), tau, fraction)
-    key = f"{abs(hash((place, repeat))):032x}"
-    spec = RunSpec(key, *place, repeat, repeat, PIVOT)
-    return spec, RunResult(
-        key, "done", "a", dimensionality=3, fit_time_ms=1.5, test_error_percent=error, measures=MEASURED
-    )
+def run(
+    method: str,
+    repeat: int = 0,
+    *,
+    tau: float | None = 15.0,
+    error: float = 2.0,
+    network: Mapping[str, object] = PIVOT,
+    changed: tuple[str, ...] = (),
+    **parameters: object,
+) -> StoredRun:
+    """Return a run on cancer1."""
+    given = {} if tau is None else {"tau": tau, "centre": True}
+    given |= {"data_fraction": 100.0} if method == "dgha" else {}
+    own = cell("cancer1", method, given | parameters, network)
+    spec = RunSpec(repr((own, repeat)), own, repeat, repeat, changed)
+    values = {"dimensionality": 3, "fit_time_ms": 1.5, "test_error_percent": error, **MEASURED}
+    return spec, RunResult(spec.key, "done", values=values)
 
 
 def by_name(runs: list[StoredRun], plans: dict[str, list[StoredRun]] | None = None) -> dict[str, Table]:
-    keys = {name: [spec.key for spec, _ in own] for name, own in plans.items()} if plans else None
-    return {table.table: table for table in build_tables(Results(runs, keys), FACTS)}
+    """Return the tables of runs of one config that the references name, or of several configs."""
+    keys = {name: [spec.key for spec, _ in own] for name, own in (plans or {CONFIG: runs}).items()}
+    facts = {fact.name: fact for fact in FACTS}
+    return {table.id: table for table in build_tables(Results(runs, keys), facts, REFERENCES)}
 
 
 class TestWhatFeaturesRetain:
     def test_each_method_has_a_row_with_error_dimensionality_and_loss(self):
         table = by_name([run("dgha"), run("ne_ppca")])["R"]
-        assert ours(table)[2].split("  ")[0] == "cancer1, DGHA, 100%, τ = 15"
+        assert ours(table)[2].split("  ")[0] == "cancer1 (9), DGHA, 100%, τ = 15"
         assert ours(table)[2].split()[-5:] == ["2.00", "3.0", "91.5", "0.0123", "1.5"]
         assert len(table.row_labels) == 2
 
@@ -330,7 +344,7 @@ class TestWhatFeaturesRetain:
     def test_a_number_of_its_csv_has_a_row(self):
         table = by_name([run("dgha", error=2.0), run("dgha", 1, error=4.0)])["R"]
         (error, *_) = records(table)
-        assert (error["quantity"], error["mean"], error["n"], error["n_planned"]) == ("error_percent", 3.0, 2, 2)
+        assert (error["quantity"], error["mean"], error["n"], error["n_planned"]) == ("test_error_percent", 3.0, 2, 2)
         assert len(records(table)) == 5
 
 
@@ -341,8 +355,8 @@ class TestVariants:
         runs = [run("dgha", repeat, n_epochs=n) for n in (36, 3) for repeat in (0, 1)]
         found = by_name(runs, {"ablation": runs})
         assert list(found["variants_ablation"].row_labels) == [
-            "cancer1, DGHA, n_epochs = 36",
-            "cancer1, DGHA, n_epochs = 3",
+            "cancer1, DGHA, 100%, τ = 15, n_epochs = 36",
+            "cancer1, DGHA, 100%, τ = 15, n_epochs = 3",
         ]
         assert found["T5"].cells["cancer1, 100%", "tau=15"].n == 0
         assert "R" not in found
@@ -351,7 +365,8 @@ class TestVariants:
         runs = [run("dgha", n_epochs=36, decay=None), run("dgha", n_epochs=36, decay=5.0)]
         runs.append(run("dgha", n_epochs=3, decay=None))
         labels = list(by_name(runs, {"a": runs})["variants_a"].row_labels)
-        assert labels == ["cancer1, DGHA", "cancer1, DGHA, decay = 5", "cancer1, DGHA, n_epochs = 3"]
+        names = [label.removeprefix("cancer1, DGHA, 100%, τ = 15") for label in labels]
+        assert names == ["", ", decay = 5", ", n_epochs = 3"]
 
     def test_another_config_that_asks_for_one_of_them_fills_the_slides_cell(self):
         one, other = run("dgha", n_epochs=36), run("dgha", n_epochs=3)
@@ -360,12 +375,158 @@ class TestVariants:
         assert len(found["variants_ablation"].row_labels) == 2
 
     def test_networks_that_the_tables_tell_apart_are_none(self):
-        spec, result = run("all_features", tau=None)
-        runs = [(spec, result), (replace(spec, key="other", classifier=NO_SHORTCUTS), result)]
-        assert by_name(runs, {"report": runs}).keys() & {"variants_report"} == set()
+        runs = [run("all_features", tau=None, network=network) for network in (PIVOT, NO_SHORTCUTS)]
+        assert by_name(runs).keys() & {f"variants_{CONFIG}"} == set()
+
+    def test_one_that_another_config_asks_for_alone_is_none_there(self):
+        one, other = run("gha", tau=None, learning_rate=0.1), run("gha", tau=None, learning_rate=0.2)
+        found = by_name([one, other], {"mine": [one], "ablation": [one, other]})
+        assert list(found["X"].row_labels) == ["cancer1 (9), GHA, learning_rate = 0.1"]
+        assert len(found["variants_ablation"].row_labels) == 2
 
     def test_latex_escapes_what_latex_would_read(self):
         runs = [run("dgha", n_epochs=36), run("dgha", n_epochs=3)]
         text = render(by_name(runs, {"a": runs})["variants_a"], "latex")
         assert r"n\_epochs = 3" in text
         assert "_epochs" not in text.replace(r"\_epochs", "")
+
+
+PLACE = "cancer1, 100%", "tau=15"
+
+
+class TestOtherSettings:
+    """Runs whose settings no config of the slides states."""
+
+    def test_a_config_that_is_run_later_does_not_take_the_slides_place(self, tmp_path):
+        slides, mine = run("dgha", error=1.0), run("dgha", error=9.0, learning_rate=0.5, changed=("learning_rate",))
+        with Store(tmp_path / "r.sqlite") as store:
+            for name, (spec, result) in (("cancer1", slides), ("c2", mine)):
+                store.plan(Plan(name, "", "", (spec,)))
+                store.record([result], "{}")
+            found = {
+                table.id: table
+                for table in build_tables(Results(store.runs(), store.plans()), store.problems(), REFERENCES)
+            }
+        assert found["T5"].cells[PLACE].ours["test_error_percent"].mean == 1.0
+        assert list(found["X"].row_labels) == ["cancer1, DGHA, 100%, learning_rate = 0.5"]
+        assert found["X"].cells[next(iter(found["X"].row_labels)), "tau=15"].ours["test_error_percent"].mean == 9.0
+
+    def test_what_is_no_default_is_named_though_nothing_else_was_run(self):
+        mine = [run("dgha", learning_rate=0.5, changed=("learning_rate", "tau"))]
+        found = by_name(mine, {"c2": mine})
+        assert not found["T5"].was_run
+        assert list(found["X"].row_labels) == ["cancer1 (9), DGHA, 100%, learning_rate = 0.5"]
+
+    def test_another_classifier_is_named_beside_the_usual_one(self):
+        slides = [run("dgha"), run("ne_ppca")]
+        mine = [run("dgha", network=NO_SHORTCUTS)]
+        found = by_name(slides + mine, {CONFIG: slides, "c2": mine})
+        assert list(found["X"].row_labels) == ["cancer1 (9), DGHA, 100%, classifier (shortcuts = false)"]
+
+    def test_another_speedup_stands_in_a_table_of_what_was_measured(self):
+        spec, _ = run("dgha_speedup", epochs=7, network={})
+        mine = [(spec, RunResult(spec.key, "done", values={"speedup": 3.0, "share": 0.25}))]
+        table = by_name(mine, {"c2": mine})["M"]
+        assert ours(table)[0].split("  ")[0] == "Problem, method"
+        assert ours(table)[0].split()[-2:] == ["Speed-up", "share"]
+        assert ours(table)[2].split()[-2:] == ["3.00", "0.25"]
+
+    def test_a_row_has_one_setting_at_all_its_thresholds(self):
+        others = {"slow": {"learning_rate": 0.1}, "usual": {"learning_rate": 0.5}}
+        runs = [run("dgha", tau=tau, **others["slow" if tau == 5.0 else "usual"]) for tau in (5.0, 10.0, 15.0)]
+        found = by_name(runs, {"mine": runs})
+        assert list(found["X"].row_labels) == [
+            "cancer1 (9), DGHA, 100%, learning_rate = 0.1",
+            "cancer1 (9), DGHA, 100%",
+        ]
+
+    def test_a_threshold_that_is_no_number_has_a_column_after_the_others(self):
+        runs = [run("pca", tau=tau) for tau in ("auto", 15.0, 2.5, None)]
+        found = by_name(runs, {"mine": runs})
+        assert list(found["X"].column_labels.values()) == ["no τ", "τ = 2.5", "τ = 15", "τ = auto"]
+        assert len(found["X"].cells) == 4
+
+
+class TestSeveralSettings:
+    """Two configs of the slides that do not agree on a cell."""
+
+    def found(self, **plans: list[StoredRun]) -> dict[str, Table]:
+        return by_name([one for runs in plans.values() for one in runs], plans)
+
+    def test_a_cell_of_several_settings_is_empty_and_the_table_says_where_they_stand(self):
+        one, other = run("dgha", learning_rate=1.0), run("dgha", learning_rate=0.5)
+        found = self.found(cancer1=[one], dgha_partial_data=[other])
+        assert found["T5"].cells[PLACE].ours == {}
+        assert found["T5"].cells[PLACE].elsewhere == ("X",)
+        for form in ("terminal", "markdown"):
+            line = "Several settings were run, so that none is shown, of cancer1, 100% at τ = 15. They stand in X."
+            assert line in render(found["T5"], form).splitlines()
+        assert f"% {line}" in render(found["T5"], "latex").splitlines()
+        assert list(found["X"].row_labels) == [
+            "cancer1 (9), DGHA, 100%, learning_rate = 1",
+            "cancer1 (9), DGHA, 100%, learning_rate = 0.5",
+        ]
+
+    def test_the_line_names_cells_row_by_row_and_every_table_once(self):
+        runs = [run("ne_ppca", tau=tau, n_generations=n) for tau in (5.0, 10.0) for n in (3, 4)]
+        found = self.found(cancer1=runs)
+        text = "of cancer1 at τ = 5, τ = 10. They stand in variants_cancer1."
+        assert text in render(found["T1"], "terminal")
+
+    @pytest.mark.parametrize("other", [{"data_sha256": "b"}, {"algorithms": (("dgha", 2),)}], ids=["data", "version"])
+    def test_so_do_other_data_and_versions(self, other):
+        (spec, result), again = run("dgha"), run("dgha", 1)
+        moved = replace(spec, key="moved", cell=replace(spec.cell, **other))
+        found = self.found(cancer1=[again], card1=[(moved, result)])
+        assert found["T5"].cells[PLACE].elsewhere == ("X",)
+        assert len(found["X"].row_labels) == 2
+
+    def test_tables_without_such_cells_say_nothing(self, tables):
+        assert not any("Several settings" in render(table, "terminal") for table in tables.values())
+
+
+class TestMethodsThatAreNotInstalled:
+    """A store may hold runs of methods that the registry does not know."""
+
+    def test_they_are_tabled_by_their_names(self):
+        spec, result = run("mypackage:Spectral", gamma=0.5, tau=None, changed=("gamma",))
+        found = by_name([(spec, result)], {"mine": [(spec, result)]})
+        assert list(found["X"].row_labels) == ["cancer1 (9), mypackage:Spectral, gamma = 0.5"]
+        assert list(found["R"].row_labels) == ["cancer1 (9), mypackage:Spectral, gamma = 0.5"]
+        for form in FORMATS:
+            assert "mypackage:Spectral" in render(found["X"], form)
+
+    def test_their_own_measures_are_left_out_of_columns_that_they_have_not(self):
+        spec, _ = run("spectral", tau=None)
+        runs = [(spec, RunResult(spec.key, "done", values={"gap": 1.0}))]
+        found = by_name(runs, {"mine": runs})
+        assert ours(found["X"])[2].split()[-1] == "–*"
+
+
+class TestCells:
+    def test_a_number_that_is_missing_is_a_dash_in_its_place(self):
+        own = TableCell("a", "b", ("test_error_percent", "dimensionality"), "{} ({})", {"dimensionality": summary(3.0)})
+        table = Table("T", "", "", "", {"a": "a"}, {"b": "b"}, {("a", "b"): own})
+        assert ours(table)[2].endswith("  – (3.0)")
+
+    def test_names_of_files_break_no_table(self):
+        odd = r"a|b & 50% of_x#{1}^~$\.dt"
+        own = TableCell("a", "b", ("dimensionality",), "{}", {"dimensionality": summary(3.0)})
+        table = Table("T", "", "", odd, {"a": odd}, {"b": odd}, {("a", "b"): own})
+        rows = [line for line in render(table, "markdown").splitlines() if line.startswith("|")]
+        assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {3}
+        (line, *_) = [line for line in render(table, "latex").splitlines() if r"a|b" in line]
+        assert line.count("&") == line.count(r"\&") + 1
+        assert not re.search(r"(?<!\\)[%#_$]", line)
+        assert r"\textbackslash{}.dt" in line
+
+
+def summary(value: float) -> Summary:
+    return replace(summarise([value]), sd=0.0)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        built = build(Path(folder))
+    for form in FORMATS:
+        (GOLDEN / f"tables.{EXTENSIONS[form]}").write_text(everything(built, form), encoding="utf-8")

@@ -3,9 +3,10 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from annotated_types import Ge, Lt
 from scipy.special import expit
 
 from pppca_bench.classifiers import backprop as kernels
@@ -14,18 +15,17 @@ from pppca_bench.classifiers.lanes import LINEAR
 from pppca_bench.classifiers.mlp import MLPClassifier, Split, hold_out, one_hot
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight
 from pppca_bench.classifiers.online_training import BackpropTask, Training, train_by_backprop
-from pppca_bench.classifiers.parameter_checks import (
-    SHARED_RULES,
-    Rule,
-    check_parameters,
-    is_flag,
-    is_number,
-    is_positive,
-    one_of,
-)
 from pppca_bench.classifiers.passes import EXACT_SOFTSIGN, LOGISTIC
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.compiled.randomness import make_generator
+from pppca_bench.parameters import (
+    Count,
+    LayerSizes,
+    NotNegative,
+    NotNegativeOrInfinite,
+    OpenShare,
+    Positive,
+    make_generator,
+)
 
 ACTIVATIONS = {"linear": LINEAR, "logistic": LOGISTIC, "softsign": EXACT_SOFTSIGN}
 
@@ -90,22 +90,22 @@ class BackpropMLPClassifier(MLPClassifier):
 
     def __init__(
         self,
-        hidden_layer_sizes: Sequence[int] = (16,),
+        hidden_layer_sizes: LayerSizes = (16,),
         *,
         hidden_activation: Literal["logistic", "softsign"] = "logistic",
         output_activation: Literal["linear", "logistic"] = "linear",
         standardise: bool = False,
-        learning_rate: float = 0.1,
-        decay_epochs: float | None = None,
-        momentum: float = 0.0,
-        initial_weight_range: float = 0.5,
-        max_epochs: int = 100,
-        strip_length: int = 5,
-        generalisation_loss: float = math.inf,
-        training_progress: float = 0.0,
+        learning_rate: Positive = 0.1,
+        decay_epochs: Positive | None = None,
+        momentum: Annotated[float, Ge(0), Lt(1)] = 0.0,
+        initial_weight_range: Positive = 0.5,
+        max_epochs: Count = 100,
+        strip_length: Count = 5,
+        generalisation_loss: NotNegativeOrInfinite = math.inf,
+        training_progress: NotNegative = 0.0,
         keep: Literal["last", "best"] = "last",
-        validation_fraction: float = 1 / 3,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+        validation_fraction: OpenShare = 1 / 3,
+        random_state: Any = None,
     ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
         self.hidden_activation = hidden_activation
@@ -122,10 +122,6 @@ class BackpropMLPClassifier(MLPClassifier):
         self.keep = keep
         self.validation_fraction = validation_fraction
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        """Check every parameter's range."""
-        check_parameters(self, _RULES)
 
     def _task(self, split: Split) -> BackpropTask:
         """Draw the initial state and say what is to be trained."""
@@ -194,14 +190,3 @@ def _activated(sums: Floats, activation: str) -> Floats:
 def _serving_twice(split: Split) -> Split:
     """Take the training data for validation data too."""
     return replace(split, X_val=split.X, y_val=split.y)
-
-
-_RULES: dict[str, Rule] = SHARED_RULES | {
-    "hidden_activation": one_of("logistic", "softsign"),
-    "output_activation": one_of("linear", "logistic"),
-    "standardise": ("True or False", is_flag),
-    "learning_rate": ("a number > 0", is_positive),
-    "decay_epochs": ("a number > 0 or None", lambda value: value is None or is_positive(value)),
-    "momentum": ("a number from 0 to below 1", lambda value: is_number(value) and 0 <= value < 1),
-    "keep": one_of("last", "best"),
-}

@@ -9,10 +9,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
-from pppca_bench.classifiers.mlp import Labels, MLPClassifier, Split, hold_out, validated_split
-from pppca_bench.classifiers.parameter_checks import SHARED_RULES, Rule, check_parameters, is_count
+from pppca_bench.classifiers.mlp import Labels, Split, hold_out, validated_split
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
-from pppca_bench.compiled.randomness import make_generator
+from pppca_bench.parameters import Count, OpenShare, check_parameters, make_generator
 
 
 class _Ensemble(ClassifierMixin, BaseEstimator):
@@ -20,11 +19,11 @@ class _Ensemble(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: MLPClassifier | None = None,
-        n_estimators: int = 10,
+        estimator: Any = None,
+        n_estimators: Count = 10,
         *,
-        validation_fraction: float = 1 / 3,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+        validation_fraction: OpenShare = 1 / 3,
+        random_state: Any = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -56,7 +55,7 @@ class _Ensemble(ClassifierMixin, BaseEstimator):
         ValueError
             If a parameter is out of its range, the data are unfit, or the training is no longer finite.
         """
-        check_parameters(self, _RULES)
+        check_parameters(self)
         split = validated_split(self, X, y, X_val, y_val, classes)
         rng = make_generator(self.random_state)
         if not len(split.X_val):
@@ -215,9 +214,3 @@ def reweighted(weights: Floats, wrong: Flags, vote: float) -> Floats:
     """Return the samples' weights, float64 (n_samples,), with those of misclassified samples raised; their sum is 1."""
     raised = weights * np.exp(vote * wrong)
     return raised / raised.sum()
-
-
-_RULES: dict[str, Rule] = {
-    "n_estimators": ("an integer >= 1", is_count),
-    "validation_fraction": SHARED_RULES["validation_fraction"],
-}

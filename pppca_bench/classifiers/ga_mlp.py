@@ -2,28 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet, empty_samples, fill, network_and_block
 from pppca_bench.classifiers.lanes import LANES
 from pppca_bench.classifiers.mlp import MLPClassifier, Split, hold_out, one_hot
 from pppca_bench.classifiers.network import Architecture, network_outputs, unpack
-from pppca_bench.classifiers.parameter_checks import (
-    SHARED_RULES,
-    Rule,
-    check_parameters,
-    is_count,
-    is_flag,
-    is_number,
-    is_positive,
-    one_of,
-    refuse,
-)
 from pppca_bench.classifiers.passes import measure_networks
 from pppca_bench.compiled.arrays import Floats, Indices, aligned_zeros
-from pppca_bench.compiled.randomness import make_generator
+from pppca_bench.parameters import Count, LayerSizes, OpenShare, Positive, Probability, check_order, make_generator
 
 Crossover = Literal["uniform", "single_point"]
 
@@ -128,23 +118,23 @@ class GAMLPClassifier(MLPClassifier):
 
     def __init__(
         self,
-        hidden_layer_sizes: Sequence[int] = (16, 8),
+        hidden_layer_sizes: LayerSizes = (16, 8),
         *,
         shortcuts: bool = False,
         output_activation: Literal["linear", "softsign"] = "linear",
-        population_size: int = 24,
-        tournament_size: int = 4,
-        n_elite: int = 1,
+        population_size: Annotated[int, Ge(2), Le(100_000)] = 24,
+        tournament_size: Count = 4,
+        n_elite: Annotated[int, Ge(0), Le(100_000)] = 1,
         crossover: Crossover = "uniform",
-        crossover_probability: float = 0.9,
-        mutation_probability: float | None = None,
-        mutation_scale: float = 0.1,
-        initial_weight_range: float = 0.1,
-        max_generations: int = 2000,
-        strip_length: int = 5,
-        patience: int = 100,
-        validation_fraction: float = 1 / 3,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+        crossover_probability: Probability = 0.9,
+        mutation_probability: Probability | None = None,
+        mutation_scale: Positive = 0.1,
+        initial_weight_range: Positive = 0.1,
+        max_generations: Count = 2000,
+        strip_length: Count = 5,
+        patience: Count = 100,
+        validation_fraction: OpenShare = 1 / 3,
+        random_state: Any = None,
     ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
         self.shortcuts = shortcuts
@@ -163,11 +153,15 @@ class GAMLPClassifier(MLPClassifier):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        """Check every parameter's range."""
-        check_parameters(self, _RULES)
-        if self.n_elite >= self.population_size:
-            refuse(self, "n_elite", f"below population_size ({self.population_size})")
+    def check_agreement(self) -> None:
+        """Check that the elite leaves room for a child.
+
+        Raises
+        ------
+        ParameterError
+            It does not.
+        """
+        check_order(self, "n_elite", "population_size", strictly=True)
 
     def _task(self, split: Split) -> EvolutionTask:
         """Say what is to be evolved."""
@@ -320,24 +314,3 @@ def _evolved(architecture: Architecture, progress: _Progress, is_last: bool) -> 
         stop_reason="not_finite" if weights is None else "max_generations" if is_last else "patience",
         mean_curve=np.array(progress.mean_curve),
     )
-
-
-def _is_probability(value: Any) -> bool:
-    return is_number(value) and 0 <= value <= 1
-
-
-_RULES: dict[str, Rule] = {name: SHARED_RULES[name] for name in ("hidden_layer_sizes", "initial_weight_range")} | {
-    "shortcuts": ("True or False", is_flag),
-    "output_activation": one_of("linear", "softsign"),
-    "population_size": ("an integer >= 2", lambda value: is_count(value) and value >= 2),
-    "tournament_size": ("an integer >= 1", is_count),
-    "n_elite": ("an integer >= 0", lambda value: value == 0 or is_count(value)),
-    "crossover": one_of("uniform", "single_point"),
-    "crossover_probability": ("a number from 0 to 1", _is_probability),
-    "mutation_probability": ("a number from 0 to 1, or None", lambda value: value is None or _is_probability(value)),
-    "mutation_scale": ("a number > 0", is_positive),
-    "max_generations": ("an integer >= 1", is_count),
-    "strip_length": ("an integer >= 1", is_count),
-    "patience": ("an integer >= 1", is_count),
-    "validation_fraction": SHARED_RULES["validation_fraction"],
-}

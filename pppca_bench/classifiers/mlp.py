@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from pppca_bench.classifiers.batch_training import Task, TrainedNet
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.compiled.arrays import Floats
+from pppca_bench.parameters import check_parameters
 
 Labels = NDArray[Any]
 TrainingSet = tuple[ArrayLike, ArrayLike, ArrayLike | None, ArrayLike | None]
@@ -102,10 +103,6 @@ class MLPClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         inputs: Floats = validate_data(self, X, dtype=np.float64, reset=False)
         return self._network_outputs(inputs)
-
-    @abstractmethod
-    def _check_parameters(self) -> None:
-        """Check every parameter's range."""
 
     @abstractmethod
     def _task(self, split: Split) -> Task:
@@ -212,19 +209,20 @@ def _fit_alike(
 
 def _check_alike(classifiers: Sequence[Any]) -> None:
     """Check the parameters, and that the classifiers differ in nothing but the random state."""
+    first: dict[str, Any] = {}
     for classifier in classifiers:
-        first = classifiers[0]
-        if type(classifier) is not type(first):
+        kind = type(classifiers[0])
+        if type(classifier) is not kind:
             raise ValueError(
-                f"classifiers in fit_together: expected {type(first).__name__} only, got {type(classifier).__name__}. "
+                f"classifiers in fit_together: expected {kind.__name__} only, got {type(classifier).__name__}. "
                 "Fit classifiers of different classes in separate calls."
             )
-        classifier._check_parameters()
-        for name, value in classifier.get_params().items():
-            expected = first.get_params()[name]
-            if name != "random_state" and value != expected:
+        values = check_parameters(classifier)
+        first = first or values
+        for name, value in values.items():
+            if name != "random_state" and value != first[name]:
                 raise ValueError(
-                    f"{name} in fit_together: expected {expected!r} for all classifiers, got {value!r}. "
+                    f"{name} in fit_together: expected {first[name]!r} for all classifiers, got {value!r}. "
                     "Fit classifiers with different parameters in separate calls."
                 )
 

@@ -9,18 +9,18 @@ from numpy.typing import NDArray
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet, train_nets
 from pppca_bench.classifiers.early_stopping import StoppingRule
-from pppca_bench.classifiers.parameter_checks import (
-    SHARED_RULES,
-    Rule,
-    check_parameters,
-    is_count,
-    is_flag,
-    is_number,
-    is_range,
-)
 from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier
 from pppca_bench.classifiers.saliency import connected_inputs, optimal_brain_damage
 from pppca_bench.compiled.arrays import Flags, Floats
+from pppca_bench.parameters import (
+    Count,
+    LayerSizes,
+    NotNegative,
+    NotNegativeOrInfinite,
+    OpenShare,
+    Positive,
+    PositivePair,
+)
 
 Masks = list[Flags]
 """Which weights are left: one (n_units, n_sources) matrix a layer; the first column, the biases, always is."""
@@ -145,19 +145,19 @@ class PrunedMLPClassifier(RpropMLPClassifier):
 
     def __init__(
         self,
-        hidden_layer_sizes: Sequence[int] = (16, 8),
+        hidden_layer_sizes: LayerSizes = (16, 8),
         *,
         shortcuts: bool = False,
-        prune_fraction: float = 0.2,
-        retrain_epochs: int = 100,
-        initial_step_range: tuple[float, float] = (0.005, 0.02),
-        initial_weight_range: float = 0.01,
-        max_epochs: int = 3000,
-        strip_length: int = 5,
-        generalisation_loss: float = 5.0,
-        training_progress: float = 0.1,
-        validation_fraction: float = 1 / 3,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+        prune_fraction: OpenShare = 0.2,
+        retrain_epochs: Count = 100,
+        initial_step_range: PositivePair = (0.005, 0.02),
+        initial_weight_range: Positive = 0.01,
+        max_epochs: Count = 3000,
+        strip_length: Count = 5,
+        generalisation_loss: NotNegativeOrInfinite = 5.0,
+        training_progress: NotNegative = 0.1,
+        validation_fraction: OpenShare = 1 / 3,
+        random_state: Any = None,
     ) -> None:
         super().__init__(
             hidden_layer_sizes,
@@ -173,10 +173,6 @@ class PrunedMLPClassifier(RpropMLPClassifier):
         )
         self.prune_fraction = prune_fraction
         self.retrain_epochs = retrain_epochs
-
-    def _check_parameters(self) -> None:
-        """Check every parameter's range."""
-        check_parameters(self, _RULES)
 
     def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
         """Train and prune nets of one `Task.shape` together."""
@@ -235,11 +231,3 @@ def pruned(masks: Masks, saliencies: Sequence[Floats], fraction: float) -> Masks
 def n_connections(masks: Masks) -> int:
     """Return the number of weights that are left, biases not counted."""
     return sum(int(mask[:, 1:].sum()) for mask in masks)
-
-
-_RULES: dict[str, Rule] = SHARED_RULES | {
-    "shortcuts": ("True or False", is_flag),
-    "prune_fraction": ("a number between 0 and 1", lambda value: is_number(value) and 0 < value < 1),
-    "retrain_epochs": ("an integer >= 1", is_count),
-    "initial_step_range": ("two numbers, 0 < low <= high", is_range),
-}

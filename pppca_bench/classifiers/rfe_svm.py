@@ -12,9 +12,8 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.classifiers.mlp import Labels, Split, hold_out, validated_split
-from pppca_bench.classifiers.parameter_checks import SHARED_RULES, Rule, check_parameters, is_count, is_positive, refuse
 from pppca_bench.compiled.arrays import Flags
-from pppca_bench.compiled.randomness import make_generator
+from pppca_bench.parameters import Count, OpenShare, ParameterError, Positives, check_parameters, make_generator
 
 
 class _Candidate(NamedTuple):
@@ -67,11 +66,11 @@ class RFESVMClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        C: Sequence[float] = (0.01, 0.1, 1.0),
+        C: Positives = (0.01, 0.1, 1.0),
         *,
-        n_features: int | None = None,
-        validation_fraction: float = 1 / 3,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+        n_features: Count | None = None,
+        validation_fraction: OpenShare = 1 / 3,
+        random_state: Any = None,
     ) -> None:
         self.C = C
         self.n_features = n_features
@@ -103,12 +102,13 @@ class RFESVMClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             If a parameter is out of its range or the data are unfit.
         """
-        check_parameters(self, _RULES)
+        check_parameters(self)
         split = validated_split(self, X, y, X_val, y_val, classes)
         if not len(split.X_val):
             split = hold_out(split, self.validation_fraction, make_generator(self.random_state))
         if self.n_features is not None and self.n_features > self.n_features_in_:
-            refuse(self, "n_features", f"at most {self.n_features_in_}, the number of features")
+            expected = f"an integer from 1 to {self.n_features_in_} or null"
+            raise ParameterError("n_features", expected, self.n_features, where="RFESVMClassifier")
         self._scaler = StandardScaler().fit(split.X)
         self._store(list(self._candidates(split)))
         return self
@@ -143,15 +143,3 @@ class RFESVMClassifier(ClassifierMixin, BaseEstimator):
             "n_features": np.array([one.support.sum() for one in candidates]),
             "validation_error_percent": np.array([100.0 * one.validation_error for one in candidates]),
         }
-
-
-def _are_penalties(value: Any) -> bool:
-    """Tell whether a value is a sequence of at least one number > 0."""
-    return isinstance(value, Sequence | np.ndarray) and len(value) > 0 and all(is_positive(C) for C in value)
-
-
-_RULES: dict[str, Rule] = {
-    "C": ("numbers > 0, at least one", _are_penalties),
-    "n_features": ("an integer >= 1, or None", lambda value: value is None or is_count(value)),
-    "validation_fraction": SHARED_RULES["validation_fraction"],
-}

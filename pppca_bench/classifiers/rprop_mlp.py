@@ -1,26 +1,28 @@
 """Owns the estimator `RpropMLPClassifier`."""
 
-import math
 from collections.abc import Sequence
+from typing import Annotated, Any
 
-import numpy as np
+from annotated_types import Gt
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet, train_nets
 from pppca_bench.classifiers.mlp import MLPClassifier, Split, hold_out, one_hot
 from pppca_bench.classifiers.network import Activation, Architecture, network_outputs, uniform_per_weight
-from pppca_bench.classifiers.parameter_checks import (
-    SHARED_RULES,
-    Rule,
-    check_parameters,
-    is_flag,
-    is_number,
-    is_range,
-    one_of,
-    refuse,
-)
 from pppca_bench.classifiers.rprop import RpropRule
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.compiled.randomness import make_generator
+from pppca_bench.parameters import (
+    FINITE,
+    Count,
+    LayerSizes,
+    NotNegative,
+    NotNegativeOrInfinite,
+    OpenShare,
+    ParameterError,
+    Positive,
+    PositivePair,
+    check_order,
+    make_generator,
+)
 
 
 class RpropMLPClassifier(MLPClassifier):
@@ -81,22 +83,22 @@ class RpropMLPClassifier(MLPClassifier):
 
     def __init__(
         self,
-        hidden_layer_sizes: Sequence[int] = (16, 8),
+        hidden_layer_sizes: LayerSizes = (16, 8),
         *,
         shortcuts: bool = False,
         output_activation: Activation = "linear",
-        eta_plus: float = 1.2,
-        eta_minus: float = 0.5,
-        initial_step_range: tuple[float, float] = (0.005, 0.02),
-        step_min: float = 0.0,
-        step_max: float = 50.0,
-        initial_weight_range: float = 0.01,
-        max_epochs: int = 3000,
-        strip_length: int = 5,
-        generalisation_loss: float = 5.0,
-        training_progress: float = 0.1,
-        validation_fraction: float = 1 / 3,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+        eta_plus: Annotated[float, Gt(1), FINITE] = 1.2,
+        eta_minus: OpenShare = 0.5,
+        initial_step_range: PositivePair = (0.005, 0.02),
+        step_min: NotNegative = 0.0,
+        step_max: Annotated[float, Gt(0)] = 50.0,
+        initial_weight_range: Positive = 0.01,
+        max_epochs: Count = 3000,
+        strip_length: Count = 5,
+        generalisation_loss: NotNegativeOrInfinite = 5.0,
+        training_progress: NotNegative = 0.1,
+        validation_fraction: OpenShare = 1 / 3,
+        random_state: Any = None,
     ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
         self.shortcuts = shortcuts
@@ -114,11 +116,20 @@ class RpropMLPClassifier(MLPClassifier):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        """Check every parameter's range."""
-        check_parameters(self, _RULES)
-        if self.step_min > self.step_max:
-            refuse(self, "step_min", f"at most step_max ({self.step_max})")
+    def check_agreement(self) -> None:
+        """Check that the bounds of step sizes are in order.
+
+        Raises
+        ------
+        ParameterError
+            They are not.
+        """
+        low, high = self.initial_step_range
+        if low > high:
+            raise ParameterError(
+                "initial_step_range", "two numbers, the first at most the second", self.initial_step_range
+            )
+        check_order(self, "step_min", "step_max")
 
     def _task(self, split: Split) -> Task:
         """Draw the initial state and say what is to be trained."""
@@ -158,14 +169,3 @@ class RpropMLPClassifier(MLPClassifier):
     def _remedy(self) -> str:
         """Say what helps against a training that is no longer finite."""
         return f"Scale the features or lower step_max (now {self.step_max})."
-
-
-_RULES: dict[str, Rule] = SHARED_RULES | {
-    "shortcuts": ("True or False", is_flag),
-    "output_activation": one_of("linear", "softsign"),
-    "eta_plus": ("a number > 1", lambda value: is_number(value) and 1 < value < math.inf),
-    "eta_minus": ("a number between 0 and 1", lambda value: is_number(value) and 0 < value < 1),
-    "initial_step_range": ("two numbers, 0 < low <= high", is_range),
-    "step_min": ("a number >= 0", lambda value: is_number(value) and 0 <= value < math.inf),
-    "step_max": ("a number > 0", lambda value: is_number(value) and value > 0),
-}

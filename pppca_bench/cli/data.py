@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from pppca_bench.cli.progress import progress_bar
+from pppca_bench.cli._shared import progress_bar
 
 _Folder = click.Path(file_okay=False, path_type=Path)
 data_option = click.option("--data", "data_dir", type=_Folder, help="First folder to look for Proben1 files.")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from pppca_bench.cli._shared import DATABASE, STUDIES, results_option
 from pppca_bench.cli.data import data_option
-from pppca_bench.cli.running import DATABASE, STUDIES, results_option
 
 
 @click.command()

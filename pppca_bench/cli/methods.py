@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from pppca_bench.cli.running import DATABASE, results_option
-from pppca_bench.methods.catalogue import CLASSIFIERS, METHODS
+from pppca_bench.cli._shared import DATABASE, results_option
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 
 
 @click.command()
@@ -16,11 +16,10 @@ def methods(form: str) -> None:
     """List every method and classifier that a config can name, with its source."""
     from tabulate import tabulate
 
-    kinds = {"method": METHODS, "classifier": CLASSIFIERS}
+    entries = [*(("method", entry) for entry in METHODS.values()), *(("classifier", e) for e in CLASSIFIERS.values())]
     rows = [
-        {"kind": kind, "name": name, "title": entry.title, "does": entry.does, "source": entry.source}
-        for kind, entries in kinds.items()
-        for name, entry in entries.items()
+        {"kind": kind, "name": entry.name, "title": entry.title, "does": entry.does, "source": entry.source}
+        for kind, entry in entries
     ]
     if form == "json":
         import json
@@ -44,5 +43,5 @@ def rank(configs: tuple[str, ...], results: Path, form: str) -> None:
     from pppca_bench.store.database import Store
 
     with Store(results / DATABASE, read_only=True) as store:
-        runs = store.runs(configs or None)
-    click.echo(ranking.render(ranking.rank(runs), form))
+        runs, facts = store.runs(configs or None), store.problems()
+    click.echo(ranking.render(ranking.rank(runs, facts), form))

@@ -2,41 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from pppca_bench.cli._shared import (
+    DATABASE,
+    progress_bar,
+    results_option,
+    stoppable,
+    tell_what_was_found,
+    workers_option,
+)
 from pppca_bench.cli.data import data_option
-from pppca_bench.cli.progress import progress_bar
-from pppca_bench.cli.running import DATABASE, results_option, stoppable, tell_emptied, workers_option
-from pppca_bench.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from pppca_bench.config.experiment import Config
-    from pppca_bench.config.yaml_source import YamlSource
     from pppca_bench.experiments.runner import Outcome
     from pppca_bench.runs import RunSpec
     from pppca_bench.store.database import Store
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """Hold what the configs of one call ask for: their digests, their plans, and the files that they name."""
-
-    digests: Mapping[str, str]
-    plans: Mapping[str, Sequence[RunSpec]]
-    all_repeats: Mapping[str, Sequence[RunSpec]]
-    own_files: Mapping[str, Path]
-
-    @property
-    def specs(self) -> list[RunSpec]:
-        """Every run once, in the order of the configs."""
-        return list({spec.key: spec for plan in self.plans.values() for spec in plan}.values())
 
 
 @click.command()
@@ -66,32 +52,27 @@ def run(
 ) -> None:
     """Run the experiments that CONFIGS (YAML files) describe, except what the results already hold."""
     with stoppable(results):
-        from pppca_bench import problems
+        from pppca_bench.config.request import read_request
         from pppca_bench.experiments import runner
         from pppca_bench.store.database import Store
 
-        asked = _read(configs, repeats)
-        if dry_run:
-            _print_dry_run(asked.specs, results, fresh)
-            return
-        names = dict.fromkeys(spec.problem for spec in asked.specs)
         with progress_bar("file", quiet=quiet) as progress:
-            problems.ensure(names, data_dir, progress=progress)
-        runner.load_problems(names, data_dir, asked.own_files)  # before a plan of theirs is kept
+            request = read_request(configs, data_dir=data_dir, repeats=repeats, only_plan=dry_run, progress=progress)
+        if dry_run:
+            _print_dry_run(request.specs, results, fresh)
+            return
         with Store(results / DATABASE) as store:
-            if store.was_emptied:
-                tell_emptied(store.path)
+            tell_what_was_found(store)
             if not quiet:
-                _print_superseded(store, asked.specs)
-            for name, plan in asked.plans.items():
-                store.plan(name, plan, all_repeats=asked.all_repeats[name])
+                _print_superseded(store, request.specs)
+            for plan in request.plans:
+                store.plan(plan)
             with progress_bar("run", quiet=quiet) as progress:
                 outcome = runner.run(
-                    asked.specs,
+                    request.specs,
                     store,
-                    data_dir=data_dir,
-                    own_files=asked.own_files,
-                    configs=asked.digests,
+                    request.problems,
+                    configs={plan.name: plan.sha256 for plan in request.plans},
                     workers=runner.available_cores() if workers is None else workers,
                     fresh=fresh,
                     retries=retries,
@@ -103,74 +84,12 @@ def run(
         sys.exit(1)
 
 
-def _read(paths: Sequence[Path], repeats: int | None) -> _Asked:
-    from pppca_bench.config.plan import expand
-
-    digests: dict[str, str] = {}
-    loaded: dict[str, tuple[Path, Config]] = {}
-    own_files: dict[str, tuple[Path, Path]] = {}
-    for path in paths:
-        config, files = _read_one(path)
-        other = loaded.get(config.name, (path,))[0]
-        if other != path:
-            raise ConfigError(f"{path}: expected a name of its own, got {config.name!r}, which {other} has.")
-        for name, file in files.items():
-            theirs, elsewhere = own_files.setdefault(name, (path, file))
-            if not elsewhere.samefile(file):
-                raise ConfigError(
-                    f"{path}: expected one file for each name, got {name!r}, which is {file} here and {elsewhere} in"
-                    f" {theirs}. Rename one, or run the configs one after another into folders of their own."
-                )
-        loaded[config.name] = (path, config)
-        digests[config.name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    return _Asked(
-        digests,
-        {name: expand(config, repeats=repeats) for name, (_, config) in loaded.items()},
-        {name: expand(config) for name, (_, config) in loaded.items()},
-        {name: file for name, (_, file) in own_files.items()},
-    )
-
-
-def _read_one(path: Path) -> tuple[Config, dict[str, Path]]:
-    """Return a config and where the .dt files that it names are, seen from its own folder."""
-    from pppca_bench.config.experiment import parse_config
-    from pppca_bench.config.yaml_source import read_yaml
-    from pppca_bench.problems import known_problems
-
-    source = read_yaml(path)
-    files = _own_files(source)  # first: of a mistyped name the config would say that it has no pivot architecture
-    return parse_config(source, problems=known_problems()), files
-
-
-def _own_files(source: YamlSource) -> dict[str, Path]:
-    """Return where the .dt files are that a document names; refuse those that are missing, and problems of numbers."""
-    from pppca_bench.problems import find_own_file, read_dt_task, registered
-
-    named = source.value.get("problems") if isinstance(source.value, dict) else None
-    files: dict[str, Path] = {}
-    for position, name in enumerate(named if isinstance(named, list) else [named]):
-        where = f"{source.path}:{source.line(('problems', position))}: problems[{position}]"
-        if isinstance(name, str) and name.endswith(".dt"):
-            try:
-                files[name] = find_own_file(name, source.path.parent)
-            except DataError as error:
-                raise ConfigError(f"{where}: {error}") from None
-            if read_dt_task(files[name]) != "classification":
-                raise ConfigError(
-                    f"{where}: expected a classification problem, got {name}, which is approximation. Declare its"
-                    " outputs as classes (bool_out, two or more), with `classifier: {hidden: [16, 8]}` or other layers"
-                    " here."
-                )
-        elif isinstance(name, str) and (info := registered().get(name)) and info.task != "classification":
-            raise ConfigError(f"{where}: expected a classification problem, got {name}, which is {info.task}.")
-    return files
-
-
 def _print_superseded(store: Store, specs: Sequence[RunSpec]) -> None:
     from pppca_bench.experiments.provenance import superseded_lines
 
     done = store.done(spec.key for spec in specs)
-    for line in superseded_lines(store.superseded([spec for spec in specs if spec.key not in done])):
+    missing = dict.fromkeys(spec.cell for spec in specs if spec.key not in done)
+    for line in superseded_lines(store.superseded(missing)):
         click.echo(line, err=True)
 
 
@@ -203,5 +122,4 @@ def _print_outcome(outcome: Outcome, results: Path, quiet: bool) -> None:
     if outcome.n_reused == outcome.n_planned:
         click.echo(f"Nothing to do: all {outcome.n_planned} runs are in {results}. See `pppca tables`.")
         return
-    outdated = f" ({outcome.n_outdated} of them from other data before)" if outcome.n_outdated else ""
-    click.echo(f"{outcome.n_done} runs done{outdated}, {outcome.n_reused} were there already. See `pppca tables`.")
+    click.echo(f"{outcome.n_done} runs done, {outcome.n_reused} were there already. See `pppca tables`.")

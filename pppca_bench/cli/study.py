@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pppca_bench.cli._shared import (
+    DATABASE,
+    STUDIES,
+    progress_bar,
+    results_option,
+    stoppable,
+    tell_what_was_found,
+    workers_option,
+)
 from pppca_bench.cli.data import data_option
-from pppca_bench.cli.progress import progress_bar
-from pppca_bench.cli.running import DATABASE, STUDIES, results_option, stoppable, tell_emptied, workers_option
 
 if TYPE_CHECKING:
     from pppca_bench.studies.search import ScoredTrial
@@ -32,6 +39,7 @@ def study(
     Every trial is run but for what RESULTS/studies/NAME already holds; trials.csv and trials.md there list them.
     """
     from pppca_bench import problems
+    from pppca_bench.config.request import check_fit
     from pppca_bench.experiments import runner
     from pppca_bench.studies import search as studies
     from pppca_bench.studies.config import load_study
@@ -42,14 +50,16 @@ def study(
     with stoppable(folder):
         with progress_bar("file", quiet=quiet) as progress:
             problems.ensure(loaded.problems, data_dir, progress=progress)
+        opened = {name: problems.open_problem(name, data_dir) for name in loaded.problems}
+        for index, (name, (_, problem)) in enumerate(opened.items()):
+            check_fit(loaded.where("base", "problems", index), name, problem)
         with studies.TrialStore(folder / DATABASE) as store, progress_bar("run", quiet=quiet) as progress:
-            if store.was_emptied:
-                tell_emptied(store.path)
+            tell_what_was_found(store)
             scored = studies.run_study(
                 loaded,
                 store,
                 folder,
-                data_dir=data_dir,
+                problems={(name, source.sha256): (source, problem) for name, (source, problem) in opened.items()},
                 workers=runner.available_cores() if workers is None else workers,
                 progress=progress,
             )

@@ -1,222 +1,322 @@
-"""Experiment configs: a YAML document to a validated, frozen `Config`, with line-numbered errors."""
+"""Experiment configs: a YAML document to a validated, frozen `Config`, with errors that name file, line and key."""
 
 from __future__ import annotations
 
-import difflib
+import itertools
+import math
 import re
-from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
-from pydantic_core import ErrorDetails, PydanticCustomError
+from annotated_types import Ge, Le, Lt
+from pydantic import StringConstraints
 
-from pppca_bench.config.yaml_source import Location, YamlSource, read_yaml
-from pppca_bench.errors import ConfigError
-from pppca_bench.methods.classifier_sections import CLASSIFIERS, NETWORKS, Classifier, RpropClassifier, SystemSection
-from pppca_bench.methods.config_sections import METHODS, Method
-from pppca_bench.methods.ranges import GRID, Section, Taus
-from pppca_bench.references.published import pivot_hidden
+from pppca_bench.config.messages import Reader, missing, nearest
+from pppca_bench.config.yaml_source import Location, YamlSource
+from pppca_bench.methods.protocol import contract_of
+from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS, Classifier, Method
+from pppca_bench.methods.sections import PIVOT, constructor_arguments, section_of
+from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, Tau, parameters_of, shown
+from pppca_bench.references.pivots import pivot_hidden
+from pppca_bench.runs import Scalar
 
-ExpectedKeys = Callable[[Any, Location], list[str]]
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+MOST_VARIANTS = 10_000
+"""Combinations of a section's values: far more than anybody waits for, and few enough to list in a second."""
+
+KEYS = ("name", "problems", "repeats", "seed", "tau", "methods", "classifier")
+
+_NAME = Parameter("name", Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$")], REQUIRED)
+_REPEATS = Parameter("repeats", Annotated[int, Ge(1), Le(10_000)], REQUIRED)
+_SEED = Parameter("seed", Annotated[int, Ge(0), Lt(2**63)], REQUIRED)
+_TAU = Parameter("tau", Tau, None)
+
+Grid = Mapping[str, tuple[Scalar, ...]]
+"""Values of each parameter, by key; one value where the config does not vary it."""
 
 
-class Config(Section):
-    """Everything that one experiment runs: problems x methods x tau x data fractions x repeats."""
+@dataclass(frozen=True)
+class ClassifierRequest:
+    """Hold what a config asks of a classifier.
 
-    name: Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
-    problems: Annotated[tuple[str, ...], *GRID]
-    repeats: Annotated[int, Field(ge=1, le=10_000)]
-    seed: Annotated[int, Field(ge=0, lt=2**63)]
-    tau: Taus | None = None
-    methods: Annotated[tuple[Method, ...], Field(min_length=1, max_length=100, strict=False)]
-    classifier: Classifier = RpropClassifier()
-
-    @field_validator("problems")
-    @classmethod
-    def _known(cls, names: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        known: Collection[str] = (info.context or {}).get("problems", ())
-        for name in names:
-            if not name.endswith(".dt") and name not in known:
-                raise PydanticCustomError(
-                    "unknown_problem",
-                    "expected a problem's name (see `pppca data list`) or the path of a .dt file, got {name}{hint}",
-                    {"name": repr(name), "hint": nearest(name, known)},
-                )
-        return names
-
-    @model_validator(mode="after")
-    def _complete(self) -> Config:
-        for position, method in enumerate(self.methods):
-            if method.takes_tau and getattr(method, "tau", None) is None and self.tau is None:
-                raise PydanticCustomError(
-                    "no_tau",
-                    "{method} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none",
-                    {"method": method.method, "location": ("methods", position)},
-                )
-        return self
-
-    @model_validator(mode="after")
-    def _pivots_exist(self) -> Config:
-        without = [name for name in self.problems if pivot_hidden(name) is None]
-        for position, method in enumerate(self.methods):
-            alone = isinstance(method, SystemSection)
-            section = method if isinstance(method, SystemSection) else method.classifier or self.classifier
-            if section.uses_pivot and without:
-                raise PydanticCustomError(
-                    "no_pivot",
-                    "the Proben1 report has no pivot architecture for {name}: expected layer sizes,"
-                    " such as `{example}`, got hidden: pivot (the default)",
-                    {
-                        "name": repr(without[0]),
-                        "example": "hidden: [16, 8]" if alone else "classifier: {hidden: [16, 8]}",
-                        "location": ("methods", position) if alone else ("classifier",),
-                    },
-                )
-        return self
-
-
-def load_config(path: Path, *, problems: Collection[str]) -> Config:
-    """Read and validate one experiment config.
-
-    Parameters
+    Attributes
     ----------
-    path : Path
-        The YAML file.
-    problems : collection of str
-        Names that ``problems:`` may hold.
-
-    Raises
-    ------
-    ConfigError
-        One line for each mistake: file, line, key, what was expected and what was found.
+    grid : mapping of str to tuple
+        ``rule`` and the parameters' values; those of the classifier that an ensemble is made of begin with ``base.``.
     """
-    return parse_config(read_yaml(path), problems=problems)
+
+    grid: Grid
+
+    @property
+    def rules(self) -> list[str]:
+        """Return the names of the classifiers that take part, the outer one first."""
+        return [str(self.grid[key][0]) for key in ("rule", "base.rule") if key in self.grid]
+
+
+@dataclass(frozen=True)
+class MethodRequest:
+    """Hold what a config asks of a method.
+
+    Attributes
+    ----------
+    entry : Method
+        The method.
+    grid : mapping of str to tuple
+        Its parameters' values, thresholds and data fractions among them, defaults filled in.
+    classifier : ClassifierRequest or None
+        What classifies its features; None for a method that needs no classifier.
+    """
+
+    entry: Method
+    grid: Grid
+    classifier: ClassifierRequest | None
+
+
+@dataclass(frozen=True)
+class Config:
+    """Hold what one experiment runs: problems x methods x settings x repeats.
+
+    Attributes
+    ----------
+    name : str
+        The results are kept by it.
+    problems : tuple of str
+        Names of known problems, and paths of .dt files as the config writes them.
+    repeats : int
+    seed : int
+    methods : tuple of MethodRequest
+    """
+
+    name: str
+    problems: tuple[str, ...]
+    repeats: int
+    seed: int
+    methods: tuple[MethodRequest, ...]
 
 
 def parse_config(source: YamlSource, *, problems: Collection[str]) -> Config:
-    """Validate a parsed document; see `load_config`."""
-    if not isinstance(source.value, dict):
-        found = type(source.value).__name__ if source.value is not None else "nothing"
-        raise ConfigError(
-            f"{source.path}:1: expected a mapping with the keys {', '.join(Config.model_fields)}, got {found}."
-        )
-    try:
-        return Config.model_validate(source.value, context={"problems": problems})
-    except ValidationError as error:
-        raise ConfigError(describe_mistakes(source, error.errors(), _expected_keys)) from None
-
-
-def describe_mistakes(source: YamlSource, details: Sequence[ErrorDetails], expected_keys: ExpectedKeys) -> str:
-    """Describe the first mistake at each place; others there, and those of what encloses it, follow from it.
+    """Validate a document.
 
     Parameters
     ----------
     source : YamlSource
         The document.
-    details : sequence of ErrorDetails
-        Pydantic's account of it.
-    expected_keys : callable(document, location) -> list of str
-        The keys that the mapping at a location may have.
+    problems : collection of str
+        Names that ``problems:`` may hold beside paths of .dt files.
 
-    Returns
-    -------
-    str
-        A line for each place.
+    Raises
+    ------
+    ConfigError
+        A line for each mistake: file, line, key, what was expected and what was found.
     """
-    located: dict[Location, ErrorDetails] = {}
-    for detail in details:
-        located.setdefault(_in_document(source.value, detail), detail)
-    enclosing = {location[:end] for location in located for end in range(len(location))}
-    first = {location: detail for location, detail in located.items() if location not in enclosing}
-    return "\n".join(_describe(source, location, detail, expected_keys) for location, detail in first.items())
+    return _ConfigReader(source, problems).read(source.value)
 
 
-def _describe(source: YamlSource, location: Location, detail: ErrorDetails, expected_keys: ExpectedKeys) -> str:
-    where = f"{source.path}:{source.line(location)}: {dotted(location) or 'config'}"
-    kind, context = detail["type"], detail.get("ctx", {})
-    if kind == "extra_forbidden":
-        keys = expected_keys(source.value, location[:-1])
-        hint = _other_rule(location) or nearest(str(location[-1]), keys)
-        return f"{where}: unknown key, expected one of {', '.join(keys)}{hint}."
-    if kind == "missing" and isinstance(detail["loc"][-1], str):
-        return f"{where}: expected a value, got none. Add the key `{location[-1]}`."
-    if kind in ("union_tag_invalid", "union_tag_not_found"):
-        got = context.get("tag", "none")
-        key, names = _NAMED_BY.get(str(location[-1]), ("method", METHODS))
-        return f"{where}: expected {key} to be one of {', '.join(names)}, got {got}{nearest(str(got), names)}."
-    message = _expectation(kind, context) or detail["msg"]
-    message = message.replace("Input should be", "expected").replace("String should", "expected text to")
-    if "got" in message:
-        return f"{where}: {message}."
-    return f"{where}: {message}, got {_shown(detail['input'])}."
+def variants(grid: Grid) -> Iterator[tuple[tuple[str, Scalar], ...]]:
+    """Yield every combination of a grid's values, as sorted parameters; thresholds and data fractions vary fastest."""
+    keys = sorted(grid, key=lambda key: {"tau": 1, "data_fraction": 2}.get(key, 0))
+    for values in itertools.product(*(grid[key] for key in keys)):
+        yield tuple(sorted(zip(keys, values, strict=True)))
 
 
-_NAMED_BY = {"classifier": ("rule", CLASSIFIERS), "base": ("rule", NETWORKS)}
+def filled_document(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a valid document with every parameter of its methods and classifiers, defaults filled in."""
+    filled = dict(document)
+    filled["methods"] = [_filled_method(entry) for entry in document["methods"]]
+    filled["classifier"] = _filled_classifier(document.get("classifier", {}))
+    return filled
 
 
-def _other_rule(location: Location) -> str:
-    """Return a hint at the learning rule that has a classifier's key, or nothing."""
-    rules = [rule for rule, section in CLASSIFIERS.items() if location[-1] in section.model_fields]
-    return f" (a key of rule: {' and '.join(rules)})" if "classifier" in location[:-1] and rules else ""
+def _filled_method(given: Mapping[str, Any]) -> dict[str, Any]:
+    section = {key: one.default for key, one in section_of(METHODS[given["method"]]).items() if key != "tau"}
+    own = {"classifier": _filled_classifier(given["classifier"])} if "classifier" in given else {}
+    return _plain({**section, **given, **own})
 
 
-def _expectation(kind: str, context: dict[str, Any]) -> str | None:
-    """Put pydantic's words for the Python side of a mistake into those of a config."""
-    if kind == "too_short":
-        return f"expected at least {context['min_length']} value{'s' if context['min_length'] > 1 else ''}"
-    if kind == "too_long":
-        return f"expected at most {context['max_length']} values"
-    if kind == "missing":
-        return "expected one value more"
-    if kind in ("model_type", "model_attributes_type", "dict_type"):
-        return "expected a mapping of keys to values"
-    return None
+def _filled_classifier(given: Mapping[str, Any]) -> dict[str, Any]:
+    entry = CLASSIFIERS[given.get("rule", DEFAULT_RULE)]
+    section = {key: one.default for key, one in section_of(entry).items()}
+    base = {"base": _filled_classifier(given.get("base", {}))} if entry.is_ensemble else {}
+    return _plain({"rule": entry.name, **section, **given, **base})
 
 
-def _in_document(document: Any, detail: ErrorDetails) -> Location:
-    """Return where a mistake stands, without what pydantic puts into a location, such as a union's tag."""
-    location: Location = detail.get("ctx", {}).get("location") or detail["loc"]
-    if location[:1] == ("methods",):
-        location = (*location[:2], *location[3:])
-    if "classifier" in location:
-        tag = location.index("classifier") + 1
-        location = (*location[:tag], *location[tag + 1 :]) if location[tag : tag + 1] != () else location
-    value, kept = document, list[str | int]()
-    for position, part in enumerate(location):
-        if isinstance(value, dict) and (part in value or position == len(location) - 1):
-            kept.append(part)
-            value = value.get(part)
-        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
-            kept.append(part)
-            value = value[part]
-    return tuple(kept)
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values as a document has them, lists in place of tuples."""
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
 
 
-def _expected_keys(document: Any, location: Location) -> list[str]:
-    if "classifier" in location:
-        section = document
-        for part in location:
-            section = section[part]
-        return list(CLASSIFIERS[section.get("rule", "rprop")].model_fields)
-    if location[:1] == ("methods",) and len(location) > 1:
-        return list(METHODS[document["methods"][location[1]]["method"]].model_fields)
-    return list(Config.model_fields)
+@dataclass(frozen=True)
+class _Shared:
+    """Hold what the methods of a config have in common; the thresholds as they are written."""
+
+    problems: tuple[str, ...]
+    tau: Any
+    classifier: ClassifierRequest | None
 
 
-def dotted(location: Location) -> str:
-    """Return a location as it is written, such as ``methods[0].tau``."""
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
-    return text.removeprefix(".")
+class _ConfigReader(Reader):
+    """Read the parts of one experiment's config."""
+
+    def __init__(self, source: YamlSource, problems: Collection[str]) -> None:
+        super().__init__(source)
+        self._known_problems = problems
+
+    def read(self, document: Any) -> Config:
+        given = self.mapping(document, (), KEYS)
+        name, repeats, seed = (self.one(parameter, given, ()) for parameter in (_NAME, _REPEATS, _SEED))
+        problems = self._problems(given)
+        if given.get("tau") is not None:
+            self.grid(_TAU, given["tau"], ("tau",))
+        classifier = self._classifier(given.get("classifier", {}), ("classifier",))
+        methods = self._methods(given, _Shared(problems, given.get("tau"), classifier))
+        self.mistakes.raise_if_any()
+        return Config(name, problems, repeats, seed, tuple(methods))
+
+    def _problems(self, given: Mapping[str, Any]) -> tuple[str, ...]:
+        if "problems" not in given:
+            self.mistakes.add(("problems",), missing("problems"))
+            return ()
+        value = given["problems"]
+        names = self.sequence(value if isinstance(value, list) else [value], ("problems",), most=1000)
+        for index, name in enumerate(names):
+            place = ("problems", index)
+            if name in names[:index]:
+                self.mistakes.add(place, f"expected each problem once, got {shown(name)} again")
+            elif not isinstance(name, str) or not (name.endswith(".dt") or name in self._known_problems):
+                hint = nearest(name, self._known_problems) if isinstance(name, str) else ""
+                self.mistakes.add(
+                    place,
+                    "expected a problem's name (see `pppca data list`) or the path of a .dt file,"
+                    f" got {shown(name)}{hint}",
+                )
+        return tuple(names)
+
+    def _methods(self, given: Mapping[str, Any], shared: _Shared) -> list[MethodRequest]:
+        if "methods" not in given:
+            self.mistakes.add(("methods",), missing("methods"))
+            return []
+        entries = self.sequence(given["methods"], ("methods",), most=100)
+        read = [self._method(entry, ("methods", index), shared) for index, entry in enumerate(entries)]
+        return [method for method in read if method is not None]
+
+    def _method(self, value: Any, place: Location, shared: _Shared) -> MethodRequest | None:
+        entry = self._named(value, place, "method", METHODS, None)
+        if entry is None:
+            return None
+        section, own = section_of(entry), ["classifier"] if entry.makes == "features" else []
+        given = self.mapping(value, place, ["method", *section, *own])
+        grid = self._section_grid(entry, section, given, place, self._shared_tau(entry, section, given, place, shared))
+        if entry.makes != "features":
+            self._check_pivot(grid, place, shared.problems, "hidden: [16, 8]")
+            return MethodRequest(entry, grid, None)
+        if "classifier" in given:
+            stands: Location = (*place, "classifier")
+            classifier = self._classifier(given["classifier"], stands)
+        else:
+            stands, classifier = ("classifier",), shared.classifier
+        if classifier is not None:
+            self._check_pivot(classifier.grid, stands, shared.problems, "classifier: {hidden: [16, 8]}")
+        return MethodRequest(entry, grid, classifier)
+
+    def _shared_tau(
+        self,
+        entry: Method,
+        section: Mapping[str, Parameter],
+        given: Mapping[str, Any],
+        place: Location,
+        shared: _Shared,
+    ) -> dict[str, Any]:
+        """Return the config's thresholds for a method that needs some and has none of its own."""
+        takes_them = "tau" in section and given.get("tau") is None
+        if not takes_them or any(given.get(name) is not None for name in entry.instead_of_tau):
+            return {}
+        if shared.tau is None:
+            text = f"{entry.name} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none"
+            self.mistakes.add(place, text)
+            return {}
+        return {"tau": shared.tau}
+
+    def _classifier(
+        self, value: Any, place: Location, known: Mapping[str, Classifier] = CLASSIFIERS
+    ) -> ClassifierRequest | None:
+        entry = self._named(value, place, "rule", known, DEFAULT_RULE)
+        if entry is None:
+            return None
+        section = section_of(entry)
+        keys = ["rule", *section, *(["base"] if entry.is_ensemble else [])]
+        given = self.mapping(value, place, keys, hint=_hint_at_other_rules)
+        grid = {"rule": (entry.name,), **self._section_grid(entry, section, given, place, {})}
+        if entry.is_ensemble:
+            single = {name: one for name, one in CLASSIFIERS.items() if not one.is_ensemble}
+            base = self._classifier(given.get("base", {}), (*place, "base"), single)
+            grid |= {f"base.{key}": values for key, values in (base.grid if base else {}).items()}
+        return ClassifierRequest(grid)
+
+    def _named(self, value: Any, place: Location, key: str, entries: Mapping[str, Any], default: str | None) -> Any:
+        """Return the entry that a mapping names by a key, or None with a mistake."""
+        if not isinstance(value, dict):
+            self.mistakes.add(place, f"expected a mapping of keys to values, got {shown(value)}")
+            return None
+        name = value.get(key, default)
+        if isinstance(name, str) and name in entries:
+            return entries[name]
+        got = shown(name) if name is not None else "none"
+        hint = nearest(name, entries) if isinstance(name, str) else ""
+        self.mistakes.add(place, f"expected {key} to be one of {', '.join(entries)}, got {got}{hint}")
+        return None
+
+    def _section_grid(
+        self,
+        entry: Method | Classifier,
+        section: Mapping[str, Parameter],
+        given: Mapping[str, Any],
+        place: Location,
+        shared: Mapping[str, Any],
+    ) -> dict[str, tuple[Scalar, ...]]:
+        """Return the values of every parameter: the section's own, those that the config shares, or the default."""
+        grid = {}
+        for key, parameter in section.items():
+            if key in shared:
+                grid[key] = self.grid(parameter, shared[key], (key,))
+            elif key == "tau" and given.get(key) is None:
+                grid[key] = (None,)
+            elif key in given:
+                grid[key] = self.grid(parameter, given[key], (*place, key))
+            elif parameter.default is REQUIRED:
+                self.mistakes.add((*place, key), missing(key))
+            else:
+                grid[key] = (parameter.default,)
+        n_variants = math.prod(map(len, grid.values()))
+        if n_variants > MOST_VARIANTS:
+            self.mistakes.add(place, f"expected at most {MOST_VARIANTS} combinations of values, got {n_variants}")
+        self._check_agreement(entry, grid, place)
+        return grid
+
+    def _check_agreement(self, entry: Method | Classifier, grid: Grid, place: Location) -> None:
+        estimator = contract_of(entry).estimator
+        if self.mistakes.at(place) or not hasattr(estimator, "check_agreement"):
+            return
+        required = {name: None for name, one in parameters_of(estimator).items() if one.default is REQUIRED}
+        for settings in variants(grid):
+            try:
+                estimator(**required | constructor_arguments(estimator, dict(settings))).check_agreement()
+            except ParameterError as error:
+                self.mistakes.add((*place, error.name), f"expected {error.expected}, got {shown(error.value)}")
+
+    def _check_pivot(self, grid: Grid, place: Location, problems: Collection[str], example: str) -> None:
+        if self.mistakes.at(("problems",)) or self.mistakes.at(place):
+            return
+        without = [name for name in problems if pivot_hidden(name) is None]
+        if without and any(PIVOT in grid.get(key, ()) for key in ("hidden", "base.hidden")):
+            self.mistakes.add(
+                place,
+                f"the Proben1 report has no pivot architecture for {without[0]!r}: expected layer sizes,"
+                f" such as `{example}`, got hidden: pivot (the default)",
+            )
 
 
-def nearest(name: str, known: Collection[str]) -> str:
-    """Return a hint at the known name that is most like this one, or nothing."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def _hint_at_other_rules(key: str) -> str:
+    """Return a hint at the learning rules that have a key, or nothing."""
+    rules = [rule for rule, entry in CLASSIFIERS.items() if key in section_of(entry)]
+    return f" (a key of rule: {' and '.join(rules)})" if rules else ""

@@ -6,74 +6,74 @@ The same config gives the same runs in the same order, whatever the machine.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from pppca_bench.config.experiment import Config
-from pppca_bench.methods.classifier_sections import MethodSection, SystemSection
-from pppca_bench.references.published import pivot_hidden
-from pppca_bench.runs import Parameters, RunSpec
-
-ALGORITHM_VERSIONS = {
-    "gha": 2,
-    "dgha": 2,
-    "dgha_speedup": 2,
-    "ne_ppca": 3,
-    "all_features": 1,
-    "pca": 1,
-    "pca_svd": 1,
-    "kernel_pca": 1,
-    "ica": 1,
-    "lda": 1,
-    "autoencoder": 1,
-    "flgp": 1,
-    "mutual_info": 1,
-    "chi2": 1,
-    "forward": 1,
-    "backward": 1,
-    "rfe": 1,
-    "ga_mlp": 1,
-    "pruned_mlp": 1,
-    "rfe_svm": 1,
-    "classifier": 1,
-}
-"""Raised by hand whenever a change of code changes a method's numbers: results of older versions are not reused."""
-
-_SEEDED_AS = {"dgha_speedup": "dgha"}
-"""A timed run learns what the run of its method learns, from the same random numbers."""
-
-_NOT_PARAMETERS = {"method", "tau", "data_fraction", "classifier"}
+from pppca_bench.config.experiment import ClassifierRequest, Config, MethodRequest, variants
+from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS
+from pppca_bench.methods.sections import PIVOT, section_of
+from pppca_bench.references.pivots import pivot_hidden
+from pppca_bench.runs import Cell, Parameters, RunSpec, Scalar
 
 
-def expand(config: Config, *, repeats: int | None = None) -> list[RunSpec]:
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Say which data a problem's name stands for.
+
+    Attributes
+    ----------
+    label : str
+        What cells and tables call it.
+    data_sha256 : str
+        Digest of the data.
+    seeded_as : str
+        What seeds are derived from: the name of a known problem, the digest of a file of the user's own.
+    """
+
+    label: str
+    data_sha256: str
+    seeded_as: str
+
+
+def expand(config: Config, problems: Mapping[str, Identity], *, repeats: int | None = None) -> list[RunSpec]:
     """List the runs that a config asks for.
 
     Parameters
     ----------
     config : Config
         A validated config.
+    problems : mapping of str to Identity
+        The data behind each name in ``config.problems``.
     repeats : int, optional
         Number of repeats in place of the config's own.
 
     Returns
     -------
     list of RunSpec
-        Ordered by problem, method, tau, data fraction and repeat; each run once, even where two entries
-        of the config ask for it.
+        Ordered by problem, method, settings and repeat; each run once, even where two entries of the config ask for
+        it.
     """
     n_repeats = config.repeats if repeats is None else repeats
-    runs = itertools.chain.from_iterable(
-        _method_runs(config, problem, method, n_repeats) for problem in config.problems for method in config.methods
-    )
-    return list({run.key: run for run in runs}.values())
+    runs: dict[str, RunSpec] = {}
+    for identity in map(problems.__getitem__, config.problems):
+        for method in config.methods:
+            seeds = [
+                derive_seed(config.seed, identity.seeded_as, method.entry.seeded_as or method.entry.name, repeat)
+                for repeat in range(n_repeats)
+            ]
+            for cell, changed in _cells(method, identity.label, identity.data_sha256):
+                prefix = _digest_start(cell)
+                for repeat, seed in enumerate(seeds):
+                    key = _key(prefix, repeat, seed)
+                    runs[key] = RunSpec(key, cell, repeat, seed, changed)
+    return list(runs.values())
 
 
 def derive_seed(config_seed: int, problem: str, method: str, repeat: int) -> int:
     """Derive a run's seed from its identity, never from the order of execution.
 
-    Choice: tau, data fraction and the parameters stay out of it, so that all cells of a repeat meet the same
+    Choice: tau, data fraction and the other settings stay out of it, so that all cells of a repeat meet the same
     random numbers and differ by what is compared alone.
 
     Returns
@@ -81,55 +81,48 @@ def derive_seed(config_seed: int, problem: str, method: str, repeat: int) -> int
     int
         In [0, 2**63).
     """
-    return int(_digest([config_seed, problem, method, repeat])[:16], 16) >> 1
+    identity = json.dumps([config_seed, problem, method, repeat], sort_keys=True)
+    return int(hashlib.sha256(identity.encode()).hexdigest()[:16], 16) >> 1
 
 
-def _method_runs(config: Config, problem: str, method: MethodSection, n_repeats: int) -> Iterator[RunSpec]:
-    name = method.method
-    given = {key: value for key, value in method.model_dump().items() if key not in _NOT_PARAMETERS}
-    parameters = _resolved(given, problem)
-    classifier = _classifier(config, method, problem)
-    for tau, fraction, repeat in itertools.product(_taus(config, method), _fractions(method), range(n_repeats)):
-        seed = derive_seed(config.seed, problem, _SEEDED_AS.get(name, name), repeat)
-        identity = (problem, name, parameters, tau, fraction, repeat, seed, classifier)
-        versions = (ALGORITHM_VERSIONS[name], ALGORITHM_VERSIONS["classifier"])
-        yield RunSpec(_digest([*identity, *versions])[:32], *identity)
+def algorithms_of(method: str, classifier: Parameters) -> tuple[tuple[str, int], ...]:
+    """Return the versions of a method and of the classifiers that follow it, by name."""
+    rules = [str(value) for name, value in classifier if name in ("rule", "base.rule")]
+    versions = {method: METHODS[method].version} | {rule: CLASSIFIERS[rule].version for rule in rules}
+    return tuple(sorted(versions.items()))
 
 
-def _taus(config: Config, method: MethodSection) -> Sequence[float | None]:
-    return (getattr(method, "tau", None) or config.tau or [None]) if method.takes_tau else [None]
+def _cells(method: MethodRequest, problem: str, data_sha256: str) -> Iterator[tuple[Cell, tuple[str, ...]]]:
+    """Yield the cells of one entry, each with the names of its unusual settings."""
+    classifiers = list(variants(method.classifier.grid)) if method.classifier else [()]
+    for classifier in classifiers:
+        for parameters in variants(method.grid):
+            algorithms = algorithms_of(method.entry.name, classifier)
+            cell = Cell(problem, data_sha256, method.entry.name, parameters, classifier, algorithms)
+            yield cell, _changed(method, parameters, classifier)
 
 
-def _fractions(method: MethodSection) -> Sequence[float | None]:
-    return getattr(method, "data_fraction", [None])
+def _changed(method: MethodRequest, parameters: Parameters, classifier: Parameters) -> tuple[str, ...]:
+    usual: dict[str, Scalar] = {name: parameter.default for name, parameter in section_of(method.entry).items()}
+    if method.classifier is not None:
+        usual |= {f"classifier.{name}": value for name, value in _usual_classifier(method.classifier).items()}
+    given = dict(parameters) | {f"classifier.{name}": value for name, value in classifier}
+    return tuple(name for name, value in given.items() if usual.get(name) != value)
 
 
-def _classifier(config: Config, method: MethodSection, problem: str) -> Parameters:
-    """Return the classifier of a run; a system that classifies by itself has none."""
-    if isinstance(method, SystemSection):
-        return ()
-    return _resolved((method.classifier or config.classifier).model_dump(), problem)
+def _usual_classifier(classifier: ClassifierRequest) -> dict[str, Scalar]:
+    usual: dict[str, Scalar] = {}
+    for prefix, rule in zip(("", "base."), classifier.rules, strict=False):
+        usual |= {f"{prefix}{name}": one.default for name, one in section_of(CLASSIFIERS[rule]).items()}
+        usual[f"{prefix}rule"] = DEFAULT_RULE
+    return usual
 
 
-def _resolved(section: dict[str, Any], problem: str) -> Parameters:
-    """Return a section's values, with the problem's own architecture for ``hidden: pivot``."""
-    values = _flat(section)
-    for name, value in values.items():
-        if name.rpartition(".")[2] == "hidden" and value == "pivot":
-            values[name] = pivot_hidden(problem)
-    return _frozen(values)
+def _digest_start(cell: Cell) -> str:
+    parts = [cell.problem, cell.data_sha256, cell.method, cell.parameters, cell.classifier, cell.algorithms]
+    pivot = pivot_hidden(cell.problem) if PIVOT in cell.settings.values() else None
+    return json.dumps([*parts, pivot], sort_keys=True)
 
 
-def _flat(values: dict[str, Any]) -> dict[str, Any]:
-    """Put the values of a section within a section beside the others, named ``base.rule`` for one."""
-    parts = {name: value for name, value in values.items() if isinstance(value, dict)}
-    nested = {f"{part}.{name}": value for part, section in parts.items() for name, value in section.items()}
-    return {name: value for name, value in values.items() if name not in parts} | nested
-
-
-def _frozen(values: dict[str, Any]) -> Parameters:
-    return tuple(sorted(values.items()))
-
-
-def _digest(identity: object) -> str:
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+def _key(cell: str, repeat: int, seed: int) -> str:
+    return hashlib.sha256(f"{cell} {repeat} {seed}".encode()).hexdigest()[:32]

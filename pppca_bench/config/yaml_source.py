@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,8 @@ class YamlSource:
     ----------
     path : Path
         The file, as the user named it.
+    text : str
+        What was read from it.
     value : object
         Plain dicts, lists, strings, numbers, booleans and None.
     lines : dict of location to int
@@ -38,8 +41,14 @@ class YamlSource:
     """
 
     path: Path
+    text: str
     value: object
     lines: dict[Location, int]
+
+    @property
+    def sha256(self) -> str:
+        """Return the digest of what was read."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
 
     def line(self, location: Location) -> int:
         """Return the line of the nearest enclosing value that has one."""
@@ -90,7 +99,7 @@ def read_yaml(path: Path) -> YamlSource:
         raise ConfigError(f"{path}:{line}: expected at most {MAX_DEPTH} levels, got far more. Flatten it.") from None
     finally:
         loader.dispose()
-    return YamlSource(path, value, lines)
+    return YamlSource(path, text, value, lines)
 
 
 def _read_text(path: Path) -> str:

@@ -1,16 +1,17 @@
 """The dynamical GHA: rows whose projection variance is too small are removed while the others learn."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 from pppca_bench.engines.fitness import make_room, moments_of, spanned_variances
 from pppca_bench.engines.gha_epochs import Rule
 from pppca_bench.engines.gram_schmidt import in_panels
 from pppca_bench.engines.hebbian import HebbianTransformer
-from pppca_bench.engines.parameter_checks import check_choice, check_integer, check_number
 from pppca_bench.engines.removal import Limits
+from pppca_bench.parameters import Count, NotNegativeCount, Percent, Positive, Probability, Tau, check_order
 
 
 class DGHA(HebbianTransformer):
@@ -130,31 +131,31 @@ class DGHA(HebbianTransformer):
 
     def __init__(
         self,
-        tau: float = 10.0,
+        tau: Tau = 10.0,
         *,
-        data_fraction: float = 100.0,
-        min_components: int = 1,
-        max_components: int | None = None,
-        min_variance_ratio: float = 0.0,
-        n_components: int | None = None,
-        learning_rate: float = 1.2,
-        learning_rate_per: str = "epoch",
-        n_epochs: int = 36,
-        decay_epochs: float | None = None,
-        decay_samples: float | None = None,
-        head_start: int = 3,
-        rows_per_epoch: float | None = None,
-        initial_rows: str = "orthonormal",
-        initial_samples: int | None = None,
-        initial_norm: float = 2.0,
+        data_fraction: Percent = 100.0,
+        min_components: Count = 1,
+        max_components: Count | None = None,
+        min_variance_ratio: Probability = 0.0,
+        n_components: Count | None = None,
+        learning_rate: Positive = 1.2,
+        learning_rate_per: Literal["sample", "epoch"] = "epoch",
+        n_epochs: Count = 36,
+        decay_epochs: Positive | None = None,
+        decay_samples: Positive | None = None,
+        head_start: NotNegativeCount = 3,
+        rows_per_epoch: Positive | None = None,
+        initial_rows: Literal["direction", "orthonormal"] = "orthonormal",
+        initial_samples: Annotated[int, Ge(2), Le(1_000_000)] | None = None,
+        initial_norm: Positive = 2.0,
         sort_initial: bool = True,
         sort_at_checks: bool = True,
-        variance: str = "direction",
-        first_check: int = 3,
-        check_interval: int = 1,
+        variance: Literal["direction", "raw"] = "direction",
+        first_check: NotNegativeCount = 3,
+        check_interval: Count = 1,
         centre: bool = True,
         shuffle: bool = True,
-        kernel: str = "fast",
+        kernel: Literal["fast", "literal", "in_place"] = "fast",
         random_state: Any = None,
     ) -> None:
         self.tau = tau
@@ -183,18 +184,16 @@ class DGHA(HebbianTransformer):
         self.kernel = kernel
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_number("DGHA", "tau", self.tau, low=1.0)
-        check_number("DGHA", "data_fraction", self.data_fraction, low=0.0, high=100.0, open_low=True)
-        check_integer("DGHA", "min_components", self.min_components, low=1)
-        if self.max_components is not None:
-            check_integer("DGHA", "max_components", self.max_components, low=int(self.min_components))
-        check_number("DGHA", "min_variance_ratio", self.min_variance_ratio, low=0.0, high=1.0)
-        check_integer("DGHA", "head_start", self.head_start, low=0)
-        check_choice("DGHA", "variance", self.variance, ("direction", "raw"))
-        check_integer("DGHA", "first_check", self.first_check, low=0)
-        check_integer("DGHA", "check_interval", self.check_interval, low=1)
+    def check_agreement(self) -> None:
+        """Check that one decay at most is given, and that the numbers of components are in order.
+
+        Raises
+        ------
+        ParameterError
+            They are not.
+        """
+        super().check_agreement()
+        check_order(self, "min_components", "max_components")
 
     def _rule(self) -> Rule:
         """Return what the next epochs have in common; rows that checks do not sort join by their places."""

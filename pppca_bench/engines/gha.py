@@ -1,8 +1,11 @@
 """The generalized Hebbian algorithm: a linear network whose rows learn the leading eigenvectors in order."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Le
 
 from pppca_bench.engines.hebbian import HebbianTransformer
+from pppca_bench.parameters import Count, Positive
 
 
 class GHA(HebbianTransformer):
@@ -82,21 +85,21 @@ class GHA(HebbianTransformer):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: Count | None = None,
         *,
-        learning_rate: float = 0.0586,
-        learning_rate_per: str = "sample",
-        n_epochs: int = 252,
-        decay_epochs: float | None = None,
-        decay_samples: float | None = None,
-        rows_per_epoch: float | None = None,
-        initial_rows: str = "direction",
-        initial_samples: int | None = None,
-        initial_norm: float = 0.64,
+        learning_rate: Positive = 0.0586,
+        learning_rate_per: Literal["sample", "epoch"] = "sample",
+        n_epochs: Count = 252,
+        decay_epochs: Positive | None = None,
+        decay_samples: Positive | None = None,
+        rows_per_epoch: Positive | None = None,
+        initial_rows: Literal["direction", "orthonormal"] = "direction",
+        initial_samples: Annotated[int, Ge(2), Le(1_000_000)] | None = None,
+        initial_norm: Positive = 0.64,
         sort_initial: bool = False,
         centre: bool = True,
         shuffle: bool = True,
-        kernel: str = "fast",
+        kernel: Literal["fast", "literal", "in_place"] = "fast",
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components

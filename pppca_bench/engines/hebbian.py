@@ -10,7 +10,6 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
-from pppca_bench.compiled.randomness import make_generator
 from pppca_bench.engines.gha_epochs import (
     FAST,
     IN_PLACE,
@@ -23,8 +22,8 @@ from pppca_bench.engines.gha_epochs import (
     make_room,
 )
 from pppca_bench.engines.initial_rows import draw_directions, principal_directions
-from pppca_bench.engines.parameter_checks import check_choice, check_integer, check_number
 from pppca_bench.engines.removal import Limits
+from pppca_bench.parameters import ParameterError, check_parameters, make_generator
 
 # Rows tend to unit norm; one this long never comes back, and its variances would overflow.
 _DIVERGED_WEIGHT = 1e8
@@ -74,7 +73,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         TypeError
             When a parameter is of the wrong type.
         """
-        self._check_parameters()
+        check_parameters(self)
         X = self._validated(X, reset=True)
         self._reset()
         self._update_moments(X)
@@ -108,7 +107,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             When a parameter is of the wrong type.
         """
         first = not hasattr(self, "components_")
-        self._check_parameters()
+        check_parameters(self)
         X = self._validated(X, reset=first)
         if first:
             self._reset()
@@ -118,6 +117,17 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._learn_epochs(X, 1)
         self._publish()
         return self
+
+    def check_agreement(self) -> None:
+        """Check that one decay at most is given.
+
+        Raises
+        ------
+        ParameterError
+            Both are.
+        """
+        if self.decay_epochs is not None and self.decay_samples is not None:
+            raise ParameterError("decay_samples", "null where decay_epochs is given", self.decay_samples)
 
     def transform(self, X: ArrayLike) -> Floats:
         """Project samples on the rows.
@@ -162,27 +172,6 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _n_drawn(self, n_samples: int) -> int:
         """Count the samples that an epoch takes."""
         return n_samples
-
-    def _check_parameters(self) -> None:
-        where = type(self).__name__
-        if self.n_components is not None:
-            check_integer(where, "n_components", self.n_components, low=1)
-        check_number(where, "learning_rate", self.learning_rate, low=0.0, open_low=True)
-        check_choice(where, "learning_rate_per", self.learning_rate_per, ("sample", "epoch"))
-        check_integer(where, "n_epochs", self.n_epochs, low=1)
-        for name in ("decay_epochs", "decay_samples", "rows_per_epoch"):
-            if getattr(self, name) is not None:
-                check_number(where, name, getattr(self, name), low=0.0, open_low=True)
-        if self.decay_epochs is not None and self.decay_samples is not None:
-            raise ValueError(
-                f"decay_samples in {where}: expected None where decay_epochs is given, got {self.decay_samples!r}. "
-                "Give one of them."
-            )
-        check_choice(where, "initial_rows", self.initial_rows, ("direction", "orthonormal"))
-        if self.initial_samples is not None:
-            check_integer(where, "initial_samples", self.initial_samples, low=2)
-        check_number(where, "initial_norm", self.initial_norm, low=0.0, open_low=True)
-        check_choice(where, "kernel", self.kernel, ("fast", "literal", "in_place"))
 
     def _validated(self, X: ArrayLike, reset: bool) -> Floats:
         samples = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2, reset=reset)

@@ -4,29 +4,37 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Ge, Le
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.compiled.randomness import make_generator
 from pppca_bench.engines.evolution import Rules
 from pppca_bench.engines.fitness import second_moments
 from pppca_bench.engines.initial_rows import principal_directions
-from pppca_bench.engines.parameter_checks import check_integer, check_number
 from pppca_bench.engines.population import Population
 from pppca_bench.engines.removal import Limits
+from pppca_bench.parameters import (
+    Count,
+    NotNegative,
+    NotNegativeCount,
+    ParameterError,
+    Probability,
+    Tau,
+    check_order,
+    check_parameters,
+    make_generator,
+)
 
 History = dict[str, npt.NDArray[Any]]
-RandomState = int | np.random.RandomState | np.random.Generator | None
 
 _UNIFORMS_AT_ONCE = 2**18
 _LARGEST_SCALE = 1e100
 """Far below where squares of genes overflow."""
-_LEAST_INTEGERS = {"population_size": 1, "n_generations": 0, "tournament_size": 1, "n_elite": 0, "min_components": 1}
 
 
 class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -58,8 +66,8 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Networks drawn, with replacement, for each choice of a parent; the fittest is taken. Choice: the
         slides name no selection; a tournament ignores the scale of the fitness.
     n_elite : int, default=0
-        Fittest networks that pass unchanged to the next generation, where they are evaluated again. Choice:
-        the slides name none; 0 to 2 give the same dimensionality.
+        Fittest networks that pass unchanged to the next generation, where they are evaluated again; fewer than
+        `population_size`. Choice: the slides name none; 0 to 2 give the same dimensionality.
     crossover_probability : float, default=0.98
         Probability that a child is crossed from two parents; otherwise the fitter parent is copied. Choice:
         the slides give none; 0.7 to 1 give the same dimensionality.
@@ -135,25 +143,25 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        tau: float = 10.0,
+        tau: Tau = 10.0,
         *,
-        population_size: int = 13,
-        n_generations: int = 90,
-        n_components: int | None = None,
-        tournament_size: int = 11,
-        n_elite: int = 0,
-        crossover_probability: float = 0.98,
-        mutation_probability: float = 1.0,
-        mutation_scale: float = 0.003,
-        min_components: int = 1,
-        max_components: int | None = None,
-        min_variance_ratio: float = 0.0,
-        initial_samples: int | None = None,
-        n_iter_no_change: int | None = None,
-        tol: float = 1e-4,
-        n_jobs: int = 1,
+        population_size: Annotated[int, Ge(1), Le(100_000)] = 13,
+        n_generations: NotNegativeCount = 90,
+        n_components: Count | None = None,
+        tournament_size: Count = 11,
+        n_elite: Annotated[int, Ge(0), Le(100_000)] = 0,
+        crossover_probability: Probability = 0.98,
+        mutation_probability: Probability = 1.0,
+        mutation_scale: Annotated[float, Ge(0), Le(_LARGEST_SCALE)] = 0.003,
+        min_components: Count = 1,
+        max_components: Count | None = None,
+        min_variance_ratio: Probability = 0.0,
+        initial_samples: Annotated[int, Ge(2), Le(1_000_000)] | None = None,
+        n_iter_no_change: Count | None = None,
+        tol: NotNegative = 1e-4,
+        n_jobs: Annotated[int, Ge(-1), Le(1000)] = 1,
         centre: bool = True,
-        random_state: RandomState = None,
+        random_state: Any = None,
     ) -> None:
         self.tau = tau
         self.population_size = population_size
@@ -190,7 +198,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         TypeError
             When a parameter is of the wrong type.
         """
-        self._check_parameters()
+        check_parameters(self)
         samples: Floats = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
         self.mean_ = samples.mean(axis=0) if self.centre else np.zeros(samples.shape[1])
         C = self._second_moments(samples)
@@ -206,6 +214,19 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self._evolve(population, generator)
         self._take(population, C, exponent)
         return self
+
+    def check_agreement(self) -> None:
+        """Check that there is a thread, room for a child beside the elite, and that numbers of nodes are in order.
+
+        Raises
+        ------
+        ParameterError
+            They are not so.
+        """
+        if self.n_jobs == 0:
+            raise ParameterError("n_jobs", "a number of threads, or -1 for all processors", self.n_jobs)
+        check_order(self, "n_elite", "population_size", strictly=True)
+        check_order(self, "min_components", "max_components")
 
     def transform(self, X: npt.ArrayLike) -> Floats:
         """Project samples on the components.
@@ -242,28 +263,6 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
 
-    def _check_parameters(self) -> None:
-        for name, least in _LEAST_INTEGERS.items():
-            check_integer("NEpPCA", name, getattr(self, name), low=least)
-        for name in ("crossover_probability", "mutation_probability"):
-            check_number("NEpPCA", name, getattr(self, name), low=0.0, high=1.0)
-        check_number("NEpPCA", "tau", self.tau, low=1.0)
-        check_number("NEpPCA", "mutation_scale", self.mutation_scale, low=0.0, high=_LARGEST_SCALE)
-        check_number("NEpPCA", "min_variance_ratio", self.min_variance_ratio, low=0.0, high=1.0)
-        check_number("NEpPCA", "tol", self.tol, low=0.0)
-        optional = {"max_components": int(self.min_components), "initial_samples": 2, "n_iter_no_change": 1}
-        for name, low in optional.items():
-            if getattr(self, name) is not None:
-                check_integer("NEpPCA", name, getattr(self, name), low=low)
-        check_integer("NEpPCA", "n_jobs", self.n_jobs, low=-1)
-        if self.n_jobs == 0:
-            raise ValueError("n_jobs in NEpPCA: expected a number of threads or -1 for all processors, got 0. Give 1.")
-        if self.n_elite > self.population_size:
-            raise ValueError(
-                f"n_elite in NEpPCA: expected at most population_size = {self.population_size}, "
-                f"got {self.n_elite}. Keep fewer or enlarge the population."
-            )
-
     def _second_moments(self, X: Floats) -> Floats:
         varies = np.any(X[0] != X[-1]) or np.any(X[0] != X) if self.centre else np.any(X != 0.0)
         C = second_moments(X, self.mean_)
@@ -278,7 +277,6 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _nodes_at_start(self, n_features: int) -> int:
         if self.n_components is None:
             return n_features
-        check_integer("NEpPCA", "n_components", self.n_components, low=1)
         if self.n_components > n_features:
             raise ValueError(
                 f"n_components in NEpPCA: expected at most n_features = {n_features}, got {self.n_components}. "

@@ -1,109 +1,64 @@
-"""The registry: names of the configs to the estimators behind them."""
+"""A run's estimators, made from its settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier
-from pppca_bench.classifiers.ensembles import AdaBoostClassifier, BaggingClassifier
-from pppca_bench.classifiers.ga_mlp import GAMLPClassifier
-from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
-from pppca_bench.classifiers.rfe_svm import RFESVMClassifier
-from pppca_bench.engines import DGHA, GHA, NEpPCA
-from pppca_bench.reducers.autoencoder import Autoencoder
-from pppca_bench.reducers.filter_selection import ChiSquaredSelector, MutualInformationSelector
-from pppca_bench.reducers.ica import ICA
-from pppca_bench.reducers.kernel_pca import GaussianKernelPCA
-from pppca_bench.reducers.layered_gp import LayeredGP
-from pppca_bench.reducers.lda import LDA
-from pppca_bench.reducers.network_rfe import NetworkRFE
-from pppca_bench.reducers.pca import CovariancePCA, SingularValuePCA
-from pppca_bench.reducers.sequential_selection import BackwardSelector, ForwardSelector
-from pppca_bench.runs import Parameters
+from pppca_bench.methods.protocol import contract_of
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
+from pppca_bench.methods.sections import PIVOT, constructor_arguments
+from pppca_bench.references.pivots import pivot_hidden
+from pppca_bench.runs import Parameters, RunSpec
 
-FloatArray = NDArray[np.float64]
+_BASE = "base."
 
 
-class AllFeatures:
-    """Hand on every feature as it is, for the classifier without any reduction."""
-
-    history_: Mapping[str, NDArray[Any]] = {}
-
-    def __init__(self, random_state: int | None = None) -> None:
-        self.random_state = random_state
-
-    def fit(self, X: FloatArray, y: NDArray[Any] | None = None) -> AllFeatures:  # noqa: ARG002
-        """Learn nothing."""
-        return self
-
-    def transform(self, X: FloatArray) -> FloatArray:
-        """Return the inputs."""
-        return X
-
-    def inverse_transform(self, X: FloatArray) -> FloatArray:
-        """Return the inputs."""
-        return X
+def make_method(spec: RunSpec) -> Any:
+    """Return a run's method, unfitted, with its seed and, where it asks one, the config's classifier."""
+    contract = contract_of(METHODS[spec.cell.method])
+    seed, _, asked_seed = seeds(spec)
+    arguments = _arguments(contract.estimator, dict(spec.cell.parameters), spec.cell.problem)
+    if contract.takes_seed:
+        arguments["random_state"] = seed
+    if contract.takes_classifier:
+        arguments["estimator"] = make_classifier(spec.cell.classifier, spec.cell.problem, asked_seed)
+    return contract.estimator(**arguments)
 
 
-METHODS: dict[str, Callable[..., Any]] = {
-    "gha": GHA,
-    "dgha": DGHA,
-    "ne_ppca": NEpPCA,
-    "all_features": AllFeatures,
-    "pca": CovariancePCA,
-    "pca_svd": SingularValuePCA,
-    "kernel_pca": GaussianKernelPCA,
-    "ica": ICA,
-    "lda": LDA,
-    "autoencoder": Autoencoder,
-    "flgp": LayeredGP,
-    "mutual_info": MutualInformationSelector,
-    "chi2": ChiSquaredSelector,
-    "forward": ForwardSelector,
-    "backward": BackwardSelector,
-    "rfe": NetworkRFE,
-    "ga_mlp": GAMLPClassifier,
-    "pruned_mlp": PrunedMLPClassifier,
-    "rfe_svm": RFESVMClassifier,
-}
-"""Methods of the configs.
-
-Each is made of its section's parameters (``hidden`` is ``hidden_layer_sizes``) and, where it has parameters of these
-names, of ``random_state`` and of ``estimator``, the config's classifier. `fit` gets the training split, and the
-validation split where it has ``X_val``; a method with `predict` classifies by itself, any other by `transform` and a
-classifier.
-"""
-
-CLASSIFIERS: dict[str, Callable[..., Any]] = {
-    "rprop": RpropMLPClassifier,
-    "backprop": BackpropMLPClassifier,
-    "bagging": BaggingClassifier,
-    "adaboost": AdaBoostClassifier,
-}
-"""Learning rules of the configs; parameters as in the section, but ``hidden`` is ``hidden_layer_sizes``."""
-
-
-def make_classifier(parameters: Parameters, seed: int) -> Any:
-    """Make a run's classifier.
+def make_classifier(settings: Parameters, problem: str, seed: int) -> Any:
+    """Return a classifier, unfitted.
 
     Parameters
     ----------
-    parameters : tuple of (str, scalar)
-        As in `RunSpec.classifier`; names that begin with ``base.`` are of the classifier that an ensemble is made of.
+    settings : tuple of (str, scalar)
+        As in `Cell.classifier`; names that begin with ``base.`` are of the classifier that an ensemble is made of.
+    problem : str
+        Name of the problem, for ``hidden: pivot``.
     seed : int
-        The classifier's ``random_state``.
+        Its ``random_state``.
     """
-    given: dict[str, Any] = dict(parameters)
-    base = tuple((name.removeprefix("base."), given.pop(name)) for name in list(given) if name.startswith("base."))
+    own = {name: value for name, value in settings if not name.startswith(_BASE)}
+    base = tuple((name.removeprefix(_BASE), value) for name, value in settings if name.startswith(_BASE))
+    contract = contract_of(CLASSIFIERS[str(own.pop("rule"))])
+    arguments = _arguments(contract.estimator, own, problem)
+    if contract.takes_seed:
+        arguments["random_state"] = seed
     if base:
-        given["estimator"] = make_classifier(base, seed)
-    return CLASSIFIERS[str(given.pop("rule"))](**estimator_parameters(given), random_state=seed)
+        arguments["estimator"] = make_classifier(base, problem, seed)
+    return contract.estimator(**arguments)
 
 
-def estimator_parameters(section: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a section's values by the names that the estimators have for them."""
-    return {"hidden_layer_sizes" if name == "hidden" else name: value for name, value in section.items()}
+def _arguments(estimator: type, settings: Mapping[str, Any], problem: str) -> dict[str, Any]:
+    """Return settings by the constructor's names, with the problem's own layers for ``hidden: pivot``."""
+    layers = {"hidden": pivot_hidden(problem)} if settings.get("hidden") == PIVOT else {}
+    return constructor_arguments(estimator, {**settings, **layers})
+
+
+def seeds(spec: RunSpec) -> tuple[int, int, int]:
+    """Return the seeds of the method, of the classifier, and of the classifier that the method asks."""
+    streams = np.random.SeedSequence(spec.seed).spawn(3)
+    method, classifier, asked = (int(stream.generate_state(1)[0]) for stream in streams)
+    return method, classifier, asked

@@ -20,7 +20,7 @@ from pppca_bench.experiments.provenance import older_algorithms
 from pppca_bench.experiments.runner import available_cores
 from pppca_bench.problems import fetch_dir, find_file, known_problems, search_path, verify
 from pppca_bench.runs import RunResult
-from pppca_bench.store import reservations as claims
+from pppca_bench.store import reservations
 from pppca_bench.store.database import Store
 from pppca_bench.store.schema import SCHEMA_VERSION
 
@@ -215,10 +215,10 @@ def _store(database: Path, command: str = "run") -> Iterator[Finding]:
             if errors := store.integrity_errors():
                 yield Finding("store", f"{database}: damaged ({errors[0].splitlines()[0]}).", _saved(database))
                 return
-            yield from _schema(store)
+            yield Finding("store", f"{store.path}: whole, of version {SCHEMA_VERSION}.")
             yield from _runs(store) if command == "run" else _trials(store)
             yield from _stale(store, command)
-            yield from _claims(store, command)
+            yield from _reservations(store, command)
     except StoreError as error:
         yield Finding("store", str(error), "")
     except PermissionError:  # a folder that may not be searched: `_folder` has told it
@@ -230,15 +230,9 @@ def _saved(database: Path) -> str:
     return f"Take it back from a copy, or put it aside (`{aside}`) and run the configs again."
 
 
-def _schema(store: Store) -> Iterator[Finding]:
-    version = store.schema_version()
-    newer = "" if version == SCHEMA_VERSION else f", which the next run turns into {SCHEMA_VERSION}"
-    yield Finding("store", f"{store.path}: whole, of version {version}{newer}.")
-
-
 def _runs(store: Store) -> Iterator[Finding]:
     results = {spec.key: result for spec, result in store.runs()}
-    under_way = {key for key, process in store.claimed() if claims.is_running(process)}
+    under_way = {key for key, process in store.reserved() if reservations.is_running(process)}
     for config, keys in store.plans().items():
         statuses = Counter(result.status if (result := results[key]) else "planned" for key in keys)
         again = f"Run its config again, with `pppca run`: it does what is left of {config}."
@@ -264,7 +258,7 @@ def _trials(store: Store) -> Iterator[Finding]:
         yield Finding(
             "store", f"{len(failures)} {of_all} failed, one of them of: {cause}; trials without a score: {n_trials}."
         )
-    if n_planned and not any(claims.is_running(process) for _, process in store.claimed()):
+    if n_planned and not any(reservations.is_running(process) for _, process in store.reserved()):
         again = "Run the study again, with `pppca study`: it does what is left."
         yield Finding("store", f"{n_planned} {of_all} are not done.", again)
     yield Finding("store", f"{len(runs) - n_planned - len(failures)} {of_all} are done.")
@@ -276,19 +270,19 @@ def _cause(failure: RunResult) -> str:
 
 def _stale(store: Store, command: str) -> Iterator[Finding]:
     counts: Counter[tuple[str, str, int, int]] = Counter()
-    for method, status, description, n in store.origins():
-        if status == "done":
-            counts.update(dict.fromkeys(older_algorithms(method, description), n))
+    for spec, result in store.runs():
+        if result is not None and result.status == "done":
+            counts.update((spec.cell.method, *older) for older in older_algorithms(spec.cell.algorithms))
     for (method, name, old, new), n in sorted(counts.items()):
-        of_what = f" of the {name}" if name != method else ""
+        of_what = f" of {name}" if name != method else ""
         text = f"{method}: results of version {old}{of_what}, where today's is {new}: {n}."
         yield Finding("store", text, f"Run the configs that ask for them again, with `pppca {command}`.")
 
 
-def _claims(store: Store, command: str) -> Iterator[Finding]:
-    for process, n in sorted(Counter(process for _, process in store.claimed()).items()):
+def _reservations(store: Store, command: str) -> Iterator[Finding]:
+    for process, n in sorted(Counter(process for _, process in store.reserved()).items()):
         number, _, machine = process.partition(" ")
-        if claims.is_running(process):
+        if reservations.is_running(process):
             yield Finding("store", f"process {number} on {machine} has runs under way: {n}.")
         else:
             text = f"process {number}, which is gone, left runs under way: {n}."

@@ -13,28 +13,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pppca_bench import __version__
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 
 if TYPE_CHECKING:
-    from pppca_bench.runs import RunSpec
+    from pppca_bench.runs import Cell
 
 _LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
-_FIRST_VERSION = 1
-"""Version of every algorithm before provenance named them."""
 
 
 def describe(configs: Mapping[str, str] | None = None) -> str:
-    """Return JSON text with the versions of code, algorithms, libraries and Python, the configs, processor and BLAS.
+    """Return JSON text with the versions of code, libraries and Python, the configs, processor and BLAS.
 
     Parameters
     ----------
     configs : mapping of str to str, optional
         SHA-256 of the config files that asked for the numbers, by config name.
     """
-    from pppca_bench.config.plan import ALGORITHM_VERSIONS  # slow to import, and only who records describes
-
     facts = {
         "pppca": code_version(),
-        "algorithms": ALGORITHM_VERSIONS,
         "configs": dict(configs or {}),
         "python": platform.python_version(),
         "processor": _processor(),
@@ -45,33 +41,35 @@ def describe(configs: Mapping[str, str] | None = None) -> str:
     return json.dumps(facts, sort_keys=True)
 
 
-def superseded_lines(stored: Iterable[tuple[RunSpec, str | None]]) -> list[str]:
-    """Say, in a line for each method and version, which stored results are computed anew.
+def superseded_lines(stored: Iterable[tuple[Cell, Cell, int]]) -> list[str]:
+    """Say, in a line for each cause, which stored results are computed anew.
 
     Parameters
     ----------
-    stored : iterable of (RunSpec, str or None)
-        Runs that are stored under the key of an older algorithm, and the provenance of what is stored.
+    stored : iterable of (Cell, Cell, int)
+        Wanted cells, stored ones that differ in their data or algorithms, and how many of their runs are done.
     """
-    counts = Counter(older for spec, description in stored for older in older_algorithms(spec.method, description))
+    causes = Counter[tuple[str, str]]()
+    for wanted, found, n in stored:
+        if wanted.data_sha256 != found.data_sha256:
+            causes[wanted.problem, "other data; today's are run"] += n
+        versions = dict(wanted.algorithms)
+        for name, old in found.algorithms:
+            if name in versions and versions[name] != old:
+                of_what = f" of {name}" if name != wanted.method else ""
+                causes[wanted.method, f"version {old}{of_what}; version {versions[name]} computes"] += n
     lines = []
-    for (method, name, old, new), n in sorted(counts.items()):
-        results = f"{n} stored result{'s' if n > 1 else ''} of {method} {'are' if n > 1 else 'is'}"
-        of_what = f" of the {name}" if name != method else ""
-        lines.append(f"{results} of version {old}{of_what}; version {new} computes {'them' if n > 1 else 'it'} anew.")
+    for (what, cause), n in sorted(causes.items()):
+        are, them = ("are", "them") if n > 1 else ("is", "it")
+        end = f"{cause} {them} anew." if cause.endswith("computes") else f"{cause} instead."
+        lines.append(f"{n} stored result{'s' if n > 1 else ''} of {what} {are} of {end}")
     return lines
 
 
-def older_algorithms(method: str, description: str | None) -> list[tuple[str, str, int, int]]:
-    """Return method, algorithm, stored version and today's version of each that a stored result is behind in."""
-    from pppca_bench.config.plan import ALGORITHM_VERSIONS
-
-    stored = json.loads(description or "{}").get("algorithms", {})
-    return [
-        (method, name, old, ALGORITHM_VERSIONS[name])
-        for name in (method, "classifier")
-        if (old := stored.get(name, _FIRST_VERSION)) < ALGORITHM_VERSIONS.get(name, old)
-    ]
+def older_algorithms(algorithms: Iterable[tuple[str, int]]) -> list[tuple[str, int, int]]:
+    """Return name, stored version and today's version of each algorithm that was changed since."""
+    today = {entry.name: entry.version for entry in (*METHODS.values(), *CLASSIFIERS.values())}
+    return [(name, old, today[name]) for name, old in algorithms if old < today.get(name, old)]
 
 
 @cache

@@ -1,23 +1,21 @@
-"""The runs that are still to be computed: in groups that train together, without those done or held elsewhere."""
+"""The runs that are still to be computed: in groups that train together, without those done or reserved elsewhere."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from pppca_bench.runs import RunResult, RunSpec
+from pppca_bench.methods.registry import METHODS
+from pppca_bench.runs import Cell, RunResult, RunSpec
 from pppca_bench.store.database import Store
 
 GROUP_SIZE = 16
 """Runs of a cell that train together: two full sets of the classifier's lanes, and little to lose in a crash."""
 
-TIMED_METHODS = frozenset({"dgha_speedup"})
-"""Methods whose times are their result, unless they have ``timed: false``: nothing else may run beside them."""
-
 Group = tuple[RunSpec, ...]
 
 
-class Worklist:
+class Queue:
     """Hand out groups of runs, those that another process has under way last.
 
     Parameters
@@ -26,8 +24,6 @@ class Worklist:
         What is to be computed.
     store : Store
         Asked again before each group, since another process may have computed it meanwhile.
-    data_sha256 : mapping of str to str
-        Digest of each problem's data: results of other data do not count.
     fresh : bool, default False
         Hand out everything, whatever the store holds.
     retries : int, default 0
@@ -39,30 +35,21 @@ class Worklist:
         Runs that were dropped because another process had done them.
     """
 
-    def __init__(
-        self,
-        specs: Sequence[RunSpec],
-        store: Store,
-        data_sha256: Mapping[str, str],
-        *,
-        fresh: bool = False,
-        retries: int = 0,
-    ) -> None:
+    def __init__(self, specs: Sequence[RunSpec], store: Store, *, fresh: bool = False, retries: int = 0) -> None:
         self.n_done_elsewhere = 0
         self._store = store
-        self._data_sha256 = data_sha256
         self._fresh = fresh
         self._retries = retries
         self._waiting = {
-            timed: deque(_groups(spec for spec in specs if is_timed(spec) == timed)) for timed in (False, True)
+            timed: deque(_groups(spec for spec in specs if is_timed(spec.cell) == timed)) for timed in (False, True)
         }
         self._deferred: dict[bool, deque[Group]] = {False: deque(), True: deque()}
         self._n_attempts = Counter[str]()
 
-    def take(self, *, timed: bool) -> Group | None:
+    def next(self, *, timed: bool) -> Group | None:
         """Return the next group of timed runs, or of others; None when there is none left."""
         while self._waiting[timed]:
-            if group := self._claimed(self._waiting[timed].popleft()):
+            if group := self._reserved(self._waiting[timed].popleft()):
                 return group
         while self._deferred[timed]:
             if group := self._missing(self._deferred[timed].popleft()):
@@ -75,35 +62,28 @@ class Worklist:
         again = result.status == "failed" and self._n_attempts[result.key] <= self._retries
         if again:
             spec = spec_of(group, result)
-            self._waiting[is_timed(spec)].appendleft((spec,))
+            self._waiting[is_timed(spec.cell)].appendleft((spec,))
         return again
 
-    def _claimed(self, group: Group) -> Group:
+    def _reserved(self, group: Group) -> Group:
         if self._fresh:
             return group
-        held = self._store.claim([spec.key for spec in group])
+        held = self._store.reserve([spec.key for spec in group])
         if held:
-            self._deferred[is_timed(group[0])].append(tuple(spec for spec in group if spec.key in held))
-        # Only now, for what was done before the claim could not be done between.
+            self._deferred[is_timed(group[0].cell)].append(tuple(spec for spec in group if spec.key in held))
+        # Only now, for what was done before it was reserved could not be done between.
         return self._missing(tuple(spec for spec in group if spec.key not in held))
 
     def _missing(self, group: Group) -> Group:
-        wanted, _ = pending(group, self._store, self._data_sha256)
-        self.n_done_elsewhere += len(group) - len(wanted)
-        return tuple(wanted)
+        done = self._store.done(spec.key for spec in group)
+        self.n_done_elsewhere += len(done)
+        return tuple(spec for spec in group if spec.key not in done)
 
 
-def pending(specs: Sequence[RunSpec], store: Store, data_sha256: Mapping[str, str]) -> tuple[list[RunSpec], int]:
-    """Return the runs that the store lacks, and how many of them it holds from other data."""
-    done = store.done(spec.key for spec in specs)
-    wanted = [spec for spec in specs if done.get(spec.key) != data_sha256[spec.problem]]
-    outdated = [spec.key for spec in wanted if spec.key in done]
-    return wanted, len(outdated)
-
-
-def is_timed(spec: RunSpec) -> bool:
-    """Tell whether a run's result is the time that it took."""
-    return spec.method in TIMED_METHODS and dict(spec.parameters).get("timed") is not False
+def is_timed(cell: Cell) -> bool:
+    """Tell whether a cell's result is the time that it took."""
+    parameter = METHODS[cell.method].timed_by
+    return bool(parameter) and bool(dict(cell.parameters)[parameter])
 
 
 def spec_of(group: Group, result: RunResult) -> RunSpec:
@@ -113,7 +93,7 @@ def spec_of(group: Group, result: RunResult) -> RunSpec:
 
 def _groups(specs: Iterable[RunSpec]) -> Iterator[Group]:
     """Cut each cell's runs into groups of at most GROUP_SIZE, in the plan's order."""
-    cells: dict[tuple[object, ...], list[RunSpec]] = {}
+    cells: dict[Cell, list[RunSpec]] = {}
     for spec in specs:
         cells.setdefault(spec.cell, []).append(spec)
     for cell in cells.values():

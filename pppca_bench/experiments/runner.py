@@ -1,33 +1,27 @@
-"""Carry out a plan: skip what is done, fan out over processes, record as results come, survive."""
+"""Carry out a plan: skip what is done, hand the rest to workers, record results as they come, survive."""
 
 from __future__ import annotations
 
 import itertools
-import multiprocessing
 import os
-import signal
-import threading
 import time
 import traceback
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache, partial
-from multiprocessing.process import BaseProcess
-from pathlib import Path
 
-from pppca_bench.errors import ConfigError
+from pppca_bench.experiments.backends import Backend, LocalProcesses, ThisProcess
 from pppca_bench.experiments.provenance import describe
-from pppca_bench.experiments.queue import Group, Worklist, pending, spec_of
-from pppca_bench.problems import Problem, load_problem
+from pppca_bench.experiments.queue import Group, Queue, spec_of
+from pppca_bench.problems import Problem, ProblemSource, load_again
 from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, failed
 from pppca_bench.store.database import Span, Store
 
 Progress = Callable[[int, int], None]
 Computed = tuple[list[RunResult], Span | None]
+OpenProblems = Mapping[tuple[str, str], tuple[ProblemSource, Problem]]
+"""Problems by the name and the digest that cells have of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +32,6 @@ class Outcome:
     ----------
     n_planned, n_reused, n_done, n_failed : int
         Runs asked for, found in the store, computed now, and failed now.
-    n_outdated : int
-        Runs in the store that were computed from other data and are computed anew.
     first_error : str or None
         Last line of the first failed run's traceback, after the run's description.
     n_left : int
@@ -50,7 +42,6 @@ class Outcome:
     n_reused: int
     n_done: int
     n_failed: int
-    n_outdated: int
     first_error: str | None
     n_left: int = 0
 
@@ -62,39 +53,11 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def load_problems(
-    names: Iterable[str], data_dir: Path | None, own_files: Mapping[str, Path] | None = None
-) -> dict[str, Problem]:
-    """Load the problems that a plan names.
-
-    Raises
-    ------
-    DataError
-        A file is missing or damaged.
-    ConfigError
-        A problem is none of classification, or lacks examples to validate or to test with.
-    """
-    problems = {name: load_problem(_file(name, own_files), data_dir) for name in dict.fromkeys(names)}
-    for name, problem in problems.items():
-        if problem.task != "classification":
-            raise ConfigError(
-                f"{name}: expected a classification problem, got {problem.task}. Take it out of `problems:`."
-            )
-        sizes = len(problem.X_train), len(problem.X_validation), len(problem.X_test)
-        if 0 in sizes:
-            raise ConfigError(
-                f"{name}: expected training, validation and test examples, got {' / '.join(map(str, sizes))}."
-                " Split its examples anew, or take it out of `problems:`."
-            )
-    return problems
-
-
 def run(
     specs: Sequence[RunSpec],
     store: Store,
+    problems: OpenProblems,
     *,
-    data_dir: Path | None = None,
-    own_files: Mapping[str, Path] | None = None,
     configs: Mapping[str, str] | None = None,
     workers: int = 1,
     fresh: bool = False,
@@ -110,10 +73,8 @@ def run(
         Planned runs, already known to the store (``Store.plan``).
     store : Store
         Where results go; of the processes of this call, only this one writes to it.
-    data_dir : Path, optional
-        First place to look for Proben1 files.
-    own_files : mapping of str to Path, optional
-        Where the user's own ``.dt`` files are, by their names in ``specs``; by default, where the names say.
+    problems : mapping of (str, str) to (ProblemSource, Problem)
+        The problems of the specs' cells, by name and digest.
     configs : mapping of str to str, optional
         SHA-256 of each config behind ``specs``, by its name, for the results' provenance.
     workers : int, default 1
@@ -131,37 +92,40 @@ def run(
     -------
     Outcome
     """
-    _problem.cache_clear()
-    problems = load_problems((spec.problem for spec in specs), data_dir, own_files)
-    digests = {name: problem.sha256 for name, problem in problems.items()}
-    store.describe_problems([_facts(name, problem) for name, problem in problems.items()])
-    missing, n_outdated = (list(specs), 0) if fresh else pending(specs, store, digests)
+    store.describe_problems([_facts(name, *opened) for (name, _), opened in problems.items()])
+    done = set() if fresh else store.done(spec.key for spec in specs)
+    missing = [spec for spec in specs if spec.key not in done]
     # The largest problems first: a long group begun last would leave the other workers idle.
-    missing.sort(key=lambda spec: problems[spec.problem].X_train.size, reverse=True)
-    work = Worklist(missing, store, digests, fresh=fresh, retries=retries)
-    sources = {name: (_file(name, own_files), data_dir) for name in problems}
+    missing.sort(key=lambda spec: _of(spec, problems)[1].X_train.size, reverse=True)
+    queue = Queue(missing, store, fresh=fresh, retries=retries)
     progress = progress or (lambda *_: None)
     progress(0, len(missing))
     provenance = describe(configs)
     tally = _Tally()
-    with closing(_execute(work, workers, sources)) as computed:
-        for group, (results, span) in computed:
+    backend = LocalProcesses(workers, "pppca_bench.experiments.cell") if workers else ThisProcess()
+    try:
+        for group, (results, span) in _execute(queue, backend, problems):
             store.record(results, provenance, replace=fresh, span=span)
-            tally.add(group, [result for result in results if not work.put_back(group, result)])
+            tally.add(group, [result for result in results if not queue.put_back(group, result)])
             progress(len(tally.finished), len(missing))
             if fail_fast and tally.n_failed:
+                backend.kill()
                 break
-    store.release_claims()
-    return tally.outcome(len(specs), len(specs) - len(missing) + work.n_done_elsewhere, n_outdated)
+        backend.close()
+    except BaseException:  # Ctrl-C, SIGTERM, or a store that cannot be written
+        backend.kill()
+        raise
+    store.release()
+    return tally.outcome(len(specs), len(specs) - len(missing) + queue.n_done_elsewhere)
 
 
-def _facts(name: str, problem: Problem) -> ProblemFacts:
-    sizes = (len(problem.X_train), len(problem.X_validation), len(problem.X_test))
-    return ProblemFacts(name, problem.sha256, problem.n_features, problem.n_outputs, *sizes)
+def _facts(name: str, source: ProblemSource, problem: Problem) -> ProblemFacts:
+    sizes = (problem.n_features, problem.n_outputs, *map(len, (problem.X_train, problem.X_validation, problem.X_test)))
+    return ProblemFacts(name, problem.sha256, problem.task, name if source.is_own else source.family, *sizes)
 
 
-def _file(name: str, own_files: Mapping[str, Path] | None) -> str:
-    return str((own_files or {}).get(name, name))
+def _of(spec: RunSpec, problems: OpenProblems) -> tuple[ProblemSource, Problem]:
+    return problems[spec.cell.problem, spec.cell.data_sha256]
 
 
 @dataclass
@@ -180,156 +144,86 @@ class _Tally:
         if failures and self.first_error is None:
             self.first_error = _error_line(spec_of(group, failures[0]), failures[0])
 
-    def outcome(self, n_planned: int, n_reused: int, n_outdated: int) -> Outcome:
+    def outcome(self, n_planned: int, n_reused: int) -> Outcome:
         """Sum up."""
         n_left = n_planned - n_reused - len(self.finished)
-        n_done = len(self.finished) - self.n_failed
-        return Outcome(n_planned, n_reused, n_done, self.n_failed, n_outdated, self.first_error, n_left)
+        return Outcome(n_planned, n_reused, len(self.finished) - self.n_failed, self.n_failed, self.first_error, n_left)
 
 
 def _error_line(spec: RunSpec, failure: RunResult) -> str:
     cause = (failure.error or "unknown cause").strip().splitlines()[-1]
-    setting = f"tau {spec.tau:g}, " if spec.tau is not None else ""
-    return f"{spec.problem}, {spec.method}, {setting}repeat {spec.repeat}: {cause}"
+    tau = spec.cell.settings.get("tau")
+    setting = f"tau {tau:g}, " if isinstance(tau, float) else ""
+    return f"{spec.cell.problem}, {spec.cell.method}, {setting}repeat {spec.repeat}: {cause}"
 
 
-Sources = Mapping[str, tuple[str, Path | None]]
-"""What to load each problem by: its name or file, and the first folder to look in."""
+def _execute(queue: Queue, backend: Backend, problems: OpenProblems) -> Iterator[tuple[Group, Computed]]:
+    """Compute the groups; timed ones last, one after another, with nothing beside them."""
+    yield from _fan_out(lambda: queue.next(timed=False), backend, problems)
+    if first := queue.next(timed=True):
+        backend.renew(1)
+        waiting = itertools.chain([first], iter(lambda: queue.next(timed=True), None))
+        yield from _fan_out(lambda: next(waiting, None), backend, problems)
 
 
-def _execute(work: Worklist, workers: int, sources: Sources) -> Generator[tuple[Group, Computed]]:
-    """Run the groups, those of timed methods last, one after another in a process of their own."""
-    for timed in (False, True):
-        take = partial(work.take, timed=timed)
-        if workers == 0:
-            for group in iter(take, None):
-                yield group, _run_group(group, *sources[group[0].problem])
-        else:
-            yield from _execute_in_processes(take, 1 if timed else workers, sources)
-
-
-def _execute_in_processes(
-    take: Callable[[], Group | None], workers: int, sources: Sources
+def _fan_out(
+    take: Callable[[], Group | None], backend: Backend, problems: OpenProblems
 ) -> Iterator[tuple[Group, Computed]]:
+    """Keep every worker busy."""
     in_flight: dict[Future[Computed], Group] = {}
-    pool: ProcessPoolExecutor | None = None
-    try:
-        while True:
-            while len(in_flight) < 2 * workers and (group := take()):
-                pool = pool or _new_pool(workers)
-                in_flight[_submit(pool, group, sources)] = group
-            if not in_flight:
-                break
-            finished, _ = wait(in_flight, return_when=FIRST_COMPLETED)
-            lost: list[Group] = []
-            for future in finished:
-                group = in_flight.pop(future)
-                if isinstance(future.exception(), BrokenProcessPool):
-                    lost.append(group)
-                else:
-                    yield group, future.result()
-            if lost:
-                lost.extend(in_flight.values())
-                in_flight.clear()
-                pool = None
-                yield from _run_alone(lost, sources)
-        if pool is not None:
-            pool.shutdown()  # its thread has to end before the interpreter does, or it may complain
-    except GeneratorExit:
-        raise
-    except BaseException:  # Ctrl-C or SIGTERM
-        _stop_fork_server()
-        raise
-    finally:
-        _stop(pool)
-
-
-def _submit(pool: ProcessPoolExecutor, group: Group, sources: Sources) -> Future[Computed]:
-    """Hand a group to the pool; a worker that died since the last look is told by the future, as any other."""
-    try:
-        return pool.submit(_run_group, group, *sources[group[0].problem])
-    except BrokenProcessPool as error:
-        lost: Future[Computed] = Future()
-        lost.set_exception(error)
-        return lost
-
-
-def _run_alone(groups: Iterable[Group], sources: Sources) -> Iterator[tuple[Group, Computed]]:
-    """Run one by one what was under way when a worker died, to find the run that kills its worker."""
-    pool = _new_pool(1)
-    try:
-        for spec in itertools.chain.from_iterable(groups):
-            future = _submit(pool, (spec,), sources)
-            if isinstance(future.exception(), BrokenProcessPool):
-                digest = load_problem(*sources[spec.problem]).sha256
-                yield (spec,), ([failed(spec, digest, "the worker process died (killed, or out of memory)")], None)
-                pool = _new_pool(1)
+    while True:
+        while len(in_flight) < backend.n_held and (group := take()):
+            in_flight[_submit(group, backend, problems)] = group
+        if not in_flight:
+            return
+        finished, _ = wait(in_flight, return_when=FIRST_COMPLETED)
+        lost: list[Group] = []
+        for future in finished:
+            group = in_flight.pop(future)
+            if backend.has_lost(future):
+                lost.append(group)
             else:
-                yield (spec,), future.result()
-        pool.shutdown()
-    finally:
-        _stop(pool)
+                yield group, future.result()
+        if lost:
+            # Which of the groups under way killed the worker is unknown: each run is tried again, alone.
+            lost.extend(in_flight.values())
+            in_flight.clear()
+            yield from _run_alone(lost, backend, problems)
 
 
-def _new_pool(workers: int) -> ProcessPoolExecutor:
-    methods = multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-    if context.get_start_method() == "forkserver":
-        context.set_forkserver_preload(["pppca_bench.experiments.cell"])
-        _start_fork_server()
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_prepare_worker)
+def _run_alone(groups: Iterable[Group], backend: Backend, problems: OpenProblems) -> Iterator[tuple[Group, Computed]]:
+    n_workers = backend.n_workers
+    backend.renew(1)
+    for spec in itertools.chain.from_iterable(groups):
+        future = _submit((spec,), backend, problems)
+        wait([future])
+        if backend.has_lost(future):
+            backend.renew(1)
+            yield (spec,), ([failed(spec, "the worker process died (killed, or out of memory)")], None)
+        else:
+            yield (spec,), future.result()
+    backend.renew(n_workers)
 
 
-def _start_fork_server() -> None:
-    """Start the server that forks the workers, deaf to Ctrl-C: a terminal sends it to every process."""
-    from multiprocessing import forkserver, resource_tracker
-
-    resource_tracker.ensure_running()  # first, since it unblocks the signal
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        forkserver.ensure_running()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+def _submit(group: Group, backend: Backend, problems: OpenProblems) -> Future[Computed]:
+    source, problem = _of(group[0], problems)
+    if isinstance(backend, ThisProcess):
+        return backend.submit(compute, group, lambda: problem)
+    return backend.submit(compute_from_source, group, source)
 
 
-def _stop_fork_server() -> None:
-    """End the server at once: still starting, it would fork workers for a parent that is gone, which then complain."""
-    from multiprocessing import forkserver
-
-    # Its number is none of the public interface: where it is not found, the workers may complain.
-    number = getattr(getattr(forkserver, "_forkserver", None), "_forkserver_pid", None)
-    if number is not None:
-        with suppress(ProcessLookupError):
-            os.kill(number, signal.SIGKILL)
+def compute_from_source(group: Group, source: ProblemSource) -> Computed:
+    """Compute a group in a worker, which loads the problem's data once."""
+    return compute(group, lambda: load_again(source))
 
 
-def _stop(pool: ProcessPoolExecutor | None) -> None:
-    if pool is not None:
-        pool.shutdown(wait=False, cancel_futures=True)
-    for child in multiprocessing.active_children():
-        child.kill()
-
-
-def _prepare_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: BaseProcess) -> None:
-    """End this worker when its parent is gone, so that a killed run leaves nothing behind."""
-    parent.join()
-    os._exit(1)
-
-
-def _run_group(group: Group, source: str, data_dir: Path | None) -> Computed:
-    problem = _problem(source, data_dir)
+def compute(group: Group, load: Callable[[], Problem]) -> Computed:
+    """Compute a group; one whose computation broke gives failed results with the traceback."""
     started_at, start = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
     try:
-        results = _computed(group, problem)
+        results = _computed(group, load())
     except Exception:  # noqa: BLE001 the boundary: one broken run must not end the others
-        results = [failed(spec, problem.sha256, traceback.format_exc()) for spec in group]
+        results = [failed(spec, traceback.format_exc()) for spec in group]
     return results, Span(started_at, 1e3 * (time.perf_counter() - start))
 
 
@@ -337,14 +231,13 @@ def _computed(group: Group, problem: Problem) -> list[RunResult]:
     # Slow to import, and not needed where nothing is left to do.
     from threadpoolctl import threadpool_limits
 
-    from pppca_bench.experiments import cell as experiment
+    from pppca_bench.experiments import cell
 
     with threadpool_limits(1):  # sums of several threads round differently
-        if group[0].method not in _warmed:
-            experiment.warm_up(group[0])
-            _warmed.add(group[0].method)
-        return experiment.run_group(group, problem)
+        if group[0].cell.method not in _warmed:
+            cell.warm_up(group[0])
+            _warmed.add(group[0].cell.method)
+        return cell.run_group(group, problem)
 
 
-_problem = cache(load_problem)
 _warmed: set[str] = set()

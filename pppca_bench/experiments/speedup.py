@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from inspect import signature
+from inspect import Parameter, Signature, signature
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,56 +16,86 @@ from pppca_bench.engines import DGHA, GHA
 N_ROUNDS = 3
 """Times that each of the pair learns; the median counts, so that a disturbance of one round does not."""
 
+_NOT_COMPARED = ("kernel", "random_state")
+_COMPARED = [one for one in signature(DGHA, eval_str=True).parameters.values() if one.name not in _NOT_COMPARED]
 
-def measure_speedup(
-    parameters: Mapping[str, Any], seed: int, X: NDArray[np.float64], *, timed: bool = True
-) -> tuple[dict[str, float], int]:
+
+class Speedup:
     """Measure GHA against DGHA with the same settings, from the same random numbers.
 
-    The time is that of the compiled learning alone, without validation of input and drawing of random numbers.
-    Call it in a process that has nothing beside it, after both have been compiled.
+    The time is that of the compiled learning alone, without validation of input and drawing of random numbers. Fit it
+    in a process that has nothing beside it, after both have been compiled.
 
     Parameters
     ----------
-    parameters : mapping of str to value
-        Parameters of `DGHA`; those that GHA has too are given to both.
-    seed : int
-        Seed of every learner.
-    X : float64 array of shape (n_samples, n_features)
-        Training inputs.
     timed : bool, default True
         False counts the operations and measures no time; it needs no process of its own.
+    random_state : int or None, default None
+        Seed of every learner.
+    **dgha
+        Parameters of `DGHA`; those that GHA has too are given to both.
 
-    Returns
-    -------
-    measures : dict of str to float
-        Without times ``speedup_operations`` alone.
-        ``speedup``: time of GHA over time of DGHA, both with the literal kernel, as the slides measure it;
-        ``speedup_operations``: the same of their multiply-adds, exact on any machine;
-        ``speedup_fast``: the same of the times with the fast kernel;
-        ``gha_time_ms``, ``dgha_time_ms``: times with the literal kernel, in ms.
-    dimensionality : int
-        Nodes that DGHA keeps.
+    Attributes
+    ----------
+    measures_ : dict of str to float
+        ``speedup_operations``: multiply-adds of GHA over those of DGHA, exact on any machine; ``dimensionality``:
+        nodes that DGHA keeps. Where it is timed also ``speedup``: time of GHA over time of DGHA, both with the literal
+        kernel, as the slides measure it; ``speedup_fast``: the same with the fast kernel; ``gha_time_ms``,
+        ``dgha_time_ms``: times with the literal kernel, in ms.
     """
-    common = {name: value for name, value in parameters.items() if name in signature(GHA).parameters}
-    if not timed:
-        counted = DGHA(**parameters, kernel="literal", random_state=seed).fit(X)
-        n_gha = _count_operations(tuple(sorted(common.items())), X.shape)
-        return {"speedup_operations": n_gha / counted.n_operations_}, counted.n_components_
-    literal = _alternate(common, parameters, seed, X, "literal")
-    fast = _alternate(common, parameters, seed, X, "fast")
-    gha, dgha = literal[0][-1], literal[1][-1]
-    literal_ms, fast_ms = (
-        [median(learner.learning_time_ms_ for learner in learners) for learners in pair] for pair in (literal, fast)
+
+    __signature__ = Signature(
+        [
+            *(one.replace(kind=Parameter.KEYWORD_ONLY) for one in _COMPARED),
+            Parameter("timed", Parameter.KEYWORD_ONLY, default=True, annotation=bool),
+            Parameter("random_state", Parameter.KEYWORD_ONLY, default=None, annotation=Any),
+        ]
     )
-    measures = {
-        "speedup": literal_ms[0] / literal_ms[1],
-        "speedup_operations": gha.n_operations_ / dgha.n_operations_,
-        "speedup_fast": fast_ms[0] / fast_ms[1],
-        "gha_time_ms": literal_ms[0],
-        "dgha_time_ms": literal_ms[1],
-    }
-    return measures, dgha.n_components_
+
+    def __init__(self, *, timed: bool = True, random_state: Any = None, **dgha: Any) -> None:
+        self.timed = timed
+        self.random_state = random_state
+        self._dgha = dgha
+
+    def check_agreement(self) -> None:
+        """Raise ParameterError unless DGHA's parameters agree with each other."""
+        DGHA(**self._dgha).check_agreement()
+
+    def fit(self, X: NDArray[np.float64], y: Any = None) -> Speedup:  # noqa: ARG002
+        """Let both learn.
+
+        Parameters
+        ----------
+        X : float64 array of shape (n_samples, n_features)
+            Training inputs.
+        y : ignored
+        """
+        seed, common = self.random_state, _of_gha(self._dgha)
+        if not self.timed:
+            dgha = DGHA(**self._dgha, kernel="literal", random_state=seed).fit(X)
+            n_operations = _count_operations(tuple(sorted(common.items())), X.shape)
+            self.measures_ = _counts(n_operations, dgha)
+            return self
+        literal = _alternate(common, self._dgha, seed, X, "literal")
+        fast = _alternate(common, self._dgha, seed, X, "fast")
+        literal_ms, fast_ms = (
+            [median(learner.learning_time_ms_ for learner in learners) for learners in pair] for pair in (literal, fast)
+        )
+        self.measures_ = _counts(literal[0][-1].n_operations_, literal[1][-1]) | {
+            "speedup": literal_ms[0] / literal_ms[1],
+            "speedup_fast": fast_ms[0] / fast_ms[1],
+            "gha_time_ms": literal_ms[0],
+            "dgha_time_ms": literal_ms[1],
+        }
+        return self
+
+
+def _of_gha(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in parameters.items() if name in signature(GHA).parameters}
+
+
+def _counts(n_gha: int, dgha: DGHA) -> dict[str, float]:
+    return {"speedup_operations": n_gha / dgha.n_operations_, "dimensionality": dgha.n_components_}
 
 
 @cache
@@ -76,7 +106,11 @@ def _count_operations(gha: tuple[tuple[str, Any], ...], shape: tuple[int, ...]) 
 
 
 def _alternate(
-    gha: Mapping[str, Any], dgha: Mapping[str, Any], seed: int, X: NDArray[np.float64], kernel: str
+    gha: Mapping[str, Any],
+    dgha: Mapping[str, Any],
+    seed: Any,
+    X: NDArray[np.float64],
+    kernel: Literal["fast", "literal"],
 ) -> tuple[list[GHA], list[DGHA]]:
     pairs = [
         (

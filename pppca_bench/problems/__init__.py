@@ -22,6 +22,7 @@ from pppca_bench.problems.registry import (
     problem_info,
     registered,
 )
+from pppca_bench.problems.source import ProblemSource, load_again, open_problem
 
 __all__ = [
     "PROBEN1_COMMIT",
@@ -30,6 +31,7 @@ __all__ = [
     "FileStatus",
     "Problem",
     "ProblemInfo",
+    "ProblemSource",
     "Task",
     "cache_dir",
     "ensure",
@@ -38,8 +40,10 @@ __all__ = [
     "find_file",
     "find_own_file",
     "known_problems",
+    "load_again",
     "load_bundled",
     "load_problem",
+    "open_problem",
     "problem_info",
     "read_dt",
     "read_dt_task",

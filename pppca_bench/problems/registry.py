@@ -57,6 +57,11 @@ class ProblemInfo:
         return self.n_outputs if self.task == "classification" else None
 
     @property
+    def family(self) -> str:
+        """What it is a permutation of: a Proben1 name without the permutation's number, any other name as it is."""
+        return self.name[:-1] if self.source == "proben1" else self.name
+
+    @property
     def filename(self) -> str:
         """Name of the file, such as ``"cancer1.dt"``."""
         return f"{self.name}.dt"

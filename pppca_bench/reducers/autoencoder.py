@@ -10,13 +10,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pppca_bench.classifiers.parameter_checks import Rule, check_parameters, is_count, is_positive, one_of
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.compiled.randomness import make_generator
-from pppca_bench.reducers.linear_projection import count_components, covariance, descending_eigenvalues
+from pppca_bench.parameters import Count, Positive, Share, Tau, check_parameters, make_generator
+from pppca_bench.reducers.linear_projection import (
+    CountedByEigenvalues,
+    count_components,
+    covariance,
+    descending_eigenvalues,
+)
 
 
-class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Take the middle layer of a network that was trained to map its inputs to themselves.
 
     Bishop 1995, section 8.6.2 and figure 8.12: M linear nodes span the space of the first M principal components;
@@ -55,14 +59,14 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: Count | None = None,
         *,
-        variance_ratio: float | None = None,
-        tau: float | None = None,
+        variance_ratio: Share | None = None,
+        tau: Tau | None = None,
         kind: Literal["linear", "nonlinear"] = "linear",
-        n_hidden: int | None = None,
-        max_iter: int = 1000,
-        tol: float = 1e-6,
+        n_hidden: Count | None = None,
+        max_iter: Count = 1000,
+        tol: Positive = 1e-6,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -88,7 +92,7 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         ValueError
             When a parameter or X is out of its range.
         """
-        check_parameters(self, _RULES)
+        check_parameters(self)
         samples: Floats = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         self.n_components_ = count_components(self, descending_eigenvalues(covariance(samples)))
         self.mean_ = samples.mean(axis=0)
@@ -166,11 +170,3 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             if self.kind == "nonlinear" and layer < len(self.coefs_) - 1:
                 values = np.tanh(values)
         return values
-
-
-_RULES: dict[str, Rule] = {
-    "kind": one_of("linear", "nonlinear"),
-    "n_hidden": ("an integer >= 1 or None", lambda value: value is None or is_count(value)),
-    "max_iter": ("an integer >= 1", is_count),
-    "tol": ("a number > 0", is_positive),
-}

@@ -9,8 +9,8 @@ from sklearn.feature_selection import chi2, mutual_info_classif
 from sklearn.utils import Tags
 
 from pppca_bench.classifiers.mlp import Split
-from pppca_bench.classifiers.parameter_checks import check_parameters, is_count
 from pppca_bench.compiled.arrays import Floats, Indices
+from pppca_bench.parameters import Count
 from pppca_bench.reducers.path_selector import PathSelector, Step, ranking_of
 from pppca_bench.reducers.wrapper_scores import subset, validation_errors
 
@@ -24,7 +24,7 @@ class _ScoredSelector(PathSelector):
         nan where a feature is constant.
     """
 
-    def __init__(self, n_features: int | None = None, *, estimator: Any = None, random_state: Any = None) -> None:
+    def __init__(self, n_features: Count | None = None, *, estimator: Any = None, random_state: Any = None) -> None:
         self.n_features = n_features
         self.estimator = estimator
         self.random_state = random_state
@@ -70,18 +70,14 @@ class MutualInformationSelector(_ScoredSelector):
 
     def __init__(
         self,
-        n_features: int | None = None,
+        n_features: Count | None = None,
         *,
-        n_values: int = 10,
+        n_values: Count = 10,
         estimator: Any = None,
         random_state: Any = None,
     ) -> None:
         super().__init__(n_features, estimator=estimator, random_state=random_state)
         self.n_values = n_values
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_parameters(self, {"n_values": ("an integer >= 1", is_count)})
 
     def _scores(self, X: Floats, y: NDArray[Any], rng: np.random.Generator) -> Floats:
         columns, counted = X.copy(), np.zeros(X.shape[1], dtype=bool)

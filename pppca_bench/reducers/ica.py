@@ -9,10 +9,10 @@ from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
-from pppca_bench.classifiers.parameter_checks import Rule, check_parameters, is_count, is_positive
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.compiled.randomness import make_generator
+from pppca_bench.parameters import Count, Positive, Share, Tau, check_parameters, make_generator
 from pppca_bench.reducers.linear_projection import (
+    CountedByEigenvalues,
     LinearProjection,
     count_components,
     covariance,
@@ -20,7 +20,7 @@ from pppca_bench.reducers.linear_projection import (
 )
 
 
-class ICA(LinearProjection):
+class ICA(CountedByEigenvalues, LinearProjection):
     """Turn the leading principal components so that they are as independent as can be (Hyvärinen & Oja 2000).
 
     scikit-learn's FastICA, contrast log cosh, all components at once. Give exactly one of the first three parameters;
@@ -48,12 +48,12 @@ class ICA(LinearProjection):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: Count | None = None,
         *,
-        variance_ratio: float | None = None,
-        tau: float | None = None,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
+        variance_ratio: Share | None = None,
+        tau: Tau | None = None,
+        max_iter: Count = 1000,
+        tol: Positive = 1e-4,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -77,7 +77,7 @@ class ICA(LinearProjection):
         ValueError
             When a parameter or X is out of its range, or no feature varies.
         """
-        check_parameters(self, _RULES)
+        check_parameters(self)
         samples: Floats = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         n_components = self._count(samples)
         fast_ica = FastICA(
@@ -103,6 +103,3 @@ class ICA(LinearProjection):
         if rank == 0:
             raise ValueError("X in ICA: expected a feature that varies, got constants. Leave out the reduction.")
         return min(count_components(self, eigenvalues), rank)
-
-
-_RULES: dict[str, Rule] = {"max_iter": ("an integer >= 1", is_count), "tol": ("a number > 0", is_positive)}

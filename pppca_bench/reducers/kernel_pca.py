@@ -1,6 +1,5 @@
 """Owns kernel principal component analysis with a Gaussian kernel whose width is chosen on validation data."""
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,14 +11,13 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.classifiers.mlp import Split
-from pppca_bench.classifiers.parameter_checks import Rule, check_parameters, is_positive
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.compiled.randomness import make_generator
-from pppca_bench.reducers.linear_projection import count_components
+from pppca_bench.parameters import Count, Positives, Share, Tau, check_parameters, make_generator
+from pppca_bench.reducers.linear_projection import CountedByEigenvalues, count_components
 from pppca_bench.reducers.wrapper_scores import Candidate, seeded, training_split, validation_errors
 
 
-class GaussianKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class GaussianKernelPCA(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Find principal components in the space of the kernel exp(−‖x − x'‖² / (2 width²)), by scikit-learn.
 
     Schölkopf, Smola & Müller 1998. Give exactly one of the first three parameters.
@@ -53,11 +51,11 @@ class GaussianKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: Count | None = None,
         *,
-        variance_ratio: float | None = None,
-        tau: float | None = None,
-        width_factors: Sequence[float] = (0.25, 0.5, 1.0, 2.0, 4.0),
+        variance_ratio: Share | None = None,
+        tau: Tau | None = None,
+        width_factors: Positives = (0.25, 0.5, 1.0, 2.0, 4.0),
         estimator: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -83,7 +81,7 @@ class GaussianKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         ValueError
             When a parameter or the data are out of their range.
         """
-        check_parameters(self, _RULES)
+        check_parameters(self)
         rng = make_generator(self.random_state)
         split = training_split(self, X, y, X_val, y_val, rng)
         widths = median_distance(split.X) * np.asarray(self.width_factors, dtype=np.float64)
@@ -143,11 +141,3 @@ def median_distance(X: Floats) -> float:
     distances: Floats = pdist(X)
     apart = distances[distances > 0.0]
     return float(np.median(apart)) if apart.size else 1.0
-
-
-_RULES: dict[str, Rule] = {
-    "width_factors": (
-        "a sequence of numbers > 0",
-        lambda value: isinstance(value, Sequence | np.ndarray) and len(value) > 0 and all(map(is_positive, value)),
-    )
-}

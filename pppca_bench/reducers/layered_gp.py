@@ -12,9 +12,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.classifiers.mlp import Labels, Split
-from pppca_bench.classifiers.parameter_checks import Rule, check_parameters, is_count
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.compiled.randomness import make_generator
+from pppca_bench.parameters import Count, check_order, check_parameters, make_generator
 from pppca_bench.reducers.wrapper_scores import seeded, subset, training_split, validation_errors
 
 _COST_OF_A_NODE = 0.001
@@ -70,6 +69,8 @@ class LayeredGP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     Attributes
     ----------
     n_components_ : int
+    n_generations_ : int
+        Generations of each layer.
     layers_ : list of Layer
     expressions_ : list of str
         The features, over the outputs of the layer before the last, in prefix notation.
@@ -80,13 +81,13 @@ class LayeredGP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: Count | None = None,
         *,
-        n_layers: int = 2,
-        layer_width: int = 20,
-        population_size: int = 200,
-        n_generations: int = 10,
-        tournament_size: int = 10,
+        n_layers: Count = 2,
+        layer_width: Count = 20,
+        population_size: Count = 200,
+        n_generations: Count = 10,
+        tournament_size: Count = 10,
         estimator: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -114,7 +115,7 @@ class LayeredGP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         ValueError
             When a parameter or the data are out of their range.
         """
-        self._check_parameters()
+        check_parameters(self)
         rng = make_generator(self.random_state)
         split = training_split(self, X, y, X_val, y_val, rng)
         if len(split.X) < 2:
@@ -149,23 +150,22 @@ class LayeredGP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _n_features_out(self) -> int:
         return self.n_components_
 
-    def _check_parameters(self) -> None:
-        check_parameters(self, _RULES)
-        if self.population_size < self.layer_width:
-            raise ValueError(
-                f"population_size in LayeredGP: expected at least layer_width = {self.layer_width}, "
-                f"got {self.population_size}. Change one of them."
-            )
-        if self.n_components is not None and self.n_components > self.layer_width:
-            raise ValueError(
-                f"n_components in LayeredGP: expected at most layer_width = {self.layer_width}, "
-                f"got {self.n_components}. Change one of them."
-            )
+    def check_agreement(self) -> None:
+        """Check that a layer has room for the features, and a population for a layer.
+
+        Raises
+        ------
+        ParameterError
+            They have not.
+        """
+        check_order(self, "n_components", "layer_width")
+        check_order(self, "layer_width", "population_size")
 
     def _evolve_layers(self, split: Split, rng: np.random.Generator) -> Split:
         """Evolve the layers one after another; return the last one's outputs."""
         self.layers_: list[Layer] = []
         self._best_fitness: list[float] = []
+        self.n_generations_ = self.n_generations
         X, X_val = split.X, split.X_val
         for _ in range(self.n_layers):
             layer = self._evolve_layer(X, split.y, rng)
@@ -246,13 +246,3 @@ def _gplearn() -> Iterator[None]:
             yield
     finally:
         np.random.set_state(state)
-
-
-_RULES: dict[str, Rule] = {
-    "n_components": ("an integer >= 1 or None", lambda value: value is None or is_count(value)),
-    "n_layers": ("an integer >= 1", is_count),
-    "layer_width": ("an integer >= 1", is_count),
-    "population_size": ("an integer >= 1", is_count),
-    "n_generations": ("an integer >= 1", is_count),
-    "tournament_size": ("an integer >= 1", is_count),
-}

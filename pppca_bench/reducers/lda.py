@@ -9,8 +9,8 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from pppca_bench.classifiers.parameter_checks import is_count
 from pppca_bench.compiled.arrays import Floats
+from pppca_bench.parameters import Count, ParameterError, check_parameters
 from pppca_bench.reducers.linear_projection import LinearProjection
 
 
@@ -30,7 +30,7 @@ class LDA(LinearProjection):
         See `LinearProjection`. Within-class variance of each output is 1.
     """
 
-    def __init__(self, n_components: int | None = None) -> None:
+    def __init__(self, n_components: Count | None = None) -> None:
         self.n_components = n_components
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -47,6 +47,7 @@ class LDA(LinearProjection):
         ValueError
             When n_components or the data are out of their range.
         """
+        check_parameters(self)
         samples, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(labels)
         n_most = self._count_directions(samples, np.unique(labels).size)
@@ -69,10 +70,8 @@ class LDA(LinearProjection):
             )
         n_most = min(n_classes - 1, X.shape[1])
         n = self.n_components
-        if n is not None and not (is_count(n) and n <= n_most):
-            raise ValueError(
-                f"n_components in LDA: expected an integer from 1 to {n_most} or None, got {n!r}. Change n_components."
-            )
+        if n is not None and n > n_most:
+            raise ParameterError("n_components", f"an integer from 1 to {n_most} or null", n, where="LDA")
         return n_most
 
 

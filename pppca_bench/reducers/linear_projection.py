@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pppca_bench.classifiers.parameter_checks import is_count, is_number
 from pppca_bench.compiled.arrays import Floats
+from pppca_bench.parameters import ParameterError
 
 
 def count_components(estimator: Any, eigenvalues: Floats) -> int:
@@ -31,42 +31,42 @@ def count_components(estimator: Any, eigenvalues: Floats) -> int:
     Raises
     ------
     ValueError
-        When none or several of the rules are given, or one is out of its range.
+        When none of the rules is given, or n_components is more than there are eigenvalues.
     """
-    name = _given_rule(estimator)
-    value = getattr(estimator, name)
-    expected, admits = _ranges(len(eigenvalues))[name]
-    if not admits(value):
-        raise ValueError(f"{name} in {type(estimator).__name__}: expected {expected}, got {value!r}. Change {name}.")
-    if name == "n_components":
-        return int(value)
-    if name == "tau":
-        return int(np.sum(eigenvalues[0] <= value * eigenvalues))
+    where = type(estimator).__name__
+    if estimator.n_components is not None:
+        if estimator.n_components > len(eigenvalues):
+            expected = f"an integer from 1 to {len(eigenvalues)}"
+            raise ParameterError("n_components", expected, estimator.n_components, where=where)
+        return int(estimator.n_components)
+    if estimator.tau is not None:
+        return int(np.sum(eigenvalues[0] <= estimator.tau * eigenvalues))
+    if estimator.variance_ratio is None:
+        raise ParameterError("n_components", "an integer where variance_ratio and tau are null", None, where=where)
     cumulative = np.cumsum(eigenvalues)
     # Sums that reach the share but for their rounding do reach it.
-    reached = value * cumulative[-1] * (1.0 - 1e-12)
+    reached = estimator.variance_ratio * cumulative[-1] * (1.0 - 1e-12)
     return int(np.searchsorted(cumulative, reached)) + 1
 
 
-def _given_rule(estimator: Any) -> str:
-    given = [name for name in _ranges(1) if getattr(estimator, name) is not None]
-    if len(given) != 1:
-        raise ValueError(
-            f"number of components in {type(estimator).__name__}: expected exactly one of {', '.join(_ranges(1))}, "
-            f"got {' and '.join(given) or 'none'}. Give one."
-        )
-    return given[0]
+class CountedByEigenvalues:
+    """What has three rules for the number of its components: see `count_components`."""
 
+    n_components: int | None
+    variance_ratio: float | None
+    tau: float | None
 
-def _ranges(n_eigenvalues: int) -> dict[str, Any]:
-    return {
-        "n_components": (
-            f"an integer from 1 to {n_eigenvalues}",
-            lambda value: is_count(value) and value <= n_eigenvalues,
-        ),
-        "variance_ratio": ("a number > 0 and <= 1", lambda value: is_number(value) and 0 < value <= 1),
-        "tau": ("a number >= 1", lambda value: is_number(value) and 1 <= value < np.inf),
-    }
+    def check_agreement(self) -> None:
+        """Check that one rule at most is given; `count_components` needs one.
+
+        Raises
+        ------
+        ParameterError
+            Several are.
+        """
+        given = [name for name in ("n_components", "variance_ratio", "tau") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ParameterError(given[1], f"null where {given[0]} is given", getattr(self, given[1]))
 
 
 def covariance(X: Floats) -> Floats:

@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.base import clone
 
 from pppca_bench.classifiers.mlp import Split
-from pppca_bench.classifiers.parameter_checks import check_parameters, is_count
 from pppca_bench.compiled.arrays import Floats, Indices
+from pppca_bench.parameters import Count
 from pppca_bench.reducers.path_selector import PathSelector, Step
 from pppca_bench.reducers.wrapper_scores import error_percent, fit_candidates, subset
 
@@ -43,9 +43,9 @@ class NetworkRFE(PathSelector):
 
     def __init__(
         self,
-        n_features: int | None = None,
+        n_features: Count | None = None,
         *,
-        n_networks: int = 8,
+        n_networks: Count = 8,
         estimator: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -53,10 +53,6 @@ class NetworkRFE(PathSelector):
         self.n_networks = n_networks
         self.estimator = estimator
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_parameters(self, {"n_networks": ("an integer >= 1", is_count)})
 
     def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], Indices]:
         seeds = [int(seed) for seed in rng.integers(2**31, size=self.n_networks)]

@@ -12,9 +12,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.classifiers.mlp import Split
-from pppca_bench.classifiers.parameter_checks import is_count
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
-from pppca_bench.compiled.randomness import make_generator
+from pppca_bench.parameters import ParameterError, check_parameters, make_generator
 from pppca_bench.reducers.wrapper_scores import seeded, training_split
 
 
@@ -62,9 +61,10 @@ class PathSelector(SelectorMixin, BaseEstimator):
         ValueError
             When a parameter or the data are out of their range.
         """
+        check_parameters(self)
         rng = make_generator(self.random_state)
         split = training_split(self, X, y, X_val, y_val, rng)
-        self._check_parameters()
+        self._check_size()
         path, self.ranking_ = self._search(split, seeded(self.estimator, rng), rng)
         self._choose(path)
         self.mean_ = split.X.mean(axis=0)
@@ -89,13 +89,11 @@ class PathSelector(SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.support_
 
-    def _check_parameters(self) -> None:
+    def _check_size(self) -> None:
         n, n_most = self.n_features, self.n_features_in_
-        if n is not None and not (is_count(n) and n <= n_most):
-            raise ValueError(
-                f"n_features in {type(self).__name__}: expected an integer from 1 to {n_most} or None, got {n!r}. "
-                "Change n_features."
-            )
+        if n is not None and n > n_most:
+            expected = f"an integer from 1 to {n_most} or null"
+            raise ParameterError("n_features", expected, n, where=type(self).__name__)
 
     @abstractmethod
     def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], Indices]:

@@ -8,14 +8,21 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.reducers.linear_projection import LinearProjection, count_components, covariance, with_fixed_signs
+from pppca_bench.parameters import Count, Share, Tau, check_parameters
+from pppca_bench.reducers.linear_projection import (
+    CountedByEigenvalues,
+    LinearProjection,
+    count_components,
+    covariance,
+    with_fixed_signs,
+)
 
 
-class _ExactPCA(LinearProjection):
+class _ExactPCA(CountedByEigenvalues, LinearProjection):
     """Keep the leading eigenvectors of the covariance matrix; a subclass says how they are computed."""
 
     def __init__(
-        self, n_components: int | None = None, *, variance_ratio: float | None = None, tau: float | None = None
+        self, n_components: Count | None = None, *, variance_ratio: Share | None = None, tau: Tau | None = None
     ) -> None:
         self.n_components = n_components
         self.variance_ratio = variance_ratio
@@ -35,6 +42,7 @@ class _ExactPCA(LinearProjection):
         ValueError
             When not exactly one rule for the number of components is given, or it or X is out of its range.
         """
+        check_parameters(self)
         samples: Floats = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         self.eigenvalues_, rows = self._spectrum(samples)
         self._publish(with_fixed_signs(rows[: count_components(self, self.eigenvalues_)]), samples)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pppca_bench.classifiers.mlp import Split
-from pppca_bench.classifiers.parameter_checks import check_parameters, is_count
 from pppca_bench.compiled.arrays import Indices
+from pppca_bench.parameters import Count
 from pppca_bench.reducers.path_selector import PathSelector, Step, patient, ranking_of
 from pppca_bench.reducers.wrapper_scores import subset, validation_errors
 
@@ -22,9 +22,9 @@ class _SequentialSelector(PathSelector):
 
     def __init__(
         self,
-        n_features: int | None = None,
+        n_features: Count | None = None,
         *,
-        patience: int | None = 5,
+        patience: Count | None = 5,
         estimator: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -32,12 +32,6 @@ class _SequentialSelector(PathSelector):
         self.patience = patience
         self.estimator = estimator
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_parameters(
-            self, {"patience": ("an integer >= 1 or None", lambda value: value is None or is_count(value))}
-        )
 
     def _search(
         self,

@@ -3,7 +3,7 @@
 The rule, written down before any result was looked at. A cell is
 
 - *reproduced* when the published value lies inside our 95 % interval of the mean widened by the rounding of
-  print, or differs from our mean by no more than the tolerance of its quantity (`TOLERANCES`);
+  print, or differs from our mean by no more than the reference's tolerance for its quantity;
 - *close* when it differs by no more than the wider tolerance;
 - *differs* otherwise, and *not run* when none of its repeats is in.
 """
@@ -13,55 +13,25 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from tabulate import tabulate
 
-from pppca_bench.references.published import PublishedCell, published
+from pppca_bench.references.layout import Scored
+from pppca_bench.references.numbers import Number, Tolerance
 from pppca_bench.reporting.summary import Summary
-from pppca_bench.reporting.tables import SIZES, Table, TableCell
+from pppca_bench.reporting.table import Table, TableCell
+
+Place = tuple[str, str, str, str]
+"""Table, row, column and quantity of a published number."""
 
 Verdict = Literal["reproduced", "close", "differs", "not run"]
-VERDICTS: tuple[Verdict, ...] = ("reproduced", "close", "differs", "not run")
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
-
-@dataclass(frozen=True, slots=True)
-class Tolerance:
-    """Bound a difference from a published value.
-
-    Attributes
-    ----------
-    reproduced, close : float
-        Largest difference for the verdict.
-    relative : bool
-        Whether they are shares of the published value, instead of being in its unit.
-    """
-
-    reproduced: float
-    close: float
-    relative: bool
-
-    def scale(self, published_value: float) -> float:
-        """Return what the bounds are multiplied by for one published value."""
-        return abs(published_value) if self.relative else 1.0
-
-
-TOLERANCES: Mapping[str, Tolerance] = {
-    **dict.fromkeys(SIZES, Tolerance(0.0, 0.0, relative=False)),
-    "error_percent": Tolerance(1.0, 2.5, relative=False),
-    "dimensionality": Tolerance(0.10, 0.35, relative=True),
-    "speedup": Tolerance(0.20, 0.50, relative=True),
-}
-"""Tolerances by quantity: percentage points for errors, shares for dimensionalities and speed-ups.
-
-Choice: one point is about two test examples of the smaller problems; a tenth of a dimensionality and a fifth of
-a speed-up are what two readings of the same text of the slides differ by. Where the source prints a standard
-deviation (the report), the bounds for an error are max(it, 0.5 points) and twice that.
-"""
-
-REPORT_FLOOR_POINTS = 0.5
+EXACT = Tolerance(0.0, 0.0, "points")
+"""Rule of a quantity for which a reference states none: a size, which is right or wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +68,7 @@ class Comparison:
     verdict: Verdict
 
     @property
-    def place(self) -> tuple[str, str, str, str]:
+    def place(self) -> Place:
         """Return table, row, column and quantity."""
         return (self.table, self.row, self.column, self.quantity)
 
@@ -114,56 +84,38 @@ def compare(tables: Iterable[Table]) -> list[Comparison]:
     Returns
     -------
     list of Comparison
-        In the order of the tables; numbers of systems that the sources only cite are left out until they run.
+        In the order of the tables; numbers of systems that the sources only cite are left out.
     """
     return [
-        judge(table.table, cell.row, cell.column, number, cell.ours.get(quantity))
+        judge((table.id, cell.row, cell.column, quantity), number, cell.ours.get(quantity), tolerance(table, quantity))
         for table in tables
         for cell in table.cells.values()
-        if cell.has_source
+        if cell.fillable
         for quantity, number in cell.published.items()
     ]
 
 
-def judge(table: str, row: str, column: str, number: PublishedCell, ours: Summary | None) -> Comparison:
+def tolerance(table: Table, quantity: str) -> Tolerance:
+    """Return the rule of verdict for a quantity of a table."""
+    return table.reference.tolerances.get(quantity, EXACT) if table.reference else EXACT
+
+
+def judge(place: Place, number: Number, ours: Summary | None, rule: Tolerance) -> Comparison:
     """Compare one published number with our summary by the rule of this module."""
-    quantity = number.quantity
     if ours is None:
-        return Comparison(table, row, column, quantity, number.value, None, None, 0, None, None, None, "not run")
+        return Comparison(*place, number.value, None, None, 0, None, None, None, "not run")
     difference = ours.mean - number.value
-    return Comparison(
-        table,
-        row,
-        column,
-        quantity,
-        number.value,
-        ours.mean,
-        _defined(ours.sd),
-        ours.n,
-        _defined(ours.low),
-        _defined(ours.high),
-        difference,
-        _verdict(number, ours, abs(difference)),
-    )
+    interval = _defined(ours.low), _defined(ours.high)
+    verdict = _verdict(number, ours, abs(difference), rule)
+    return Comparison(*place, number.value, ours.mean, _defined(ours.sd), ours.n, *interval, difference, verdict)
 
 
-def bounds(number: PublishedCell) -> tuple[float, float]:
-    """Return the largest differences from a published number that count as reproduced and as close."""
-    tolerance = TOLERANCES[number.quantity]
-    scale = tolerance.scale(number.value)
-    spread = published(number.table, number.row, number.column, "error_sd")
-    if number.quantity == "error_percent" and spread is not None:
-        reproduced = max(spread.value, REPORT_FLOOR_POINTS)
-        return reproduced, 2.0 * reproduced
-    return tolerance.reproduced * scale, tolerance.close * scale
-
-
-def _verdict(number: PublishedCell, ours: Summary, distance: float) -> Verdict:
-    reproduced, close = bounds(number)
+def _verdict(number: Number, ours: Summary, distance: float, rule: Tolerance) -> Verdict:
+    reproduced, close = rule.bounds(number)
     # A hair's width, so that a difference of exactly the bound is not lost to binary fractions.
     hair = 1e-9 * max(1.0, abs(number.value))
     inside = ours.low - number.half_unit - hair <= number.value <= ours.high + number.half_unit + hair
-    if (inside and number.quantity not in SIZES) or distance <= reproduced + hair:
+    if (inside and rule is not EXACT) or distance <= reproduced + hair:
         return "reproduced"
     return "close" if distance <= close + hair else "differs"
 
@@ -185,8 +137,8 @@ class Score:
     score, worst : float or None
         Mean and largest distance over the cells that were run.
     unit : {"|ln ratio|", "points", "bounds"}
-        |ln(ours / published)| for dimensionalities and speed-ups; |ours − published| in percentage points for
-        the slides' errors, and in units of the bound for *reproduced* for the report's (worst <= 1: all are).
+        By the unit of the quantity's tolerance: |ln(ours / published)| for percent, |ours − published| for points, and
+        in units of the bound for *reproduced* for standard deviations (worst <= 1: all are).
     target : float or None
         What is aimed at.
     """
@@ -200,59 +152,15 @@ class Score:
     target: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Name published cells that are scored together.
-
-    Attributes
-    ----------
-    name : str
-        What is scored.
-    tables : tuple of str
-        Identifiers of tables.
-    quantity : str
-        The published quantity.
-    target : float or None
-        What is aimed at.
-    rows, columns : tuple of str or None
-        Keys of rows and columns; None for all.
-    ours : str or None
-        The quantity of ours, where it has another name than the published one.
-    """
-
-    name: str
-    tables: tuple[str, ...]
-    quantity: str
-    target: float | None = None
-    rows: tuple[str, ...] | None = None
-    columns: tuple[str, ...] | None = None
-    ours: str | None = None
-
-    def holds(self, table: Table, cell: TableCell) -> bool:
-        """Tell whether a cell is of this group: published, and one that runs of ours can fill."""
-        named = table.table in self.tables and (self.rows is None or cell.row in self.rows)
-        named = named and (self.columns is None or cell.column in self.columns)
-        return named and cell.has_source and self.quantity in cell.published
-
-
-_GROUPS = (
-    Group("T1 dimensionality", ("T1",), "dimensionality", 0.045),
-    Group("T5 + T7 dimensionality", ("T5", "T7"), "dimensionality", 0.12),
-    Group("T3 dimensionality, DGHA rows", ("T3",), "dimensionality", 0.10, rows=("DGHA", "DGHA (autocor)")),
-    Group("T4 + T6 speed-up, operation count", ("T4", "T6"), "speedup", 0.18, ours="speedup_operations"),
-    Group("T4 + T6 speed-up, time of the literal kernel", ("T4", "T6"), "speedup", 0.22),
-    Group("T1 error", ("T1",), "error_percent", 0.7),
-    Group("T5 error", ("T5",), "error_percent", 0.25),
-    Group("T7 error", ("T7",), "error_percent", 1.2),
-    Group("T3 error, own rows", ("T3",), "error_percent", 0.6, rows=("DGHA", "DGHA (autocor)", "NE pPCA")),
-    Group("P1 error", ("P1",), "error_percent", 1.0),
-    Group("P2 error", ("P2",), "error_percent", 1.0),
-    Group("P3 error", ("P3",), "error_percent", 1.0),
-)
+def holds(group: Scored, table: Table, cell: TableCell) -> bool:
+    """Tell whether a cell is of a group: published, and one that runs of ours can fill."""
+    named = table.id in group.tables and (not group.rows or cell.row in group.rows)
+    named = named and (not group.columns or cell.column in group.columns)
+    return named and cell.selector is not None and group.quantity in cell.published
 
 
 def scores(tables: Sequence[Table]) -> list[Score]:
-    """Score the groups of cells that the project aims at.
+    """Score the groups of cells that the references name.
 
     Parameters
     ----------
@@ -264,34 +172,36 @@ def scores(tables: Sequence[Table]) -> list[Score]:
     list of Score
         Every group, also those of which nothing was run.
     """
-    return [score_group(group, tables) for group in _GROUPS]
+    references = {table.reference.name: table.reference for table in tables if table.reference}
+    return [score_group(group, tables) for reference in references.values() for group in reference.scored]
 
 
-def score_group(group: Group, tables: Sequence[Table]) -> Score:
+def score_group(group: Scored, tables: Sequence[Table]) -> Score:
     """Score one group of cells; see `scores`."""
-    ours = group.ours or group.quantity
-    cells = [
-        (cell.published[group.quantity], cell.ours.get(ours))
-        for table in tables
-        for cell in table.cells.values()
-        if group.holds(table, cell)
-    ]
-    distances = [_distance(number, summary.mean) for number, summary in cells if summary is not None]
-    mean = math.fsum(distances) / len(distances) if distances else None
-    return Score(group.name, len(cells), len(distances), mean, max(distances, default=None), _unit(group), group.target)
+    ours, rule, distances, n_cells = group.ours or group.quantity, EXACT, list[float](), 0
+    for table in tables:
+        for cell in table.cells.values():
+            if holds(group, table, cell):
+                n_cells, rule = n_cells + 1, tolerance(table, group.quantity)
+                if ours in cell.ours:
+                    distances.append(_distance(cell.published[group.quantity], cell.ours[ours].mean, rule))
+    mean, worst = (math.fsum(distances) / len(distances), max(distances)) if distances else (None, None)
+    return Score(group.name, n_cells, len(distances), mean, worst, _UNITS[rule.unit], group.target)
 
 
-def _unit(group: Group) -> str:
-    if group.quantity != "error_percent":
-        return "|ln ratio|"
-    return "bounds" if group.tables[0].startswith("P") else "points"
+_UNITS = {"percent": "|ln ratio|", "points": "points", "sd": "bounds"}
 
 
-def _distance(number: PublishedCell, ours: float) -> float:
-    if number.quantity != "error_percent":
-        return abs(math.log(ours / number.value))
+def _distance(number: Number, ours: float, rule: Tolerance) -> float:
+    """Return how far ours is from a published number; inf where their ratio, or the bound, tells nothing."""
     distance = abs(ours - number.value)
-    return distance / bounds(number)[0] if number.table.startswith("P") else distance
+    if rule.unit == "points" or distance == 0.0:
+        return distance
+    if rule.unit == "percent":
+        ratio = ours / number.value if number.value else 0.0
+        return abs(math.log(ratio)) if ratio > 0.0 else math.inf
+    bound, _ = rule.bounds(number)
+    return distance / bound if bound else math.inf
 
 
 def render(comparisons: Sequence[Comparison], form: str) -> str:
@@ -343,4 +253,5 @@ def _grid(rows: Sequence[Sequence[object]], headers: Sequence[str], form: str) -
 
 
 def _json(items: Iterable[Comparison | Score]) -> str:
-    return json.dumps([asdict(item) for item in items], indent=1, ensure_ascii=False)
+    found = [{name: None if value == math.inf else value for name, value in asdict(item).items()} for item in items]
+    return json.dumps(found, indent=1, ensure_ascii=False)

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from numpy.typing import NDArray
 
-from pppca_bench.references.layouts import CENTRED, FRACTIONS, LAYOUTS
+from pppca_bench.references.layout import CurveLayout
+from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.curves import Curve, ranked_variances, summarise_steps, until_removed
 from pppca_bench.reporting.summary import Results
-from pppca_bench.reporting.tables import Table, TableCell
-from pppca_bench.runs import Source
+from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.runs import Selector
 from pppca_bench.store.database import Store
 
-Quantity = Literal["dimensionality", "mean_dimensionality", "variances"]
-Step = Literal["epoch", "generation"]
 Record = Mapping[str, object]
-
-PROBLEMS = ("cancer1", "diabetes1", "glass1", "heart1")
-TAU = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +141,9 @@ def count_in_words(counts: Collection[int]) -> str:
     return f"{high} repeats" if low == high else f"{low} to {high} repeats"
 
 
-def build_figures(results: Results, store: Store, tables: Sequence[Table]) -> list[Figure]:
+def build_figures(
+    results: Results, store: Store, tables: Sequence[Table], references: Sequence[Reference]
+) -> list[Figure]:
     """Gather the numbers of every figure.
 
     Parameters
@@ -156,123 +154,48 @@ def build_figures(results: Results, store: Store, tables: Sequence[Table]) -> li
         Where the learning curves of those runs are.
     tables : sequence of Table
         The filled tables, whose cells are set against the published ones.
+    references : sequence of Reference
+        Their figures, and the series of F5.
 
     Returns
     -------
     list of Figure
-        F1 to F5; one of which nothing was run has no panels.
+        The references', then F5; one of which nothing was run has no panels.
     """
-    return [*(_curve_figure(layout, results, store) for layout in _CURVE_FIGURES), _comparison(tables)]
+    drawn = [
+        _curve_figure(layout, reference, results, store) for reference in references for layout in reference.figures
+    ]
+    return [*drawn, _comparison(tables, references)]
 
 
-@dataclass(frozen=True, slots=True)
-class _CurveFigure:
-    """Say what a figure shows: in each panel a curve (or one for each leading node) of each source."""
-
-    figure: str
-    title: str
-    place: str
-    step: Step
-    y_label: str
-    quantity: Quantity
-    panels: Mapping[str, Mapping[str, Source]]
-    note: str = ""
-    n_nodes: int = 0
-    y_linear_to: float | None = None
-
-
-def _ne_ppca(problem: str) -> Source:
-    return Source(problem, "ne_ppca", TAU, settings=CENTRED)
-
-
-def _dgha(problem: str, data_fraction: float = 100.0) -> Source:
-    return Source(problem, "dgha", TAU, data_fraction, CENTRED)
-
-
-_DIMENSIONALITY = "dimensionality (nodes left)"
-_VARIANCE = "projection variance (squared input units)"
 _REMOVED = (
     "At each step the largest variance first. A removed node counts as 0; a curve ends where every repeat removed it."
 )
 
-_CURVE_FIGURES = (
-    # Choice: the mean over the population, since the slide's heading is "averaged mean dimensionality".
-    _CurveFigure(
-        "F1",
-        "Change of averaged mean dimensionality (NE-pPCA, τ = 10)",
-        'slide "Change of averaged mean dimensionality"',
-        "generation",
-        f"mean {_DIMENSIONALITY}",
-        "mean_dimensionality",
-        {"": {problem: _ne_ppca(problem) for problem in PROBLEMS}},
-        "Dimensionality is averaged over the population, then over repeats.",
-    ),
-    _CurveFigure(
-        "F2",
-        "Change of averaged variance of projections (NE-pPCA, cancer1, τ = 10)",
-        'slide "Change of averaged variance of projections"',
-        "generation",
-        _VARIANCE,
-        "variances",
-        {"": {"": _ne_ppca("cancer1")}},
-        f"The fittest individual's estimates. {_REMOVED}",
-        n_nodes=3,
-    ),
-    # Choice: tau = 10, which the slide does not give, as in the three figures for which the slides do.
-    _CurveFigure(
-        "F3",
-        "Change of projection variances (DGHA, cancer1, τ = 10)",
-        'slide "Change of projection variances (cancer1)"',
-        "epoch",
-        _VARIANCE,
-        "variances",
-        {
-            f"{letter}) {fraction} % of the data": {"": _dgha("cancer1", float(fraction))}
-            for letter, fraction in zip("abcd", FRACTIONS, strict=True)
-        },
-        f"{_REMOVED} The scale is linear below 0.01, logarithmic above. τ is our choice.",
-        n_nodes=9,
-        y_linear_to=0.01,
-    ),
-    _CurveFigure(
-        "F4",
-        "Change of averaged dimensionality (DGHA, 100 % of the data, τ = 10)",
-        'slide "Change of averaged mean dimensionality (DGHA)"',
-        "epoch",
-        f"averaged {_DIMENSIONALITY}",
-        "dimensionality",
-        {"": {problem: _dgha(problem) for problem in PROBLEMS}},
-    ),
-)
 
-
-def _curve_figure(layout: _CurveFigure, results: Results, store: Store) -> Figure:
+def _curve_figure(layout: CurveLayout, reference: Reference, results: Results, store: Store) -> Figure:
     panels, missing = [], []
-    for title, sources in layout.panels.items():
+    for title, selectors in layout.panels.items():
         curves: list[Curve] = []
-        for label, source in sources.items():
-            found = list(_source_curves(label, layout, _histories(source, results, store)))
+        for label, selector in selectors.items():
+            runs = results.select(selector, reference.configs)
+            done = [spec.key for spec, result in runs if result is not None and result.status == "done"]
+            found = list(_curves(label, layout, store.histories(done).values()))
             curves += found
             if not found:
-                missing.append(title or label or source.problem)
+                missing.append(title or label or selector.problem)
         if curves:
             panels.append(CurvePanel(title, tuple(curves)))
-    words = layout.figure, layout.title, layout.place, layout.step, layout.y_label
-    return Figure(*words, tuple(panels), layout.note, tuple(missing), layout.y_linear_to)
+    words = layout.id, layout.title, layout.place, layout.step, layout.y_label
+    note = layout.note.replace("{removed}", _REMOVED)
+    return Figure(*words, tuple(panels), note, tuple(missing), layout.y_linear_to)
 
 
-def _histories(source: Source, results: Results, store: Store) -> Collection[Mapping[str, NDArray[Any]]]:
-    done = [spec.key for spec, result in results.runs(source) if result is not None and result.status == "done"]
-    return store.histories(done).values()
-
-
-def _source_curves(
-    label: str, layout: _CurveFigure, histories: Collection[Mapping[str, NDArray[Any]]]
-) -> Iterator[Curve]:
+def _curves(label: str, layout: CurveLayout, histories: Collection[Mapping[str, NDArray[Any]]]) -> Iterator[Curve]:
     values = [history[layout.quantity] for history in histories if layout.quantity in history]
     if not values:
         return
-    if layout.quantity != "variances":
+    if not layout.n_nodes:
         yield summarise_steps(label, values)
         return
     ranked = [ranked_variances(value) for value in values]
@@ -280,53 +203,37 @@ def _source_curves(
         yield until_removed(summarise_steps(f"estimate {rank + 1}", [variances[:, rank] for variances in ranked]))
 
 
-_SERIES = {
-    "NE-pPCA (T1)": "T1",
-    "DGHA on cancer1 (T5)": "T5",
-    "DGHA on horse1 (T7)": "T7",
-    "DGHA on cancer1 (T4)": "T4",
-    "DGHA on horse1 (T6)": "T6",
-    "feature selection (T3)": "T3",
-    "linear network (P1)": "P1",
-    "network with shortcuts (P2)": "P2",
-    "network without shortcuts (P3)": "P3",
-}
-"""Series of the comparison, and the table of each; every run of T2 stands in one of them too."""
-
 _COMPARED = {
-    "error_percent": "test error (%)",
-    "dimensionality": "dimensionality (nodes left)",
-    "speedup": "speed-up over GHA (ratio)",
+    "test_error_percent": ("test error", "%"),
+    "dimensionality": ("dimensionality", "nodes left"),
+    "speedup": ("speed-up over GHA", "ratio"),
 }
+"""Quantities that are set against the published ones, with their units."""
 
 
-def _comparison(tables: Iterable[Table]) -> Figure:
-    by_name = {table.table: table for table in tables}
+def _comparison(tables: Sequence[Table], references: Sequence[Reference]) -> Figure:
     panels: list[PointPanel] = []
-    for quantity, label in _COMPARED.items():
-        series = _series(by_name, quantity)
+    for quantity, (name, unit) in _COMPARED.items():
+        series = _series(tables, references, quantity)
         if series:
-            panels.append(PointPanel(f"{'abc'[len(panels)]}) {label.partition(' (')[0]}", label, series))
-    missing = tuple(label for label in _SERIES if not any(label in panel.series for panel in panels))
+            panels.append(PointPanel(f"{'abc'[len(panels)]}) {name}", f"{name} ({unit})", series))
+    labels = [label for reference in references for label in reference.series]
+    missing = tuple(label for label in labels if not any(label in panel.series for panel in panels))
     note = "One point a cell, each run once. On the diagonal both agree."
     return Figure("F5", "Published against ours", "", "published", "ours", tuple(panels), note, missing)
 
 
-def _series(tables: Mapping[str, Table], quantity: str) -> dict[str, tuple[Point, ...]]:
-    layouts = {layout.table: layout for layout in LAYOUTS}
-    drawn: set[Source | None] = set()
+def _series(tables: Sequence[Table], references: Sequence[Reference], quantity: str) -> dict[str, tuple[Point, ...]]:
+    drawn: set[Selector] = set()
     found = {}
-    for label, name in _SERIES.items():
-        cells = list(tables[name].cells.values()) if name in tables else []
-        sources = [layouts[name].source(cell.row, cell.column) if name in layouts else None for cell in cells]
-        points = [
-            _point(name, cell, quantity)
-            for cell, source in zip(cells, sources, strict=True)
-            if source is None or source not in drawn
-        ]
-        drawn.update(sources)
-        if any(points):
-            found[label] = tuple(point for point in points if point)
+    for reference in references:
+        own = {table.id: table for table in tables if table.reference == reference}
+        for label, table in reference.series.items():
+            fresh = [cell for cell in own[table].cells.values() if cell.selector not in drawn]
+            drawn.update(cell.selector for cell in fresh if cell.selector)
+            points = tuple(point for cell in fresh if (point := _point(table, cell, quantity)))
+            if points:
+                found[label] = points
     return found
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from pppca_bench.references.published import published_tables
 from pppca_bench.reporting.comparison import VERDICTS, compare
 from pppca_bench.reporting.figure_data import Figure, count_in_words
 from pppca_bench.reporting.ranking import Ranking
 from pppca_bench.reporting.ranking import render as render_ranking
+from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.table_text import render
-from pppca_bench.reporting.tables import Table
 
 TABLE_FILES = {"Markdown": "tables/{}.md", "LaTeX": "tables/{}.tex", "CSV": "tables/{}.csv"}
 FIGURE_FILES = {"SVG": "figures/{}.svg", "PNG": "figures/{}.png", "numbers as CSV": "figures/{}.csv"}
@@ -31,7 +30,7 @@ def render_index(tables: Sequence[Table], figures: Sequence[Figure], ranking: Ra
     Parameters
     ----------
     tables : sequence of Table
-        The tables that were written, in order.
+        All tables, in order; one of which nothing was run was not written and is named as not run.
     figures : sequence of Figure
         All figures; one without panels was not written and is named as not run.
     ranking : Ranking, optional
@@ -43,12 +42,13 @@ def render_index(tables: Sequence[Table], figures: Sequence[Figure], ranking: Ra
         Links are relative to the folder that holds ``tables`` and ``figures``.
     """
     drawn = [figure for figure in figures if figure.panels]
+    filled = [table for table in tables if table.was_run]
     parts = [
         _INTRODUCTION,
-        "\n".join([*map(_table_entry, tables), *map(_figure_entry, drawn), *([_RANKING_ENTRY] if ranking else [])]),
+        "\n".join([*map(_table_entry, filled), *map(_figure_entry, drawn), *([_RANKING_ENTRY] if ranking else [])]),
         _verdicts(tables),
         _not_run(tables, figures),
-        *map(_table_section, tables),
+        *map(_table_section, filled),
         *map(_figure_section, drawn),
         *([_ranking_section(ranking)] if ranking else []),
     ]
@@ -57,9 +57,8 @@ def render_index(tables: Sequence[Table], figures: Sequence[Figure], ranking: Ra
 
 def not_run(tables: Sequence[Table], figures: Sequence[Figure]) -> list[str]:
     """Return a line for each published table, or figure, of which something was not run."""
-    present = {table.table: table for table in tables}
-    lines = [f"{name}. {known.title}: all of it" for name, known in published_tables().items() if name not in present]
-    lines += [f"{table.table}. {table.title}: {gap}" for table in tables for gap in _gaps(table)]
+    lines = [f"{table.id}. {table.title}: all of it" for table in tables if table.reference and not table.was_run]
+    lines += [f"{table.id}. {table.title}: {gap}" for table in tables if table.was_run for gap in _gaps(table)]
     for figure in figures:
         if figure.missing:
             gap = "; ".join(figure.missing) if figure.panels else "all of it"
@@ -87,15 +86,20 @@ def _ranking_section(ranking: Ranking) -> str:
 
 
 def _gaps(table: Table) -> Iterator[str]:
-    # Those without a source are only quoted.
-    expected = [cell for cell in table.cells.values() if cell.published and cell.has_source]
-    absent = [cell for cell in expected if not cell.ours]
+    expected = [cell for cell in table.cells.values() if cell.published and cell.fillable]
+    absent = [cell for cell in expected if not cell.ours and not cell.elsewhere]
     if absent:
-        rows = ", ".join(dict.fromkeys(cell.row for cell in absent))
-        yield f"{len(absent)} of {len(expected)} cells ({rows})"
+        yield f"{len(absent)} of {len(expected)} cells ({_rows(absent)})"
+    ambiguous = [cell for cell in expected if cell.elsewhere]
+    if ambiguous:
+        yield f"{len(ambiguous)} of {len(expected)} cells left empty, of several settings ({_rows(ambiguous)})"
     late = [cell for cell in table.late if cell.ours]
     if late:
         yield f"{sum(cell.n_planned - cell.n for cell in late)} repeats, in {len(late)} cells"
+
+
+def _rows(cells: Sequence[TableCell]) -> str:
+    return ", ".join(dict.fromkeys(cell.row for cell in cells))
 
 
 def _not_run(tables: Sequence[Table], figures: Sequence[Figure]) -> str:
@@ -107,8 +111,8 @@ def _not_run(tables: Sequence[Table], figures: Sequence[Figure]) -> str:
 
 def _table_entry(table: Table) -> str:
     counts = {cell.n for cell in table.cells.values() if cell.n}
-    repeats = f": {count_in_words(counts)}" if counts and table.form != "size" else ""
-    return f"- [{table.table}. {table.title}](#{table.table}){repeats}"
+    repeats = f": {count_in_words(counts)}" if counts and any(cell.n_planned for cell in table.cells.values()) else ""
+    return f"- [{table.id}. {table.title}](#{table.id}){repeats}"
 
 
 def _figure_entry(figure: Figure) -> str:
@@ -116,7 +120,7 @@ def _figure_entry(figure: Figure) -> str:
 
 
 def _table_section(table: Table) -> str:
-    return f'<a id="{table.table}"></a>\n\n{render(table, "markdown").rstrip()}\n\n{_links(table.table, TABLE_FILES)}'
+    return f'<a id="{table.id}"></a>\n\n{render(table, "markdown").rstrip()}\n\n{_links(table.id, TABLE_FILES)}'
 
 
 def _figure_section(figure: Figure) -> str:

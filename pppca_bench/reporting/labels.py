@@ -1,76 +1,168 @@
-"""Names of what is compared: a method with its thresholds, and settings of one method side by side."""
+"""Names of cells in tables: a method, with the settings that tell it from the others."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
-from pppca_bench.methods.catalogue import METHODS
-from pppca_bench.runs import RunSpec, Scalar, Source
+from pppca_bench.methods.registry import METHODS
+from pppca_bench.runs import Cell, Parameters, Scalar
 
-Setting = dict[str, Scalar]
+_ABSENT: Any = object()
+"""Stands for the value of a setting that a cell has not."""
 
-
-def treatment(source: Source, *, with_tau: bool = False) -> str:
-    """Name what was done to a problem, such as ``"DGHA (autocor), 50%"``, with its threshold where asked for."""
-    settings = dict(source.settings)
-    autocorrelation = " (autocor)" if settings.get("parameter.centre") is False else ""
-    fraction = f", {source.data_fraction:g}%" if source.data_fraction is not None else ""
-    tau = f", τ = {source.tau:g}" if with_tau and source.tau is not None else ""
-    return f"{METHODS[source.method].title}{_network(settings)}{autocorrelation}{fraction}{tau}"
+_NAMED_FIRST = ("rule", "hidden", "shortcuts")
+_NOTHING: Mapping[Cell, Collection[str]] = MappingProxyType({})
 
 
-def _network(settings: Mapping[str, object]) -> str:
-    hidden = settings.get("classifier.hidden")
-    if not isinstance(hidden, tuple):
-        return ""
-    shortcuts = " with shortcuts" if hidden and settings.get("classifier.shortcuts") else ""
-    return f", hidden {' + '.join(map(str, hidden)) or 'none'}{shortcuts}"
+def method_label(cell: Cell, *, with_tau: bool = False) -> str:
+    """Name a cell's method, such as ``"DGHA (autocor), 50%"``, with its threshold where asked for."""
+    entry, parameters = METHODS.get(cell.method), dict(cell.parameters)
+    labels = entry.labels if entry else {}
+    told = "".join(f" ({labels[item]})" for item in cell.parameters if item in labels)
+    fraction, tau = parameters.get("data_fraction"), parameters.get("tau")
+    parts = [f"{entry.title if entry else cell.method}{told}"]
+    if fraction is not None:
+        parts.append(f"{value_text(fraction)}%")
+    if with_tau and tau is not None:
+        parts.append(f"τ = {value_text(tau)}")
+    return ", ".join(parts)
 
 
-def labels(specs: Sequence[RunSpec]) -> list[str]:
-    """Name each of the cells that one config asks for by its method and by what is unusual about it.
+def own_settings(cell: Cell) -> dict[str, Scalar]:
+    """Return the parameters of a cell's method that `method_label` does not tell."""
+    entry = METHODS.get(cell.method)
+    labels = entry.labels if entry else {}
+    told = ("tau", "data_fraction")
+    return {name: value for name, value in cell.parameters if name not in told and (name, value) not in labels}
+
+
+def distinct_labels(
+    cells: Iterable[Cell], *, with_tau: bool = False, changed: Mapping[Cell, Collection[str]] = _NOTHING
+) -> dict[Cell, str]:
+    """Name cells so that two of one problem and threshold never have the same name.
+
+    A name means the same setting at every problem and threshold. A parameter of the method is named where it has not
+    the value that most cells of the method have; without such a value it is named everywhere. A classifier is named
+    by as little as tells it from the others, and not at all where most cells have it. The data's digest and the
+    algorithms' versions are named where all else is the same.
 
     Parameters
     ----------
-    specs : sequence of RunSpec
-        A run of each cell.
+    cells : iterable of Cell
+        All that may stand beside each other.
+    with_tau : bool, default False
+        Whether thresholds are part of the name.
+    changed : mapping of Cell to collection of str, optional
+        Parameters that are named whatever the other cells have.
 
     Returns
     -------
-    list of str
-        Such as ``"DGHA, τ = 15, decay_epochs = 12"``. A parameter is named where it has not the value that most of
-        the method's cells have; without such a value it is named everywhere.
+    dict of Cell to str
+        Such as ``"DGHA, 100%, decay_epochs = 12"``.
     """
-    usual = {method: _usual(spec for spec in specs if spec.method == method) for method in {s.method for s in specs}}
-    return [", ".join([METHODS[spec.method].title, *_unusual(_settings(spec), usual[spec.method])]) for spec in specs]
+    parts = {cell: [method_label(cell, with_tau=with_tau)] for cell in cells}
+    methods: dict[str, list[Cell]] = {}
+    for cell in parts:
+        methods.setdefault(method_label(cell), []).append(cell)
+    for group in methods.values():
+        for cell, names in zip(group, unusual([own_settings(cell) for cell in group]), strict=True):
+            named = {name: value for name, value in own_settings(cell).items() if name in changed.get(cell, ())} | names
+            parts[cell] += [setting_text(name, value) for name, value in sorted(named.items())]
+    classifiers = _unusual_classifiers([cell.classifier for cell in parts if cell.classifier])
+    for cell, texts in parts.items():
+        texts += [f"classifier ({text})"] if (text := classifiers.get(cell.classifier)) else []
+    for differences in (_data, _versions, _settings):
+        _tell(parts, differences)
+    return {cell: ", ".join(texts) for cell, texts in parts.items()}
 
 
-def _settings(spec: RunSpec) -> Setting:
-    grid: Setting = {"τ": spec.tau, "data_fraction": spec.data_fraction}
-    named = {f"classifier.{name}": value for name, value in spec.classifier}
-    return grid | dict(spec.parameters) | named
+def classifier_names(classifiers: Iterable[Parameters]) -> dict[Parameters, str]:
+    """Name each classifier by as little as tells it from the others, such as ``"rprop, hidden = 16"``."""
+    different = list(dict.fromkeys(classifiers))
+    others = {name for classifier in different for name, _ in classifier if name not in _NAMED_FIRST}
+    told = _told_apart(different, [*_NAMED_FIRST, *sorted(others)])
+    return {classifier: ", ".join(texts) for classifier, texts in told.items()}
 
 
-def _usual(specs: Iterable[RunSpec]) -> Setting:
-    """Return each parameter's most frequent value; one that has no such value is left out."""
-    values: dict[str, Counter[Scalar]] = {}
-    for spec in specs:
-        for name, value in _settings(spec).items():
-            values.setdefault(name, Counter())[value] += 1
-    ranked = {name: counts.most_common(2) for name, counts in values.items()}
-    return {name: best[0][0] for name, best in ranked.items() if len(best) == 1 or best[0][1] > best[1][1]}
+def unusual(settings: Sequence[Mapping[str, Scalar]]) -> list[dict[str, Scalar]]:
+    """Return of each mapping the values that are not the most frequent ones; a value that is missing counts as one."""
+    names = dict.fromkeys(name for one in settings for name in one)
+    usual = {name: _most_frequent([one.get(name, _ABSENT) for one in settings]) for name in names}
+    return [{name: value for name in names if (value := one.get(name, _ABSENT)) not in usual[name]} for one in settings]
 
 
-def _unusual(settings: Setting, usual: Setting) -> list[str]:
-    given = {name: value for name, value in settings.items() if name not in usual or usual[name] != value}
-    return [f"{name} = {value_text(value)}" for name, value in given.items()]
+def setting_text(name: str, value: Scalar) -> str:
+    """Write a setting, such as ``"n_epochs = 50"``."""
+    return f"no {name}" if value is _ABSENT else f"{name} = {value_text(value)}"
 
 
 def value_text(value: Scalar) -> str:
-    """Write a parameter's value as configs do, but layers with plus signs, such as ``"4 + 2"``."""
+    """Write a setting's value as configs do, but layers with plus signs, such as ``"4 + 2"``."""
     if isinstance(value, tuple):
         return " + ".join(map(value_text, value)) or "none"
-    if isinstance(value, bool) or value is None:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:.12g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        short = f"{value:.12g}"
+        return short if float(short) == value else repr(value)
+    return str(value)
+
+
+def _unusual_classifiers(classifiers: Sequence[Parameters]) -> dict[Parameters, str]:
+    """Name each classifier but the most frequent one."""
+    usual = _most_frequent(classifiers)
+    return {classifier: name for classifier, name in classifier_names(classifiers).items() if classifier not in usual}
+
+
+def _most_frequent(values: Sequence[Any]) -> list[Any]:
+    """Return the most frequent value, in a list that is empty where several are as frequent."""
+    ranked = Counter(values).most_common(2)
+    return [ranked[0][0]] if ranked and (len(ranked) == 1 or ranked[0][1] > ranked[1][1]) else []
+
+
+def _told_apart(classifiers: Sequence[Parameters], names: Sequence[str]) -> dict[Parameters, list[str]]:
+    """Return of each classifier the first settings, in the order of the names, that part it from the others."""
+    if len(classifiers) < 2 or not names:
+        return {classifier: [] for classifier in classifiers}
+    name, *rest = names
+    groups: dict[Scalar, list[Parameters]] = {}
+    for classifier in classifiers:
+        groups.setdefault(dict(classifier).get(name, _ABSENT), []).append(classifier)
+    found: dict[Parameters, list[str]] = {}
+    for value, group in groups.items():
+        text = value_text(value) if name == "rule" else setting_text(name, value)
+        own = [text] if len(groups) > 1 else []
+        found |= {classifier: own + more for classifier, more in _told_apart(group, rest).items()}
+    return found
+
+
+def _tell(parts: Mapping[Cell, list[str]], differences: Callable[[Sequence[Cell]], Sequence[str]]) -> None:
+    """Add in what cells of one name and problem differ, if they do."""
+    groups: dict[tuple[str, ...], list[Cell]] = {}
+    for cell, texts in parts.items():
+        groups.setdefault((cell.problem, *texts), []).append(cell)
+    for group in groups.values():
+        for cell, text in zip(group, differences(group), strict=True) if len(group) > 1 else ():
+            parts[cell] += [text] if text else []
+
+
+def _data(cells: Sequence[Cell]) -> list[str]:
+    differ = len({cell.data_sha256 for cell in cells}) > 1
+    return [f"data {cell.data_sha256[:8]}" if differ else "" for cell in cells]
+
+
+def _versions(cells: Sequence[Cell]) -> list[str]:
+    different = unusual([{f"{name} version": version for name, version in cell.algorithms} for cell in cells])
+    return [", ".join(setting_text(*item) for item in one.items()) for one in different]
+
+
+def _settings(cells: Sequence[Cell]) -> list[str]:
+    """Return what is left: a threshold or a classifier that some cells have not."""
+    told = [{name: value for name, value in cell.settings.items() if name != "tau" or value is None} for cell in cells]
+    different = unusual(told)
+    return [", ".join(setting_text(*item) for item in one.items()) for one in different]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from tabulate import tabulate
 
 from pppca_bench.errors import StoreError
 from pppca_bench.reporting.ranking_columns import Column, columns
-from pppca_bench.runs import StoredRun
+from pppca_bench.runs import ProblemFacts, StoredRun
 
 ALPHA = 0.05
 SHOWN = 6
@@ -70,7 +70,7 @@ class Ranking:
     shortfalls: tuple[Shortfall, ...]
 
 
-def rank(runs: Iterable[StoredRun]) -> Ranking:
+def rank(runs: Iterable[StoredRun], facts: Mapping[str, ProblemFacts]) -> Ranking:
     """Rank the methods that were run on all of the most problems that any was run on.
 
     Choice: the permutations of a problem share their examples, so they are no independent data sets: their errors are
@@ -82,6 +82,8 @@ def rank(runs: Iterable[StoredRun]) -> Ranking:
     ----------
     runs : iterable of (RunSpec, RunResult or None)
         Planned runs and what came of them, those of later plans last; timed runs do not count.
+    facts : mapping of str to ProblemFacts
+        By problem, of whose permutations it is one.
 
     Raises
     ------
@@ -93,7 +95,9 @@ def rank(runs: Iterable[StoredRun]) -> Ranking:
     errors = pd.DataFrame([column.errors for column in found], columns=problems).dropna()
     labels = _labels(found, ranked=list(errors.index))
     ranked = errors.T.set_axis([labels[place] for place in errors.index], axis=1)
-    data_sets = ranked.groupby([_data_set(problem) for problem in problems], sort=False).mean()
+    data_sets = ranked.groupby(
+        [facts[problem].family if problem in facts else problem for problem in problems], sort=False
+    ).mean()
     if data_sets.shape[1] < 2 or len(data_sets) < 2:
         raise StoreError(
             "ranking: expected at least two methods, or settings of one, run on the same two data sets or more (the"
@@ -208,15 +212,10 @@ def _shortfalls(labels: Sequence[str], found: Sequence[Column], problems: Sequen
     planned = [pair for pair in zip(labels, found, strict=True) if pair[1].cells.keys() >= set(problems)]
     cells = [(label, problem, column.cells[problem]) for label, column in planned for problem in problems]
     told = [
-        Shortfall(label, problem, cell.n_planned, cell.n_failed, len(cell.values.get("error_percent", ())))
+        Shortfall(label, problem, cell.n_planned, cell.n_failed, len(cell.values.get("test_error_percent", ())))
         for label, problem, cell in cells
     ]
     return tuple(cell for cell in told if cell.n_done < cell.n_planned)
-
-
-def _data_set(problem: str) -> str:
-    """Return a problem's name without the number of its permutation, as in cancer1, cancer2, cancer3."""
-    return problem.rstrip("123") if problem[-1:] in "123" and problem[:-1].isalpha() else problem
 
 
 def _friedman(data_sets: pd.DataFrame) -> tuple[float, float]:

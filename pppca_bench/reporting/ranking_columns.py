@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from pppca_bench.methods.config_sections import METHODS
-from pppca_bench.references.published import pivot_hidden
-from pppca_bench.reporting.labels import treatment, value_text
-from pppca_bench.reporting.summary import CellSummary, last_planned, summarise_runs
-from pppca_bench.runs import Parameters, RunSpec, Scalar, Source, StoredRun
+from pppca_bench.methods.registry import METHODS
+from pppca_bench.reporting.labels import classifier_names, method_label, own_settings, setting_text, unusual
+from pppca_bench.reporting.summary import CellSummary, summarise_runs
+from pppca_bench.runs import Cell, Parameters, RunSpec, StoredRun
 
-_NAMED_FIRST = ("rule", "hidden", "shortcuts")
+_Setting = tuple[str, Parameters, Parameters, tuple[tuple[str, int], ...]]
+"""Method, its parameters, classifier and the algorithms' versions: what a column has in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Column:
         As few of the classifier's settings as tell it from those of the other columns; "" where there is no other
         one, or where the method classifies by itself.
     cells : dict of str to CellSummary
-        The repeats, by problem.
+        The repeats, by problem; one of several data goes by its name and their digest.
     """
 
     name: str
@@ -36,102 +37,70 @@ class Column:
     @property
     def errors(self) -> dict[str, float]:
         """Return the mean test errors in percent, by problem; one without a finished repeat is left out."""
-        found = {problem: cell.quantities.get("error_percent") for problem, cell in self.cells.items()}
+        found = {problem: cell.quantities.get("test_error_percent") for problem, cell in self.cells.items()}
         return {problem: summary.mean for problem, summary in found.items() if summary is not None}
 
 
 def columns(runs: Iterable[StoredRun]) -> list[Column]:
-    """Sort runs into columns, one setting each: method, parameters, threshold, data fraction and classifier.
-
-    Choice: networks of the report's pivot architectures are one setting, ``hidden = pivot``, whose widths follow from
-    the problem; a width that other problems have as well is a setting of its own beside it.
+    """Sort runs into columns, one setting each: method, parameters, classifier and versions of the algorithms.
 
     Parameters
     ----------
     runs : iterable of (RunSpec, RunResult or None)
-        Planned runs and what came of them, those of later plans last; timed runs are left out. Where a cell's repeat
-        was planned more than once, the last one counts.
+        Planned runs and what came of them, those of later plans last; those that only measure are left out. Where a
+        cell's repeat was planned more than once, the last one counts.
 
     Returns
     -------
     list of Column
         In the order of plans.
     """
-    pairs = _by_setting(run for run in runs if run[0].method != "dgha_speedup")
-    settings = list(dict.fromkeys(setting for setting, _ in pairs))
-    classifiers = _classifier_names({setting.classifier for setting in settings if setting.classifier})
-    places = {setting: (_name(setting), classifiers.get(setting.classifier, "")) for setting in settings}
-    found: dict[tuple[str, str], dict[str, list[StoredRun]]] = {}
-    for setting, run in pairs:
-        found.setdefault(places[setting], {}).setdefault(run[0].problem, []).append(run)
+    ranked = [run for run in runs if not _only_measures(run[0].cell)]
+    problems = _problem_names(run[0].cell for run in ranked)
+    found: dict[_Setting, dict[str, dict[int, StoredRun]]] = {}
+    first: dict[_Setting, RunSpec] = {}
+    for run in ranked:
+        spec, cell = run[0], run[0].cell
+        setting = (cell.method, cell.parameters, cell.classifier, cell.algorithms)
+        repeats = found.setdefault(setting, {}).setdefault(problems[cell.problem, cell.data_sha256], {})
+        repeats[spec.repeat] = run
+        first.setdefault(setting, spec)
+    classifiers = classifier_names([classifier for _, _, classifier, _ in found if classifier])
+    names = _distinct({setting: (_name(first[setting]), classifiers.get(setting[2], "")) for setting in found})
     return [
-        Column(*place, {problem: summarise_runs(last_planned(own)) for problem, own in cells.items()})
-        for place, cells in found.items()
+        Column(*names[setting], {problem: summarise_runs(list(repeats.values())) for problem, repeats in cells.items()})
+        for setting, cells in found.items()
     ]
 
 
-def _by_setting(runs: Iterable[StoredRun]) -> list[tuple[RunSpec, StoredRun]]:
-    """Pair the runs with their settings: with their widths, or as pivots where only pivots have these widths."""
-    found = [(_setting(run[0]), _setting(_with_pivot(run[0])), run) for run in runs]
-    widths: dict[RunSpec, set[RunSpec]] = {}
-    for plain, pivot, _ in found:
-        widths.setdefault(pivot, set()).add(plain)
-    of_others = {plain for plain, pivot, _ in found if plain == pivot}
-    pairs = []
-    for plain, pivot, run in found:
-        several = len(widths[pivot]) > 1
-        if plain in of_others or not several:
-            pairs.append((plain, run))
-        if plain != pivot and several:
-            pairs.append((pivot, run))
-    return pairs
+def _only_measures(cell: Cell) -> bool:
+    return cell.method in METHODS and METHODS[cell.method].makes == "measures"
 
 
-def _setting(spec: RunSpec) -> RunSpec:
-    """Return what the runs of a column have in common, in the form of a run."""
-    return replace(spec, key="", problem="", repeat=0, seed=0)
+def _problem_names(cells: Iterable[Cell]) -> dict[tuple[str, str], str]:
+    """Return what each problem goes by: its name, with the digest of its data where there are several."""
+    different = dict.fromkeys((cell.problem, cell.data_sha256) for cell in cells)
+    n_data = Counter(problem for problem, _ in different)
+    return {
+        (problem, data): problem if n_data[problem] == 1 else f"{problem}, data {data[:8]}"
+        for problem, data in different
+    }
 
 
-def _with_pivot(spec: RunSpec) -> RunSpec:
-    hidden = pivot_hidden(spec.problem)
-    parameters, classifier = (
-        tuple(
-            (name, "pivot" if name.rpartition(".")[2] == "hidden" and value == hidden else value) for name, value in s
-        )
-        for s in (spec.parameters, spec.classifier)
-    )
-    return replace(spec, parameters=parameters, classifier=classifier)
+def _name(spec: RunSpec) -> str:
+    """Name a setting by its method, thresholds, and every parameter of the method that has not its default."""
+    unusual = [setting_text(*item) for item in own_settings(spec.cell).items() if item[0] in spec.changed]
+    return ", ".join([method_label(spec.cell, with_tau=True), *unusual])
 
 
-def _name(setting: RunSpec) -> str:
-    centre = tuple((f"parameter.{name}", value) for name, value in setting.parameters if name == "centre")
-    method = treatment(Source("", setting.method, setting.tau, setting.data_fraction, centre), with_tau=True)
-    fields = METHODS[setting.method].model_fields
-    unusual = [
-        f"{name} = {value_text(value)}"
-        for name, value in setting.parameters
-        if name != "centre" and not (name in fields and fields[name].default == value)
-    ]
-    return ", ".join([method, *unusual])
-
-
-def _classifier_names(classifiers: Collection[Parameters]) -> dict[Parameters, str]:
-    others = {name for classifier in classifiers for name, _ in classifier if name not in _NAMED_FIRST}
-    told = _told_apart(classifiers, [*_NAMED_FIRST, *sorted(others)])
-    return {classifier: ", ".join(parts) for classifier, parts in told.items()}
-
-
-def _told_apart(classifiers: Collection[Parameters], names: Sequence[str]) -> dict[Parameters, list[str]]:
-    """Describe each by the first names that part it from the others."""
-    if len(classifiers) < 2 or not names:
-        return {classifier: [] for classifier in classifiers}
-    name, *rest = names
-    groups: dict[Scalar, list[Parameters]] = {}
-    for classifier in classifiers:
-        groups.setdefault(dict(classifier).get(name), []).append(classifier)
-    found: dict[Parameters, list[str]] = {}
-    for value, group in groups.items():
-        text = value_text(value) if name == "rule" else f"{name} = {value_text(value)}"
-        own = [text] if len(groups) > 1 else []
-        found |= {classifier: own + more for classifier, more in _told_apart(group, rest).items()}
+def _distinct(names: Mapping[_Setting, tuple[str, str]]) -> dict[_Setting, tuple[str, str]]:
+    """Add what differs where two settings would have one name: a parameter that is a default of one, or a version."""
+    groups: dict[tuple[str, str], list[_Setting]] = {}
+    for setting, both in names.items():
+        groups.setdefault(both, []).append(setting)
+    found = dict(names)
+    for (name, classifier), group in groups.items():
+        everything = [{**dict(one[1]), **{f"{algorithm} version": n for algorithm, n in one[3]}} for one in group]
+        for setting, different in zip(group, unusual(everything), strict=True):
+            found[setting] = ", ".join([name, *(setting_text(*item) for item in different.items())]), classifier
     return found

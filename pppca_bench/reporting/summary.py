@@ -1,4 +1,4 @@
-"""Mean, spread, interval and number of repeats of each table cell."""
+"""Stored runs by cell, and mean, spread, interval and number of repeats of each."""
 
 from __future__ import annotations
 
@@ -8,17 +8,8 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pppca_bench.runs import RunResult, RunSpec, Scalar, Source, StoredRun
-
-QUANTITIES = {
-    "error_percent": "test_error_percent",
-    "dimensionality": "dimensionality",
-    "validation_error_percent": "validation_error_percent",
-    "fit_time_ms": "fit_time_ms",
-    "total_epochs": "total_epochs",
-    "relevant_epochs": "relevant_epochs",
-}
-"""Quantities of the tables, and the attribute of a run's result that each summarises."""
+from pppca_bench.methods.registry import METHODS
+from pppca_bench.runs import Cell, Selector, StoredRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +80,8 @@ class CellSummary:
         Digest of what was run: method, parameters, classifier and data; "" when no repeat is in.
     """
 
-    quantities: dict[str, Summary]
-    values: dict[str, dict[int, float]]
+    quantities: Mapping[str, Summary]
+    values: Mapping[str, Mapping[int, float]]
     n_planned: int
     n_failed: int
     settings: str = ""
@@ -99,59 +90,92 @@ class CellSummary:
 class Results:
     """Runs grouped into cells.
 
-    Where several plans asked for the same cell with different settings, those planned last count: a table never
-    mixes settings. Where one plan asked for it with several settings, all of these are *variants*: they stand in
-    no cell, but in a table of their own.
-
     Parameters
     ----------
     runs : iterable of (RunSpec, RunResult or None)
         Planned runs and what came of them, those of later plans last.
     plans : mapping of str to collection of str, optional
-        Names of configs to the keys of the runs that each asks for.
+        Names of configs to the keys of the runs that each asks for; without them every run is one config's.
+
+    Attributes
+    ----------
+    cells : dict of Cell to list of (RunSpec, RunResult or None)
+        In the order of plans; of each repeat the run that was planned last.
+    variants : dict of str to list of list of Cell
+        By config, the cells that differ by more than their place (`place_of`), those of each place together: several
+        settings of one method.
     """
 
     def __init__(self, runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> None:
-        stored = list(runs)
-        self.variants = {name: found for name, keys in (plans or {}).items() if (found := _variants(stored, keys))}
-        unmistakable = {spec.key for spec, _ in stored}
-        if plans is not None:
-            ambiguous = {
-                name: {spec.key for cell in cells for spec, _ in cell} for name, cells in self.variants.items()
-            }
-            unmistakable = {key for name, keys in plans.items() for key in set(keys) - ambiguous.get(name, set())}
-        self._cells: dict[tuple[str, str, float | None, float | None], list[StoredRun]] = {}
-        for spec, result in stored:
-            if spec.key in unmistakable:
-                place = (spec.problem, spec.method, spec.tau, spec.data_fraction)
-                self._cells.setdefault(place, []).append((spec, result))
+        self._runs: dict[Cell, list[StoredRun]] = {}
+        for run in runs:
+            self._runs.setdefault(run[0].cell, []).append(run)
+        self.cells = {cell: _last_planned(own) for cell, own in self._runs.items()}
+        if plans is None:
+            plans = {"": [spec.key for own in self._runs.values() for spec, _ in own]}
+        self._configs: dict[str, set[str]] = {}
+        for name, keys in plans.items():
+            for key in keys:
+                self._configs.setdefault(key, set()).add(name)
+        self._by_method: dict[tuple[str, str], list[Cell]] = {}
+        for cell in self.cells:
+            self._by_method.setdefault((cell.problem, cell.method), []).append(cell)
+        self.variants = {name: found for name in plans if (found := self._variants(name))}
 
-    def _variant_keys(self, config: str) -> set[str]:
-        return {spec.key for cell in self.variants.get(config, ()) for spec, _ in cell}
+    def configs_of(self, cell: Cell) -> set[str]:
+        """Return the names of the configs that ask for a cell."""
+        return set[str]().union(*map(self._asking, self._runs[cell]))
 
-    def runs(self, source: Source) -> list[StoredRun]:
-        """Return the runs of a cell, all of one setting."""
-        place = (source.problem, source.method, source.tau, source.data_fraction)
-        return last_planned([run for run in self._cells.get(place, []) if _has(run[0], source.settings)])
+    def changed(self, cell: Cell) -> tuple[str, ...]:
+        """Return the names of a cell's settings that are not a config's defaults."""
+        return self.cells[cell][-1][0].changed
 
-    def cell(self, source: Source) -> CellSummary:
-        """Summarise the runs of a cell."""
-        return summarise_runs(self.runs(source))
+    def matching(self, selector: Selector, configs: Collection[str] = ()) -> list[Cell]:
+        """Return the cells that a selector means, of those that some of the configs (all by default) ask for."""
+        candidates = self._by_method.get((selector.problem, selector.method), ())
+        return [
+            cell
+            for cell in candidates
+            if selector.matches(cell) and (not configs or not self.configs_of(cell).isdisjoint(configs))
+        ]
 
-    def sources(self) -> list[Source]:
-        """Return a source for every cell that was planned, in the order of plans."""
-        return list(dict.fromkeys(source_of(spec) for runs in self._cells.values() for spec, _ in runs))
+    def select(self, selector: Selector, configs: Collection[str] = ()) -> list[StoredRun]:
+        """Return the runs that fill a table cell, of each repeat one; none where runs of several settings would.
+
+        Parameters
+        ----------
+        selector : Selector
+            Which runs are meant.
+        configs : collection of str, optional
+            Names of the configs whose runs count; all by default.
+        """
+        found = self.matching(selector, configs)
+        if len(found) != 1:
+            return []
+        asked = [run for run in self._runs[found[0]] if not configs or not self._asking(run).isdisjoint(configs)]
+        return _last_planned(asked)
+
+    def _asking(self, run: StoredRun) -> set[str]:
+        return self._configs.get(run[0].key, set())
+
+    def _variants(self, config: str) -> list[list[Cell]]:
+        places: dict[tuple[object, ...], list[Cell]] = {}
+        for cell in self.cells:
+            if config in self.configs_of(cell):
+                places.setdefault(place_of(cell), []).append(cell)
+        return [cells for cells in places.values() if len(cells) > 1]
 
 
-def last_planned(runs: Sequence[StoredRun]) -> list[StoredRun]:
-    """Keep the runs of the setting that was planned last, of each repeat one: plans may differ in their seeds.
+def _last_planned(runs: Sequence[StoredRun]) -> list[StoredRun]:
+    """Keep of each repeat the run that was planned last: plans may differ in their seeds."""
+    return list({spec.repeat: (spec, result) for spec, result in runs}.values())
 
-    Parameters
-    ----------
-    runs : sequence of (RunSpec, RunResult or None)
-        Those of later plans last.
-    """
-    return list({run[0].repeat: run for run in runs if run[0].cell == runs[-1][0].cell}.values())
+
+def place_of(cell: Cell) -> tuple[object, ...]:
+    """Return what tables tell cells apart by: problem, method, thresholds, and parameters with a label of their own."""
+    entry = METHODS.get(cell.method)
+    telling = {"tau", "data_fraction", *(name for name, _ in (entry.labels if entry else ()))}
+    return (cell.problem, cell.method, *(item for item in cell.parameters if item[0] in telling))
 
 
 def summarise_runs(runs: Sequence[StoredRun]) -> CellSummary:
@@ -160,56 +184,22 @@ def summarise_runs(runs: Sequence[StoredRun]) -> CellSummary:
     Parameters
     ----------
     runs : sequence of (RunSpec, RunResult or None)
-        Runs of one setting.
+        Runs of one setting; there may be none.
     """
     done = {spec.repeat: result for spec, result in runs if result is not None and result.status == "done"}
     n_failed = sum(result is not None and result.status == "failed" for _, result in runs)
+    names = dict.fromkeys(name for result in done.values() for name in result.values)
     values = {
-        name: {repeat: getattr(result, attribute) for repeat, result in done.items()}
-        for name, attribute in QUANTITIES.items()
-        if all(getattr(result, attribute) is not None for result in done.values())
+        name: {repeat: result.values[name] for repeat, result in done.items() if name in result.values}
+        for name in names
     }
-    measured = dict.fromkeys(name for result in done.values() for name in result.measures)
-    values |= {
-        name: {repeat: result.measures[name] for repeat, result in done.items() if name in result.measures}
-        for name in measured
-    }
-    quantities = {name: summarise(list(of_repeats.values())) for name, of_repeats in values.items() if of_repeats}
-    return CellSummary(quantities, values, len(runs), n_failed, _settings(done, runs))
+    quantities = {name: summarise(list(of_repeats.values())) for name, of_repeats in values.items()}
+    return CellSummary(quantities, values, len(runs), n_failed, _settings(runs[0][0].cell) if done else "")
 
 
-def source_of(spec: RunSpec) -> Source:
-    """Return the cell that a run stands in, as far as its method tells cells apart."""
-    settings = tuple((f"parameter.{name}", value) for name, value in spec.parameters if name == "centre")
-    if spec.method == "all_features":  # nothing but the network tells such cells apart
-        network = [item for item in spec.classifier if item[0] in ("hidden", "shortcuts")]
-        settings += tuple((f"classifier.{name}", value) for name, value in network)
-    return Source(spec.problem, spec.method, spec.tau, spec.data_fraction, settings)
-
-
-def _variants(stored: Sequence[StoredRun], keys: Collection[str]) -> list[list[StoredRun]]:
-    """Return the cells of one plan, each with its repeats, that share their place with another cell."""
-    wanted = set(keys)
-    places: dict[Source, dict[tuple[object, ...], list[StoredRun]]] = {}
-    for run in stored:
-        if run[0].key in wanted:
-            places.setdefault(source_of(run[0]), {}).setdefault(run[0].cell, []).append(run)
-    return [cell for cells in places.values() if len(cells) > 1 for cell in cells.values()]
-
-
-def _settings(done: Mapping[int, RunResult], runs: Sequence[StoredRun]) -> str:
-    if not done:
-        return ""
-    spec = runs[0][0]
-    parameters = [item for item in spec.parameters if item[0] != "timed"]  # its operations are counted either way
-    data = sorted({result.data_sha256 for result in done.values()})
-    text = json.dumps([spec.method, parameters, spec.tau, spec.data_fraction, spec.classifier, data])
+def _settings(cell: Cell) -> str:
+    entry = METHODS.get(cell.method)
+    untold = entry.timed_by if entry else ""  # what is counted is counted whether it is timed or not
+    parameters = [item for item in cell.parameters if item[0] != untold]
+    text = json.dumps([cell.method, parameters, cell.classifier, cell.data_sha256])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _has(spec: RunSpec, settings: tuple[tuple[str, Scalar], ...]) -> bool:
-    if not settings:
-        return True
-    values = {f"parameter.{name}": value for name, value in spec.parameters}
-    values |= {f"classifier.{name}": value for name, value in spec.classifier}
-    return all(name in values and values[name] == value for name, value in settings)

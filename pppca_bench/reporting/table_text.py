@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import median
 from typing import Literal
 
 from tabulate import tabulate
 
-from pppca_bench.references.layouts import Form
-from pppca_bench.references.published import PublishedCell, published
+from pppca_bench.references.numbers import Number
 from pppca_bench.reporting.summary import Summary
-from pppca_bench.reporting.tables import QUANTITIES, SIZES, Table, TableCell
+from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.runs import described
 
 Format = Literal["terminal", "markdown", "latex", "csv", "json"]
 FORMATS: tuple[Format, ...] = ("terminal", "markdown", "latex", "csv", "json")
@@ -27,23 +27,19 @@ EXTENSIONS: Mapping[Format, str] = {
 }
 EMPTY = "–"
 
-_TABULATE = {"terminal": "simple", "markdown": "pipe", "latex": "latex_booktabs"}
-_BELOW_SPEEDUPS = {
-    "speedup_operations": "Ours, ratio of multiply-adds instead of times (exact on any machine)",
-    "speedup_fast": "Ours, ratio of times of the fast kernel, whose cost grows with l instead of l²",
+_TABULATE = {"terminal": "simple", "markdown": "pipe", "latex": "latex_raw"}
+_ESCAPED = {
+    "markdown": str.maketrans({"|": r"\|"}),
+    "latex": str.maketrans(
+        {character: f"\\{character}" for character in "%#_&${}"}
+        | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+        | {"τ": r"$\tau$", "−": "$-$", EMPTY: "--"}
+    ),
 }
-
-
 _ROUNDING = 1e-12
 """What a reconstruction error of nothing lost comes to."""
 
-_LIST_FORMATS = {
-    "error_percent": "{:.2f}",
-    "dimensionality": "{:.1f}",
-    "retained_variance_percent": "{:.1f}",
-    "reconstruction_error": "{:.3g}",
-    "fit_time_ms": "{:.1f}",
-}
+_FIELDS = ("table", "row", "column", "quantity", "published", "mean", "sd", "n", "low", "high", "n_planned", "n_failed")
 
 
 def render(table: Table, form: Format) -> str:
@@ -57,7 +53,7 @@ def render(table: Table, form: Format) -> str:
     if form == "csv":
         import pandas as pd
 
-        return str(pd.DataFrame(records(table), columns=list(_EMPTY_RECORD)).to_csv(index=False))
+        return str(pd.DataFrame(records(table), columns=_FIELDS).to_csv(index=False))
     return _render_text(table, form)
 
 
@@ -65,65 +61,45 @@ def records(table: Table) -> list[dict[str, object]]:
     """Return one plain record for each number of a table; what was not run or not published is None."""
     found = []
     for cell in table.cells.values():
-        if cell.row in table.row_labels:
-            for quantity in [cell.column] if table.form == "list" else QUANTITIES[table.form]:
-                ours, theirs = cell.ours.get(quantity), cell.published.get(quantity)
-                if ours or theirs or cell.n_planned:
-                    found.append(_record(table, cell, quantity, ours, theirs))
+        for quantity in (*cell.shows, *table.also, *table.notes):
+            ours, theirs = cell.ours.get(quantity), cell.published.get(quantity)
+            if ours or theirs or cell.n_planned:
+                found.append(_record(table, cell, quantity, ours, theirs))
     return found
 
 
-_EMPTY_RECORD: dict[str, object] = dict.fromkeys(
-    (
-        "table",
-        "row",
-        "column",
-        "quantity",
-        "published",
-        "mean",
-        "sd",
-        "n",
-        "low",
-        "high",
-        "n_planned",
-        "n_failed",
-    )
-)
+def number_text(quantity: str, value: float, sign: str = "") -> str:
+    """Return a number as tables print it, with a true minus sign."""
+    return f"{0.0 if abs(value) < _ROUNDING else value:{sign}{described(quantity).form}}".replace("-", "−")
 
 
 def _record(
-    table: Table, cell: TableCell, quantity: str, ours: Summary | None, theirs: PublishedCell | None
+    table: Table, cell: TableCell, quantity: str, ours: Summary | None, theirs: Number | None
 ) -> dict[str, object]:
-    record = _EMPTY_RECORD | {
-        "table": table.table,
-        "row": cell.row,
-        "column": cell.column,
-        "quantity": quantity,
-    }
-    record |= {"n": 0, "n_planned": cell.n_planned, "n_failed": cell.n_failed}
+    known: dict[str, object] = {"table": table.id, "row": cell.row, "column": cell.column, "quantity": quantity}
+    known |= {"n": 0, "n_planned": cell.n_planned, "n_failed": cell.n_failed}
     if theirs is not None:
-        record["published"] = theirs.value
+        known["published"] = theirs.value
     if ours is not None:
         numbers = {"mean": ours.mean, "sd": ours.sd, "low": ours.low, "high": ours.high}
-        record |= {name: None if math.isnan(value) else value for name, value in numbers.items()} | {"n": ours.n}
-    return record
+        known |= {name: None if math.isnan(value) else value for name, value in numbers.items()} | {"n": ours.n}
+    return {name: known.get(name) for name in _FIELDS}
 
 
 def _render_text(table: Table, form: Format) -> str:
     parts = [_heading(table, form), _grid(table, form, _ours_text), *_notes(table, form)]
-    cells = [cell for cell in table.cells.values() if cell.row in table.row_labels]
+    cells = table.cells.values()
     if any(cell.published for cell in cells):
         parts += [_caption(f"Published ({table.place})", form), _grid(table, form, _published_text)]
         if any(cell.ours and cell.published for cell in cells):
             parts += [_caption("Difference, ours − published", form), _grid(table, form, _difference_text)]
-    if table.form == "speed-up" and any(cell.ours for cell in cells):
-        for quantity, caption in _BELOW_SPEEDUPS.items():
-            parts += [_caption(caption, form), _grid(table, form, partial(_single_text, quantity))]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    for quantity in table.also if any(cell.ours for cell in cells) else ():
+        parts += [_caption(f"Ours. {described(quantity).title}", form), _grid(table, form, partial(_single, quantity))]
+    return "\n\n".join(parts) + "\n"
 
 
 def _heading(table: Table, form: Format) -> str:
-    title = f"{table.table}. {table.title}"
+    title = f"{table.id}. {table.title}"
     return {"markdown": f"## {title}", "latex": f"% {title}"}.get(form, f"{title}\n{'=' * len(title)}")
 
 
@@ -131,110 +107,86 @@ def _caption(text: str, form: Format) -> str:
     return {"markdown": f"**{text}**", "latex": f"% {text}"}.get(form, f"{text}:")
 
 
-def _grid(table: Table, form: Format, text: object) -> str:
-    rows = [
-        [label, *(text(table.cells.get((row, column)), table.form) for column in table.column_labels)]  # type: ignore[operator]
-        for row, label in table.row_labels.items()
-    ]
-    headers = [table.row_header, *table.column_labels.values()]
-    if form == "latex":
-        headers = [header.replace("τ", r"$\tau$").replace("#", r"\#") for header in headers]
-        rows = [
-            [
-                text.replace("%", r"\%")
-                .replace("_", r"\_")
-                .replace("τ", r"$\tau$")
-                .replace("−", "$-$")
-                .replace(EMPTY, "--")
-                for text in row
-            ]
-            for row in rows
-        ]
-        return str(tabulate(rows, headers, tablefmt="latex_raw", disable_numparse=True))
-    align = ("left", *("right" for _ in table.column_labels))
-    return str(
-        tabulate(rows, headers, tablefmt=_TABULATE[form], disable_numparse=True, colalign=align if rows else None)
-    )
-
-
-_LATEX = {"%": r"\%", "_": r"\_", "τ": r"$\tau$", "−": "$-$", EMPTY: "--"}
-
-
-def _latex(text: str) -> str:
-    for character, command in _LATEX.items():
-        text = text.replace(character, command)
-    return text
+def _grid(table: Table, form: Format, text: Callable[[TableCell], str]) -> str:
+    texts = {place: text(cell) for place, cell in table.cells.items()}
+    lines = [[table.row_header, *table.column_labels.values()]]
+    for row, label in table.row_labels.items():
+        lines.append([label, *(texts.get((row, column), EMPTY) for column in table.column_labels)])
+    headers, *rows = ([entry.translate(_ESCAPED.get(form, {})) for entry in line] for line in lines)
+    align = ("left", *("right" for _ in table.column_labels)) if rows and form != "latex" else None
+    return str(tabulate(rows, headers, tablefmt=_TABULATE[form], disable_numparse=True, colalign=align))
 
 
 def _notes(table: Table, form: Format) -> list[str]:
-    if table.form == "size":
-        return []
-    cells = [cell for cell in table.cells.values() if cell.row in table.row_labels]
-    counts = sorted({cell.n for cell in cells if cell.n})
+    notes = list(filter(None, [" ".join(_notes_on_repeats(table)), _note_on_settings(table)]))
+    return [f"% {note}" if form == "latex" else note for note in notes]
+
+
+def _notes_on_repeats(table: Table) -> Iterator[str]:
+    counts = sorted({cell.n for cell in table.cells.values() if cell.n_planned and cell.n})
     if not counts:
-        return []
+        return
     repeats = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    notes = [f"Means over {repeats} repeats." if counts != [1] else "A single repeat."]
-    if table.form == "speed-up":
-        notes.append(_gha_time(table))
-    late = table.late
-    if late:
+    yield f"Means over {repeats} repeats." if counts != [1] else "A single repeat."
+    yield from (_median_note(table, quantity) for quantity in table.notes)
+    if late := table.late:
         missing = sum(cell.n_planned - cell.n for cell in late)
         failed = sum(cell.n_failed for cell in late)
-        notes.append(
-            f"* {missing} of the repeats asked for are not in ({failed} of them failed): `pppca run` adds them."
-        )
-    text = " ".join(notes)
-    return [f"% {text}" if form == "latex" else text]
+        yield f"* {missing} of the repeats asked for are not in ({failed} of them failed): `pppca run` adds them."
 
 
-def _gha_time(table: Table) -> str:
-    ours = [cell.ours["gha_time_ms"].mean for cell in table.cells.values() if "gha_time_ms" in cell.ours]
-    problem = next(iter(table.row_labels)).partition(",")[0]
-    theirs = published(table.table, problem, "GHA", "time_ms")
-    text = f"GHA takes {median(ours):.2f} ms" if ours else ""
-    return text + (f" (published: {theirs.text} ms)." if theirs else ".")
+def _median_note(table: Table, quantity: str) -> str:
+    ours = [cell.ours[quantity].mean for cell in table.cells.values() if quantity in cell.ours]
+    numbers = table.reference.numbers.items() if table.reference else ()
+    theirs = [cell[quantity].text for (place, *_), cell in numbers if place == table.id and quantity in cell]
+    text = f"{described(quantity).title}: {f'{median(ours):.2f}' if ours else EMPTY}"
+    return text + (f" (published: {theirs[0]})." if theirs else ".")
 
 
-def _ours_text(cell: TableCell | None, form: Form) -> str:
-    if cell is None or not (cell.ours or cell.n_planned):
+def _note_on_settings(table: Table) -> str:
+    """Name the cells that runs of several settings would fill, if any, and the tables that list these."""
+    rows: dict[str, list[str]] = {}
+    ambiguous = [cell for cell in table.cells.values() if cell.elsewhere]
+    for cell in ambiguous:
+        rows.setdefault(cell.row, []).append(table.column_labels[cell.column])
+    if not rows:
+        return ""
+    places = "; ".join(f"{row} at {', '.join(columns)}" for row, columns in rows.items())
+    homes = ", ".join(dict.fromkeys(home for cell in ambiguous for home in cell.elsewhere))
+    return f"Several settings were run, so that none is shown, of {places}. They stand in {homes}."
+
+
+def _ours_text(cell: TableCell) -> str:
+    if not (cell.ours or cell.n_planned):
         return EMPTY
     means = {name: summary.mean for name, summary in cell.ours.items()}
-    return _cell_text(means, form) + ("*" if cell.incomplete else "")
+    return _cell_text(cell, means) + ("*" if cell.incomplete else "")
 
 
-def _published_text(cell: TableCell | None, form: Form) -> str:
-    if cell is None or not cell.published:
-        return EMPTY
-    texts = [cell.published[name].text for name in QUANTITIES[form] if name in cell.published]
-    if form == "size":
-        return " / ".join(texts)
-    return texts[0] + "".join(f" ({text})" for text in texts[1:])
+def _published_text(cell: TableCell) -> str:
+    return _filled(cell.form, [cell.published[name].text if name in cell.published else "" for name in cell.shows])
 
 
-def _difference_text(cell: TableCell | None, form: Form) -> str:
-    if cell is None:
-        return EMPTY
+def _difference_text(cell: TableCell) -> str:
     differences = {
         name: cell.ours[name].mean - number.value for name, number in cell.published.items() if name in cell.ours
     }
-    return _cell_text(differences, form, sign="+")
+    return _cell_text(cell, differences, sign="+")
 
 
-def _single_text(quantity: str, cell: TableCell | None, form: Form) -> str:  # noqa: ARG001
-    return f"{cell.ours[quantity].mean:.2f}" if cell is not None and quantity in cell.ours else EMPTY
+def _single(quantity: str, cell: TableCell) -> str:
+    return number_text(quantity, cell.ours[quantity].mean) if quantity in cell.ours else EMPTY
 
 
-def _cell_text(values: Mapping[str, float], form: Form, sign: str = "") -> str:
-    if not values:
+def _cell_text(cell: TableCell, values: Mapping[str, float], sign: str = "") -> str:
+    return _filled(cell.form, [number_text(name, values[name], sign) if name in values else "" for name in cell.shows])
+
+
+def _filled(form: str, texts: Sequence[str]) -> str:
+    """Fill the places of a form such as ``"{} ({})"``; those after the last text that is not empty are left out."""
+    n_given = max((place for place, text in enumerate(texts, 1) if text), default=0)
+    if not n_given:
         return EMPTY
-    if form == "list":
-        (quantity, value) = next(iter(values.items()))
-        return _LIST_FORMATS[quantity].format(0.0 if abs(value) < _ROUNDING else value).replace("-", "−")
-    if form == "size":
-        return " / ".join(f"{values[name]:{sign}.0f}" for name in SIZES if name in values).replace("-", "−")
-    main = values.get("error_percent", values.get("speedup", math.nan))
-    text = f"{main:{sign}.2f}"
-    if "dimensionality" in values:
-        text += f" ({values['dimensionality']:{sign}.1f})"
-    return text.replace("-", "−")
+    pieces = form.split("{}")
+    end = pieces[n_given] if n_given == len(pieces) - 1 else ""
+    return "".join(piece + (text or EMPTY) for piece, text in zip(pieces, texts[:n_given], strict=False)) + end

@@ -1,36 +1,37 @@
 """The results database: plan runs, append results, look up what is done.
 
-One SQLite file. ``runs`` has a row per run, from the moment it is planned; ``histories`` the learning curves;
-``plans`` says which runs the last expansion of each config asked for, so that the tables of a changed config
-never mix in results of its older form (which stay in the store).
+One SQLite file. ``cells`` has a row per setting on one problem's data; ``runs`` a row per run, from the moment it is
+planned; ``histories`` the learning curves; ``plans`` says which runs the last expansion of each config asked for, so
+that the tables of a changed config never mix in results of its older form (which stay in the store).
 """
 
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import os
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import astuple, fields
+from dataclasses import astuple
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from pppca_bench.errors import StoreError, UnknownConfigError
-from pppca_bench.runs import Parameters, ProblemFacts, RunResult, RunSpec, StoredRun
-from pppca_bench.store import reservations as claims
-from pppca_bench.store.schema import READABLE_VERSIONS, SCHEMA_VERSION, bring_up_to_date, read_version
+from pppca_bench.runs import QUANTITIES, Cell, Parameters, Plan, ProblemFacts, RunResult, RunSpec, StoredRun
+from pppca_bench.store import reservations
+from pppca_bench.store.schema import SCHEMA_VERSION, prepare, quantity_columns, read_version
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BUSY_TIMEOUT_S = 60.0
 
-_SPEC_COLUMNS = "key, problem, method, parameters, tau, data_fraction, repeat, seed, classifier"
-_RESULT_COLUMNS = tuple(f.name for f in fields(RunResult) if f.name not in ("key", "measures", "history"))
+_CELL_COLUMNS = "problem, data_sha256, method, parameters, classifier, algorithms"
 _NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
+_AMONG = "IN (SELECT value FROM json_each(?))"
 
 
 class Span(NamedTuple):
@@ -55,11 +56,13 @@ class Store:
     was_emptied : bool
         Whether the file was there without a byte, which then is a new database. Choice: that is no error, since there
         is nothing left that could be lost, and a run that was killed at its start leaves such a file, too.
+    moved_to : Path or None
+        Where an older version's database was moved that stood here, before a new one was begun.
 
     Raises
     ------
     StoreError
-        The file cannot be opened, is empty though it is to be read, is no results database, or was written by a newer
+        The file cannot be opened, is empty though it is to be read, is no results database, or was written by another
         version.
     """
 
@@ -68,12 +71,13 @@ class Store:
         if read_only and not path.exists():
             raise StoreError(f"no results in {path}: run `pppca run CONFIG` first, or name the folder with --results.")
         self.was_emptied = False
+        self.moved_to: Path | None = None
         with self._explained():
-            had_no_byte = path.exists() and path.stat().st_size == 0
             if not read_only:
                 path.parent.mkdir(parents=True, exist_ok=True)
-            uri = f"{path.absolute().as_uri()}?mode={_access_mode(path, read_only)}"
-            self._connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+                self.moved_to = _move_older_version(path)
+            had_no_byte = path.exists() and path.stat().st_size == 0
+            self._connection = _connect(path, read_only)
             with ExitStack() as on_failure:
                 on_failure.callback(self.close)
                 self._prepare(read_only, had_no_byte)
@@ -91,53 +95,41 @@ class Store:
         """Close the database; what was recorded is safe without it."""
         self._connection.close()
 
-    def plan(self, config_name: str, specs: Sequence[RunSpec], *, all_repeats: Sequence[RunSpec] = ()) -> None:
-        """Record ``specs`` as what the config named ``config_name`` now asks for; results stay untouched.
-
-        Parameters
-        ----------
-        config_name : str
-            The config's ``name``.
-        specs : sequence of RunSpec
-            What is to be run now.
-        all_repeats : sequence of RunSpec, optional
-            What the config asks for at its own repeats: those that are done stay in its tables.
-        """
-        done = self.done(spec.key for spec in all_repeats)
-        wanted = {spec.key: spec for spec in (*specs, *(spec for spec in all_repeats if spec.key in done))}
-        rows = [_spec_row(spec) for spec in wanted.values()]
+    def plan(self, plan: Plan) -> None:
+        """Record a plan as what its config now asks for; results stay untouched."""
+        done = self.done(spec.key for spec in plan.all_repeats)
+        wanted = {spec.key: spec for spec in (*plan.specs, *(spec for spec in plan.all_repeats if spec.key in done))}
         with self._transaction() as connection:
+            cells = _insert_cells(connection, wanted.values())
             connection.executemany(
-                f"INSERT INTO runs ({_SPEC_COLUMNS}, status)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'planned') ON CONFLICT DO NOTHING",
-                rows,
+                "INSERT INTO runs (key, cell, repeat, seed, status) VALUES (?, ?, ?, ?, 'planned')"
+                " ON CONFLICT DO NOTHING",
+                [(spec.key, cells[spec.cell], spec.repeat, spec.seed) for spec in wanted.values()],
             )
-            connection.execute("DELETE FROM plans WHERE config = ?", (config_name,))
-            connection.executemany("INSERT INTO plans VALUES (?, ?)", [(config_name, key) for key in wanted])
+            connection.execute("DELETE FROM plans WHERE config = ?", (plan.name,))
+            connection.executemany("INSERT INTO plans VALUES (?, ?)", [(plan.name, key) for key in wanted])
             connection.execute(
-                "INSERT OR REPLACE INTO configs"
-                f" VALUES (?, {_NOW}, (SELECT coalesce(max(sequence), 0) + 1 FROM configs))",
-                (config_name,),
+                f"INSERT OR REPLACE INTO configs VALUES (?, {_NOW},"
+                " (SELECT coalesce(max(sequence), 0) + 1 FROM configs), ?, ?)",
+                (plan.name, plan.sha256, plan.text),
             )
 
     def describe_problems(self, facts: Sequence[ProblemFacts]) -> None:
         """Keep the sizes of the problems as they were read from the data."""
         with self._transaction() as connection:
             connection.executemany(
-                "INSERT OR REPLACE INTO problems VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [astuple(fact) for fact in facts],
+                "INSERT OR REPLACE INTO problems VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [astuple(fact) for fact in facts]
             )
 
     def problems(self) -> dict[str, ProblemFacts]:
-        """Return the sizes of every problem that was ever run into this store, by name."""
-        with self._explained():
-            rows = self._connection.execute("SELECT * FROM problems").fetchall()
+        """Return the sizes of every problem that was ever run into this store, by name; the latest data count."""
+        rows = self._all("SELECT * FROM problems ORDER BY rowid")
         return {row[0]: ProblemFacts(*row) for row in rows}
 
     def record(
         self, results: Sequence[RunResult], provenance: str, *, replace: bool = False, span: Span | None = None
     ) -> None:
-        """Append finished runs in one transaction; a run that was done with the same data stays as it is.
+        """Append finished runs in one transaction; a run that is done stays as it is.
 
         Parameters
         ----------
@@ -150,88 +142,82 @@ class Store:
         span : Span, optional
             When the group was computed that these runs belong to.
         """
-        columns = (*_RESULT_COLUMNS, "measures", "started_at", "duration_ms")
-        assignments = ", ".join(f"{column} = ?" for column in columns)
+        columns = ("status", "error", "measures", *QUANTITIES, "started_at", "duration_ms")
+        update = (
+            f"UPDATE runs SET {', '.join(f'{column} = ?' for column in columns)}, finished_at = {_NOW},"
+            " provenance = (SELECT id FROM provenances WHERE description = ?)"
+            " WHERE key = ? AND (? OR status != 'done')"
+        )
         with self._transaction() as connection:
             connection.execute("INSERT INTO provenances (description) VALUES (?) ON CONFLICT DO NOTHING", (provenance,))
             for result in results:
-                values = [getattr(result, column) for column in _RESULT_COLUMNS]
-                changed = connection.execute(
-                    f"UPDATE runs SET {assignments}, finished_at = {_NOW},"
-                    " provenance = (SELECT id FROM provenances WHERE description = ?)"
-                    " WHERE key = ? AND (? OR status != 'done' OR data_sha256 != ?)",
-                    (
-                        *(*values, _json(result.measures), *(span or (None, None))),
-                        *(provenance, result.key, replace, result.data_sha256),
-                    ),
-                ).rowcount
-                if changed:
+                known = [result.values.get(name) for name in QUANTITIES]
+                others = {name: value for name, value in result.values.items() if name not in QUANTITIES}
+                row = (result.status, result.error, _json(others), *known, *(span or (None, None)))
+                if connection.execute(update, (*row, provenance, result.key, replace)).rowcount:
                     connection.execute("DELETE FROM histories WHERE key = ?", (result.key,))
-                if changed and result.history:
-                    connection.execute("INSERT INTO histories VALUES (?, ?)", (result.key, _pack(result.history)))
-                connection.execute("DELETE FROM claims WHERE key = ?", (result.key,))
+                    if result.history:
+                        connection.execute("INSERT INTO histories VALUES (?, ?)", (result.key, _pack(result.history)))
+                connection.execute("DELETE FROM reservations WHERE key = ?", (result.key,))
 
-    def claim(self, keys: Collection[str]) -> set[str]:
+    def reserve(self, keys: Collection[str]) -> set[str]:
         """Mark runs as under way in this process, and return those that another running process has under way."""
         with self._transaction() as connection:
-            return claims.claim(connection, keys)
+            return reservations.reserve(connection, keys)
 
-    def release_claims(self) -> None:
+    def release(self) -> None:
         """Give back the runs that are marked as under way in this process, or in one that is gone."""
         with self._transaction() as connection:
-            claims.release(connection)
+            reservations.release(connection)
 
-    def claimed(self) -> list[tuple[str, str]]:
+    def reserved(self) -> list[tuple[str, str]]:
         """Return the keys of the runs that are marked as under way, and the processes that marked them."""
-        if self.schema_version() < SCHEMA_VERSION:
-            return []
-        with self._explained():
-            return self._connection.execute("SELECT key, process FROM claims").fetchall()
+        return self._all("SELECT key, process FROM reservations")
 
-    def schema_version(self) -> int:
-        """Return the version of the tables, an older one only in a store that is opened for reading."""
-        with self._explained():
-            return read_version(self._connection)
+    def done(self, keys: Iterable[str]) -> set[str]:
+        """Return those of the keys whose run is done."""
+        asked = json.dumps(list(keys))
+        return {key for (key,) in self._all(f"SELECT key FROM runs WHERE key {_AMONG} AND status = 'done'", asked)}
 
-    def done(self, keys: Iterable[str]) -> dict[str, str]:
-        """Return the SHA-256 of the data behind each of the ``keys`` whose run is done."""
-        with self._explained():
-            rows = self._connection.execute(
-                "SELECT key, data_sha256 FROM runs WHERE key IN (SELECT value FROM json_each(?)) AND status = 'done'",
-                (json.dumps(list(keys)),),
-            )
-            return dict(rows.fetchall())
+    def superseded(self, cells: Collection[Cell]) -> list[tuple[Cell, Cell, int]]:
+        """Return stored cells that differ from wanted ones in their data or algorithms alone.
 
-    def superseded(self, specs: Sequence[RunSpec]) -> list[tuple[RunSpec, str | None]]:
-        """Return those of the specs that are stored under another key, by an older algorithm, with its provenance."""
-        wanted = {_spec_row(spec)[1:]: spec for spec in specs}
-        with self._explained():
-            rows = self._connection.execute(
-                f"SELECT {_SPEC_COLUMNS}, description FROM runs LEFT JOIN provenances ON provenances.id = provenance"
-                " WHERE status = 'done' AND key NOT IN (SELECT value FROM json_each(?))",
-                (json.dumps([spec.key for spec in specs]),),
-            ).fetchall()
-        return [(wanted[identity], description) for _, *row, description in rows if (identity := tuple(row)) in wanted]
+        Returns
+        -------
+        list of (Cell, Cell, int)
+            The wanted cell, the stored one, and how many runs of the stored one are done.
+        """
+        rows = self._all(
+            f"SELECT {_CELL_COLUMNS}, changed, count(*) FROM cells JOIN runs ON runs.cell = cells.id"
+            " WHERE status = 'done' GROUP BY cells.id ORDER BY cells.id"
+        )
+        stored: dict[tuple[object, ...], list[tuple[Cell, int]]] = {}
+        for *row, _, n in rows:
+            cell = _cell(row)
+            stored.setdefault(_without_origin(cell), []).append((cell, n))
+        return [
+            (wanted, cell, n)
+            for wanted in cells
+            for cell, n in stored.get(_without_origin(wanted), ())
+            if cell != wanted
+        ]
 
     def integrity_errors(self) -> list[str]:
         """Return what SQLite's check of the whole file finds, nothing where all is well."""
-        with self._explained():
-            found = [line for (line,) in self._connection.execute("PRAGMA integrity_check")]
+        found = [line for (line,) in self._all("PRAGMA integrity_check")]
         return [] if found == ["ok"] else found
 
     def origins(self) -> list[tuple[str, str, str | None, int]]:
         """Count the runs that configs ask for, by method, status and provenance."""
-        with self._explained():
-            return self._connection.execute(
-                "SELECT method, status, description, count(*) FROM runs"
-                " LEFT JOIN provenances ON provenances.id = provenance"
-                " WHERE key IN (SELECT key FROM plans) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
-            ).fetchall()
+        return self._all(
+            "SELECT method, status, description, count(*) FROM runs JOIN cells ON cells.id = cell"
+            " LEFT JOIN provenances ON provenances.id = provenance"
+            " WHERE key IN (SELECT key FROM plans) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+        )
 
     def configs(self) -> list[str]:
         """Return the names of all configs that were ever planned, the latest last."""
-        with self._explained():
-            return [name for (name,) in self._connection.execute("SELECT name FROM configs ORDER BY sequence")]
+        return [name for (name,) in self._all("SELECT name FROM configs ORDER BY sequence")]
 
     def runs(self, configs: Sequence[str] | None = None) -> list[StoredRun]:
         """Return the runs that the configs ask for, those of later planned configs last.
@@ -253,38 +239,37 @@ class Store:
                     f"no runs of config {name!r} in {self.path}: expected one of {', '.join(known) or 'none yet'}."
                     " Run it first with `pppca run`."
                 )
-        wanted = [name for name in known if configs is None or name in configs]
-        order = {name: position for position, name in enumerate(wanted)}
-        latest: dict[str, int] = {}
-        with self._explained():
-            for config, key in self._connection.execute("SELECT config, key FROM plans"):
-                if config in order:
-                    latest[key] = max(latest.get(key, 0), order[config])
-            rows = self._connection.execute(
-                f"SELECT {_SPEC_COLUMNS}, {', '.join(_RESULT_COLUMNS)}, measures FROM runs"
-            ).fetchall()
-        found = [_stored_run(row) for row in rows if row[0] in latest]
-        return sorted(found, key=lambda run: (latest[run[0].key], run[0].repeat))
+        wanted = json.dumps([name for name in known if configs is None or name in configs])
+        cells = {
+            row[0]: (_cell(row[1:-1]), tuple(json.loads(row[-1])))
+            for row in self._all(f"SELECT id, {_CELL_COLUMNS}, changed FROM cells")
+        }
+        quantities = [name for name in QUANTITIES if name in quantity_columns(self._connection)]
+        rows = self._all(
+            f"SELECT runs.key, cell, repeat, seed, status, error, measures, {', '.join(quantities)}"
+            " FROM runs JOIN plans ON plans.key = runs.key JOIN configs ON configs.name = plans.config"
+            f" WHERE configs.name {_AMONG} GROUP BY runs.key ORDER BY max(sequence), repeat, runs.rowid",
+            wanted,
+        )
+        return [_stored_run(row, cells, quantities) for row in rows]
 
     def plans(self, configs: Sequence[str] | None = None) -> dict[str, list[str]]:
         """Return the keys of the runs that each config asks for, by name, the latest planned config last."""
         wanted = [name for name in self.configs() if configs is None or name in configs]
-        with self._explained():
-            rows = self._connection.execute("SELECT config, key FROM plans").fetchall()
         found: dict[str, list[str]] = {name: [] for name in wanted}
-        for config, key in rows:
+        for config, key in self._all("SELECT config, key FROM plans"):
             if config in found:
                 found[config].append(key)
         return found
 
     def histories(self, keys: Collection[str]) -> dict[str, Mapping[str, NDArray]]:  # type: ignore[type-arg]
         """Return the learning curves of those of the runs that have some."""
+        rows = self._all(f"SELECT key, curves FROM histories WHERE key {_AMONG}", json.dumps(list(keys)))
+        return {key: _unpack(curves) for key, curves in rows}
+
+    def _all(self, query: str, *values: object) -> list[Any]:
         with self._explained():
-            rows = [
-                self._connection.execute("SELECT key, curves FROM histories WHERE key = ?", (key,)).fetchone()
-                for key in keys
-            ]
-        return {row[0]: _unpack(row[1]) for row in rows if row is not None}
+            return self._connection.execute(query, values).fetchall()
 
     def _prepare(self, read_only: bool, had_no_byte: bool) -> None:
         self._connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
@@ -298,12 +283,14 @@ class Store:
         else:
             with self._transaction() as connection:
                 # Asked under the lock: where two begin a database at once, one finds the other's file, and then tables.
-                self.was_emptied = bring_up_to_date(connection) and had_no_byte
+                self.was_emptied = prepare(connection) and had_no_byte
         version = read_version(self._connection)
-        if version not in (READABLE_VERSIONS if read_only else (SCHEMA_VERSION,)):
+        if version != SCHEMA_VERSION:
+            older = 0 < version < SCHEMA_VERSION
+            remedy = "The next `pppca run` moves it aside and begins anew" if older else "Use the pppca that wrote it"
             raise StoreError(
                 f"{self.path}: expected a results database of version {SCHEMA_VERSION}, got version {version}."
-                " Use the version of pppca that wrote it, or another folder (--results)."
+                f" {remedy}, or name another folder (--results)."
             )
 
     @contextmanager
@@ -328,10 +315,9 @@ class Store:
             ) from error
 
 
-def _remedy(error: Exception) -> str:
-    if getattr(error, "sqlite_errorname", None) in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):
-        return "What was recorded is kept: free some space on the disk, then run the same command again."
-    return "Check the disk and the file, or name another folder with --results."
+def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode={_access_mode(path, read_only)}"
+    return sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)
 
 
 def _access_mode(path: Path, read_only: bool) -> str:
@@ -341,12 +327,80 @@ def _access_mode(path: Path, read_only: bool) -> str:
     return "rw" if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK) else "ro"
 
 
-def _spec_row(spec: RunSpec) -> tuple[object, ...]:
-    key, problem, method, parameters, tau, data_fraction, repeat, seed, classifier = astuple(spec)
-    return (key, problem, method, _json(dict(parameters)), tau, data_fraction, repeat, seed, _json(dict(classifier)))
+def _move_older_version(path: Path) -> Path | None:
+    """Move the database of an older version aside, and return its new place; None where there is none.
+
+    Choice: it is kept, not migrated, for its runs do not tell the data that they were computed from well enough.
+    """
+    while (found := _stat(path)) is not None and found.st_size:
+        connection = _connect(path, read_only=False)
+        try:
+            version = read_version(connection)
+            if not 0 < version < SCHEMA_VERSION:
+                return None
+            connection.execute("BEGIN EXCLUSIVE")
+            now = _stat(path)
+            if now is not None and now.st_ino == found.st_ino:  # else another process moved it meanwhile
+                return path.rename(_free_name(path, f".version-{version}"))
+        finally:
+            connection.close()
+    return None
 
 
-def _json(values: Mapping[str, object]) -> str:
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _free_name(path: Path, suffix: str) -> Path:
+    """Return a name beside a file that nothing has yet: what was moved aside before stays, too."""
+    names = (f"{path.stem}{suffix}{f'.{n}' if n else ''}{path.suffix}" for n in itertools.count())
+    return next(free for name in names if not (free := path.with_name(name)).exists())
+
+
+def _remedy(error: Exception) -> str:
+    if getattr(error, "sqlite_errorname", None) in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):
+        return "What was recorded is kept: free some space on the disk, then run the same command again."
+    return "Check the disk and the file, or name another folder with --results."
+
+
+def _insert_cells(connection: sqlite3.Connection, specs: Iterable[RunSpec]) -> dict[Cell, int]:
+    """Insert the cells that are not there yet, and return the numbers of all."""
+    found: dict[Cell, int] = {}
+    for spec in specs:
+        if spec.cell not in found:
+            row = (*_cell_row(spec.cell), _json(spec.changed))
+            connection.execute(
+                f"INSERT INTO cells ({_CELL_COLUMNS}, changed) VALUES (?, ?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT DO UPDATE SET changed = excluded.changed",
+                row,
+            )
+            (found[spec.cell],) = connection.execute(
+                "SELECT id FROM cells WHERE problem = ? AND data_sha256 = ? AND method = ? AND parameters = ?"
+                " AND classifier = ? AND algorithms = ?",
+                row[:-1],
+            ).fetchone()
+    return found
+
+
+def _cell_row(cell: Cell) -> tuple[object, ...]:
+    settings = (_json(dict(part)) for part in (cell.parameters, cell.classifier, cell.algorithms))
+    return (cell.problem, cell.data_sha256, cell.method, *settings)
+
+
+def _cell(row: Sequence[Any]) -> Cell:
+    problem, data_sha256, method, *settings = row
+    parameters, classifier, algorithms = map(_parameters, settings)
+    return Cell(problem, data_sha256, method, parameters, classifier, algorithms)  # type: ignore[arg-type]
+
+
+def _without_origin(cell: Cell) -> tuple[object, ...]:
+    return (cell.problem, cell.method, cell.parameters, cell.classifier)
+
+
+def _json(values: object) -> str:
     return json.dumps(values, sort_keys=True)
 
 
@@ -355,23 +409,28 @@ def _parameters(text: str) -> Parameters:
     return tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in sorted(values.items()))
 
 
-def _stored_run(row: Sequence[Any]) -> StoredRun:
-    *row, measures = row
-    n_spec = len(row) - len(_RESULT_COLUMNS)
-    key, problem, method, parameters, tau, data_fraction, repeat, seed, classifier = row[:n_spec]
-    settings = _parameters(parameters), tau, data_fraction, repeat, seed, _parameters(classifier)
-    spec = RunSpec(key, problem, method, *settings)
-    given = dict(zip(_RESULT_COLUMNS, row[n_spec:], strict=True))
-    return spec, None if given["status"] == "planned" else RunResult(key, measures=json.loads(measures), **given)
+def _stored_run(
+    row: Sequence[Any], cells: Mapping[int, tuple[Cell, tuple[str, ...]]], quantities: Sequence[str]
+) -> StoredRun:
+    key, cell, repeat, seed, status, error, measures, *numbers = row
+    place, changed = cells[cell]
+    spec = RunSpec(key, place, repeat, seed, changed)
+    if status == "planned":
+        return spec, None
+    values = {
+        name: int(value) if QUANTITIES[name].is_count else value
+        for name, value in zip(quantities, numbers, strict=True)
+        if value is not None
+    }
+    return spec, RunResult(key, status, error, values | json.loads(measures or "{}"))
 
 
 def _pack(history: Mapping[str, NDArray]) -> bytes:  # type: ignore[type-arg]
     import numpy as np
 
     buffer = io.BytesIO()
-    np.savez_compressed(
-        buffer, allow_pickle=False, **{name: np.asarray(curve, np.float32) for name, curve in history.items()}
-    )
+    curves: Any = {name: np.asarray(curve, np.float32) for name, curve in history.items()}
+    np.savez_compressed(buffer, **curves)
     return buffer.getvalue()
 
 

@@ -1,7 +1,7 @@
 """Which process has which runs under way, so that two that share a results database divide its runs.
 
-A claim is advice, never a lock: a run that another process has claimed comes last, and is then computed if it still
-is not done. So neither a killed process nor one that hangs can keep a run from being computed.
+A reservation is advice, never a lock: a run that another process has reserved comes last, and is then computed if it is
+still not done. So neither a killed process nor one that hangs can keep a run from being computed.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections.abc import Collection
 
 
 def this_process() -> str:
-    """Return the name of this process, as claims hold it."""
+    """Return the name of this process, as reservations hold it."""
     return f"{os.getpid()} {platform.node()}"
 
 
-def claim(connection: sqlite3.Connection, keys: Collection[str]) -> set[str]:
-    """Claim runs for this process, but those that another running process has claimed, and return these.
+def reserve(connection: sqlite3.Connection, keys: Collection[str]) -> set[str]:
+    """Reserve runs for this process, except those that another running process has reserved; return the latter.
 
     Parameters
     ----------
@@ -30,23 +30,23 @@ def claim(connection: sqlite3.Connection, keys: Collection[str]) -> set[str]:
     """
     me = this_process()
     rows = connection.execute(
-        "SELECT key, process FROM claims WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),)
+        "SELECT key, process FROM reservations WHERE key IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),)
     ).fetchall()
     held = {key for key, process in rows if process != me and is_running(process)}
     free = [(key, me) for key in keys if key not in held]
-    connection.executemany("INSERT OR REPLACE INTO claims VALUES (?, ?)", free)
+    connection.executemany("INSERT OR REPLACE INTO reservations VALUES (?, ?)", free)
     return held
 
 
 def release(connection: sqlite3.Connection) -> None:
-    """Give back what this process has claimed, and what processes have that are gone."""
-    for (process,) in connection.execute("SELECT DISTINCT process FROM claims").fetchall():
+    """Give back what this process has reserved, and what processes have reserved that are gone."""
+    for (process,) in connection.execute("SELECT DISTINCT process FROM reservations").fetchall():
         if process == this_process() or not is_running(process):
-            connection.execute("DELETE FROM claims WHERE process = ?", (process,))
+            connection.execute("DELETE FROM reservations WHERE process = ?", (process,))
 
 
 def is_running(process: str) -> bool:
-    """Tell whether a process that claimed runs is still there; one of another machine is taken to be."""
+    """Tell whether a process that reserved runs is still there; one on another machine is taken to be."""
     number, _, machine = process.partition(" ")
     if machine != platform.node() or os.name != "posix":
         return True

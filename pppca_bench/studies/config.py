@@ -1,7 +1,7 @@
-"""Study configs: a YAML document to a validated `Study`, its trials drawn, with line-numbered errors.
+"""Studies: which settings of an experiment to vary, and by which published cells to judge the trials.
 
-A trial's parameters follow from the study's seed, the trial's number and each parameter's place alone: more trials,
-or another range beside it, change none of them.
+Trial 0 is the base as it stands. The numbers of another trial follow from the study's seed, the trial's number and each
+parameter's place alone: more trials, or another range beside it, change none of them.
 """
 
 from __future__ import annotations
@@ -16,63 +16,32 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationError, model_validator
-from pydantic_core import ErrorDetails, PydanticCustomError
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
+from pydantic import Field, StringConstraints
 
-from pppca_bench.config.experiment import (
-    NAME,
-    Config,
-    describe_mistakes,
-    dotted,
-    nearest,
-    parse_config,
-)
+from pppca_bench.config.experiment import NAME, Config, filled_document, parse_config
+from pppca_bench.config.messages import Reader, dotted, missing, nearest, where
 from pppca_bench.config.yaml_source import Location, YamlSource, read_yaml
 from pppca_bench.errors import ConfigError
-from pppca_bench.methods.ranges import Positive, Section
+from pppca_bench.parameters import REQUIRED, Parameter, Positive, shown
 
 SIGNIFICANT_DIGITS = 4
 """Of a drawn number, so that the table of trials shows exactly what was run."""
 
+KEYS = ("name", "seed", "trials", "base", "vary", "score", "report")
 _PLACE = re.compile(r"[A-Za-z]\w*(\.[A-Za-z]\w*|\[(\d{1,6}|\*)\])*")
 _VARIED = ("methods", "classifier")
+_Finite = int | Annotated[float, Field(allow_inf_nan=False)]
+_Name = Annotated[str, MinLen(1), MaxLen(60)]
 
 
-def _as_list(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
-def _without_repeats(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    if any(value in values[:position] for position, value in enumerate(values)):
-        raise PydanticCustomError("repeated", "expected each value once")
-    return values
-
-
-Names = Annotated[
-    tuple[str, ...],
-    Field(min_length=1, max_length=100, strict=False),
-    BeforeValidator(_as_list),
-    AfterValidator(_without_repeats),
-]
-Number = int | Annotated[float, Field(allow_inf_nan=False)]
-
-
-class Interval(Section):
+@dataclass(frozen=True)
+class Interval:
     """A range of numbers, drawn evenly, or evenly in the logarithm; of integers where both ends are."""
 
-    low: Number
-    high: Number
+    low: _Finite
+    high: _Finite
     log: bool = False
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Interval:
-        if self.low >= self.high:
-            raise PydanticCustomError(
-                "order", "expected low below high ({high}), got {low}", {"low": self.low, "high": self.high}
-            )
-        if self.log and self.low <= 0:
-            raise PydanticCustomError("log", "expected low above 0 where log is true, got {low}", {"low": self.low})
-        return self
 
     @property
     def extremes(self) -> tuple[object, ...]:
@@ -89,10 +58,11 @@ class Interval(Section):
         return min(max(drawn, self.low), self.high)
 
 
-class Choices(Section):
+@dataclass(frozen=True)
+class Choices:
     """Values of which each is as likely."""
 
-    choices: Annotated[tuple[Any, ...], Field(min_length=1, max_length=1000, strict=False)]
+    choices: tuple[Any, ...]
 
     @property
     def extremes(self) -> tuple[object, ...]:
@@ -104,32 +74,25 @@ class Choices(Section):
         return self.choices[math.floor(rng.random() * len(self.choices))]
 
 
-Space = Annotated[
-    Annotated[Interval, Tag("interval")] | Annotated[Choices, Tag("choices")],
-    Discriminator(lambda value: "choices" if isinstance(value, dict) and "choices" in value else "interval"),
-]
+Space = Interval | Choices
 
 
-class Cells(Section):
+@dataclass(frozen=True)
+class Cells:
     """Published cells: a quantity of whole tables, or of the named rows and columns of them.
 
     ``ours`` names our figure of a speed-up where it is another than the time ratio of the literal kernel; ``name``
-    heads the cells' column in the table of trials.
+    heads the cells' column in the table of trials; ``weight`` says how much the mean distance of cells that decide
+    counts beside that of the others.
     """
 
-    name: Annotated[str, Field(min_length=1, max_length=60)] | None = None
-    tables: Names
-    quantity: Literal["error_percent", "dimensionality", "speedup"]
-    rows: Names | None = None
-    columns: Names | None = None
+    tables: tuple[str, ...]
+    quantity: Literal["test_error_percent", "dimensionality", "speedup"]
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
     ours: Literal["speedup", "speedup_operations", "speedup_fast"] | None = None
-
-    @model_validator(mode="after")
-    def _ours_is_a_speedup(self) -> Cells:
-        if self.ours is not None and self.quantity != "speedup":
-            message = "expected ours only beside quantity: speedup, got it beside {quantity}"
-            raise PydanticCustomError("ours", message, {"quantity": self.quantity})
-        return self
+    name: _Name | None = None
+    weight: Positive = 1.0
 
     @property
     def label(self) -> str:
@@ -137,22 +100,34 @@ class Cells(Section):
         return self.name or f"{' + '.join(self.tables)} {self.ours or self.quantity}"
 
 
-class ScoredCells(Cells):
-    """Cells that decide; a weight says how much their mean distance counts beside that of the others."""
+_NAMES = Annotated[tuple[_Name, ...], MinLen(1), MaxLen(100)]
+_QUANTITY, _OURS = (
+    Parameter("quantity", Literal["test_error_percent", "dimensionality", "speedup"], REQUIRED),
+    Parameter("ours", Literal["speedup", "speedup_operations", "speedup_fast"] | None, None),
+)
+_CELL_NAMES = (Parameter("tables", _NAMES, REQUIRED), Parameter("rows", _NAMES, ()), Parameter("columns", _NAMES, ()))
+_LABEL, _WEIGHT = Parameter("name", _Name | None, None), Parameter("weight", Positive, 1.0)
+_STUDY = {
+    "name": Parameter("name", Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$"), MaxLen(48)], REQUIRED),
+    "seed": Parameter("seed", Annotated[int, Ge(0), Lt(2**63)], REQUIRED),
+    "trials": Parameter("trials", Annotated[int, Ge(1), Le(100_000)], REQUIRED),
+}
+_LOW, _HIGH = Parameter("low", _Finite, REQUIRED), Parameter("high", _Finite, REQUIRED)
+_ABOVE_ZERO = Parameter("low", Annotated[float, Gt(0)], REQUIRED)
+_LOG = Parameter("log", bool, False)
 
-    weight: Positive = 1.0
 
+@dataclass(frozen=True)
+class StudyConfig:
+    """Hold what a study's file says; ``base`` is an experiment's document without a name."""
 
-class StudyConfig(Section):
-    """What a study's file holds; ``base`` is an experiment's config without a name."""
-
-    name: Annotated[str, Field(pattern=f"^{NAME.pattern}$", max_length=48)]
-    seed: Annotated[int, Field(ge=0, lt=2**63)]
-    trials: Annotated[int, Field(ge=1, le=100_000)]
+    name: str
+    seed: int
+    trials: int
     base: dict[str, Any]
-    vary: Annotated[dict[str, Space], Field(min_length=1, max_length=100)]
-    score: Annotated[tuple[ScoredCells, ...], Field(min_length=1, max_length=100, strict=False)]
-    report: Annotated[tuple[Cells, ...], Field(max_length=100, strict=False)] = ()
+    vary: Mapping[str, Space]
+    score: tuple[Cells, ...]
+    report: tuple[Cells, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -165,12 +140,15 @@ class Trial:
         From 0, which is the base as it stands.
     parameters : dict of str to value
         What varies, by place, in the order of the file.
+    source : YamlSource
+        The experiment's document.
     config : Config
         The experiment, named ``<study>-trial-<number>``.
     """
 
     number: int
     parameters: Mapping[str, Any]
+    source: YamlSource
     config: Config
 
 
@@ -194,7 +172,7 @@ class Study:
 
     def where(self, *location: str | int) -> str:
         """Return file, line and place of a setting, for a message."""
-        return _where(self.source, location)
+        return where(self.source, location)
 
 
 def load_study(path: Path, *, problems: Collection[str], trials: int | None = None) -> Study:
@@ -215,7 +193,7 @@ def load_study(path: Path, *, problems: Collection[str], trials: int | None = No
         One line for each mistake: file, line, key, what was expected and what was found.
     """
     source = read_yaml(path)
-    settings = _validated(source)
+    settings = _StudyReader(source).read(source.value)
     base = _Base.of(source, settings, problems)
     places = _Places.of(source, settings, base)
     for place, space in settings.vary.items():
@@ -235,44 +213,80 @@ def draw(settings: StudyConfig, number: int) -> dict[str, Any]:
 
 def _trial(number: int, settings: StudyConfig, base: _Base, places: _Places) -> Trial:
     parameters = places.of_base if number == 0 else draw(settings, number)
-    return Trial(number, parameters, base.varied(number, places.assign(parameters)))
+    return Trial(number, parameters, *base.varied(number, places.assign(parameters)))
 
 
-def _validated(source: YamlSource) -> StudyConfig:
-    keys = list(StudyConfig.model_fields)
-    if not isinstance(source.value, dict):
-        found = type(source.value).__name__ if source.value is not None else "nothing"
-        raise ConfigError(f"{source.path}:1: expected a mapping with the keys {', '.join(keys)}, got {found}.")
-    try:
-        return StudyConfig.model_validate(source.value)
-    except ValidationError as error:
-        details = [_without_kind(detail) for detail in error.errors()]
-        raise ConfigError(describe_mistakes(source, details, _expected_keys)) from None
+class _StudyReader(Reader):
+    """Read the parts of a study's file."""
+
+    def read(self, document: Any) -> StudyConfig:
+        given = self.mapping(document, (), KEYS)
+        words = {name: self.one(parameter, given, ()) for name, parameter in _STUDY.items()}
+        base = self._mapping(given, "base")
+        vary = {place: self._space(value, ("vary", place)) for place, value in self._mapping(given, "vary").items()}
+        if not 1 <= len(vary) <= 100:
+            self.mistakes.add(("vary",), f"expected 1 to 100 places, got {len(vary)}")
+        if "score" not in given:
+            self.mistakes.add(("score",), missing("score"))
+        score = self._cells(given.get("score"), "score") if "score" in given else ()
+        report = self._cells(given["report"], "report") if given.get("report") else ()
+        self.mistakes.raise_if_any()
+        spaces = {place: space for place, space in vary.items() if space is not None}
+        return StudyConfig(**words, base=base, vary=spaces, score=score, report=report)
+
+    def _mapping(self, given: Mapping[str, Any], key: str) -> dict[str, Any]:
+        if key not in given:
+            self.mistakes.add((key,), missing(key))
+            return {}
+        if isinstance(value := given[key], dict):
+            return value
+        self.mistakes.add((key,), f"expected a mapping of keys to values, got {shown(value)}", unreadable=True)
+        return {}
+
+    def _space(self, value: Any, place: Location) -> Space | None:
+        if not isinstance(value, dict):
+            self.mistakes.add(place, f"expected a mapping with the keys low and high, or choices, got {shown(value)}")
+            return None
+        if "choices" in value:
+            given = self.mapping(value, place, ("choices",))
+            choices = self.sequence(given["choices"], (*place, "choices"), most=1000)
+            return Choices(tuple(choices))
+        given = self.mapping(value, place, ("low", "high", "log"))
+        low, high, log = (self.one(parameter, given, place) for parameter in (_LOW, _HIGH, _LOG))
+        if self.mistakes.at(place):
+            return None
+        if low >= high:
+            self.mistakes.add(place, f"expected low below high ({high}), got {low}")
+        elif log and low <= 0:
+            self.mistakes.add(place, f"expected low above 0 where log is true, got {low}")
+        return Interval(low, high, log)
+
+    def _cells(self, value: Any, key: str) -> tuple[Cells, ...]:
+        entries = self.sequence(value, (key,), most=100)
+        return tuple(self._cell(entry, (key, index), key == "score") for index, entry in enumerate(entries))
+
+    def _cell(self, value: Any, place: Location, decides: bool) -> Cells:
+        parameters = [_LABEL, *_CELL_NAMES, _QUANTITY, _OURS, *([_WEIGHT] if decides else [])]
+        given = self.mapping(value, place, [parameter.name for parameter in parameters])
+        for name in ("tables", "rows", "columns"):
+            if isinstance(given.get(name), str):
+                given[name] = [given[name]]
+            names = given.get(name)
+            if isinstance(names, list) and any(names.count(one) > 1 for one in names):
+                self.mistakes.add((*place, name), f"expected each value once, got {shown(names)}")
+        read: dict[str, Any] = {parameter.name: self.one(parameter, given, place) for parameter in parameters}
+        if read["ours"] is not None and read["quantity"] not in (None, "speedup"):
+            self.mistakes.add(place, f"expected ours only beside quantity: speedup, got it beside {read['quantity']}")
+        optional = {name: values or () for name, values in read.items() if name in _LISTS}
+        return Cells(**(read | optional))
 
 
-def _without_kind(detail: ErrorDetails) -> ErrorDetails:
-    """Take what kind of space was validated out of a mistake's location: it stands in no file."""
-    location = detail["loc"]
-    if location[:1] == ("vary",):
-        detail["loc"] = (*location[:2], *location[3:])
-    return detail
-
-
-def _expected_keys(document: Any, location: Location) -> list[str]:
-    if location[:1] == ("vary",):
-        with_choices = "choices" in document["vary"][location[1]]
-        return list((Choices if with_choices else Interval).model_fields)
-    sections = {"score": ScoredCells, "report": Cells}
-    return list(sections.get(str(location[0]) if location else "", StudyConfig).model_fields)
-
-
-def _where(source: YamlSource, location: Location) -> str:
-    return f"{source.path}:{source.line(location)}: {dotted(location)}"
+_LISTS = ("tables", "rows", "columns")
 
 
 @dataclass(frozen=True)
 class _Base:
-    """The base's config with its defaults filled in, and where its parts stand in the file."""
+    """The base's document with its defaults filled in, and where its parts stand in the file."""
 
     name: str
     source: YamlSource
@@ -283,14 +297,15 @@ class _Base:
     def of(cls, source: YamlSource, settings: StudyConfig, problems: Collection[str]) -> _Base:
         if "name" in settings.base:
             raise ConfigError(
-                f"{_where(source, ('base', 'name'))}: expected no name, got one. The trials have the study's."
+                f"{where(source, ('base', 'name'))}: expected no name, got one. The trials have the study's."
             )
         lines = {location[1:]: line for location, line in source.lines.items() if location[0:1] == ("base",)}
-        own = YamlSource(source.path, {"name": settings.name, **settings.base}, lines)
-        document = _lists(parse_config(own, problems=problems).model_dump())
-        return cls(settings.name, own, problems, document)
+        document = {"name": settings.name, **settings.base}
+        own = YamlSource(source.path, source.text, document, lines)
+        parse_config(own, problems=problems)
+        return cls(settings.name, own, problems, filled_document(document))
 
-    def varied(self, number: int, assigned: Mapping[Location, tuple[Any, int]]) -> Config:
+    def varied(self, number: int, assigned: Mapping[Location, tuple[Any, int]]) -> tuple[YamlSource, Config]:
         """Return the config with values at some places; a mistake stands on the line given beside the value."""
         document = deepcopy(self.document) | {"name": f"{self.name}-trial-{number}"}
         for (*parents, last), (value, _) in assigned.items():
@@ -299,14 +314,8 @@ class _Base:
                 target = target[part]
             target[last] = value
         lines = self.source.lines | {location: line for location, (_, line) in assigned.items()}
-        return parse_config(YamlSource(self.source.path, document, lines), problems=self.problems)
-
-
-def _lists(value: Any) -> Any:
-    """Return plain values as YAML gives them, lists in place of tuples."""
-    if isinstance(value, dict):
-        return {key: _lists(part) for key, part in value.items()}
-    return [_lists(part) for part in value] if isinstance(value, list | tuple) else value
+        source = YamlSource(self.source.path, self.source.text, document, lines)
+        return source, parse_config(source, problems=self.problems)
 
 
 @dataclass(frozen=True)
@@ -322,13 +331,13 @@ class _Places:
         locations: dict[str, tuple[Location, ...]] = {}
         of_base: dict[str, Any] = {}
         for place in settings.vary:
-            where = f"{source.path}:{source.line(('vary', place))}: vary: {place}"
-            found = dict(_resolve(place, base.document, where))
-            _refuse_overlap(where, found, locations)
+            here = f"{source.path}:{source.line(('vary', place))}: vary: {place}"
+            found = dict(_resolve(place, base.document, here))
+            _refuse_overlap(here, found, locations)
             locations[place] = tuple(found)
             first, *others = found.values()
             if any(other != first for other in others):
-                raise ConfigError(f"{where}: expected the same value in every method of base, got several.")
+                raise ConfigError(f"{here}: expected the same value in every method of base, got several.")
             of_base[place] = first
         lines = {place: source.line(("vary", place)) for place in settings.vary}
         return cls(locations, lines, of_base)
@@ -342,29 +351,29 @@ class _Places:
         }
 
 
-def _refuse_overlap(where: str, found: Collection[Location], taken: Mapping[str, tuple[Location, ...]]) -> None:
+def _refuse_overlap(here: str, found: Collection[Location], taken: Mapping[str, tuple[Location, ...]]) -> None:
     for other, locations in taken.items():
         for one in found:
             for two in locations:
                 shared = min(len(one), len(two))
                 if one[:shared] == two[:shared]:
-                    raise ConfigError(f"{where}: expected each place once, got what {other} holds.")
+                    raise ConfigError(f"{here}: expected each place once, got what {other} holds.")
 
 
-def _resolve(place: str, document: Mapping[str, Any], where: str) -> Iterator[tuple[Location, Any]]:
+def _resolve(place: str, document: Mapping[str, Any], here: str) -> Iterator[tuple[Location, Any]]:
     """Yield every location that a place names, and the base's value there."""
     if not _PLACE.fullmatch(place) or re.split(r"[.\[]", place)[0] not in _VARIED:
         raise ConfigError(
-            f"{where}: expected a place in {' or '.join(_VARIED)}, such as methods[0].learning_rate,"
+            f"{here}: expected a place in {' or '.join(_VARIED)}, such as methods[0].learning_rate,"
             f" methods[*].n_epochs (in every method) or classifier.max_epochs, got {place!r}."
         )
     found: list[tuple[Location, Any]] = [((), document)]
     for index, key in re.findall(r"\[(\d+|\*)\]|(\w+)", place):
-        found = [step for location, value in found for step in _step(location, value, key or index, where)]
+        found = [step for location, value in found for step in _step(location, value, key or index, here)]
     yield from found
 
 
-def _step(location: Location, value: Any, part: str, where: str) -> Iterator[tuple[Location, Any]]:
+def _step(location: Location, value: Any, part: str, here: str) -> Iterator[tuple[Location, Any]]:
     if isinstance(value, dict) and part in value:
         yield (*location, part), value[part]
     elif isinstance(value, list) and part == "*":
@@ -372,7 +381,7 @@ def _step(location: Location, value: Any, part: str, where: str) -> Iterator[tup
     elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
         yield (*location, int(part)), value[int(part)]
     else:
-        raise ConfigError(f"{where}: expected a place of base, {_what_is_there(location, value, part)}.")
+        raise ConfigError(f"{here}: expected a place of base, {_what_is_there(location, value, part)}.")
 
 
 def _what_is_there(location: Location, value: Any, part: str) -> str:

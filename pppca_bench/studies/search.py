@@ -5,21 +5,25 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 from tabulate import tabulate
 
-from pppca_bench.config.plan import expand
+from pppca_bench.config.plan import Identity, expand
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import runner
-from pppca_bench.references.layouts import LAYOUTS
-from pppca_bench.reporting.comparison import Group, Score, score_group
+from pppca_bench.experiments.queue import is_timed
+from pppca_bench.methods.registry import METHODS
+from pppca_bench.references.layout import Scored
+from pppca_bench.references.reference import own_references
+from pppca_bench.reporting.comparison import Score, holds, score_group
 from pppca_bench.reporting.summary import Results
-from pppca_bench.reporting.tables import Table, TableCell, build_tables
-from pppca_bench.runs import RunResult, RunSpec, StoredRun
+from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.reporting.tables import build_tables
+from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec, StoredRun
 from pppca_bench.store.database import Span, Store
 from pppca_bench.studies.config import Cells, Study, Trial
 
@@ -85,9 +89,9 @@ def check_cells(study: Study) -> None:
     ConfigError
         It does not; the message names file, line and cell.
     """
-    specs = expand(study.trials[0].config)
-    tables = build_tables(Results((spec, None) for spec in specs), {})
-    untimed = any(dict(spec.parameters).get("timed") is False for spec in specs)
+    specs = expand(study.trials[0].config, _unopened(study))
+    tables = _tables([(spec, None) for spec in specs], {})
+    untimed = any(not is_timed(spec.cell) for spec in specs if METHODS[spec.cell.method].timed_by)
     labels, decisive = set[str](), set[tuple[str, str, str, str]]()
     for key, position, entry in _entries(study):
         where = study.where(key, position)
@@ -97,11 +101,20 @@ def check_cells(study: Study) -> None:
         if untimed and entry.quantity == "speedup" and entry.ours != "speedup_operations":
             raise ConfigError(f"{where}: expected ours: speedup_operations where base has timed: false, got times.")
         quantity = entry.ours or entry.quantity
-        cells = {(table.table, cell.row, cell.column, quantity) for table, cell in _held(entry, tables, where)}
+        cells = {(table.id, cell.row, cell.column, quantity) for table, cell in _held(entry, tables, where)}
         if key == "score":
             decisive |= cells
         elif shared := sorted(cells & decisive):
             raise ConfigError(f"{where}: expected cells that score leaves out, got {', '.join(shared[0])}.")
+
+
+def _unopened(study: Study) -> dict[str, Identity]:
+    """Return stand-ins for the problems' data, for a plan of which only the settings count."""
+    return {name: Identity(name, "", name) for name in study.problems}
+
+
+def _tables(runs: Iterable[StoredRun], facts: Mapping[str, ProblemFacts]) -> list[Table]:
+    return build_tables(Results(runs), facts, own_references(), of_any_config=True)
 
 
 def _entries(study: Study) -> Iterator[tuple[str, int, Cells]]:
@@ -114,7 +127,7 @@ def run_study(
     store: Store,
     folder: Path,
     *,
-    data_dir: Path | None = None,
+    problems: runner.OpenProblems,
     workers: int = 1,
     progress: runner.Progress | None = None,
 ) -> list[ScoredTrial]:
@@ -128,8 +141,8 @@ def run_study(
         The study's own; only this process writes to it.
     folder : Path
         Where `CSV` and `MARKDOWN` are written.
-    data_dir : Path, optional
-        First place to look for Proben1 files.
+    problems : mapping of (str, str) to (ProblemSource, Problem)
+        The study's problems, by name and digest.
     workers : int, default 1
         Number of worker processes; 0 computes in this process. No score depends on it.
     progress : callable(n_finished, n_total), optional
@@ -140,16 +153,17 @@ def run_study(
     list of ScoredTrial
         The best first.
     """
-    plans = [(trial, _needed(study, trial)) for trial in study.trials]
+    identities = {name: Identity(name, digest, name) for name, digest in problems}
+    plans = [(trial, _needed(study, trial, identities)) for trial in study.trials]
     n_total, n_before = sum(len(specs) for _, specs in plans), 0
     scored: list[ScoredTrial] = []
     for batch in _batches(plans, workers):
         specs = list({spec.key: spec for _, plan in batch for spec in plan}.values())
         n_batch = sum(len(plan) for _, plan in batch)
         for trial, plan in batch:
-            store.plan(trial.config.name, plan)
+            store.plan(Plan(trial.config.name, trial.source.sha256, trial.source.text, tuple(plan)))
         shown = _shifted(progress, n_before + n_batch, n_total)
-        runner.run(specs, store, data_dir=data_dir, workers=workers, progress=shown)
+        runner.run(specs, store, problems, workers=workers, progress=shown)
         scored += _score_batch(study, batch, store)
         scored.sort(key=lambda one: (one.score, one.trial.number))
         folder.joinpath(CSV).write_text(render(study, scored, "csv"), encoding="utf-8")
@@ -158,17 +172,16 @@ def run_study(
     return scored
 
 
-def _needed(study: Study, trial: Trial) -> list[RunSpec]:
+def _needed(study: Study, trial: Trial, identities: Mapping[str, Identity]) -> list[RunSpec]:
     """List the runs behind the cells that decide or are reported; the base may ask for more."""
-    specs = expand(trial.config)
+    specs = expand(trial.config, identities)
     results = Results((spec, None) for spec in specs)
     groups = [_group(entry) for _, _, entry in _entries(study)]
     keys = set[str]()
-    for table, layout in zip(build_tables(results, {}), LAYOUTS, strict=False):
+    for table in _tables([(spec, None) for spec in specs], {}):
         for cell in table.cells.values():
-            source = layout.source(cell.row, cell.column)
-            if source and any(group.holds(table, cell) for group in groups):
-                keys.update(spec.key for spec, _ in results.runs(source))
+            if cell.selector and any(holds(group, table, cell) for group in groups):
+                keys.update(spec.key for spec, _ in results.select(cell.selector))
     return [spec for spec in specs if spec.key in keys]
 
 
@@ -191,7 +204,7 @@ def _score_batch(study: Study, batch: Sequence[Planned], store: Store) -> list[S
     scored = []
     for trial, specs in batch:
         runs = [stored[spec.key] for spec in specs]
-        scored.append(_score(study, trial, runs, build_tables(Results(runs), facts)))
+        scored.append(_score(study, trial, runs, _tables(runs, facts)))
     return scored
 
 
@@ -221,18 +234,18 @@ def _weighted_mean(parts: Sequence[Score], weights: Sequence[float]) -> float:
 
 def _described(spec: RunSpec, result: RunResult | None) -> str:
     cause = (result and result.error) or "unknown cause"
-    return f"{spec.problem}, {spec.method}, repeat {spec.repeat}: {cause.strip().splitlines()[-1]}"
+    return f"{spec.cell.problem}, {spec.cell.method}, repeat {spec.repeat}: {cause.strip().splitlines()[-1]}"
 
 
-def _group(entry: Cells) -> Group:
-    return Group(entry.label, entry.tables, entry.quantity, None, entry.rows, entry.columns, entry.ours)
+def _group(entry: Cells) -> Scored:
+    return Scored(entry.label, entry.tables, entry.quantity, None, entry.rows, entry.columns, entry.ours or "")
 
 
 def _held(entry: Cells, tables: Sequence[Table], where: str) -> list[tuple[Table, TableCell]]:
     """Return the cells of an entry, all of which the base has to fill."""
-    named = [table for table in tables if table.table in entry.tables]
+    named = [table for table in tables if table.id in entry.tables]
     keys = {
-        "tables": (entry.tables, [table.table for table in tables]),
+        "tables": (entry.tables, [table.id for table in tables]),
         "rows": (entry.rows, dict.fromkeys(row for table in named for row, _ in table.cells)),
         "columns": (entry.columns, dict.fromkeys(column for table in named for _, column in table.cells)),
     }
@@ -241,12 +254,12 @@ def _held(entry: Cells, tables: Sequence[Table], where: str) -> list[tuple[Table
             if name not in known:
                 raise ConfigError(f"{where}.{key}: expected some of {'; '.join(known)}, got {name!r}.")
     group = _group(entry)
-    held = [(table, cell) for table in named for cell in table.cells.values() if group.holds(table, cell)]
+    held = [(table, cell) for table in named for cell in table.cells.values() if holds(group, table, cell)]
     if not held:
         raise ConfigError(f"{where}: expected published cells that runs can fill, got none ({entry.label}).")
     for table, cell in held:
         if not cell.n_planned:
-            place = f"{table.table}, {cell.row}, {cell.column}"
+            place = f"{table.id}, {cell.row}, {cell.column}"
             raise ConfigError(
                 f"{where}: expected cells that base runs, got {place}. Name rows or columns, or extend base."
             )

@@ -1,18 +1,18 @@
 """The textbook methods in experiments: how configs name their size, whom they ask, and what they never see."""
 
-import inspect
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
+from planning import config_of, expanded
 from sklearn.decomposition import PCA
-from test_experiment import BASELINES, planned, timeless
+from test_cell import BASELINES, planned, timeless
 
-from pppca_bench.config.experiment import METHODS, Config
-from pppca_bench.config.plan import expand
-from pppca_bench.experiments import cell as experiment
+from pppca_bench.errors import ConfigError
+from pppca_bench.experiments.build import make_classifier, seeds
 from pppca_bench.experiments.cell import run_group
+from pppca_bench.methods.protocol import contract_of
+from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import load_problem
 from pppca_bench.reducers.sequential_selection import ForwardSelector
 
@@ -25,45 +25,37 @@ def iris():
     return load_problem("iris")
 
 
-def expanded(*methods, tau=(5, 15)):
-    values = {"name": "a", "problems": ["iris"], "repeats": 1, "seed": 1, "tau": tau, "methods": list(methods)}
-    context = {"problems": ["iris"]}
-    return expand(Config.model_validate(values | {"classifier": {"hidden": [4]}}, context=context))
-
-
-@pytest.mark.parametrize("method", BASELINES)
-def test_keys_and_defaults_are_the_estimators(method):
-    parameters = inspect.signature(experiment.METHODS[method]).parameters
-    theirs = {name: one.default for name, one in parameters.items() if name not in ("estimator", "random_state")}
-    fields = METHODS[method].model_fields
-    assert {name: field.default for name, field in fields.items() if name not in ("method", "classifier")} == theirs
+def taus_of(*methods, tau=(5, 15)):
+    document = {"name": "a", "problems": ["iris"], "repeats": 1, "seed": 1, "tau": list(tau), "methods": list(methods)}
+    specs = expanded(config_of(document | {"classifier": {"hidden": [4]}}))
+    return [spec.cell.settings.get("tau") for spec in specs]
 
 
 @pytest.mark.parametrize("method", SPECTRAL)
 def test_methods_that_count_eigenvalues_run_for_each_threshold_unless_told_otherwise(method):
-    assert [spec.tau for spec in expanded({"method": method})] == [5, 15]
-    assert [spec.tau for spec in expanded({"method": method, "n_components": 2})] == [None]
-    assert [spec.tau for spec in expanded({"method": method, "variance_ratio": 0.9})] == [None]
+    assert taus_of({"method": method}) == [5, 15]
+    assert taus_of({"method": method, "n_components": 2}) == [None]
+    assert taus_of({"method": method, "variance_ratio": 0.9}) == [None]
 
 
 @pytest.mark.parametrize("method", [method for method in BASELINES if method not in SPECTRAL])
 def test_methods_that_choose_by_validation_run_once(method):
-    assert [spec.tau for spec in expanded({"method": method})] == [None]
+    assert taus_of({"method": method}) == [None]
 
 
 def test_two_rules_for_one_size_are_refused():
-    with pytest.raises(ValidationError, match=r"expected one of n_components, variance_ratio and tau, got .* and tau"):
-        expanded({"method": "pca", "n_components": 2, "tau": 5.0})
+    with pytest.raises(ConfigError, match=r"methods\[0\]\.tau: expected null where n_components is given, got 5\.0\.$"):
+        taus_of({"method": "pca", "n_components": 2, "tau": 5.0})
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
-    [({"layer_width": 300}, "expected layer_width at most population_size .200., got 300"),
-     ({"n_components": 21}, "expected n_components at most layer_width .20., got 21")],
+    [({"layer_width": 300}, r"layer_width: expected at most population_size \(200\), got 300"),
+     ({"n_components": 21}, r"n_components: expected at most layer_width \(20\), got 21")],
 )  # fmt: skip
 def test_layers_that_do_not_fit_are_refused(given, message):
-    with pytest.raises(ValidationError, match=message):
-        expanded({"method": "flgp", **given})
+    with pytest.raises(ConfigError, match=message):
+        taus_of({"method": "flgp", **given})
 
 
 @pytest.mark.parametrize("method", BASELINES)
@@ -71,7 +63,7 @@ def test_a_run_is_done_and_the_same_alone_and_in_company(iris, method):
     specs = planned(method, repeats=2)
     results = run_group(specs, iris)
     assert [result.status for result in results] == ["done", "done"], results[0].error
-    assert all(1 <= result.dimensionality <= 4 for result in results)
+    assert all(1 <= result.values["dimensionality"] <= 4 for result in results)
     assert timeless(results) == timeless([result for spec in specs for result in run_group([spec], iris)])
 
 
@@ -88,8 +80,8 @@ def test_shuffled_test_labels_change_no_fitted_model(iris, method):
 
 
 @pytest.mark.parametrize("method", CHOOSING)
-def test_what_chooses_by_validation_asks_the_configs_classifier(iris, method, monkeypatch):
-    make, asked = experiment.METHODS[method], []
+def test_what_chooses_by_validation_asks_the_configs_classifier(iris, method, stand_in):
+    make, asked = contract_of(METHODS[method]).estimator, []
 
     class Recorded(make):
         def fit(self, X, y, X_val=None, y_val=None):
@@ -97,7 +89,7 @@ def test_what_chooses_by_validation_asks_the_configs_classifier(iris, method, mo
             return super().fit(X, y, X_val, y_val)
 
     Recorded.__init__ = make.__init__
-    monkeypatch.setitem(experiment.METHODS, method, Recorded)
+    stand_in(method, Recorded)
     run_group(planned(method, repeats=1), iris)
     ((estimator, X_val, y_val),) = asked
     assert estimator.hidden_layer_sizes == (4,)
@@ -109,11 +101,11 @@ def test_what_chooses_by_validation_asks_the_configs_classifier(iris, method, mo
 def test_a_search_in_a_run_is_the_search_of_the_estimator(iris):
     (spec,) = planned("forward", repeats=1)
     (result,) = run_group([spec], iris)
-    method_seed, _, asked_seed = experiment._seeds(spec)
-    estimator = experiment.make_classifier(spec.classifier, asked_seed)
+    method_seed, _, asked_seed = seeds(spec)
+    estimator = make_classifier(spec.cell.classifier, "iris", asked_seed)
     selector = ForwardSelector(estimator=estimator, random_state=method_seed)
     selector.fit(iris.X_train, iris.y_train, iris.X_validation, iris.y_validation)
-    assert result.dimensionality == selector.n_features_
+    assert result.values["dimensionality"] == selector.n_features_
     for name, curve in selector.history_.items():
         np.testing.assert_array_equal(result.history[name], curve)
 
@@ -124,14 +116,12 @@ def test_reconstruction_of_exact_pca_is_half_the_discarded_variance(iris, method
     (result,) = run_group([spec], iris)
     n = len(iris.X_train)
     eigenvalues = PCA().fit(iris.X_train).explained_variance_ * (n - 1) / n
-    assert result.measures["reconstruction_error"] == pytest.approx(0.5 * eigenvalues[2:].sum())
-    assert result.measures["retained_variance_percent"] == pytest.approx(
-        100 * eigenvalues[:2].sum() / eigenvalues.sum()
-    )
+    assert result.values["reconstruction_error"] == pytest.approx(0.5 * eigenvalues[2:].sum())
+    assert result.values["retained_variance_percent"] == pytest.approx(100 * eigenvalues[:2].sum() / eigenvalues.sum())
 
 
 def test_linear_autoencoder_retains_as_much_as_exact_pca(iris):
     settings = {"autoencoder": {"max_iter": 1000}, "pca": {}}
     runs = [run_group(planned(name, repeats=1, n_components=2, **more), iris)[0] for name, more in settings.items()]
-    network, pca = (run.measures["retained_variance_percent"] for run in runs)
+    network, pca = (run.values["retained_variance_percent"] for run in runs)
     assert network == pytest.approx(pca, abs=0.01)

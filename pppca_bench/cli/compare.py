@@ -1,0 +1,49 @@
+"""``pppca compare``: ours against every published number, and against the recorded results."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from pppca_bench.cli._shared import read_snapshot, results_option
+
+
+@click.command()
+@click.argument("configs", nargs=-1)
+@results_option
+@click.option("--format", "form", type=click.Choice(("terminal", "json", "markdown")), default="terminal")
+@click.option("--scores", is_flag=True, help="Print the scores of whole tables instead of every cell.")
+@click.option("--strict", is_flag=True, help="Exit 1 if a cell is worse than recorded in the baseline, or not run.")
+@click.option("--baseline", type=click.Path(dir_okay=False, path_type=Path), help="[default: RESULTS/baseline.json]")
+@click.option("--record", is_flag=True, help="Write the baseline from these results.")
+def compare(
+    configs: tuple[str, ...],
+    results: Path,
+    form: str,
+    scores: bool,
+    strict: bool,
+    baseline: Path | None,
+    record: bool,
+) -> None:
+    """Compare every published number with ours: mean, sd, 95 % interval, difference and verdict.
+
+    CONFIGS are names of configs that were run (all by default).
+    """
+    from pppca_bench.reporting import comparison
+    from pppca_bench.reporting import regression as recorded
+
+    built = read_snapshot(results, configs).tables
+    compared = comparison.compare(built)
+    click.echo(comparison.render_scores(built, form) if scores else comparison.render(compared, form))
+    path = baseline or results / "baseline.json"
+    if record:
+        recorded.write_baseline(recorded.record(built), path)
+        click.echo(f"Wrote {path}.", err=True)
+    if strict:
+        worse = recorded.regressions(built, recorded.read_baseline(path))
+        for regression in worse:
+            click.echo(f"Worse than recorded: {', '.join(regression.place)} {regression.reason}.", err=True)
+        if worse:
+            sys.exit(1)

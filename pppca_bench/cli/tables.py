@@ -1,0 +1,108 @@
+"""``pppca tables``, ``figures`` and ``render``: what was run, beside the published numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pppca_bench.cli._shared import DATABASE, FOLDER, read_snapshot, results_option
+from pppca_bench.errors import StoreError
+
+if TYPE_CHECKING:
+    from pppca_bench.reporting.figure_data import Figure
+    from pppca_bench.reporting.ranking import Ranking
+    from pppca_bench.reporting.snapshot import Snapshot
+    from pppca_bench.reporting.table import Table
+    from pppca_bench.reporting.table_text import Format
+
+FORMATS = ("terminal", "markdown", "latex", "csv", "json")
+
+
+@click.command()
+@click.argument("configs", nargs=-1)
+@results_option
+@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True)
+@click.option("--out", type=FOLDER, help="Write one file a table into this folder instead of printing.")
+def tables(configs: tuple[str, ...], results: Path, form: Format, out: Path | None) -> None:
+    """Print the slides' tables from the results, beside the published numbers.
+
+    CONFIGS are names of configs that were run (all by default).
+    """
+    from pppca_bench.reporting.table_text import records
+    from pppca_bench.reporting.table_text import render as rendered
+
+    built = read_snapshot(results, configs).filled_tables
+    if not built:
+        raise StoreError(f"no runs in {results / DATABASE}: run `pppca run CONFIG` first.")
+    if out is not None:
+        _write_tables(built, form, out)
+        click.echo(f"Wrote {len(built)} tables to {out}.")
+    elif form == "json":
+        import json
+
+        click.echo(json.dumps([record for table in built for record in records(table)], indent=1))
+    elif form == "csv":
+        header, *_ = rendered(built[0], form).splitlines()
+        click.echo("\n".join([header, *(line for table in built for line in rendered(table, form).splitlines()[1:])]))
+    else:
+        click.echo("\n\n".join(rendered(table, form) for table in built), nl=False)
+
+
+@click.command()
+@results_option
+@click.option("--out", type=FOLDER, help="Folder to write to [default: RESULTS/figures].")
+def figures(results: Path, out: Path | None) -> None:
+    """Draw the slides' figures from the results: SVG, PNG, and the plotted numbers as CSV."""
+    from pppca_bench.reporting.figure_drawing import write_figures, write_ranking
+
+    _, built, ranking = _with_figures(results)
+    folder = out or results / "figures"
+    paths = write_figures(built, folder)
+    if ranking is not None:
+        paths += write_ranking(ranking, folder)
+    click.echo(f"Wrote {len(paths)} files to {folder}.")
+    for figure in built:
+        if figure.missing:
+            click.echo(f"{figure.figure}: not run: {'; '.join(figure.missing)}.", err=True)
+    if ranking is None:
+        click.echo("F6: not run: no two methods share two data sets (configs/permutations.yaml).", err=True)
+
+
+@click.command()
+@results_option
+def render(results: Path) -> None:
+    """Write every table and figure and an index of them, README.md, into the results folder."""
+    from pppca_bench.reporting.figure_drawing import write_figures, write_ranking
+    from pppca_bench.reporting.index_page import render_index
+
+    snapshot, drawn, ranking = _with_figures(results)
+    built = snapshot.filled_tables
+    for form in ("markdown", "latex", "csv"):
+        _write_tables(built, form, results / "tables")
+    n_figures = len(write_figures(drawn, results / "figures")) // 3
+    if ranking is not None:
+        n_figures += len(write_ranking(ranking, results / "figures")) // 3
+    (results / "README.md").write_text(render_index(snapshot.tables, drawn, ranking), encoding="utf-8")
+    click.echo(f"Wrote {len(built)} tables, {n_figures} figures and their index to {results}.")
+
+
+def _with_figures(results: Path) -> tuple[Snapshot, list[Figure], Ranking | None]:
+    from pppca_bench.references.reference import own_references
+    from pppca_bench.reporting.snapshot import take_snapshot
+    from pppca_bench.store.database import Store
+
+    with Store(results / DATABASE, read_only=True) as store:
+        snapshot = take_snapshot(store, own_references())
+        return snapshot, snapshot.figures(store), snapshot.ranking()
+
+
+def _write_tables(tables: Sequence[Table], form: Format, folder: Path) -> None:
+    from pppca_bench.reporting.table_text import EXTENSIONS
+    from pppca_bench.reporting.table_text import render as rendered
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in tables:
+        (folder / f"{table.id}.{EXTENSIONS[form]}").write_text(rendered(table, form), encoding="utf-8")

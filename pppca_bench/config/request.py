@@ -1,0 +1,166 @@
+"""What one command asks for: config files to validated configs, open problems and plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pppca_bench.config.experiment import Config, parse_config
+from pppca_bench.config.messages import where
+from pppca_bench.config.plan import Identity, expand
+from pppca_bench.config.yaml_source import YamlSource, read_yaml
+from pppca_bench.errors import ConfigError, DataError
+from pppca_bench.problems import (
+    Problem,
+    ProblemSource,
+    ensure,
+    find_own_file,
+    known_problems,
+    open_problem,
+    read_dt_task,
+    registered,
+)
+from pppca_bench.runs import Plan, RunSpec
+
+OpenProblem = tuple[ProblemSource, Problem]
+
+_TO_CLASSES = (
+    " Declare its outputs as classes (bool_out, two or more), with `classifier: {hidden: [16, 8]}` or other layers"
+    " here."
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """Hold what the configs of one command ask for.
+
+    Attributes
+    ----------
+    plans : tuple of Plan
+        One a config, in the order of the command line.
+    problems : mapping of (str, str) to (ProblemSource, Problem)
+        Every problem that they name, by name and digest.
+    """
+
+    plans: tuple[Plan, ...]
+    problems: Mapping[tuple[str, str], OpenProblem]
+
+    @property
+    def specs(self) -> list[RunSpec]:
+        """Return every run once, in the order of the configs."""
+        return list({spec.key: spec for plan in self.plans for spec in plan.specs}.values())
+
+
+def read_request(
+    paths: Sequence[Path],
+    *,
+    data_dir: Path | None = None,
+    repeats: int | None = None,
+    only_plan: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Request:
+    """Read configs and open their problems; files that are missing are downloaded first.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        YAML files.
+    data_dir : Path, optional
+        First folder to look for a Proben1 file.
+    repeats : int, optional
+        Number of repeats in place of the configs' own.
+    only_plan : bool, default False
+        Open the user's own files alone, and download nothing: the data of known problems are known by their digest.
+    progress : callable(n_finished, n_total), optional
+        Called with every downloaded file.
+
+    Raises
+    ------
+    ConfigError
+        A config is wrong, or two have the same name.
+    DataError
+        Data are missing or damaged.
+    """
+    sources = [read_yaml(path) for path in dict.fromkeys(paths)]
+    # First, for of a mistyped file the config would say that it has no pivot architecture.
+    named = [_names_and_files(source) for source in sources]
+    configs = [parse_config(source, problems=known_problems()) for source in sources]
+    _refuse_namesakes(sources, configs)
+    names = list(dict.fromkeys(name for files in named for name in files.values()))
+    if not only_plan:
+        ensure(names, data_dir, progress=progress)
+    opened = {name: open_problem(name, data_dir) for name in names if not only_plan or name not in registered()}
+    plans, problems = [], dict[tuple[str, str], OpenProblem]()
+    for source, config, files in zip(sources, configs, named, strict=True):
+        labels, identities = _labels(files), dict[str, Identity]()
+        for index, (name, file) in enumerate(files.items()):
+            if file in opened:
+                found, problem = opened[file]
+                check_fit(where(source, ("problems", index)), name, problem)
+                identities[name] = Identity(labels[name], found.sha256, found.sha256 if found.is_own else name)
+                problems[labels[name], found.sha256] = opened[file]
+            else:
+                identities[name] = Identity(name, registered()[name].sha256, name)
+        plans.append(_plan(source, config, identities, repeats))
+    return Request(tuple(plans), problems)
+
+
+def _refuse_namesakes(sources: Sequence[YamlSource], configs: Sequence[Config]) -> None:
+    first: dict[str, Path] = {}
+    for source, config in zip(sources, configs, strict=True):
+        other = first.setdefault(config.name, source.path)
+        if other != source.path:
+            raise ConfigError(f"{source.path}: expected a name of its own, got {config.name!r}, which {other} has.")
+
+
+def _names_and_files(source: YamlSource) -> dict[str, str]:
+    """Return by what each problem is loaded: its name, or the path of a file, seen from the config's folder.
+
+    Raises
+    ------
+    ConfigError
+        A file is not there, or a problem has numbers to approximate; what is no name is left to `parse_config`.
+    """
+    named = source.value.get("problems") if isinstance(source.value, dict) else None
+    found = {}
+    for index, name in enumerate(named if isinstance(named, list) else [named]):
+        place = where(source, ("problems", index))
+        if isinstance(name, str) and name.endswith(".dt"):
+            try:
+                found[name] = str(find_own_file(name, source.path.parent))
+            except DataError as error:
+                raise ConfigError(f"{place}: {error}") from None
+            _check_task(place, name, read_dt_task(found[name]), _TO_CLASSES)
+        elif isinstance(name, str) and name in registered():
+            _check_task(place, name, registered()[name].task)
+            found[name] = name
+    return found
+
+
+def check_fit(place: str, name: str, problem: Problem) -> None:
+    """Raise ConfigError unless a problem can be run; ``place`` says where it is named."""
+    _check_task(place, name, problem.task)
+    sizes = len(problem.X_train), len(problem.X_validation), len(problem.X_test)
+    if 0 in sizes:
+        raise ConfigError(
+            f"{place}: expected training, validation and test examples, got {' / '.join(map(str, sizes))} in {name}."
+            " Split its examples anew, or take it out."
+        )
+
+
+def _check_task(place: str, name: str, task: str, remedy: str = "") -> None:
+    if task != "classification":
+        raise ConfigError(f"{place}: expected a classification problem, got {name}, which is {task}.{remedy}")
+
+
+def _labels(files: Mapping[str, str]) -> dict[str, str]:
+    """Return what tables call each problem: a file by its own name, where no other of the config has the same."""
+    short = {name: Path(name).name for name in files}
+    return {name: label if list(short.values()).count(label) == 1 else name for name, label in short.items()}
+
+
+def _plan(source: YamlSource, config: Config, identities: Mapping[str, Identity], repeats: int | None) -> Plan:
+    all_repeats = tuple(expand(config, identities))
+    specs = all_repeats if repeats is None else tuple(expand(config, identities, repeats=repeats))
+    return Plan(config.name, source.sha256, source.text, specs, all_repeats)

@@ -1,0 +1,334 @@
+"""The registry: an entry for each method and each classifier that a config can name.
+
+To add one, write its estimator in a module of its own and its entry here; nothing else names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Entry:
+    """Describe what a name in a config stands for.
+
+    Attributes
+    ----------
+    name : str
+        As configs have it.
+    title : str
+        As tables print it.
+    does : str
+        What it does, in a clause.
+    source : str
+        Where it comes from.
+    estimator : str
+        Dotted path of the class, ``"module:Class"``; its constructor says which parameters a config may set.
+    version : int
+        Raised by hand whenever a change of code changes its numbers: results of older versions are not reused.
+    defaults : mapping of str to value
+        Defaults of a config that are not the constructor's.
+    """
+
+    name: str
+    title: str
+    does: str
+    source: str
+    estimator: str
+    version: int = 1
+    defaults: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Method(Entry):
+    """Describe a method.
+
+    Attributes
+    ----------
+    makes : {"features", "classes", "measures"}
+        Features for a classifier (`transform`), classes (`predict`, no classifier follows), or only numbers of its own
+        (``measures_``, such as a speed-up).
+    needs_classes : bool
+        Whether its targets have to be classes.
+    reduces : bool
+        Whether the number of features that are left says something about it.
+    instead_of_tau : tuple of str
+        Parameters that take the place of a threshold: with one of them given, a config's ``tau`` does not apply.
+    timed_by : str
+        Name of the parameter that says whether its times are its result, so that nothing may run beside it; "" for
+        never.
+    seeded_as : str
+        Name of the method whose random numbers it takes; "" for its own.
+    labels : mapping of (str, value) to str
+        What tables print for a parameter's value in place of ``name = value``.
+    """
+
+    makes: Literal["features", "classes", "measures"] = "features"
+    needs_classes: bool = False
+    reduces: bool = True
+    instead_of_tau: tuple[str, ...] = ()
+    timed_by: str = ""
+    seeded_as: str = ""
+    labels: Mapping[tuple[str, object], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Classifier(Entry):
+    """Describe a learning rule of the network that follows a method.
+
+    Attributes
+    ----------
+    needs_classes : bool
+        Whether its targets have to be classes.
+    is_ensemble : bool
+        Whether it is made of other classifiers, which a config describes under ``base``.
+    """
+
+    needs_classes: bool = True
+    is_ensemble: bool = False
+
+
+_AUTOCORRELATION: Mapping[tuple[str, object], str] = MappingProxyType({("centre", False): "autocor"})
+_BY_SPECTRUM = ("n_components", "variance_ratio")
+_PIVOT: Mapping[str, object] = MappingProxyType({"hidden": "pivot"})
+
+_METHODS = (
+    Method(
+        name="gha",
+        title="GHA",
+        does="generalized Hebbian algorithm, all nodes learn",
+        source="Sanger 1989; slides",
+        estimator="pppca_bench.engines.gha:GHA",
+        version=2,
+        labels=_AUTOCORRELATION,
+    ),
+    Method(
+        name="dgha",
+        title="DGHA",
+        does="GHA that removes nodes by criterion (1) while it learns",
+        source="slides",
+        estimator="pppca_bench.engines.dgha:DGHA",
+        version=2,
+        labels=_AUTOCORRELATION,
+    ),
+    Method(
+        name="dgha_speedup",
+        title="DGHA against GHA",
+        does="times and operations of the two, measured alternately",
+        source="slides",
+        estimator="pppca_bench.experiments.speedup:Speedup",
+        version=2,
+        makes="measures",
+        timed_by="timed",
+        seeded_as="dgha",
+        labels=_AUTOCORRELATION,
+    ),
+    Method(
+        name="ne_ppca",
+        title="NE-pPCA",
+        does="genetic algorithm that evolves an orthonormal linear network",
+        source="slides",
+        estimator="pppca_bench.engines.ne_ppca:NEpPCA",
+        version=3,
+        labels=_AUTOCORRELATION,
+    ),
+    Method(
+        name="all_features",
+        title="all features",
+        does="no reduction, the classifier alone",
+        source="Proben1 report",
+        estimator="pppca_bench.reducers.all_features:AllFeatures",
+        reduces=False,
+    ),
+    Method(
+        name="pca",
+        title="PCA",
+        does="exact principal components, by eigenvectors of the covariance matrix",
+        source="Hotelling 1933",
+        estimator="pppca_bench.reducers.pca:CovariancePCA",
+        instead_of_tau=_BY_SPECTRUM,
+    ),
+    Method(
+        name="pca_svd",
+        title="PCA (SVD)",
+        does="exact principal components, by singular values",
+        source="Eckart & Young 1936",
+        estimator="pppca_bench.reducers.pca:SingularValuePCA",
+        instead_of_tau=_BY_SPECTRUM,
+    ),
+    Method(
+        name="kernel_pca",
+        title="kernel PCA",
+        does="components in the space of a Gaussian kernel",
+        source="Schölkopf, Smola & Müller 1998",
+        estimator="pppca_bench.reducers.kernel_pca:GaussianKernelPCA",
+        instead_of_tau=_BY_SPECTRUM,
+    ),
+    Method(
+        name="ica",
+        title="ICA",
+        does="independent components (FastICA)",
+        source="Hyvärinen & Oja 2000",
+        estimator="pppca_bench.reducers.ica:ICA",
+        instead_of_tau=_BY_SPECTRUM,
+    ),
+    Method(
+        name="lda",
+        title="LDA",
+        does="Fisher's linear discriminants",
+        source="Fisher 1936; Rao 1948",
+        estimator="pppca_bench.reducers.lda:LDA",
+        needs_classes=True,
+    ),
+    Method(
+        name="autoencoder",
+        title="autoencoder",
+        does="middle layer of an auto-associative network",
+        source="Bourlard & Kamp 1988",
+        estimator="pppca_bench.reducers.autoencoder:Autoencoder",
+        instead_of_tau=_BY_SPECTRUM,
+    ),
+    Method(
+        name="flgp",
+        title="FLGP",
+        does="expressions evolved in layers by genetic programming",
+        source="slides; gplearn",
+        estimator="pppca_bench.reducers.layered_gp:LayeredGP",
+        needs_classes=True,
+    ),
+    Method(
+        name="mutual_info",
+        title="mutual information",
+        does="features that tell most of the class",
+        source="Battiti 1994",
+        estimator="pppca_bench.reducers.filter_selection:MutualInformationSelector",
+        needs_classes=True,
+    ),
+    Method(
+        name="chi2",
+        title="chi-squared",
+        does="features of the greatest chi-squared statistic",
+        source="Liu & Setiono 1995",
+        estimator="pppca_bench.reducers.filter_selection:ChiSquaredSelector",
+        needs_classes=True,
+    ),
+    Method(
+        name="forward",
+        title="forward selection",
+        does="features added one by one by validation error",
+        source="Whitney 1971",
+        estimator="pppca_bench.reducers.sequential_selection:ForwardSelector",
+        needs_classes=True,
+    ),
+    Method(
+        name="backward",
+        title="backward elimination",
+        does="features removed one by one by validation error",
+        source="Marill & Green 1963",
+        estimator="pppca_bench.reducers.sequential_selection:BackwardSelector",
+        needs_classes=True,
+    ),
+    Method(
+        name="rfe",
+        title="RFENN",
+        does="features removed one by one by the weights of networks",
+        source="slides; Guyon et al. 2002",
+        estimator="pppca_bench.reducers.network_rfe:NetworkRFE",
+        needs_classes=True,
+    ),
+    Method(
+        name="ga_mlp",
+        title="GA",
+        does="network whose weights a genetic algorithm evolves; classifies by itself",
+        source="textbook GA; slides",
+        estimator="pppca_bench.classifiers.ga_mlp:GAMLPClassifier",
+        makes="classes",
+        needs_classes=True,
+        reduces=False,
+        defaults=_PIVOT,
+    ),
+    Method(
+        name="pruned_mlp",
+        title="Pruning",
+        does="network that loses weights by saliency and is trained again; classifies by itself",
+        source="LeCun, Denker & Solla 1990; slides",
+        estimator="pppca_bench.classifiers.pruned_mlp:PrunedMLPClassifier",
+        makes="classes",
+        needs_classes=True,
+        defaults=_PIVOT,
+    ),
+    Method(
+        name="rfe_svm",
+        title="RFESVM",
+        does="recursive feature elimination with a linear support vector machine; classifies by itself",
+        source="Guyon et al. 2002; slides",
+        estimator="pppca_bench.classifiers.rfe_svm:RFESVMClassifier",
+        makes="classes",
+        needs_classes=True,
+    ),
+)
+
+_CLASSIFIERS = (
+    Classifier(
+        name="rprop",
+        title="RPROP",
+        does="one network, trained by RPROP with early stopping",
+        source="Proben1 report, section 3.3",
+        estimator="pppca_bench.classifiers.rprop_mlp:RpropMLPClassifier",
+        defaults=_PIVOT,
+    ),
+    Classifier(
+        name="backprop",
+        title="backpropagation",
+        does="one network, trained by online backpropagation",
+        source="slides (unstated)",
+        estimator="pppca_bench.classifiers.backprop_mlp:BackpropMLPClassifier",
+    ),
+    Classifier(
+        name="slides_mlp",
+        title="slides' network",
+        does="one network, trained by online backpropagation as a study found it nearest to the slides' errors",
+        source="docs/choices.md; the slides do not describe theirs",
+        estimator="pppca_bench.classifiers.backprop_mlp:BackpropMLPClassifier",
+        defaults={
+            "hidden": (50,),
+            "hidden_activation": "softsign",
+            "output_activation": "logistic",
+            "standardise": True,
+            "learning_rate": 0.32,
+            "decay_epochs": 15.0,
+            "initial_weight_range": 0.0166,
+            "max_epochs": 21,
+            "strip_length": 10,
+            "keep": "best",
+        },
+    ),
+    Classifier(
+        name="bagging",
+        title="bagging",
+        does="mean of networks of bootstrap samples",
+        source="Breiman 1996",
+        estimator="pppca_bench.classifiers.ensembles:BaggingClassifier",
+        is_ensemble=True,
+    ),
+    Classifier(
+        name="adaboost",
+        title="AdaBoost",
+        does="vote of networks, each trained on what others got wrong",
+        source="Freund & Schapire 1996",
+        estimator="pppca_bench.classifiers.ensembles:AdaBoostClassifier",
+        is_ensemble=True,
+    ),
+)
+
+METHODS: Mapping[str, Method] = MappingProxyType({entry.name: entry for entry in _METHODS})
+"""Methods by the name that ``method:`` gives them, the slides' own first."""
+
+CLASSIFIERS: Mapping[str, Classifier] = MappingProxyType({entry.name: entry for entry in _CLASSIFIERS})
+"""Classifiers by the name that ``rule:`` gives them."""
+
+DEFAULT_RULE = "rprop"
+"""The classifier of a config that names none: the report's."""

@@ -1,0 +1,275 @@
+"""Parameters of estimators: what values each may have, stated once, in the constructor's annotations.
+
+`check_parameters` holds an estimator to its annotations when it is fitted; a config is held to the same ones before
+anything runs; ``pppca methods NAME`` prints them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+FINITE = Field(allow_inf_nan=False)
+Positive = Annotated[float, Gt(0), FINITE]
+NotNegative = Annotated[float, Ge(0), FINITE]
+NotNegativeOrInfinite = Annotated[float, Ge(0)]
+Probability = Annotated[float, Ge(0), Le(1)]
+Share = Annotated[float, Gt(0), Le(1)]
+OpenShare = Annotated[float, Gt(0), Lt(1)]
+Percent = Annotated[float, Gt(0), Le(100)]
+Tau = Annotated[float, Ge(1), FINITE]
+Count = Annotated[int, Ge(1), Le(1_000_000)]
+NotNegativeCount = Annotated[int, Ge(0), Le(1_000_000)]
+LayerSizes = Annotated[tuple[Annotated[int, Ge(1), Le(1000)], ...], MaxLen(5)]
+PositivePair = tuple[Positive, Positive]
+Positives = Annotated[tuple[Positive, ...], MinLen(1), MaxLen(100)]
+
+REQUIRED = inspect.Parameter.empty
+"""The default of a parameter that has none."""
+
+
+class ParameterError(ValueError, TypeError):
+    """A parameter's value is not admissible; both kinds of error, as scikit-learn's own is.
+
+    Attributes
+    ----------
+    name : str
+        The parameter.
+    expected : str
+        What its values may be.
+    value : object
+        What was given.
+    where : str
+        The estimator, or nothing.
+    """
+
+    def __init__(self, name: str, expected: str, value: object, *, where: str = "") -> None:
+        self.name, self.expected, self.value, self.where = name, expected, value, where
+        super().__init__(f"{name}{where and f' in {where}'}: expected {expected}, got {shown(value)}.")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are copied from their message alone, so one raised in another process would not arrive.
+        return partial(type(self), where=self.where), (self.name, self.expected, self.value)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """Describe one parameter of a constructor.
+
+    Attributes
+    ----------
+    name : str
+    annotation : object
+        Its type with its range, such as `Positive`; `Any` where the class states none.
+    default : object
+        `REQUIRED` where it has none.
+    """
+
+    name: str
+    annotation: Any
+    default: Any
+
+    @property
+    def expected(self) -> str:
+        """Say in words what its values may be, such as ``"a number > 0"``."""
+        return describe(self.annotation)
+
+    @property
+    def is_list(self) -> bool:
+        """Tell whether one value of it is a list."""
+        return any(get_origin(_parted(kind)[0]) is tuple for kind in _alternatives(self.annotation))
+
+    def checked(self, value: object) -> Any:
+        """Return a value in its canonical form: numbers of Python, sequences as tuples.
+
+        Raises
+        ------
+        ParameterError
+            It is not admissible.
+        """
+        try:
+            return _adapter(self.annotation).validate_python(_plain(value), strict=True)
+        except ValidationError:
+            is_infinite = isinstance(value, float) and value == math.inf
+            expected = self.expected.replace("a number", "a finite number") if is_infinite else self.expected
+            raise ParameterError(self.name, expected, value) from None
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return the JSON schema of its values."""
+        return _adapter(self.annotation).json_schema()
+
+
+@cache
+def parameters_of(estimator: type) -> Mapping[str, Parameter]:
+    """Return the parameters of a class's constructor by name, in its order.
+
+    Parameters
+    ----------
+    estimator : type
+        A class whose constructor names its parameters; an annotation that cannot be read counts as `Any`.
+    """
+    try:
+        signature = inspect.signature(estimator, eval_str=True)
+    except (NameError, TypeError, SyntaxError):
+        signature = inspect.signature(estimator)
+    return {
+        one.name: Parameter(one.name, Any if isinstance(one.annotation, str) else _annotation(one), one.default)
+        for one in signature.parameters.values()
+        if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
+    }
+
+
+def _annotation(parameter: inspect.Parameter) -> Any:
+    return Any if parameter.annotation is parameter.empty else parameter.annotation
+
+
+def check_parameters(estimator: Any) -> dict[str, Any]:
+    """Check every parameter of an estimator, then whether they agree with each other.
+
+    An estimator with rules between parameters has a method ``check_agreement``, which raises ParameterError.
+
+    Returns
+    -------
+    dict
+        The values in their canonical form, by name; the estimator keeps what it was given.
+
+    Raises
+    ------
+    ParameterError
+        A value is not admissible.
+    """
+    kind: type = type(estimator)
+    where = kind.__name__
+    values = {}
+    for name, parameter in parameters_of(kind).items():
+        try:
+            values[name] = parameter.checked(getattr(estimator, name))
+        except ParameterError as error:
+            raise ParameterError(name, error.expected, error.value, where=where) from None
+    if hasattr(estimator, "check_agreement"):
+        try:
+            estimator.check_agreement()
+        except ParameterError as error:
+            raise ParameterError(error.name, error.expected, error.value, where=where) from None
+    return values
+
+
+def check_order(estimator: Any, low: str, high: str, *, strictly: bool = False) -> None:
+    """Check that one parameter is at most another, or strictly below it; None sets no limit.
+
+    Raises
+    ------
+    ParameterError
+        It is not; ``low`` is the one that is named.
+    """
+    value, limit = getattr(estimator, low), getattr(estimator, high)
+    if value is None or limit is None:
+        return
+    if value > limit or (strictly and value == limit):
+        raise ParameterError(low, f"{'below' if strictly else 'at most'} {high} ({limit})", value)
+
+
+def describe(annotation: Any) -> str:
+    """Say in words what values an annotation admits, such as ``"an integer >= 1 or null"``."""
+    alternatives = _alternatives(annotation)
+    if len(alternatives) > 1:
+        return " or ".join(map(describe, alternatives))
+    kind, bounds = _parted(annotation)
+    if kind is type(None):
+        return "null"
+    if get_origin(kind) is Literal:
+        *others, last = map(repr, get_args(kind))
+        return f"{', '.join(others)} or {last}" if others else last
+    if get_origin(kind) is tuple:
+        return _describe_list(get_args(kind), bounds)
+    if kind is str:
+        return _describe_text(bounds)
+    nouns: dict[Any, str] = {bool: "true or false", int: "an integer", float: "a number"}
+    return nouns.get(kind, "a value") + _range_text(bounds)
+
+
+def shown(value: object) -> str:
+    """Return a value as a message shows it, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def make_generator(random_state: Any) -> np.random.Generator:
+    """Return a NumPy Generator for an int, a SeedSequence, a Generator, a RandomState or None.
+
+    A Generator is used as it is; a RandomState gives the seed of one.
+    """
+    import numpy as np
+
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
+    return np.random.default_rng(random_state)
+
+
+def _describe_text(bounds: Sequence[Any]) -> str:
+    count = _count(bounds)
+    pattern = next((bound.pattern for bound in bounds if isinstance(bound, StringConstraints)), None)
+    return f"text{count and f' of {count} characters'}{f' that matches {pattern!r}' if pattern else ''}"
+
+
+def _describe_list(items: tuple[Any, ...], bounds: Sequence[Any]) -> str:
+    item = describe(items[0]).removeprefix("an ").removeprefix("a ")
+    plural = item.replace("integer", "integers").replace("number", "numbers")
+    if items[-1] is not Ellipsis:
+        return f"a list of {len(items)} {plural}"
+    count = _count(bounds)
+    return f"a list of {count and f'{count} '}{plural}"
+
+
+def _count(bounds: Sequence[Any]) -> str:
+    least = next((bound.min_length for bound in bounds if isinstance(bound, MinLen)), 0)
+    most = next((bound.max_length for bound in bounds if isinstance(bound, MaxLen)), None)
+    return f"{least} to {most}" if least and most else f"at most {most}" if most else ""
+
+
+def _range_text(bounds: Sequence[Any]) -> str:
+    least = next((bound.ge for bound in bounds if isinstance(bound, Ge)), None)
+    most = next((bound.le for bound in bounds if isinstance(bound, Le)), None)
+    if least is not None and most is not None:
+        return f" from {least} to {most}"
+    signs = {Gt: (">", "gt"), Ge: (">=", "ge"), Lt: ("<", "lt"), Le: ("<=", "le")}
+    parts = [
+        f"{sign} {getattr(bound, attribute)}"
+        for bound in bounds
+        for sort, (sign, attribute) in signs.items()
+        if isinstance(bound, sort)
+    ]
+    return f" {' and '.join(parts)}" if parts else ""
+
+
+def _alternatives(annotation: Any) -> tuple[Any, ...]:
+    return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
+
+
+def _parted(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
+    if get_origin(annotation) is Annotated:
+        kind, *bounds = get_args(annotation)
+        return kind, tuple(bounds)
+    return annotation, ()
+
+
+@cache
+def _adapter(annotation: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(annotation)
+
+
+def _plain(value: Any) -> Any:
+    """Return NumPy's numbers and arrays as Python's numbers and tuples, and lists as tuples."""
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    return tuple(map(_plain, plain)) if isinstance(plain, list | tuple) else plain

@@ -1,0 +1,133 @@
+"""Published numbers: as they were printed, as ``numbers.csv`` holds them, and how near to them counts as reproduced."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from pppca_bench.errors import DataError
+
+COLUMNS = ("table", "row", "column", "quantity", "value", "sd")
+
+_PRINTED = r"[0-9]{1,15}(\.[0-9]{1,15})?"
+_RULES = (
+    ("value", re.compile(f"-?{_PRINTED}"), "a number such as 1.44"),
+    ("sd", re.compile(f"({_PRINTED})?"), "a number such as 0.18, or nothing,"),
+)
+
+Unit = Literal["points", "percent", "sd"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """Hold one published number.
+
+    Attributes
+    ----------
+    text : str
+        The number as printed, so that its precision is known.
+    sd : float or None
+        Standard deviation, where one was printed.
+    """
+
+    text: str
+    sd: float | None = None
+
+    @property
+    def value(self) -> float:
+        """Return the number."""
+        return float(self.text)
+
+    @property
+    def half_unit(self) -> float:
+        """Return half a unit of the last printed digit: what rounding may have moved the number by."""
+        return 0.5 * 10.0 ** -len(self.text.partition(".")[2])
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """Bound the difference from a published number.
+
+    Attributes
+    ----------
+    within, close : float
+        Largest difference that counts as reproduced, and as close.
+    unit : {"points", "percent", "sd"}
+        The number's own unit, percent of the number, or its printed standard deviation.
+    least : float
+        Bound below which ``within`` never falls, in the number's own unit; twice that for ``close``.
+    """
+
+    within: float
+    close: float
+    unit: Unit
+    least: float = 0.0
+
+    def bounds(self, number: Number) -> tuple[float, float]:
+        """Return both bounds for one number, in its own unit.
+
+        Choice: where no standard deviation was printed it counts as 0, so that ``least`` alone decides.
+        """
+        scale = {"points": 1.0, "percent": abs(number.value) / 100.0, "sd": number.sd or 0.0}[self.unit]
+        return max(self.within * scale, self.least), max(self.close * scale, 2.0 * self.least)
+
+
+Published = Mapping[tuple[str, str, str], Mapping[str, Number]]
+"""Numbers by cell (table, row, column) and quantity."""
+
+
+def read_numbers(path: Path, tables: Iterable[str]) -> Published:
+    """Read published numbers from a CSV file.
+
+    Parameters
+    ----------
+    path : Path
+        A file with the columns `COLUMNS`; ``sd`` may be empty.
+    tables : iterable of str
+        Identifiers that the column ``table`` may hold.
+
+    Raises
+    ------
+    DataError
+        The file is missing or malformed; the message names file and line.
+    """
+    known, found = set(tables), dict[tuple[str, str, str], dict[str, Number]]()
+    for line, row in _rows(path):
+        place, quantity = (row["table"], row["row"], row["column"]), row["quantity"]
+        if row["table"] not in known:
+            raise DataError(f"{path}, line {line}: expected a table of reference.yaml, got {row['table']!r}.")
+        for name, pattern, rule in _RULES:
+            if not pattern.fullmatch(row[name]):
+                raise DataError(f"{path}, line {line}: expected {rule} as {name}, got {row[name]!r}.")
+        if quantity in found.setdefault(place, {}):
+            raise DataError(
+                f"{path}, line {line}: expected each number once, got {', '.join((*place, quantity))} again."
+            )
+        found[place][quantity] = Number(row["value"], float(row["sd"]) if row["sd"] else None)
+    return found
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield each row with the number of its line; empty lines are left out."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            header = next(reader, [])
+            if tuple(header) != COLUMNS:
+                got = ",".join(header) or "nothing"
+                raise DataError(f"{path}, line 1: expected the columns {','.join(COLUMNS)}, got {got}.")
+            for row in filter(None, reader):
+                if len(row) != len(COLUMNS):
+                    raise DataError(f"{path}, line {reader.line_num}: expected {len(COLUMNS)} values, got {len(row)}.")
+                yield reader.line_num, dict(zip(COLUMNS, row, strict=True))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror}).") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: expected UTF-8 text, got byte 0x{error.object[error.start]:02x}.") from None
+    except csv.Error as error:
+        raise DataError(f"{path}, line {reader.line_num}: expected CSV, got something else ({error}).") from None

@@ -1,0 +1,81 @@
+"""One moment of a results database: its runs, the problems' sizes, and the tables that they fill."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pppca_bench.errors import StoreError
+from pppca_bench.references.reference import Reference
+from pppca_bench.reporting.figure_data import Figure, build_figures
+from pppca_bench.reporting.ranking import Ranking, rank
+from pppca_bench.reporting.summary import Results
+from pppca_bench.reporting.table import Table
+from pppca_bench.reporting.tables import build_tables
+from pppca_bench.runs import ProblemFacts, StoredRun
+from pppca_bench.store.database import Store
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Hold what a results database held at one moment.
+
+    Attributes
+    ----------
+    runs : list of (RunSpec, RunResult or None)
+        Those that the configs ask for, those of later plans last.
+    facts : mapping of str to ProblemFacts
+        Sizes of the problems, by name.
+    results : Results
+        The runs by cell.
+    tables : list of Table
+        All tables, also those that nothing fills.
+    references : sequence of Reference
+        Whose tables they are.
+    """
+
+    runs: list[StoredRun]
+    facts: Mapping[str, ProblemFacts]
+    results: Results
+    tables: list[Table]
+    references: Sequence[Reference]
+
+    @property
+    def filled_tables(self) -> list[Table]:
+        """Return the tables of which something was asked for."""
+        return [table for table in self.tables if table.was_run]
+
+    def ranking(self) -> Ranking | None:
+        """Rank the methods; None where nothing that could be ranked was run."""
+        try:
+            return rank(self.runs, self.facts)
+        except StoreError:
+            return None
+
+    def figures(self, store: Store) -> list[Figure]:
+        """Gather the figures, whose learning curves are read from the database."""
+        return build_figures(self.results, store, self.tables, self.references)
+
+
+def take_snapshot(store: Store, references: Sequence[Reference], configs: Sequence[str] = ()) -> Snapshot:
+    """Read a results database.
+
+    Parameters
+    ----------
+    store : Store
+        The database.
+    references : sequence of Reference
+        Whose tables are filled.
+    configs : sequence of str, optional
+        Names of the configs whose runs count; all by default.
+
+    Raises
+    ------
+    UnknownConfigError
+        A config of that name was never run into the database.
+    """
+    runs = store.runs(configs or None)
+    results = Results(runs, store.plans(configs or None))
+    named = {cell.problem for cell in results.cells}
+    facts = {name: fact for name, fact in store.problems().items() if name in named}
+    return Snapshot(runs, facts, results, build_tables(results, facts, references), references)

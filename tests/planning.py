@@ -1,0 +1,53 @@
+"""Configs from plain values, as YAML gives them, and the runs that they ask for."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pppca_bench.config.experiment import Config, parse_config
+from pppca_bench.config.plan import Identity, expand
+from pppca_bench.config.yaml_source import YamlSource
+from pppca_bench.experiments.runner import OpenProblems
+from pppca_bench.problems import known_problems, open_problem
+from pppca_bench.runs import RunSpec
+
+
+def config_of(document: Mapping[str, Any]) -> Config:
+    """Return a config of a document's values."""
+    return parse_config(YamlSource(Path("a.yaml"), "", dict(document), {}), problems=known_problems())
+
+
+def expanded(config: Config, *, repeats: int | None = None) -> list[RunSpec]:
+    """Return a config's runs on data that nobody opens."""
+    identities = {name: Identity(name, f"data of {name}", name) for name in config.problems}
+    return expand(config, identities, repeats=repeats)
+
+
+def specs_of(document: Mapping[str, Any]) -> list[RunSpec]:
+    """Return the runs that a document asks for, of the bundled problems as they are."""
+    config = config_of(document)
+    return expand(config, {name: Identity(name, _opened(name)[0].sha256, name) for name in config.problems})
+
+
+def opened(names: Sequence[str] = ("iris", "wine")) -> OpenProblems:
+    """Return bundled problems as the runner wants them."""
+    return {(name, source.sha256): (source, problem) for name in names for source, problem in [_opened(name)]}
+
+
+_opened = cache(open_problem)
+
+
+def write_dt(path: Path, *, n_features: int = 3, task: str = "bool", shift: float = 0.0) -> Path:
+    """Write a small Proben1 file of two classes that the first feature tells apart."""
+    rng = np.random.default_rng(0)
+    lines = ["bool_in=0", f"real_in={n_features}"]
+    lines += ["bool_out=2", "real_out=0"] if task == "bool" else ["bool_out=0", "real_out=2"]
+    lines += ["training_examples=20", "validation_examples=10", "test_examples=10"]
+    for row in rng.uniform(0, 0.9, size=(40, n_features)):
+        outputs = "1 0" if row[0] > 0.45 else "0 1"
+        lines.append(" ".join(f"{value + shift:.4f}" for value in row) + f" {outputs}")
+    path.write_text("\n".join(lines) + "\n")
+    return path

@@ -1,0 +1,195 @@
+"""Parameters of estimators: admissible values, what is said of others, and what a constructor declares."""
+
+import pickle
+from inspect import signature
+from typing import Annotated, Any, Literal, get_type_hints
+
+import numpy as np
+import pytest
+from annotated_types import MaxLen, MinLen
+from pydantic import StringConstraints
+
+from pppca_bench.engines import DGHA, GHA
+from pppca_bench.methods.protocol import contract_of
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
+from pppca_bench.parameters import (
+    REQUIRED,
+    Count,
+    LayerSizes,
+    NotNegativeOrInfinite,
+    OpenShare,
+    Parameter,
+    ParameterError,
+    Percent,
+    Positive,
+    PositivePair,
+    Positives,
+    Probability,
+    Tau,
+    check_order,
+    check_parameters,
+    parameters_of,
+)
+
+
+class Estimator:
+    """An estimator with a rule between two of its parameters."""
+
+    def __init__(self, low: Count, *, high: Count | None = None, anything=None, **_others: Any) -> None:
+        self.low = low
+        self.high = high
+        self.anything = anything
+
+    def check_agreement(self) -> None:
+        check_order(self, "low", "high", strictly=self.anything == "strictly")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "canonical"),
+    [
+        (Positive, 1, 1.0),
+        (Positive | None, None, None),
+        (Count, np.int64(3), 3),
+        (Probability, 0, 0.0),
+        (Percent, 100, 100.0),
+        (Tau, 1, 1.0),
+        (bool, True, True),
+        (Literal["a", "b"], "b", "b"),
+        (LayerSizes, [16, 8], (16, 8)),
+        (LayerSizes, np.array([3, 4]), (3, 4)),
+        (PositivePair, [1, 2.5], (1.0, 2.5)),
+        (NotNegativeOrInfinite, float("inf"), float("inf")),
+        (Any, "whatever", "whatever"),
+    ],
+)
+def test_an_admissible_value_is_brought_into_one_form(annotation, value, canonical):
+    checked = Parameter("x", annotation, None).checked(value)
+    assert checked == canonical
+    assert type(checked) is type(canonical)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "expected"),
+    [
+        (Positive, 0, "a number > 0"),
+        (Positive, True, "a number > 0"),
+        (Positive, "1", "a number > 0"),
+        (Positive, float("inf"), "a finite number > 0"),
+        (Positive | None, np.float64("inf"), "a finite number > 0 or null"),
+        (Positive, -float("inf"), "a number > 0"),
+        (Positive, float("nan"), "a number > 0"),
+        (Positive | None, -1, "a number > 0 or null"),
+        (Probability, 1.5, "a number from 0 to 1"),
+        (Percent, 0, "a number > 0 and <= 100"),
+        (OpenShare, 1, "a number > 0 and < 1"),
+        (Count, 2.0, "an integer from 1 to 1000000"),
+        (Count, 10**7, "an integer from 1 to 1000000"),
+        (bool, 1, "true or false"),
+        (Literal["a", "b"], "c", "'a' or 'b'"),
+        (Literal["a", "b", "c"], "d", "'a', 'b' or 'c'"),
+        (Literal["a"], "d", "'a'"),
+        (Literal["pivot"] | LayerSizes, "a", "'pivot' or a list of at most 5 integers from 1 to 1000"),
+        (str, 1, "text"),
+        (Annotated[str, MinLen(1), MaxLen(3)], "abcd", "text of 1 to 3 characters"),
+        (Annotated[str, StringConstraints(pattern="^[a-z]+$")], "A", "text that matches '^[a-z]+$'"),
+        (
+            Annotated[str, StringConstraints(pattern="^a"), MaxLen(3)],
+            "b",
+            "text of at most 3 characters that matches '^a'",
+        ),
+        (LayerSizes, [16.0], "a list of at most 5 integers from 1 to 1000"),
+        (LayerSizes, 16, "a list of at most 5 integers from 1 to 1000"),
+        (PositivePair, [1], "a list of 2 numbers > 0"),
+        (Positives, [], "a list of 1 to 100 numbers > 0"),
+        (NotNegativeOrInfinite, float("nan"), "a number >= 0"),
+    ],
+)
+def test_any_other_value_is_refused_with_what_was_expected(annotation, value, expected):
+    with pytest.raises(ParameterError) as refusal:
+        Parameter("x", annotation, None).checked(value)
+    assert str(refusal.value) == f"x: expected {expected}, got {value!r}."
+
+
+def test_a_long_value_is_cut_in_the_message():
+    with pytest.raises(ParameterError, match=r"got \[1, 1, 1, .*\.\.\.\.$"):
+        Parameter("x", LayerSizes, None).checked([1] * 100)
+
+
+def test_a_constructor_declares_its_parameters_in_order_with_their_defaults():
+    found = parameters_of(Estimator)
+    assert list(found) == ["low", "high", "anything"]
+    assert found["low"].default is REQUIRED
+    assert found["high"].expected == "an integer from 1 to 1000000 or null"
+    assert found["anything"].annotation is Any
+
+
+def test_an_estimator_is_held_to_its_annotations_and_to_its_own_rules():
+    assert check_parameters(Estimator(np.int64(2), high=3)) == {"low": 2, "high": 3, "anything": None}
+    with pytest.raises(ParameterError, match=r"^low in Estimator: expected an integer from 1 to 1000000, got 0\.$"):
+        check_parameters(Estimator(0))
+    with pytest.raises(ParameterError, match=r"^low in Estimator: expected at most high \(2\), got 3\.$"):
+        check_parameters(Estimator(3, high=2))
+
+
+def test_one_parameter_may_equal_the_other_unless_it_is_to_be_below():
+    check_parameters(Estimator(3, high=3))
+    check_parameters(Estimator(3, high=None, anything="strictly"))
+    with pytest.raises(ParameterError, match=r"^low in Estimator: expected below high \(3\), got 3\.$"):
+        check_parameters(Estimator(3, high=3, anything="strictly"))
+
+
+def test_an_error_arrives_from_another_process_as_it_was_raised():
+    error = ParameterError("x", "a number > 0", -1, where="Estimator")
+    copy = pickle.loads(pickle.dumps(error))
+    assert (str(copy), vars(copy)) == (str(error), vars(error))
+
+
+def test_a_list_is_told_from_a_number():
+    assert Parameter("x", LayerSizes, None).is_list
+    assert Parameter("x", LayerSizes | None, None).is_list is True
+    assert not Parameter("x", Positive, None).is_list
+
+
+def test_a_parameter_has_a_json_schema():
+    assert Parameter("x", Percent, None).json_schema() == {
+        "exclusiveMinimum": 0,
+        "maximum": 100,
+        "type": "number",
+    }
+
+
+ESTIMATORS = [contract_of(entry).estimator for entry in (*METHODS.values(), *CLASSIFIERS.values())]
+UNSTATED = {"estimator", "random_state"}
+SPEEDUP = contract_of(METHODS["dgha_speedup"]).estimator
+"""Its parameters are those of DGHA, which it hands on."""
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: one.__name__)
+def test_a_constructor_states_what_each_parameter_may_be(estimator):
+    assert {name for name, one in parameters_of(estimator).items() if one.annotation is Any} <= UNSTATED
+    if estimator is not SPEEDUP:
+        hints = get_type_hints(estimator.__init__, include_extras=True)
+        assert {name for name in signature(estimator).parameters if hints.get(name, Any) is Any} <= UNSTATED
+
+
+CHECKED = [estimator for estimator in ESTIMATORS if estimator is not SPEEDUP]
+
+
+@pytest.mark.parametrize("estimator", CHECKED, ids=lambda one: one.__name__)
+def test_every_default_is_admissible_and_agrees_with_the_others(estimator):
+    assert check_parameters(estimator()) == {name: one.default for name, one in parameters_of(estimator).items()}
+
+
+STATED = [(one, name) for one in CHECKED for name in parameters_of(one) if name not in UNSTATED]
+
+
+@pytest.mark.parametrize(("estimator", "name"), STATED)
+def test_fitting_holds_an_estimator_to_what_its_constructor_states(estimator, name):
+    with pytest.raises(ParameterError, match=rf"^{name} in {estimator.__name__}: expected .*, got <object object"):
+        estimator(**{name: object()}).fit(np.eye(4), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("estimator", [GHA, DGHA])
+def test_learning_from_a_chunk_does_too(estimator):
+    with pytest.raises(ParameterError, match=r"^n_epochs in \w+: expected an integer from 1 to 1000000, got 0\.$"):
+        estimator(n_epochs=0).partial_fit(np.eye(4))

@@ -1,0 +1,622 @@
+"""References: the published numbers against the tables as the slides and the Proben1 report print them, and what a
+malformed reference is told.
+"""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from full_results import REFERENCES, cell_of, layouts, published
+
+from pppca_bench.errors import DataError
+from pppca_bench.references.numbers import Number, Tolerance
+from pppca_bench.references.pivots import pivot_hidden
+from pppca_bench.references.reference import read_reference
+from pppca_bench.runs import Selector
+
+# The slides' text, table by table; only "Prunning" is spelt as in our column "Pruning".
+T0 = """
+cancer1 9 2 350 / 175 / 174
+card1 51 2 345 / 173 / 172
+diabetes1 8 2 384 / 192 / 192
+glass1 9 6 107 / 54 / 53
+heart1 35 2 460 / 230 / 230
+horse1 58 3 182 / 91 / 91
+thyroid1 21 3 3600 / 1800 / 1800
+"""
+T1 = """
+Problem τ = 5 τ = 10 τ = 15 τ = 20
+cancer1 (9) 2.30 (1) 2.82 (1.2) 1.78 (4.6) 1.84 (6.3)
+card1 (51) 16.28 (28.5) 15.41 (50.7) 15.64 (51) 15.76 (51)
+diabetes1 (8) 24.95 (7.6) 25.00 (8) 25.00 (8) 25.00 (8)
+glass1 (9) 36.23 (5.5) 33.02 (6.7) 32.07 (7.9) 32.26 (8.4)
+heart1 (35) 21.13 (22.3) 19.91 (31.5) 20.00 (34.2) 20.04 (35)
+horse1 (58) 28.79 (35.3) 29.23 (57.7) 30.66 (58) 29.56 (58)
+soybean1 (82) 50.65 (3.3) 20.47 (11.7) 11.94 (26.1) 10.47 (37.3)
+thyroid1 (21) 7.19 (8.9) 6.03 (16.3) 5.87 (18) 5.92 (19.8)
+"""
+T2 = """
+Problem Proben1 GA Pruning NE-pPCA
+cancer1 (9) 1.38 1.24 1.1 1.78 (4.6)
+card1 (51) 14.05 14.27 13.7 15.64 (51)
+diabetes1 (8) 24.10 23.70 20.8 25.00 (8)
+glass1 (9) 32.7 47.62 30.2 32.07 (7.9)
+heart1 (35) 19.72 21.87 18.5 20.00 (34.2)
+horse1 (58) 29.19 26.44 26.9 30.66 (58)
+soybean1 (82) 9.06 8.47 N/A 11.94 (26.1)
+thyroid1 (21) 2.32 6.12 5.7 5.87 (18)
+"""
+T3 = """
+Method cancer1 diabetes1 heart1
+DGHA 1.44 (4) 24.43 (8) 22.52 (17.7)
+DGHA (autocor) 2.13 (1) 25.93 (1.8) 22.17 (3.1)
+FLGP 2.24 (5.2) 27.24 (6.1) 22.40 (11.0)
+RFENN 4.00 (7) 24.90 (2) 21.00 (27)
+RFESVM 3.70 (7) 24.50 (3) 20.00 (18)
+NE pPCA 1.78 (4.6) 25.00 (8) 20.00 (34.2)
+"""
+T4 = """
+Method τ = 5 τ = 10 τ = 15 τ = 20
+cancer1, 100% 5.67 3.62 2.17 1.38
+cancer1, 50% 9.13 5.93 3.35 2.37
+cancer1, 25% 12.80 9.07 5.29 3.98
+cancer1, 10% 20.32 13.35 8.81 7.31
+"""
+T5 = """
+Method τ = 5 τ = 10 τ = 15 τ = 20
+cancer1, 100% 2.30 (1.0) 1.78 (2.5) 1.44 (4.0) 1.67 (5.6)
+cancer1, 50% 2.30 (1.0) 2.24 (1.2) 1.49 (4.3) 1.49 (6.3)
+cancer1, 25% 2.30 (1.0) 2.24 (1.2) 2.30 (4.4) 1.90 (6.2)
+cancer1, 10% 2.30 (1.0) 2.18 (1.8) 1.78 (4.7) 1.90 (7)
+"""
+T6 = """
+Method τ = 5 τ = 10 τ = 15 τ = 20
+horse1, 100% 11.81 4.38 2.93 2.36
+horse1, 50% 21.81 8.62 5.73 4.41
+horse1, 25% 43.35 16.23 10.68 8.35
+horse1, 10% 90.32 34.04 22.43 17.25
+"""
+T7 = """
+Method τ = 5 τ = 10 τ = 15 τ = 20
+horse1, 100% 34.07 (1.0) 32.86 (5.3) 29.89 (27.3) 26.81 (32.4)
+horse1, 50% 34.18 (1.0) 32.86 (15.9) 29.23 (26.9) 28.68 (32.6)
+horse1, 25% 34.06 (1.0) 30.77 (20.1) 29.01 (28.6) 28.57 (33.7)
+horse1, 10% 33.85 (1.0) 29.34 (22.8) 28.02 (30.6) 28.68 (36.3)
+"""
+
+# The report's test errors, total epochs and relevant epochs: mean, standard deviation.
+P1 = """
+cancer1 2.93 0.18 129 13
+card1 13.37 0.67 62 9
+diabetes1 25.83 0.56 209 50
+glass1 46.04 2.21 129 13
+heart1 20.65 0.31 134 15
+horse1 26.70 1.87 27 7
+soybean1 9.47 0.51 553 11
+thyroid1 6.56 0.00 104 16
+"""
+P2 = """
+cancer1 1.47 0.60 152 111 133 97
+card1 13.64 0.85 33 7 25 5
+diabetes1 24.57 3.53 196 98 118 72
+glass1 39.03 8.14 67 44 45 39
+heart1 19.89 2.27 65 16 43 12
+horse1 26.65 2.52 28 5 20 4
+soybean1 9.06 0.80 665 259 551 218
+thyroid1 2.32 0.67 491 319 432 266
+"""
+P3 = """
+cancer1 1.38 0.49 116 123 95 115
+card1 14.05 1.03 30 7 22 5
+diabetes1 24.10 1.91 201 119 117 83
+glass1 32.70 5.34 71 31 52 27
+heart1 19.72 0.96 57 15 38 12
+horse1 29.19 2.62 19 3 13 3
+soybean1 29.40 2.50 219 112 159 79
+thyroid1 2.38 0.35 377 308 341 280
+"""
+PIVOT = """
+cancer 4 2
+card 32
+diabetes 32
+glass 16 8
+heart 32
+horse 16 8
+soybean 16 8
+thyroid 16 8
+"""
+
+Numbers = dict[tuple[str, str, str, str], str]
+ROW = re.compile(r"(?P<row>[A-Za-z]+1, \d+%|[a-z]+1|DGHA \(autocor\)|NE pPCA|[A-Z]+)(?: \(\d+\))? (?P<cells>.*)")
+CELL = re.compile(r"(\d+\.\d+|N/A)(?: \(([\d.]+)\))?")
+
+
+def slide(table: str, text: str, quantity: str = "test_error_percent") -> Numbers:
+    """Read a table in the slides' layout: a header of columns, then rows of "error" or "error (dimensionality)"."""
+    header, *lines = text.strip().splitlines()
+    columns = [column.replace("τ = ", "tau=") for column in re.findall(r"τ = \d+|\S+", header)][1:]
+    numbers: Numbers = {}
+    for line in lines:
+        match = ROW.fullmatch(line)
+        assert match, line
+        cells = CELL.findall(match["cells"])
+        assert len(cells) == len(columns), line
+        for column, (main, dimensionality) in zip(columns, cells, strict=True):
+            if main != "N/A":
+                numbers[table, match["row"], column, quantity] = main
+            if dimensionality:
+                numbers[table, match["row"], column, "dimensionality"] = dimensionality
+    return numbers
+
+
+def sizes() -> Numbers:
+    numbers: Numbers = {}
+    for line in T0.strip().splitlines():
+        row, features, classes, *splits = line.replace("/ ", "").split()
+        numbers["T0", row, "features", "n_features"] = features
+        numbers["T0", row, "classes", "n_outputs"] = classes
+        for name, size in zip(("train", "validation", "test"), splits, strict=True):
+            numbers["T0", row, "sizes", f"n_{name}"] = size
+    return numbers
+
+
+def report(table: str, text: str) -> Numbers:
+    names = [
+        ("test error", "test_error_percent"),
+        ("test error", "test_error_percent_sd"),
+        ("total epochs", "total_epochs"),
+        ("total epochs", "total_epochs_sd"),
+        ("relevant epochs", "relevant_epochs"),
+        ("relevant epochs", "relevant_epochs_sd"),
+    ]
+    numbers: Numbers = {}
+    for line in text.strip().splitlines():
+        row, *values = line.split()
+        numbers |= {
+            (table, row, column, quantity): value for (column, quantity), value in zip(names, values, strict=False)
+        }
+    return numbers
+
+
+TABLES = {
+    "T0": sizes(),
+    "T1": slide("T1", T1),
+    "T2": slide("T2", T2),
+    "T3": slide("T3", T3),
+    "T4": slide("T4", T4, "speedup") | {("T4", "cancer1", "GHA", "gha_time_ms"): "218.74"},
+    "T5": slide("T5", T5),
+    "T6": slide("T6", T6, "speedup") | {("T6", "horse1", "GHA", "gha_time_ms"): "12993.62"},
+    "T7": slide("T7", T7),
+    "P1": report("P1", P1),
+    "P2": report("P2", P2),
+    "P3": report("P3", P3),
+}
+N_NUMBERS = {
+    "T0": 35,
+    "T1": 64,
+    "T2": 39,
+    "T3": 36,
+    "T4": 17,
+    "T5": 32,
+    "T6": 17,
+    "T7": 32,
+    "P1": 32,
+    "P2": 48,
+    "P3": 48,
+}
+
+
+def as_printed(table: str) -> Numbers:
+    """Return our numbers of a table, a standard deviation as a number of its own."""
+    found: Numbers = {}
+    for reference in REFERENCES:
+        for place, numbers in reference.numbers.items():
+            for quantity, number in numbers.items() if place[0] == table else ():
+                found[(*place, quantity)] = number.text
+                if number.sd is not None:
+                    found[(*place, f"{quantity}_sd")] = number.sd
+    return found
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_number_is_as_printed_to_its_last_digit_and_none_is_added(table):
+    assert len(TABLES[table]) == N_NUMBERS[table]
+    printed = {place: float(text) if place[3].endswith("_sd") else text for place, text in TABLES[table].items()}
+    assert as_printed(table) == printed
+
+
+def test_there_are_no_other_tables():
+    assert [layout.id for layout in layouts()] == [f"T{n}" for n in range(8)] + ["P1", "P2", "P3"]
+    assert {table for reference in REFERENCES for table, _, _ in reference.numbers} == set(TABLES)
+    assert all(layout.title and layout.place for layout in layouts())
+
+
+def test_a_number_is_found_by_its_place():
+    assert published("T5", "cancer1, 100%", "tau=15", "test_error_percent") == Number("1.44")
+    assert published("P1", "cancer1", "test error", "test_error_percent") == Number("2.93", 0.18)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        ("T2", "soybean1", "Pruning", "test_error_percent"),
+        ("T0", "soybean1", "features", "n_features"),
+        ("T2", "cancer1", "GA", "dimensionality"),
+        ("T9", "cancer1", "tau=5", "test_error_percent"),
+    ],
+)
+def test_what_is_not_printed_is_none(place):
+    assert published(*place) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "half_unit"),
+    [("1.44", 1.44, 0.005), ("35", 35.0, 0.5), ("11.0", 11.0, 0.05), ("12993.62", 12993.62, 0.005)],
+)
+def test_a_numbers_precision_is_that_of_print(text, value, half_unit):
+    number = Number(text)
+    assert number.value == value
+    assert number.half_unit == pytest.approx(half_unit, rel=1e-12)
+
+
+def test_the_pivot_architectures_are_the_reports_table_7():
+    for line in PIVOT.strip().splitlines():
+        problem, *layers = line.split()
+        for permutation in "123":
+            assert pivot_hidden(f"{problem}{permutation}") == tuple(map(int, layers))
+
+
+@pytest.mark.parametrize("problem", ["iris", "mushroom1", "cancer4", "own/cancer1.dt"])
+def test_a_problem_of_which_the_report_has_no_pivot_has_none(problem):
+    assert pivot_hidden(problem) is None
+
+
+def test_the_slides_proben1_column_is_the_reports_table_10_and_for_two_problems_its_table_8():
+    for row in ("cancer1", "card1", "diabetes1", "glass1", "heart1", "horse1", "soybean1", "thyroid1"):
+        table = "P2" if row in ("soybean1", "thyroid1") else "P3"
+        slides, report = (
+            published("T2", row, "Proben1", "test_error_percent"),
+            published(table, row, "test error", "test_error_percent"),
+        )
+        assert slides.value == report.value
+
+
+def selector(table: str, row: str, column: str) -> Selector | None:
+    (layout,) = [layout for layout in layouts() if layout.id == table]
+    (of_row,), (of_column,) = (
+        [line for line in lines if line.key == key] for lines, key in ((layout.rows, row), (layout.columns, column))
+    )
+    return layout.selector(of_row, of_column)
+
+
+class TestSelectors:
+    """Which runs fill a cell."""
+
+    @pytest.mark.parametrize(
+        ("place", "expected"),
+        [
+            (("T1", "glass1", "tau=10"), Selector("glass1", "ne_ppca", (("centre", True), ("tau", 10)))),
+            (
+                ("T5", "cancer1, 50%", "tau=5"),
+                Selector("cancer1", "dgha", (("centre", True), ("data_fraction", 50), ("tau", 5))),
+            ),
+            (
+                ("T3", "DGHA (autocor)", "heart1"),
+                Selector("heart1", "dgha", (("centre", False), ("data_fraction", 100), ("tau", 15))),
+            ),
+            (("T3", "RFESVM", "heart1"), Selector("heart1", "rfe_svm")),
+            (
+                ("P1", "horse1", "test error"),
+                Selector("horse1", "all_features", (("classifier.hidden", ()),)),
+            ),
+            (("T0", "horse1", "sizes"), None),
+        ],
+    )
+    def test_a_cell_asks_for_what_table_row_and_column_have_in_common(self, place, expected):
+        assert selector(*place) == expected
+
+    def test_single_cells_may_ask_for_something_else(self):
+        shortcuts = [
+            dict(selector("T2", row, "Proben1").settings)["classifier.shortcuts"] for row in ("cancer1", "thyroid1")
+        ]
+        assert shortcuts == [False, True]
+
+    def test_no_two_of_the_slides_cells_mean_the_same_runs_unless_they_name_the_same_settings(self):
+        chosen = [
+            one
+            for layout in layouts()
+            for row in layout.rows
+            for column in layout.columns
+            if (one := layout.selector(row, column))
+        ]
+        by_cell = {cell_of(one): one for one in chosen}
+        for one in chosen:
+            assert [cell for cell in by_cell if one.matches(cell)] == [cell_of(one)]
+
+
+class TestTolerances:
+    @pytest.mark.parametrize(
+        ("rule", "number", "bounds"),
+        [
+            (Tolerance(1.0, 2.5, "points"), Number("24.00"), (1.0, 2.5)),
+            (Tolerance(10, 35, "percent"), Number("26.1"), (2.61, 9.135)),
+            (Tolerance(1, 2, "sd", least=0.5), Number("46.04", 2.21), (2.21, 4.42)),
+            (Tolerance(1, 2, "sd", least=0.5), Number("2.93", 0.18), (0.5, 1.0)),
+            (Tolerance(1, 2, "sd", least=0.5), Number("0.00"), (0.5, 1.0)),
+        ],
+    )
+    def test_bounds_are_in_the_numbers_own_unit(self, rule, number, bounds):
+        assert rule.bounds(number) == pytest.approx(bounds)
+
+
+MINIMAL = {
+    "title": "A paper",
+    "citation": "Somebody 1994",
+    "verdicts": {"test_error_percent": {"within": 1.0, "close": 2.0, "unit": "points"}},
+    "tables": [
+        {
+            "id": "A1",
+            "title": "Errors",
+            "place": "table 1",
+            "row_header": "Problem",
+            "rows": {"problem": ["iris", "wine"]},
+            "columns": [{"key": "PCA", "runs": {"method": "pca"}}, {"key": "theirs"}],
+            "shows": ["test_error_percent"],
+        }
+    ],
+}
+NUMBERS = "table,row,column,quantity,value,sd\nA1,iris,PCA,test_error_percent,4.67,1.2\n"
+FIGURE = {
+    "id": "G1",
+    "title": "Curves",
+    "place": "figure 1",
+    "step": "epoch",
+    "y_label": "nodes left",
+    "quantity": "dimensionality",
+    "runs": {"method": "dgha", "tau": 10},
+    "curves": {"problem": ["iris", "wine"]},
+}
+
+
+def written(folder: Path, document: object = MINIMAL, numbers: str | bytes = NUMBERS) -> Path:
+    """Write a reference, its document as YAML or as it is."""
+    folder.mkdir(exist_ok=True)
+    text = document if isinstance(document, str) else yaml.safe_dump(document, allow_unicode=True)
+    (folder / "reference.yaml").write_text(text, encoding="utf-8")
+    (folder / "numbers.csv").write_bytes(numbers if isinstance(numbers, bytes) else numbers.encode())
+    return folder
+
+
+def with_table(**changes: object) -> dict:
+    """Return the minimal document with keys of its table changed, or left out where they are None."""
+    table = {**MINIMAL["tables"][0], **changes}
+    return {**MINIMAL, "tables": [{key: value for key, value in table.items() if value is not None}]}
+
+
+class TestReading:
+    def test_a_minimal_reference_is_read(self, tmp_path):
+        reference = read_reference(written(tmp_path / "paper"))
+        assert (reference.name, reference.configs, reference.figures) == ("paper", (), ())
+        (layout,) = reference.layouts
+        assert [line.key for line in (*layout.rows, *layout.columns)] == ["iris", "wine", "PCA", "theirs"]
+        assert layout.selector(layout.rows[0], layout.columns[0]) == Selector("iris", "pca")
+        assert layout.selector(layout.rows[0], layout.columns[1]) is None, "a system that is only cited"
+        assert reference.published("A1", "iris", "PCA") == {"test_error_percent": Number("4.67", 1.2)}
+        assert reference.published("A1", "wine", "PCA") == {}
+
+    def test_lists_become_tuples_as_settings_have_them(self, tmp_path):
+        document = with_table(runs={"classifier.hidden": [16, 8]})
+        (layout,) = read_reference(written(tmp_path, document)).layouts
+        assert layout.selector(layout.rows[0], layout.columns[0]).settings == (("classifier.hidden", (16, 8)),)
+
+    def test_a_figure_has_a_curve_for_each_value_of_the_setting_that_it_varies(self, tmp_path):
+        figure = FIGURE | {"panels": {"data_fraction": [100, 50], "label": "{letter}) {value} %"}, "n_nodes": 3}
+        (found,) = read_reference(written(tmp_path, MINIMAL | {"figures": [figure]})).figures
+        assert list(found.panels) == ["a) 100 %", "b) 50 %"]
+        assert list(found.panels["b) 50 %"]) == ["iris", "wine"]
+        assert found.panels["b) 50 %"]["wine"] == Selector("wine", "dgha", (("data_fraction", 50), ("tau", 10)))
+
+    def test_a_byte_order_mark_and_empty_lines_of_a_spreadsheet_do_no_harm(self, tmp_path):
+        numbers = b"\xef\xbb\xbf" + NUMBERS.replace("\n", "\r\n\r\n").encode()
+        assert len(read_reference(written(tmp_path, numbers=numbers)).numbers) == 1
+
+
+Change = Callable[[dict], dict]
+
+
+class TestMalformedDocuments:
+    """Each is told in one line that names the file and the place."""
+
+    def refusal(self, folder: Path, document: object) -> str:
+        with pytest.raises(DataError) as caught:
+            read_reference(written(folder, document))
+        message = str(caught.value)
+        start = f"{folder / 'reference.yaml'}: "
+        assert message.startswith(start)
+        assert "\n" not in message
+        return message.removeprefix(start)
+
+    @pytest.mark.parametrize(
+        ("document", "told"),
+        [
+            ("", "expected a mapping with the keys title, citation, verdicts, tables, got nothing."),
+            ("- 1", "expected a mapping with the keys title, citation, verdicts, tables, got [1]."),
+            ("title: [", "line 1: expected YAML, got expected the node content, but found '<stream end>'."),
+            ("title: !!python/object:os.system {}", "line 1: expected YAML, got could not determine a constructor"),
+            ("[" * 5000, "expected YAML in UTF-8, got something else (RecursionError)."),
+            ("title: 2012-13-45", "expected YAML in UTF-8, got something else (ValueError)."),
+            (MINIMAL | {"title": 3}, "title: expected a text, got 3."),
+            (
+                MINIMAL | {"sources": []},
+                "expected keys among title, citation, verdicts, tables, configs, series, scores,",
+            ),
+            ({k: v for k, v in MINIMAL.items() if k != "tables"}, "expected the key tables, got none."),
+            (MINIMAL | {"configs": "cancer1"}, "configs: expected a list, got 'cancer1'."),
+            (MINIMAL | {"configs": [1]}, "configs[0]: expected a text, got 1."),
+            (MINIMAL | {"tables": MINIMAL["tables"] * 2}, "tables: expected each key once, got 'A1' again."),
+        ],
+        ids=lambda value: str(value)[:30],
+    )
+    def test_the_document(self, tmp_path, document, told):
+        assert self.refusal(tmp_path, document).startswith(told)
+
+    @pytest.mark.parametrize(
+        ("rule", "told"),
+        [
+            ({"within": 1.0, "close": 2.0}, "expected the key unit, got none."),
+            (
+                {"within": 1.0, "close": 2.0, "unit": "metres"},
+                ".unit: expected one of points, percent, sd, got 'metres'.",
+            ),
+            ({"within": "a", "close": 2.0, "unit": "sd"}, ".within: expected a number of at least 0, got 'a'."),
+            ({"within": -1, "close": 2.0, "unit": "sd"}, ".within: expected a number of at least 0, got -1."),
+            ({"within": 10**400, "close": 2.0, "unit": "sd"}, ".within: expected a number of at least 0, got 1000"),
+            ({"within": 3, "close": 2.0, "unit": "sd"}, ".close: expected at least within, 3, got 2."),
+            ({"within": 1, "close": 2, "unit": "sd", "most": 1}, "expected keys among within, close, unit, least,"),
+            (3, "expected a mapping with the keys within, close, unit, got 3."),
+        ],
+        ids=lambda value: str(value)[:30],
+    )
+    def test_its_rules_of_verdict(self, tmp_path, rule, told):
+        message = self.refusal(tmp_path, MINIMAL | {"verdicts": {"speedup": rule}})
+        assert message.removeprefix("verdicts.speedup").removeprefix(": ").startswith(told)
+
+    @pytest.mark.parametrize(
+        ("changes", "told"),
+        [
+            ({"id": None}, "tables[0]: expected the key id, got none."),
+            ({"id": "../A1"}, "tables[0].id: expected letters, digits, _ and -, got '../A1'."),
+            (
+                {"row": []},
+                "tables[0]: expected keys among id, title, place, row_header, rows, columns, shows, also, notes,",
+            ),
+            ({"rows": []}, "tables[0].rows: expected a mapping of names to values, got []."),
+            (
+                {"rows": {"problem": []}},
+                "tables[0].rows: expected one setting with a list of values, beside key, label,",
+            ),
+            (
+                {"rows": {"label": "a"}},
+                "tables[0].rows: expected one setting with a list of values, beside key, label,",
+            ),
+            ({"rows": {"problem": ["a", "a"]}}, "tables[0].rows: expected each key once, got 'a' again."),
+            ({"columns": [{"label": "a"}]}, "tables[0].columns[0]: expected the key key, got none."),
+            (
+                {"columns": [{"key": "a", "runs": 3}]},
+                "tables[0].columns[0].runs: expected a mapping of names to values,",
+            ),
+            (
+                {"columns": [{"key": "a", "runs": {"method": {}}}]},
+                "tables[0].columns[0].runs.method: expected a setting's value, got {}.",
+            ),
+            (
+                {"columns": [{"key": "a", "runs": {"method": 3}}]},
+                "tables[0]: expected a method's name for iris, a, got 3.",
+            ),
+            ({"rows": [{"key": "iris"}]}, "tables[0]: expected a problem beside the method of iris, PCA, got none."),
+            ({"shows": None}, "tables[0]: expected a quantity that iris, PCA shows, got none."),
+            (
+                {"shows": ["a", "b", "c"]},
+                "tables[0]: expected a form with 3 places {} for iris, PCA, got '{} ({})'.",
+            ),
+            (
+                {"cells": [{"row": "iris", "column": "no such", "runs": {}}]},
+                "tables[0].cells: expected a row and a column of the table, got iris, no such.",
+            ),
+            ({"cells": [{"row": "iris"}]}, "tables[0].cells[0]: expected the key column, got none."),
+        ],
+        ids=lambda value: str(value)[:40],
+    )
+    def test_its_tables(self, tmp_path, changes, told):
+        assert self.refusal(tmp_path, with_table(**changes)).startswith(told)
+
+    @pytest.mark.parametrize(
+        ("changes", "told"),
+        [
+            ({"scores": [{"name": "a", "tables": ["A1"]}]}, "scores[0]: expected the key quantity, got none."),
+            (
+                {"scores": [{"name": "a", "tables": ["T1"], "quantity": "b"}]},
+                "scores[0].tables: expected some of A1, got 'T1'.",
+            ),
+            (
+                {"scores": [{"name": "a", "tables": ["A1"], "quantity": "b", "rows": ["glass1"]}]},
+                "scores[0].rows: expected some of iris; wine, got 'glass1'.",
+            ),
+            ({"series": {"ours": "T1"}}, "series.ours: expected one of A1, got 'T1'."),
+            ({"figures": [{**FIGURE, "id": "a/b"}]}, "figures[0].id: expected letters, digits, _ and -, got 'a/b'."),
+            (
+                {"figures": [{**FIGURE, "n_nodes": 0}]},
+                "figures[0].n_nodes: expected a whole number of at least 1, got 0.",
+            ),
+            (
+                {"figures": [{**FIGURE, "curves": {"tau": [5]}}]},
+                "figures[0]: expected runs of one problem, got nothing.",
+            ),
+            (
+                {"figures": [{**FIGURE, "curves": {"problem": ["a", "a"]}}]},
+                "figures[0].curves: expected each key once, got 'a' again.",
+            ),
+        ],
+        ids=lambda value: str(value)[:40],
+    )
+    def test_its_scores_series_and_figures(self, tmp_path, changes, told):
+        assert self.refusal(tmp_path, MINIMAL | changes).startswith(told)
+
+
+class TestMalformedNumbers:
+    def refusal(self, folder: Path, numbers: str | bytes) -> str:
+        with pytest.raises(DataError) as caught:
+            read_reference(written(folder, numbers=numbers))
+        message = str(caught.value)
+        start = str(folder / "numbers.csv")
+        assert message.startswith(start)
+        assert "\n" not in message
+        return message.removeprefix(start)
+
+    @pytest.mark.parametrize(
+        ("lines", "told"),
+        [
+            (["A1,iris,PCA,test_error_percent,4.6"], ", line 3: expected 6 values, got 5."),
+            (["A1,iris,PCA,test_error_percent,4.6,,"], ", line 3: expected 6 values, got 7."),
+            (["A9,iris,PCA,a,4.6,"], ", line 3: expected a table of reference.yaml, got 'A9'."),
+            (["A1,iris,PCA,a,4;6,"], ", line 3: expected a number such as 1.44 as value, got '4;6'."),
+            (["A1,iris,PCA,a,,"], ", line 3: expected a number such as 1.44 as value, got ''."),
+            (["A1,iris,PCA,a,nan,"], ", line 3: expected a number such as 1.44 as value, got 'nan'."),
+            (["A1,iris,PCA,a,1e3,"], ", line 3: expected a number such as 1.44 as value, got '1e3'."),
+            ([f"A1,iris,PCA,a,{'9' * 400},"], ", line 3: expected a number such as 1.44 as value, got '999"),
+            (["A1,iris,PCA,a,4.6,-1"], ", line 3: expected a number such as 0.18, or nothing, as sd, got '-1'."),
+            (
+                ["", "A1,iris,PCA,test_error_percent,5,"],
+                ", line 4: expected each number once, got A1, iris, PCA, test_error_percent again.",
+            ),
+            (['"A1,iris'], ", line 3: expected CSV, got something else (unexpected end of data)."),
+        ],
+        ids=lambda value: str(value)[:40],
+    )
+    def test_a_line_is_told_by_its_number(self, tmp_path, lines, told):
+        assert self.refusal(tmp_path, NUMBERS + "\n".join(lines)).startswith(told)
+
+    @pytest.mark.parametrize(
+        ("numbers", "told"),
+        [
+            ("", ", line 1: expected the columns table,row,column,quantity,value,sd, got nothing."),
+            ("table,row\n", ", line 1: expected the columns table,row,column,quantity,value,sd, got table,row."),
+            (b"table,\xff", ": expected UTF-8 text, got byte 0xff."),
+        ],
+    )
+    def test_so_is_a_file_that_is_no_such_table(self, tmp_path, numbers, told):
+        assert self.refusal(tmp_path, numbers) == told
+
+
+@pytest.mark.parametrize("name", ["reference.yaml", "numbers.csv"])
+def test_a_file_that_is_not_there_is_told(tmp_path, name):
+    folder = written(tmp_path / "paper")
+    (folder / name).unlink()
+    with pytest.raises(DataError, match=rf"{name}: .*No such file or directory"):
+        read_reference(folder)
+    shutil.rmtree(folder)
+    with pytest.raises(DataError, match=r"reference\.yaml: .*No such file or directory"):
+        read_reference(folder)

@@ -1,0 +1,182 @@
+"""The registry and the protocol: what each entry says, and what a class has to have to be one's estimator."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from planning import config_of
+
+from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier
+from pppca_bench.errors import ConfigError
+from pppca_bench.methods.protocol import contract_of, import_estimator
+from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS, Classifier, Method
+from pppca_bench.methods.sections import section_of
+
+ENTRIES = [*METHODS.values(), *CLASSIFIERS.values()]
+PACKAGE = Path(__file__).parents[1] / "pppca_bench"
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_every_entry_says_what_it_is_and_its_class_keeps_the_protocol(entry):
+    assert re.fullmatch(r"[a-z][a-z0-9_]*", entry.name)
+    assert all((entry.title, entry.does, entry.source))
+    assert entry.version >= 1
+    assert contract_of(entry).estimator.__name__ == entry.estimator.partition(":")[2]
+
+
+def test_no_two_entries_share_a_name_or_a_title():
+    assert len({entry.name for entry in ENTRIES}) == len({entry.title for entry in ENTRIES}) == len(ENTRIES)
+    assert {name: entry.name for name, entry in METHODS.items()} == {name: name for name in METHODS}
+    assert {rule: entry.name for rule, entry in CLASSIFIERS.items()} == {rule: rule for rule in CLASSIFIERS}
+
+
+@pytest.mark.parametrize("entry", METHODS.values(), ids=lambda entry: entry.name)
+def test_what_an_entry_says_of_parameters_is_so(entry):
+    section = section_of(entry)
+    named = {*entry.defaults, *entry.instead_of_tau, *(name for name, _ in entry.labels), entry.timed_by} - {""}
+    assert named <= section.keys()
+    assert "tau" in section or not entry.instead_of_tau
+    assert all(section[name].checked(value) == value for name, value in entry.labels)
+    assert not entry.timed_by or isinstance(section[entry.timed_by].default, bool)
+    assert not entry.seeded_as or entry.seeded_as in METHODS
+    assert not METHODS.get(entry.seeded_as, entry).seeded_as or not entry.seeded_as
+
+
+def test_the_default_rule_is_one_network():
+    assert not CLASSIFIERS[DEFAULT_RULE].is_ensemble
+
+
+def test_the_registry_itself_imports_no_estimator():
+    program = (
+        "import sys, pppca_bench.methods.registry\n"
+        "print(sorted(name for name in sys.modules if name.startswith('pppca_bench') or name == 'numpy'))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = json.loads(done.stdout.replace("'", '"'))
+    assert loaded == ["pppca_bench", "pppca_bench.methods", "pppca_bench.methods.registry"]
+
+
+class Learns:
+    """The least that a class has to have, and nothing of what it may."""
+
+    def fit(self, X, y):
+        pass
+
+
+class Reduces(Learns):
+    def transform(self, X):
+        pass
+
+
+class Predicts(Learns):
+    def predict(self, X):
+        pass
+
+
+class Asks:
+    """All that a class may have."""
+
+    def __init__(self, estimator, random_state=None):
+        pass
+
+    def fit(self, X, y, X_val, y_val, *, classes):
+        pass
+
+    transform = predict = Reduces.transform
+
+
+class NeverLearns:
+    def transform(self, X):
+        pass
+
+
+class HasWordsForMethods(Reduces):
+    fit = None
+
+
+class TakesHalf(Reduces):
+    def fit(self, X, y, X_val=None):
+        pass
+
+
+class IsNamedAsAKey(Reduces, Predicts):
+    def __init__(self, method=1, rule=2):
+        pass
+
+
+def method(estimator: object, makes: str = "features") -> Method:
+    path = estimator if isinstance(estimator, str) else f"{__name__}:{estimator.__name__}"
+    return Method(name="toy", title="", does="", source="", estimator=path, makes=makes)
+
+
+def classifier(estimator: object) -> Classifier:
+    return Classifier(name="toy", title="", does="", source="", estimator=f"{__name__}:{estimator.__name__}")
+
+
+@pytest.mark.parametrize("entry", [method(Reduces), method(Predicts, "classes"), method(Learns, "measures")])
+def test_a_class_is_taken_that_has_what_it_must_have(entry):
+    contract = contract_of(entry)
+    assert not any((contract.takes_seed, contract.takes_classifier, contract.takes_validation, contract.takes_classes))
+
+
+@pytest.mark.parametrize("entry", [method(Asks), classifier(Asks)])
+def test_what_a_class_may_have_is_seen_in_its_signatures(entry):
+    contract = contract_of(entry)
+    assert all((contract.takes_seed, contract.takes_classifier, contract.takes_validation, contract.takes_classes))
+
+
+@pytest.mark.parametrize(
+    ("entry", "refusal"),
+    [
+        (method(Learns), "{path}: expected a class with fit and transform, got one without transform."),
+        (method(Predicts), "{path}: expected a class with fit and transform, got one without transform."),
+        (method(Reduces, "classes"), "{path}: expected a class with fit and predict, got one without predict."),
+        (classifier(Reduces), "{path}: expected a class with fit and predict, got one without predict."),
+        (method(NeverLearns), "{path}: expected a class with fit and transform, got one without fit."),
+        (method(HasWordsForMethods), "{path}: expected a class with fit and transform, got one without fit."),
+        (method(str), "{path}: expected module:Class that can be imported, got module 'test_registry' has no attri"),
+        (method(NeverLearns, "measures"), "{path}: expected a class with fit, got one without fit."),
+        (method(TakesHalf), "{path}: expected fit to take X_val and y_val together, got one of them."),
+        (method(IsNamedAsAKey), "{path}: expected no parameter named method or classifier, which are keys of every"),
+        (classifier(IsNamedAsAKey), "{path}: expected no parameter named rule or base, which are keys of every co"),
+    ],
+)
+def test_a_class_that_breaks_the_protocol_is_refused_with_what_it_lacks(entry, refusal):
+    with pytest.raises(ConfigError) as caught:
+        contract_of(entry)
+    assert str(caught.value).startswith(refusal.format(path=entry.estimator))
+
+
+@pytest.mark.parametrize(
+    ("path", "got"),
+    [
+        ("no_such_module:Toy", "No module named 'no_such_module'"),
+        ("pppca_bench.engines.gha:Toy", "module 'pppca_bench.engines.gha' has no attribute 'Toy'"),
+        ("pppca_bench.engines.gha", "module 'pppca_bench.engines.gha' has no attribute ''"),
+        ("", "Empty module name"),
+    ],
+)
+def test_a_path_that_imports_nothing_is_refused_with_the_reason(path, got):
+    with pytest.raises(ConfigError) as caught:
+        import_estimator(path)
+    assert str(caught.value) == f"{path}: expected module:Class that can be imported, got {got}."
+
+
+def test_a_path_to_what_is_no_class_is_refused():
+    with pytest.raises(ConfigError, match=r"^pppca_bench\.engines:__all__: expected a class, got list\.$"):
+        import_estimator("pppca_bench.engines:__all__")
+
+
+def test_a_path_to_a_class_imports_it():
+    assert import_estimator("pppca_bench.classifiers.rprop_mlp:RpropMLPClassifier") is RpropMLPClassifier
+
+
+@pytest.mark.parametrize("entry", [method(Learns), method("no_such_module:Toy")])
+def test_a_config_that_names_a_broken_entry_is_refused(register, entry):
+    register(entry)
+    document = {"name": "a", "problems": ["iris"], "repeats": 1, "seed": 1, "methods": [{"method": "toy"}]}
+    with pytest.raises(ConfigError, match=rf"^{entry.estimator}: expected "):
+        config_of(document)

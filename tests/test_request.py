@@ -1,0 +1,220 @@
+"""What one command asks for: configs read once, their problems opened, and a plan of each."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from planning import write_dt
+
+from pppca_bench import problems as rooms_problems
+from pppca_bench.config import request as requests
+from pppca_bench.config.request import read_request
+from pppca_bench.errors import ConfigError, DataError
+from pppca_bench.problems import load_problem
+
+CONFIG = """\
+name: {name}
+problems: {problems}
+repeats: 2
+seed: 1
+tau: [5, 10]
+methods:
+  - method: gha
+  - method: dgha
+classifier: {{hidden: [4]}}
+"""
+N_RUNS = 2 * (1 + 2)
+
+pytestmark = pytest.mark.usefixtures("nowhere_else")
+
+
+def write(folder: Path, name: str = "a", problems: str = "[iris]", text: str = CONFIG) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{name}.yaml"
+    path.write_text(text.format(name=name, problems=problems))
+    return path
+
+
+def refused(*paths: Path) -> str:
+    with pytest.raises(ConfigError) as caught:
+        read_request(paths)
+    return str(caught.value)
+
+
+def test_a_plan_holds_the_file_and_what_it_asks_for(tmp_path):
+    path = write(tmp_path)
+    request = read_request([path])
+    (plan,) = request.plans
+    assert (plan.name, plan.text) == ("a", path.read_text())
+    assert plan.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert len(plan.specs) == N_RUNS
+    assert plan.all_repeats == plan.specs
+    ((name, digest),) = request.problems
+    assert (name, digest) == ("iris", load_problem("iris").sha256)
+    assert {(spec.cell.problem, spec.cell.data_sha256) for spec in request.specs} == request.problems.keys()
+
+
+def test_a_file_is_read_once_so_that_its_digest_is_of_what_is_run(tmp_path, monkeypatch):
+    path = write(tmp_path)
+    n_opened = 0
+    original = Path.open
+
+    def counted(self, *arguments, **options):
+        nonlocal n_opened
+        n_opened += self == path
+        return original(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", counted)
+    read_request([path, path])
+    assert n_opened == 1
+
+
+def test_a_problem_of_many_configs_is_opened_once(tmp_path, monkeypatch):
+    opened = []
+
+    def open_problem(name, data_dir):
+        opened.append(name)
+        return rooms_problems.open_problem(name, data_dir)
+
+    monkeypatch.setattr(requests, "open_problem", open_problem)
+    request = read_request([write(tmp_path, name, "[iris, wine]") for name in "abc"])
+    assert sorted(opened) == ["iris", "wine"]
+    assert len(request.problems) == 2
+
+
+def test_other_repeats_take_the_place_of_the_configs_which_stay_known(tmp_path):
+    (plan,) = read_request([write(tmp_path)], repeats=1).plans
+    assert [spec for spec in plan.all_repeats if spec.repeat == 0] == list(plan.specs)
+    assert len(plan.all_repeats) == N_RUNS
+    (more,) = read_request([write(tmp_path)], repeats=5).plans
+    assert set(plan.all_repeats) < set(more.specs)
+
+
+def test_runs_that_several_configs_share_are_there_once_in_the_order_of_the_configs(tmp_path):
+    request = read_request([write(tmp_path, "b", "[wine, iris]"), write(tmp_path, "a", "[iris]")])
+    assert [plan.name for plan in request.plans] == ["b", "a"]
+    assert len(request.specs) == 2 * N_RUNS
+    assert request.specs == list(request.plans[0].specs)
+
+
+def test_a_file_is_found_beside_its_config_and_called_by_its_name(tmp_path):
+    path = write(tmp_path / "mine", problems="[data/own.dt]")
+    (tmp_path / "mine" / "data").mkdir()
+    write_dt(tmp_path / "mine" / "data" / "own.dt")
+    request = read_request([path])
+    (((name, digest), (source, problem)),) = request.problems.items()
+    assert (name, digest) == ("own.dt", problem.sha256)
+    assert source.is_own
+    assert Path(source.name).samefile(tmp_path / "mine" / "data" / "own.dt")
+
+
+def test_files_of_one_name_in_one_config_are_called_by_their_paths(tmp_path):
+    for folder, shift in (("one", 0.0), ("two", 0.1)):
+        (tmp_path / folder).mkdir()
+        write_dt(tmp_path / folder / "own.dt", shift=shift)
+    write_dt(tmp_path / "third.dt")
+    request = read_request([write(tmp_path, problems="[one/own.dt, two/own.dt, third.dt]")])
+    assert {name for name, _ in request.problems} == {"one/own.dt", "two/own.dt", "third.dt"}
+
+
+def test_files_of_one_name_in_the_folders_of_two_configs_are_told_apart_by_their_data(tmp_path):
+    paths = []
+    for folder, shift in (("one", 0.0), ("two", 0.1)):
+        paths.append(write(tmp_path / folder, folder, "own.dt"))
+        write_dt(tmp_path / folder / "own.dt", shift=shift)
+    request = read_request(paths)
+    one, two = (load_problem(str(tmp_path / folder / "own.dt")).sha256 for folder in ("one", "two"))
+    assert list(request.problems) == [("own.dt", one), ("own.dt", two)]
+    assert len(request.specs) == 2 * N_RUNS
+    assert [{spec.cell.data_sha256 for spec in plan.specs} for plan in request.plans] == [{one}, {two}]
+
+
+def test_copies_of_one_file_in_two_folders_are_one_problem_whose_runs_are_shared(tmp_path):
+    paths = []
+    for folder in ("one", "two"):
+        paths.append(write(tmp_path / folder, folder, "own.dt"))
+        write_dt(tmp_path / folder / "own.dt")
+    request = read_request(paths)
+    assert len(request.problems) == 1
+    assert len(request.specs) == N_RUNS
+
+
+def test_two_configs_of_one_name_are_refused(tmp_path):
+    one, two = write(tmp_path / "one"), write(tmp_path / "two")
+    assert refused(one, two) == f"{two}: expected a name of its own, got 'a', which {one} has."
+
+
+def test_missing_data_are_told_before_anything_runs(tmp_path):
+    said = refused(write(tmp_path, problems="[iris, none.dt]"))
+    assert said.startswith(f"{tmp_path}/a.yaml:2: problems[1]: {tmp_path}/none.dt: expected a .dt file, got none there")
+
+
+def test_a_damaged_file_is_told_with_its_line(tmp_path):
+    path = write(tmp_path, problems="own.dt")
+    text = write_dt(tmp_path / "own.dt").read_text()
+    (tmp_path / "own.dt").write_text(text.replace("0 1\n", "0 1 1\n", 1))
+    with pytest.raises(DataError, match=r"^own\.dt, line \d+: expected 5 values .*, got 6\. Correct the file\."):
+        read_request([path])
+
+
+def test_a_problem_without_test_examples_is_refused(tmp_path):
+    text = write_dt(tmp_path / "own.dt").read_text()
+    text = text.replace("validation_examples=10", "validation_examples=20").replace(
+        "test_examples=10", "test_examples=0"
+    )
+    (tmp_path / "own.dt").write_text(text)
+    assert refused(write(tmp_path, problems="[iris, own.dt]")) == (
+        f"{tmp_path}/a.yaml:2: problems[1]: expected training, validation and test examples, got 20 / 20 / 0 in own.dt."
+        " Split its examples anew, or take it out."
+    )
+
+
+def test_an_approximation_problem_is_refused(tmp_path):
+    write_dt(tmp_path / "flare.dt", task="real")
+    said = f"{tmp_path}/a.yaml:2: problems[0]: expected a classification problem, got {{}}, which is approximation."
+    remedy = (
+        " Declare its outputs as classes (bool_out, two or more), with `classifier: {hidden: [16, 8]}` or other layers"
+        " here."
+    )
+    assert refused(write(tmp_path, problems="[flare.dt]")) == said.format("flare.dt") + remedy
+    assert refused(write(tmp_path, problems="[flare1]")) == said.format("flare1")
+
+
+@pytest.mark.parametrize("problems", ["3", "[[iris]]", "{iris: 1}", "", "[iris, 3, irsi]"])
+def test_what_is_no_list_of_names_is_told_by_the_config(tmp_path, problems):
+    assert "problems" in refused(write(tmp_path, problems=problems))
+
+
+def test_a_document_that_is_no_mapping_is_told_by_the_config(tmp_path):
+    assert "expected a mapping with the keys name, problems" in refused(write(tmp_path, text="- 1\n"))
+
+
+def test_a_plan_alone_needs_no_data_of_known_problems_and_is_the_same(tmp_path, monkeypatch):
+    write_dt(tmp_path / "own.dt")
+    path = write(tmp_path, problems="[wine, own.dt, iris]")
+    whole = read_request([path])
+    monkeypatch.setattr(requests, "ensure", None)
+    plan = read_request([path], only_plan=True)
+    assert plan.plans == whole.plans
+    assert {name for name, _ in plan.problems} == {"own.dt"}
+    missing = read_request([write(tmp_path, problems="[cancer1, horse3]")], only_plan=True)
+    assert {spec.cell.problem for spec in missing.specs} == {"cancer1", "horse3"}
+
+
+@pytest.mark.data
+def test_the_digest_of_a_known_problem_is_the_registered_one(proben1_dir):
+    for name, info in rooms_problems.registered().items():
+        assert load_problem(name, proben1_dir).sha256 == info.sha256
+
+
+def test_progress_of_a_download_is_handed_on(tmp_path, monkeypatch):
+    asked = []
+
+    def ensure(names, data_dir, *, progress):
+        asked.append((list(names), data_dir))
+        progress(1, 2)
+
+    monkeypatch.setattr(requests, "ensure", ensure)
+    told = []
+    read_request([write(tmp_path, problems="[iris, wine]")], data_dir=tmp_path, progress=lambda *n: told.append(n))
+    assert (asked, told) == ([(["iris", "wine"], tmp_path)], [(1, 2)])

@@ -1,0 +1,124 @@
+"""Speed-ups from learners whose times and operations are set by hand: the order of measuring, and the medians."""
+
+import inspect
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from pppca_bench.engines import DGHA, GHA
+from pppca_bench.experiments import speedup
+from pppca_bench.experiments.speedup import N_ROUNDS, Speedup
+from pppca_bench.parameters import ParameterError, parameters_of
+
+X = np.zeros((3, 2))
+# Times in ms of the five rounds; the first, disturbed, must not count. Medians: 12 and 3, then 8 and 6.
+TIMES = {
+    ("GHA", "literal"): [900.0, 12.0, 11.0, 13.0, 10.0],
+    ("DGHA", "literal"): [3.0, 2.0, 500.0, 1.0, 4.0],
+    ("GHA", "fast"): [8.0, 8.0, 8.0, 8.0, 80.0],
+    ("DGHA", "fast"): [5.0, 6.0, 7.0, 6.0, 5.5],
+}
+
+
+@pytest.fixture
+def log(monkeypatch) -> Iterator[list[tuple[str, str]]]:
+    """Replace the learners by ones that take the times above; return what learned, in order."""
+    learned: list[tuple[str, str]] = []
+
+    class Learner:
+        def fit(self, inputs):
+            assert inputs.shape == X.shape
+            name = type(self).__name__
+            learned.append((name, self.kernel))
+            self.learning_time_ms_ = TIMES[name, self.kernel][learned.count((name, self.kernel)) - 1]
+            self.n_operations_, self.n_components_ = {"GHA": (1000, 2), "DGHA": (250, 1)}[name]
+            return self
+
+    class GHA(Learner):
+        def __init__(self, learning_rate=0.1, kernel="fast", random_state=None):
+            self.learning_rate, self.kernel, self.random_state = learning_rate, kernel, random_state
+
+    class DGHA(GHA):
+        def __init__(self, learning_rate=0.1, tau=0, kernel="fast", random_state=None):
+            super().__init__(learning_rate, kernel, random_state)
+            assert (learning_rate, tau, random_state) == (0.5, 15.0, 7)
+
+    monkeypatch.setattr(speedup, "GHA", GHA)
+    monkeypatch.setattr(speedup, "DGHA", DGHA)
+    speedup._count_operations.cache_clear()
+    yield learned
+    speedup._count_operations.cache_clear()
+
+
+PARAMETERS = {"learning_rate": 0.5, "tau": 15.0, "random_state": 7}
+
+
+def test_the_pair_learns_alternately_one_kernel_after_the_other(log):
+    Speedup(**PARAMETERS).fit(X)
+    pairs = [[("GHA", kernel), ("DGHA", kernel)] * N_ROUNDS for kernel in ("literal", "fast")]
+    assert log == pairs[0] + pairs[1]
+
+
+@pytest.mark.usefixtures("log")
+def test_a_speedup_is_the_ratio_of_the_medians():
+    assert N_ROUNDS == 3
+    assert Speedup(**PARAMETERS).fit(X).measures_ == {
+        "speedup": 12.0 / 3.0,
+        "speedup_operations": 1000 / 250,
+        "speedup_fast": 8.0 / 6.0,
+        "gha_time_ms": 12.0,
+        "dgha_time_ms": 3.0,
+        "dimensionality": 1,
+    }
+
+
+def test_counting_alone_learns_once_each_and_measures_no_time(log):
+    counted = Speedup(**PARAMETERS, timed=False).fit(X)
+    assert counted.measures_ == {"speedup_operations": 4.0, "dimensionality": 1}
+    assert sorted(log) == [("DGHA", "literal"), ("GHA", "literal")]
+
+
+def test_ghas_count_is_made_once_for_the_same_sizes(log):
+    for _ in range(3):
+        Speedup(**PARAMETERS, timed=False).fit(X)
+    assert log.count(("GHA", "literal")) == 1
+
+
+SAMPLES = np.random.default_rng(0).uniform(size=(30, 4))
+
+
+def test_its_parameters_are_those_of_dgha_but_the_kernel_of_which_it_takes_two():
+    ours, dgha = parameters_of(Speedup), parameters_of(DGHA)
+    assert ours.keys() == dgha.keys() - {"kernel"} | {"timed"}
+    assert all(ours[name] == dgha[name] for name in ours.keys() - {"timed", "random_state"})
+    assert ours["timed"].default is True
+    assert all(one.kind is one.KEYWORD_ONLY for one in inspect.signature(Speedup).parameters.values())
+
+
+def test_both_learn_with_the_settings_that_they_share_from_the_same_seed():
+    settings = {"n_epochs": 6, "learning_rate": 0.7, "tau": 1e12, "first_check": 6, "head_start": 0}
+    measured = Speedup(**settings, timed=False, random_state=3).fit(SAMPLES)
+    common = {name: settings[name] for name in ("n_epochs", "learning_rate")}
+    gha = GHA(**common, kernel="literal", random_state=3).fit(SAMPLES)
+    dgha = DGHA(**settings, kernel="literal", random_state=3).fit(SAMPLES)
+    assert measured.measures_["speedup_operations"] == gha.n_operations_ / dgha.n_operations_
+    assert measured.measures_["dimensionality"] == dgha.n_components_
+
+
+def test_times_are_measured_of_both_kernels():
+    measures = Speedup(n_epochs=5, random_state=0).fit(SAMPLES).measures_
+    assert all(value > 0 for value in measures.values())
+    assert measures["speedup"] == measures["gha_time_ms"] / measures["dgha_time_ms"]
+
+
+def test_parameters_that_do_not_agree_are_refused_before_and_when_it_is_fitted():
+    measured = Speedup(min_components=3, max_components=2)
+    for refuse in (measured.check_agreement, lambda: measured.fit(SAMPLES)):
+        with pytest.raises(ParameterError, match=r"min_components.*: expected at most max_components \(2\), got 3"):
+            refuse()
+
+
+def test_an_unknown_parameter_is_refused_when_it_is_fitted():
+    with pytest.raises(TypeError, match="kernle"):
+        Speedup(kernle="fast").fit(SAMPLES)
