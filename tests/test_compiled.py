@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pppca_bench import engines
-from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier
+from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, lanes
 from pppca_bench.classifiers.ga_mlp import GAMLPClassifier
 from pppca_bench.compiled import cache, jit, simd
 from pppca_bench.compiled.arrays import Floats2D, Samples2D, aligned_zeros
@@ -248,6 +248,16 @@ class TestFamilies:
         assert of_families <= ours
         # Tests in the same process may have compiled parts by themselves: no estimator's module calls those.
         assert all(len(one.overloads) <= 1 for one in gc.get_objects() if isinstance(one, jit._Kernel))
+
+    @compiles
+    def test_nothing_of_a_kernel_but_itself_is_visible_to_others(self, tmp_path, monkeypatch):
+        # A helper that two kernels held under one name was run by both as the first of them had optimised it.
+        monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+        alone = jit._Kernel(lanes.multiply_matrices.py_func)
+        alone.ensure_compiled()
+        (compiled,) = alone.overloads.values()
+        visible = [one for one in compiled.library.get_defined_functions() if one.linkage.name != "internal"]
+        assert all("multiply_matrices" in one.name for one in visible)
 
 
 def _pairs(lines):

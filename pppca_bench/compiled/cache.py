@@ -22,17 +22,17 @@ from typing import Final
 PACKAGE: Final = Path(__file__).parents[1]
 
 FAMILIES: Final = {
-    "gha": ("engines.gha_epochs:learn_epochs",),
-    "ne_ppca": ("engines.fitness:sum_products", "engines.evolution:evolve"),
-    "rprop": ("classifiers.rprop:train_until_one_stops",),
-    "backprop": ("classifiers.backprop:train_epochs",),
+    "hebbian": ("engines.gha_epochs:learn_epochs",),
+    "evolution": ("engines.fitness:sum_products", "engines.evolution:evolve"),
+    "batch_training": ("classifiers.rprop:train_until_one_stops",),
+    "online_training": ("classifiers.backprop:train_epochs",),
     "network_errors": ("classifiers.passes:measure_networks",),
     "spanned_variance": ("engines.fitness:spanned_variances",),
 }
 """Kernels by what needs them together, as "module:function" below the package.
 
-GHA and DGHA share one; NE-pPCA has two; "network_errors" is the genetic algorithm's on networks; "spanned_variance"
-is DGHA's with ``min_variance_ratio``.
+GHA and DGHA share one; NE-pPCA has two; RPROP trains by batches, backpropagation online; "network_errors" is the
+genetic algorithm's on networks; "spanned_variance" is DGHA's with ``min_variance_ratio``.
 """
 
 _SETTINGS: Final = ("CPU_NAME", "CPU_FEATURES", "OPT", "ENABLE_AVX", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK")

@@ -118,7 +118,10 @@ class _KernelLibrary(_core.codegen.JITCodeLibrary):
 
     def add_llvm_module(self, ll_module: Any) -> None:
         """Take in the kernel's own function or its entry from Python."""
-        self._own |= {function.name for function in ll_module.functions if not function.is_declaration}
+        # A helper that several kernels may hold, each with its own way to be called after optimisation, is not the
+        # kernel's own: left visible, all would run the one that was loaded first.
+        defined = (function for function in ll_module.functions if not function.is_declaration)
+        self._own |= {function.name for function in defined if function.linkage.name == "external"}
         ll_module.data_layout = self._codegen._data_layout
         self._final_module.link_in(ll_module)
 
