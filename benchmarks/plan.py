@@ -21,7 +21,7 @@ BEYOND = frozenset({"ablation", "baselines", "demo", "ensembles", "permutations"
 """Configs that no published table needs."""
 
 METHODS = frozenset({"gha", "dgha", "ne_ppca", "all_features"})
-RULES = frozenset({"rprop", "backprop"})
+RULES = frozenset({"rprop", "slides_mlp"})
 
 
 def planned_runs(repeats: int | None = None, only: str | None = None) -> list[RunSpec]:

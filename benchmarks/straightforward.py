@@ -33,7 +33,7 @@ Stratum = tuple[str, str, tuple[object, ...]]
 LEAST_SECONDS = 1.0
 """Runs of a stratum are timed until this time is used up, at least one."""
 
-NET_EPOCHS = {"rprop": 40, "backprop": 2}
+NET_EPOCHS = {"rprop": 40, "slides_mlp": 2}
 """Epochs of a net that are timed."""
 
 
@@ -63,7 +63,7 @@ def train_net(spec: RunSpec, X: Floats, targets: Floats) -> int:
     classifier: dict[str, Any] = dict(spec.cell.classifier)
     n_epochs = NET_EPOCHS[classifier["rule"]]
     hidden = pivot_hidden(spec.cell.problem) if classifier["hidden"] == PIVOT else classifier["hidden"]
-    if classifier["rule"] == "backprop":
+    if classifier["rule"] == "slides_mlp":
         rates = {name: classifier[name] for name in ("learning_rate", "decay_epochs")}
         train_by_backprop(X, targets, hidden=hidden, n_epochs=n_epochs, **rates)
         return n_epochs

@@ -76,10 +76,10 @@ def _shares(estimates: Sequence[Estimate]) -> str:
     }
     nets = {
         rule: sum(part.net_s for part in estimates if ("rule", rule) in part.stratum[2])
-        for rule in ("rprop", "backprop")
+        for rule in ("rprop", "slides_mlp")
     }
     named = {"GHA": methods["gha"], "DGHA": methods["dgha"], "NE-pPCA": methods["ne_ppca"]}
-    named |= {"RPROP nets": nets["rprop"], "backpropagation nets": nets["backprop"]}
+    named |= {"RPROP nets": nets["rprop"], "backpropagation nets": nets["slides_mlp"]}
     return ", ".join(f"{name} {share:.0f} s" for name, share in named.items())
 
 
