@@ -9,15 +9,14 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.compiled import PeerMissingError, address, load_c
 from benchmarks.measuring import Contestant, Row, compare
-from pppca_bench.engines.gha_epochs import fast_epoch, quadratic_variances
+from pppca_bench.compiled.arrays import Floats, Indices
+from pppca_bench.engines.gha_blocked import fast_epoch, quadratic_variances
+from pppca_bench.engines.gha_epochs import make_room
 from pppca_bench.problems import load_problem
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Learn = Callable[[Floats, Floats, Floats, Indices, float], object]
 
 SIZES = {9: (350, 1.5, 200.0), 58: (182, 1.0, 25.0), 200: (200, 2.0, 30.0), 512: (200, 2.0, None)}
@@ -44,7 +43,8 @@ def c_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate: f
 
 def our_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate: float) -> None:
     """Update W in place by the fast kernel."""
-    fast_epoch(W, X, mean, order, learning_rate, 0.0)
+    room = make_room(*W.shape).panels
+    fast_epoch(W, len(W), X, mean[np.newaxis], order, learning_rate, 0.0, room)
 
 
 def numpy_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate: float) -> None:
@@ -70,6 +70,7 @@ def random_case(size: int, n_samples: int, n_rows: int | None = None) -> Case:
     rng = np.random.default_rng(size)
     W = rng.standard_normal((n_rows or size, size)) / size
     X = rng.uniform(size=(n_samples, size))
+    X.flags.writeable = False
     return Case(W, X, X.mean(axis=0), rng.permutation(n_samples))
 
 
@@ -125,9 +126,9 @@ def check_from_responses(W: Floats, X: Floats, n_checks: int) -> Indices:
 def check_from_moments(W: Floats, X: Floats, n_checks: int) -> Indices:
     """Make the checks of a run from C, which is computed once."""
     centred = X - X.mean(axis=0)
-    C, variances = centred.T @ centred / len(X), np.empty(len(W))
+    C, variances, room = centred.T @ centred / len(X), np.empty(len(W)), make_room(*W.shape)
     for _ in range(n_checks):
-        quadratic_variances(W, C, variances)
+        quadratic_variances(W, len(W), C, variances, room.strip)
         kept = rows_left(variances)
     return kept
 

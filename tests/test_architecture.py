@@ -124,7 +124,7 @@ def test_estimators_know_nothing_of_configs_files_stores_and_logging(path):
     assert {"open", "input", "print"}.isdisjoint(calls(path))
 
 
-KERNELS = [path for path in modules() if part_of(path) in ("compiled", *ALONE) and "numba" in foreign(path)]
+KERNELS = [path for path in modules() if any(name.startswith("pppca_bench.compiled.jit") for name in imports(path))]
 
 
 @pytest.mark.parametrize("path", KERNELS, ids=name_of)

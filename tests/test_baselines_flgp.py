@@ -103,8 +103,6 @@ def test_same_seed_gives_the_same_bits_and_another_does_not(product):
 @pytest.mark.parametrize(
     ("parameters", "expected"),
     [({"n_layers": 0}, "n_layers in LayeredGP: expected an integer from 1 to 1000000, got 0"),
-     ({"parsimony": -1.0}, "parsimony in LayeredGP: expected a number >= 0, got -1.0"),
-     ({"correlation": "kendall"}, "correlation in LayeredGP: expected 'pearson' or 'spearman', got 'kendall'"),
      ({"population_size": 3}, r"layer_width in LayeredGP: expected at most population_size \(3\), got 4\."),
      ({"n_components": 5}, r"n_components in LayeredGP: expected at most layer_width \(4\), got 5\.")],
 )  # fmt: skip

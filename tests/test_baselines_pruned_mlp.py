@@ -97,10 +97,9 @@ def test_at_least_one_weight_goes():
     assert n_connections(pruned(masks, [np.array([[0.0, 2.0, 1.0]])], 0.01)) == 1
 
 
-@pytest.mark.parametrize("saliency", ["optimal_brain_damage", "magnitude"])
 @pytest.mark.parametrize("shortcuts", [False, True])
-def test_iris_is_learnt_with_few_weights(iris, saliency, shortcuts):
-    classifier = PrunedMLPClassifier((8, 4), shortcuts=shortcuts, saliency=saliency, random_state=0).fit(*iris)
+def test_iris_is_learnt_with_few_weights(iris, shortcuts):
+    classifier = PrunedMLPClassifier((8, 4), shortcuts=shortcuts, random_state=0).fit(*iris)
     assert classifier.score(*iris[2:]) > 0.9
     assert classifier.n_weights_ < classifier.history_["n_weights"][0]
 
@@ -174,7 +173,6 @@ def test_training_that_overflows_is_refused(iris):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"saliency": "hessian"}, "expected 'optimal_brain_damage' or 'magnitude', got 'hessian'"),
         ({"prune_fraction": 1.0}, "prune_fraction in PrunedMLPClassifier: expected a number > 0 and < 1, got 1.0"),
         ({"retrain_epochs": 0}, "retrain_epochs in PrunedMLPClassifier: expected an integer from 1 to 1000000, got 0"),
         ({"shortcuts": 1}, "shortcuts in PrunedMLPClassifier: expected true or false, got 1"),

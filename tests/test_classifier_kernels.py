@@ -5,16 +5,15 @@ import math
 import numpy as np
 import pytest
 import reference_classifier as reference
-from numba import njit
 
 from pppca_bench.classifiers import early_stopping as stopping
 from pppca_bench.classifiers import rprop as kernels
 from pppca_bench.classifiers.batch_training import Lanes, Task, train_nets
 from pppca_bench.classifiers.early_stopping import StoppingRule
+from pppca_bench.classifiers.lanes import ADD, LANES, LINEAR, SOFTSIGN, LaneMatrix, multiply_matrices
 from pppca_bench.classifiers.network import Architecture, network_outputs, pack, uniform_per_weight, unpack
 from pppca_bench.classifiers.rprop import RpropRule, RpropState
-from pppca_bench.compiled.lane_instructions import ADD, LANES, LINEAR, SOFTSIGN, multiply
-from pppca_bench.compiled.lanes import LaneMatrix, lane_zeros
+from pppca_bench.compiled.arrays import aligned_zeros
 
 RPROP = RpropRule(eta_plus=1.2, eta_minus=0.5, step_min=0.0, step_max=50.0)
 ARCHITECTURES = [
@@ -41,17 +40,14 @@ def as_lists(matrices):
 def compute_gradient(task, lane=3):
     lanes = Lanes(task, task.architecture.n_inputs, StoppingRule(5, 5.0, 0.1, 10))
     lanes.seat(lane, task)
-    squared_error = np.zeros((task.architecture.n_outputs, LANES))
-    kernels.compute_gradient(
-        lanes.network, lanes.state.weights, lanes.training, lanes.block, lanes.state.gradient, squared_error
-    )
+    kernels.compute_gradient(lanes.network, lanes.state.weights, lanes.training, lanes.block, lanes.state.gradient)
     gradient = unpack(lanes.state.gradient[:, lane], task.architecture, task.architecture)
-    return gradient, squared_error[:, lane].sum()
+    return gradient, lanes.block.squared_error[:, lane].sum()
 
 
-@njit
 def multiply_row_major(C, A, B, height, width, n, mode):
-    multiply(LaneMatrix(C, 0, width, 1), LaneMatrix(A, 0, n, 1), LaneMatrix(B, 0, 1, width), height, width, n, mode)
+    matrices = LaneMatrix(C, 0, width, 1), LaneMatrix(A, 0, n, 1), LaneMatrix(B, 0, 1, width)
+    multiply_matrices(*matrices, height, width, n, mode)
 
 
 @pytest.mark.parametrize("mode", [LINEAR, ADD, SOFTSIGN, ADD | SOFTSIGN])
@@ -101,7 +97,7 @@ def test_gradient_and_error_agree_with_plain_loops(architecture):
 
 
 def rprop_state(weight, step):
-    state = RpropState(*(lane_zeros(1) for _ in range(4)))
+    state = RpropState(*(aligned_zeros(1, LANES) for _ in range(4)))
     state.weights[:], state.steps[:] = weight, step
     return state
 

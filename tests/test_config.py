@@ -219,7 +219,7 @@ REFUSALS = [
     (
         "learning_rate: 0.01",
         "initial_rows: ones",
-        "8: methods[0].initial_rows: expected 'direction', 'orthonormal' or 'positive', got 'ones'.",
+        "8: methods[0].initial_rows: expected 'direction' or 'orthonormal', got 'ones'.",
     ),
     (
         "learning_rate: 0.01",
@@ -403,7 +403,7 @@ def grid_of(load, old: str, new: str) -> dict[str, tuple]:
         ("n_epochs: [10, 20, 30]", (10, 20, 30)),
         ("centre: [true, false]", (True, False)),
         ("decay_epochs: [null, 3]", (None, 3.0)),
-        ("initial_rows: [positive, direction]", ("positive", "direction")),
+        ("initial_rows: [orthonormal, direction]", ("orthonormal", "direction")),
         ("n_components: [2]", (2,)),
     ],
 )

@@ -9,8 +9,9 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import minmax_scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pppca_bench.engines.dgha import DGHA
-from pppca_bench.engines.removal import Removal, surviving_rows
+from pppca_bench.engines.dgha import DGHA, count_holding
+from pppca_bench.engines.gha_epochs import Rule, make_room, remove_rows
+from pppca_bench.engines.removal import Limits
 
 WINE = minmax_scale(load_wine().data)
 # Sanger's algorithm as it stands: all rows learn from the start, in the order in which they were drawn.
@@ -28,13 +29,18 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-def kept_rows(variances, rows=None, **rule):
+def kept_rows(variances, rows=None, *, per_direction=False, sort=False, **limits):
     """Return what a check keeps of rows with these variances, the axes unless given, raw and unsorted unless asked."""
     n_rows = len(variances)
     defaults = {"tau": 1e9, "min_components": 1, "max_components": n_rows, "min_variance": 0.0}
-    removal = Removal(**{**defaults, "per_direction": False, "sort": False, **rule})
+    rule = Rule(Limits(**defaults | limits), per_direction, sort, 0, 1e8)
     rows = np.eye(n_rows) if rows is None else np.array(rows, dtype=float)
-    return list(surviving_rows(rows, np.array(variances, dtype=float), np.diag(variances).astype(float), removal))
+    nodes, moved, left = np.arange(n_rows), rows.copy(), np.array(variances, dtype=float)
+    n_kept = remove_rows(moved, nodes, left, n_rows, rule, make_room(*rows.shape))
+    kept = nodes[:n_kept]
+    np.testing.assert_array_equal(moved[:n_kept], rows[kept])
+    np.testing.assert_array_equal(left[:n_kept], np.array(variances)[kept])
+    return list(kept)
 
 
 @pytest.mark.parametrize(
@@ -83,12 +89,10 @@ def test_sorting_puts_the_kept_rows_by_decreasing_variance():
 
 
 def test_overlapping_rows_count_once_in_the_variance_that_is_kept():
-    # Covariance diag(4, 1). Rows (1, 0) and (3, 0), equal in direction, span 4 together; (1, 1) adds 1 to it.
-    rows = [[1, 0], [3, 0], [1, 1]]
-    for least, kept in ((4.0, [0, 1]), (4.5, [0, 1, 2])):
-        removal = Removal(1.0, 1, 3, least, True, True)
-        variances = np.array([4.0, 36.0, 5.0])
-        assert list(surviving_rows(np.array(rows, dtype=float), variances, np.diag([4.0, 1.0]), removal)) == kept
+    # Covariance diag(4, 1, 1). Rows along (1, 0, 0), equal in direction, span 4 together; (1, 1, 0) adds 1 to it.
+    rows, C = np.array([[1.0, 0.0, 0.0], [3.0, 0.0, 0.0], [1.0, 1.0, 0.0]]), np.diag([4.0, 1.0, 1.0])
+    for least, n_rows in ((4.0, 1), (4.5, 3), (9.0, 3)):
+        assert count_holding(rows, C, least) == n_rows
 
 
 def test_a_row_of_zeros_goes():
@@ -221,16 +225,6 @@ def test_checks_sort_the_rows_on_request(sort):
     assert (np.diff(dgha.nodes_) > 0).all() != sort
 
 
-def test_joining_by_position_lets_waiting_rows_move_up():
-    options = PLAIN | PER_SAMPLE | {"tau": 3.0, "n_epochs": 40, "rows_per_epoch": 0.2, "random_state": 1}
-    moved = {}
-    for join_by in ("node", "position"):
-        dgha = DGHA(join_by=join_by, **options).fit(WINE)
-        moved[join_by] = (np.nan_to_num(np.diff(dgha.history_["variances"], axis=0)) != 0.0).any(axis=0)
-    assert set(np.flatnonzero(moved["node"])) <= set(range(9))
-    assert moved["position"].sum() >= moved["node"].sum()
-
-
 @pytest.mark.parametrize(("fraction", "n_drawn"), [(100.0, 150), (25.0, 38), (10.0, 15), (0.1, 1)])
 def test_an_epoch_draws_its_share_of_samples(fraction, n_drawn):
     # A quarter of 150 is 37.5, rounded up. One row, one epoch: (4 + 1) m per sample, N m per check.
@@ -331,7 +325,6 @@ def test_divergence_names_epoch_and_rate():
         ("learning_rate_per", "row", ValueError),
         ("head_start", -1, ValueError),
         ("head_start", 1.5, TypeError),
-        ("join_by", "row", ValueError),
         ("variance", "sample", ValueError),
         ("first_check", -1, ValueError),
         ("check_interval", 0, ValueError),

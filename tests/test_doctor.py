@@ -159,7 +159,7 @@ class TestCache:
         found = subprocess.run(
             [sys.executable, "-c", program], env=settings, capture_output=True, text=True, check=True
         )
-        assert len(folders := found.stdout.splitlines()) == 2
+        assert len(folders := found.stdout.splitlines()) == 1
         assert all(Path(folder).is_relative_to(tmp_path) for folder in folders)
 
     def test_a_new_cache_is_well(self, folder):

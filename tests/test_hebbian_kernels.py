@@ -4,8 +4,32 @@ import numpy as np
 import pytest
 import reference_hebbian as reference
 
-from pppca_bench.engines.gha_blocked import fast_epoch, quadratic_variances
-from pppca_bench.engines.gha_literal import in_place_epoch, literal_epoch, literal_variances
+from pppca_bench.engines import gha_blocked, gha_literal
+from pppca_bench.engines.gha_epochs import make_room
+
+
+def fast_epoch(W, X, mean, order, learning_rate, decay):
+    room = make_room(*W.shape).panels
+    gha_blocked.fast_epoch(W, len(W), X, mean[None], order, learning_rate, decay, room)
+
+
+def literal_epoch(W, n_learning, X, mean, order, learning_rate, decay):
+    room = make_room(*W.shape)
+    given = W, len(W), n_learning, X, mean[None], order, learning_rate, decay
+    return gha_literal.literal_epoch(*given, room.x, room.y)
+
+
+def in_place_epoch(W, X, mean, order, learning_rate, decay):
+    room = make_room(*W.shape)
+    gha_literal.in_place_epoch(W, len(W), X, mean[None], order, learning_rate, decay, room.x, room.residual)
+
+
+def literal_variances(W, X, mean, variances):
+    return gha_literal.literal_variances(W, len(W), X, mean[None], variances, make_room(*W.shape).x)
+
+
+def quadratic_variances(W, C, variances):
+    gha_blocked.quadratic_variances(W, len(W), C, variances, make_room(*W.shape).strip)
 
 
 def literal_epoch_of_all_rows(W, X, mean, order, learning_rate, decay):

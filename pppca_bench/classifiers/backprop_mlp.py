@@ -11,9 +11,12 @@ from scipy.special import expit
 
 from pppca_bench.classifiers import backprop as kernels
 from pppca_bench.classifiers.batch_training import TrainedNet
+from pppca_bench.classifiers.lanes import LINEAR
 from pppca_bench.classifiers.mlp import MLPClassifier, Split, hold_out
-from pppca_bench.classifiers.network import Architecture, Floats, uniform_per_weight
+from pppca_bench.classifiers.network import Architecture, uniform_per_weight
 from pppca_bench.classifiers.online_training import BackpropTask, Training, train_by_backprop
+from pppca_bench.classifiers.passes import EXACT_SOFTSIGN, LOGISTIC
+from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import (
     Count,
     LayerSizes,
@@ -24,7 +27,7 @@ from pppca_bench.parameters import (
     make_generator,
 )
 
-ACTIVATIONS = {"linear": kernels.IDENTITY, "logistic": kernels.LOGISTIC, "softsign": kernels.SOFTSIGN}
+ACTIVATIONS = {"linear": LINEAR, "logistic": LOGISTIC, "softsign": EXACT_SOFTSIGN}
 
 
 class BackpropMLPClassifier(MLPClassifier):
@@ -40,8 +43,6 @@ class BackpropMLPClassifier(MLPClassifier):
     hidden_activation : {"logistic", "softsign"}, default="logistic"
         1 / (1 + exp(-x)) or x / (1 + |x|).
     output_activation : {"linear", "logistic"}, default="linear"
-    bias : bool, default=True
-        Whether every unit has a weight from a constant 1.
     standardise : bool, default=False
         Whether each feature is first shifted and divided, by the mean and standard deviation of the training data.
     learning_rate : float, default=0.1
@@ -78,7 +79,6 @@ class BackpropMLPClassifier(MLPClassifier):
     coefs_ : list of float64 ndarrays of shape (n_sources, n_units)
         Weights of each layer.
     intercepts_ : list of float64 ndarrays of shape (n_units,)
-        0 without ``bias``.
     n_epochs_, best_epoch_ : int
         Epochs trained and the epoch of the validation minimum.
     training_curve_ : float64 ndarray of shape (n_epochs_,)
@@ -94,7 +94,6 @@ class BackpropMLPClassifier(MLPClassifier):
         *,
         hidden_activation: Literal["logistic", "softsign"] = "logistic",
         output_activation: Literal["linear", "logistic"] = "linear",
-        bias: bool = True,
         standardise: bool = False,
         learning_rate: Positive = 0.1,
         decay_epochs: Positive | None = None,
@@ -111,7 +110,6 @@ class BackpropMLPClassifier(MLPClassifier):
         self.hidden_layer_sizes = hidden_layer_sizes
         self.hidden_activation = hidden_activation
         self.output_activation = output_activation
-        self.bias = bias
         self.standardise = standardise
         self.learning_rate = learning_rate
         self.decay_epochs = decay_epochs
@@ -135,8 +133,6 @@ class BackpropMLPClassifier(MLPClassifier):
         sizes = tuple(int(size) for size in self.hidden_layer_sizes)
         architecture = Architecture(split.X.shape[1], sizes, targets.shape[1], False, "linear")
         weights = uniform_per_weight(architecture, -self.initial_weight_range, self.initial_weight_range, rng)
-        for matrix in weights:
-            matrix[:, 0] *= bool(self.bias)
         return BackpropTask(
             architecture,
             self._scaled(split.X),
@@ -167,12 +163,10 @@ class BackpropMLPClassifier(MLPClassifier):
 
     def _train(self, tasks: Sequence[BackpropTask]) -> list[TrainedNet]:
         """Train nets of one `Task.shape` together, by this classifier's parameters."""
-        activations = kernels.Activations(ACTIVATIONS[self.hidden_activation], ACTIVATIONS[self.output_activation])
+        activations = ACTIVATIONS[self.hidden_activation], ACTIVATIONS[self.output_activation]
         decay_epochs = math.inf if self.decay_epochs is None else float(self.decay_epochs)
         rule = kernels.BackpropRule(float(self.learning_rate), decay_epochs, float(self.momentum))
-        return train_by_backprop(
-            tasks, Training(activations, rule, self._stopping_rule(), bool(self.bias), self.keep == "best")
-        )
+        return train_by_backprop(tasks, Training(*activations, rule, self._stopping_rule(), self.keep == "best"))
 
     def _network_outputs(self, X: Floats) -> Floats:
         """Return the outputs for valid inputs."""

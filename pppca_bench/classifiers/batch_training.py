@@ -1,17 +1,16 @@
-"""Owns the lanes: it seats nets in them, has the kernels train them, and gives a freed lane to the next net."""
+"""Networks trained side by side by RPROP: each has a lane, and the next one waiting takes a lane that becomes free."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pppca_bench.classifiers import early_stopping as stopping
 from pppca_bench.classifiers import rprop as kernels
-from pppca_bench.classifiers.network import Architecture, Floats, pack, unpack
+from pppca_bench.classifiers.lanes import LANES, LINEAR, SOFTSIGN
+from pppca_bench.classifiers.network import Architecture, pack, unpack
 from pppca_bench.classifiers.passes import N_UNITS, UNIT, Block, Network, Samples
-from pppca_bench.compiled.lane_instructions import LANES, LINEAR, SOFTSIGN
-from pppca_bench.compiled.lanes import lane_zeros
+from pppca_bench.compiled.arrays import Floats, Indices, aligned_zeros
 
 BLOCK_SAMPLES = 32
 """Samples that pass through the net before their gradient is added up: enough to spread the cost of a pass, few enough
@@ -95,7 +94,7 @@ class Lanes:
         self.training = empty_samples(self.architecture, len(task.X))
         self.validation = empty_samples(self.architecture, len(task.X_val))
         n_weights = self.architecture.n_weights
-        self.state = kernels.RpropState(*(lane_zeros(n_weights) for _ in range(4)))
+        self.state = kernels.RpropState(*(aligned_zeros(n_weights, LANES) for _ in range(4)))
         self.progress = idle_progress(n_weights, rule)
 
     def seat(self, lane: int, task: Task) -> None:
@@ -139,21 +138,33 @@ class Lanes:
         return net
 
 
-def network_and_block(architecture: Architecture) -> tuple[Network, Block]:
-    """Return the kernels' description of an architecture and an empty block whose constant units are 1."""
+def network_and_block(
+    architecture: Architecture, hidden_activation: int = SOFTSIGN, output_activation: int | None = None
+) -> tuple[Network, Block]:
+    """Return the kernels' description of an architecture and an empty block whose constant units are 1.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    hidden_activation, output_activation : int
+        Codes of `passes`; the output's is the architecture's own unless given.
+    """
     layers, constants = architecture.layer_table()
     n_units = int(layers[-1, UNIT] + layers[-1, N_UNITS])
-    activation = SOFTSIGN if architecture.output_activation == "softsign" else LINEAR
-    values, errors = (lane_zeros(BLOCK_SAMPLES * n_units) for _ in range(2))
+    if output_activation is None:
+        output_activation = SOFTSIGN if architecture.output_activation == "softsign" else LINEAR
+    values, errors = (aligned_zeros(BLOCK_SAMPLES * n_units, LANES) for _ in range(2))
     for unit in constants:
         values[unit::n_units] = 1.0
-    return Network(layers, 1 + architecture.n_inputs, n_units, activation), Block(values, errors, BLOCK_SAMPLES)
+    network = Network(layers, 1 + architecture.n_inputs, n_units, hidden_activation, output_activation)
+    squared_error = aligned_zeros(architecture.n_outputs, LANES)
+    return network, Block(values, errors, squared_error, np.zeros(LANES), BLOCK_SAMPLES)
 
 
 def empty_samples(architecture: Architecture, n_samples: int) -> Samples:
     """Allocate the lanes of a set of samples."""
-    inputs = lane_zeros(n_samples * (1 + architecture.n_inputs))
-    return Samples(inputs, lane_zeros(n_samples * architecture.n_outputs), n_samples)
+    inputs = aligned_zeros(n_samples * (1 + architecture.n_inputs), LANES)
+    return Samples(inputs, aligned_zeros(n_samples * architecture.n_outputs, LANES), n_samples)
 
 
 def fill(samples: Samples, lane: int, X: Floats, targets: Floats) -> None:
@@ -177,12 +188,12 @@ def idle_progress(n_weights: int, rule: stopping.StoppingRule) -> stopping.Progr
         best_error=np.zeros(LANES),
         strip_sum=np.zeros(LANES),
         strip_min=np.zeros(LANES),
-        best_weights=lane_zeros(n_weights),
+        best_weights=aligned_zeros(n_weights, LANES),
         training_curve=np.zeros((rule.max_epochs, LANES)),
         validation_curve=np.zeros((n_strips, LANES)),
     )
 
 
-def _counters() -> NDArray[np.int64]:
+def _counters() -> Indices:
     """Allocate one integer a lane."""
     return np.zeros(LANES, dtype=np.int64)

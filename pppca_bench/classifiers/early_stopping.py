@@ -1,13 +1,15 @@
-"""Owns the compiled early stopping of many nets at once: error curves, strips, the validation minimum of each lane."""
+"""Compiled early stopping of many networks at once: error curves, strips, the validation minimum of each lane.
+
+Proben1 report, section 3.3: training is cut into strips of a few epochs, and the validation error is measured at the
+end of each.
+"""
 
 import math
 from typing import Final, NamedTuple
 
-import numpy as np
-from numba import njit
-from numpy.typing import NDArray
-
-from pppca_bench.compiled.lane_instructions import LANES
+from pppca_bench.classifiers.lanes import LANES
+from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices1D
+from pppca_bench.compiled.jit import part, shared
 
 IDLE: Final = 0
 TRAINING: Final = 1
@@ -18,7 +20,7 @@ NOT_FINITE: Final = 5
 
 
 class StoppingRule(NamedTuple):
-    """Hold the constants of the Proben1 report's early stopping (section 3.3)."""
+    """The constants of the Proben1 report's early stopping (section 3.3); see `RpropMLPClassifier`."""
 
     strip_length: int
     generalisation_loss: float
@@ -27,26 +29,26 @@ class StoppingRule(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """Hold how far each lane's net has come, arrays with LANES columns.
+    """How far each lane's network has come, arrays with LANES columns.
 
     ``status``, ``epochs``, ``best_epoch``, ``n_validations``: int64 (LANES,). ``best_error``, ``strip_sum``,
     ``strip_min``: float64 (LANES,), squared error percentage. ``best_weights``: float64 (n_weights, LANES).
     ``training_curve``: float64 (max_epochs, LANES); ``validation_curve``: float64 (one a strip, LANES).
     """
 
-    status: NDArray[np.int64]
-    epochs: NDArray[np.int64]
-    best_epoch: NDArray[np.int64]
-    n_validations: NDArray[np.int64]
-    best_error: NDArray[np.float64]
-    strip_sum: NDArray[np.float64]
-    strip_min: NDArray[np.float64]
-    best_weights: NDArray[np.float64]
-    training_curve: NDArray[np.float64]
-    validation_curve: NDArray[np.float64]
+    status: Indices1D
+    epochs: Indices1D
+    best_epoch: Indices1D
+    n_validations: Indices1D
+    best_error: Floats1D
+    strip_sum: Floats1D
+    strip_min: Floats1D
+    best_weights: Floats2D
+    training_curve: Floats2D
+    validation_curve: Floats2D
 
 
-@njit(cache=True)
+@shared
 def generalisation_loss(error: float, best_error: float) -> float:
     """Return GL = 100 (E_va / E_opt - 1), in percent (Proben1 report, section 3.3).
 
@@ -57,7 +59,7 @@ def generalisation_loss(error: float, best_error: float) -> float:
     return 100.0 * (error / best_error - 1.0) if best_error > 0.0 else math.inf
 
 
-@njit(cache=True)
+@shared
 def training_progress(mean_error: float, min_error: float) -> float:
     """Return P_k = 1000 (mean / min - 1) of a strip's training errors (Proben1 report, section 3.3).
 
@@ -68,18 +70,8 @@ def training_progress(mean_error: float, min_error: float) -> float:
     return 1000.0 * (mean_error / min_error - 1.0) if min_error > 0.0 else math.inf
 
 
-@njit(cache=True)
-def percentage(squared_error: NDArray[np.float64], targets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 100 / (N P) times the squared error of each lane (Proben1 report; targets span 1)."""
-    total = np.zeros(LANES)
-    for output in range(squared_error.shape[0]):
-        for lane in range(LANES):
-            total[lane] += squared_error[output, lane]
-    return total * (100.0 * LANES / targets.size)
-
-
-@njit(cache=True)
-def end_epoch(rule: StoppingRule, progress: Progress, error: NDArray[np.float64]) -> bool:
+@part
+def end_epoch(rule: StoppingRule, progress: Progress, error: Floats1D) -> bool:
     """Enter an epoch's training errors; tell whether a lane is at the end of a strip."""
     at_strip_end = False
     for lane in range(LANES):
@@ -87,21 +79,20 @@ def end_epoch(rule: StoppingRule, progress: Progress, error: NDArray[np.float64]
             progress.training_curve[progress.epochs[lane], lane] = error[lane]
             progress.epochs[lane] += 1
             progress.strip_sum[lane] += error[lane]
-            progress.strip_min[lane] = min(progress.strip_min[lane], error[lane])
+            if error[lane] < progress.strip_min[lane]:
+                progress.strip_min[lane] = error[lane]
             at_strip_end |= _is_strip_end(rule, progress.epochs[lane])
     return at_strip_end
 
 
-@njit(cache=True)
+@part
 def _is_strip_end(rule: StoppingRule, epochs: int) -> bool:
     """Tell whether a net of this age is due for validation."""
     return epochs % rule.strip_length == 0 or epochs == rule.max_epochs
 
 
-@njit(cache=True)
-def end_strips(
-    rule: StoppingRule, progress: Progress, error: NDArray[np.float64], weights: NDArray[np.float64]
-) -> bool:
+@part
+def end_strips(rule: StoppingRule, progress: Progress, error: Floats1D, weights: Floats2D) -> bool:
     """Enter the validation errors of the lanes at the end of a strip; tell whether one of them stops."""
     stopped = False
     for lane in range(LANES):
@@ -114,8 +105,8 @@ def end_strips(
     return stopped
 
 
-@njit(cache=True)
-def _keep_if_best(progress: Progress, lane: int, error: float, weights: NDArray[np.float64]) -> None:
+@part
+def _keep_if_best(progress: Progress, lane: int, error: float, weights: Floats2D) -> None:
     """Enter a validation error; copy the weights where it is the least so far."""
     progress.validation_curve[progress.n_validations[lane], lane] = error
     progress.n_validations[lane] += 1
@@ -126,7 +117,7 @@ def _keep_if_best(progress: Progress, lane: int, error: float, weights: NDArray[
             progress.best_weights[row, lane] = weights[row, lane]
 
 
-@njit(cache=True)
+@part
 def _judge(rule: StoppingRule, progress: Progress, lane: int, error: float) -> int:
     """Return the status of a lane at the end of its strip."""
     epochs = progress.epochs[lane]

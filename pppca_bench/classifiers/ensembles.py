@@ -4,13 +4,13 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
 from pppca_bench.classifiers.mlp import Labels, Split, hold_out, validated_split
-from pppca_bench.classifiers.network import Floats
+from pppca_bench.compiled.arrays import Flags, Floats, Indices
 from pppca_bench.parameters import Count, OpenShare, check_parameters, make_generator
 
 
@@ -89,7 +89,7 @@ class _Ensemble(ClassifierMixin, BaseEstimator):
         inputs = validate_data(self, X, dtype=np.float64, reset=False)
         return self._combine([net._outputs(inputs) for net in self.estimators_])
 
-    def _fit_networks(self, split: Split, samples: NDArray[np.int64], rng: np.random.Generator) -> list[Any]:
+    def _fit_networks(self, split: Split, samples: Indices, rng: np.random.Generator) -> list[Any]:
         """Train a network on each row of sample numbers."""
         base = RpropMLPClassifier() if self.estimator is None else self.estimator
         seeds = rng.integers(2**31, size=len(samples))
@@ -210,7 +210,7 @@ def vote(error: float, n_classes: int) -> float:
     return float(np.log((1.0 - error) / error) + np.log(n_classes - 1.0))
 
 
-def reweighted(weights: Floats, wrong: NDArray[np.bool_], vote: float) -> Floats:
+def reweighted(weights: Floats, wrong: Flags, vote: float) -> Floats:
     """Return the samples' weights, float64 (n_samples,), with those of misclassified samples raised; their sum is 1."""
     raised = weights * np.exp(vote * wrong)
     return raised / raised.sum()

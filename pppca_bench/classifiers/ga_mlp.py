@@ -6,15 +6,13 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Le
-from numpy.typing import NDArray
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet, empty_samples, fill, network_and_block
-from pppca_bench.classifiers.early_stopping import percentage
+from pppca_bench.classifiers.lanes import LANES
 from pppca_bench.classifiers.mlp import MLPClassifier, Split, hold_out, one_hot
-from pppca_bench.classifiers.network import Architecture, Floats, network_outputs, unpack
-from pppca_bench.classifiers.rprop import measure_error
-from pppca_bench.compiled.lane_instructions import LANES
-from pppca_bench.compiled.lanes import lane_zeros
+from pppca_bench.classifiers.network import Architecture, network_outputs, unpack
+from pppca_bench.classifiers.passes import measure_networks
+from pppca_bench.compiled.arrays import Floats, Indices, aligned_zeros
 from pppca_bench.parameters import Count, LayerSizes, OpenShare, Positive, Probability, check_order, make_generator
 
 Crossover = Literal["uniform", "single_point"]
@@ -237,8 +235,7 @@ class PopulationErrors:
         self._samples = empty_samples(architecture, len(X))
         for lane in range(LANES):
             fill(self._samples, lane, X, targets)
-        self._weights = lane_zeros(architecture.n_weights)
-        self._squared_error = lane_zeros(architecture.n_outputs)
+        self._weights = aligned_zeros(architecture.n_weights, LANES)
 
     def __call__(self, population: Floats) -> Floats:
         """Return the error of each network, float64 (n_networks,), given their weights (n_networks, n_weights)."""
@@ -246,12 +243,12 @@ class PopulationErrors:
         for first in range(0, len(population), LANES):
             networks = population[first : first + LANES]
             self._weights[:, : len(networks)] = networks.T
-            measure_error(self._network, self._weights, self._samples, self._block, self._squared_error)
-            errors[first : first + LANES] = percentage(self._squared_error, self._samples.targets)[: len(networks)]
+            measure_networks(self._network, self._weights, self._samples, self._block)
+            errors[first : first + LANES] = self._block.percentage[: len(networks)]
         return errors
 
 
-def select(errors: Floats, n_parents: int, tournament_size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def select(errors: Floats, n_parents: int, tournament_size: int, rng: np.random.Generator) -> Indices:
     """Return the numbers of the parents: of each tournament's networks, drawn with replacement, the one of least error.
 
     Parameters
@@ -262,7 +259,7 @@ def select(errors: Floats, n_parents: int, tournament_size: int, rng: np.random.
     rng : Generator
     """
     drawn = rng.integers(len(errors), size=(n_parents, tournament_size))
-    winners: NDArray[np.int64] = drawn[np.arange(n_parents), errors[drawn].argmin(axis=1)]
+    winners: Indices = drawn[np.arange(n_parents), errors[drawn].argmin(axis=1)]
     return winners
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet
 from pppca_bench.classifiers.early_stopping import StoppingRule, generalisation_loss
-from pppca_bench.classifiers.network import Floats
+from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import check_parameters
 
 Labels = NDArray[Any]

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from pppca_bench.compiled.arrays import Floats, Indices
+
 Activation = Literal["linear", "softsign"]
 
 
@@ -51,7 +51,7 @@ class Architecture:
         """Number of weights, biases included."""
         return sum(n * m for n, m in zip(self.layer_sizes, self.n_sources, strict=True))
 
-    def layer_table(self) -> tuple[NDArray[np.int64], list[int]]:
+    def layer_table(self) -> tuple[Indices, list[int]]:
         """Place the units of a sample in one row; return the kernels' table of layers and the constant units.
 
         See `_network_kernels.Network` for the table's columns.

@@ -1,4 +1,4 @@
-"""Owns the lanes of online backpropagation: it seats nets, draws the order of their samples, has the kernels train."""
+"""Networks trained side by side by online backpropagation, each in a lane and in its own order of the samples."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,9 +16,9 @@ from pppca_bench.classifiers.batch_training import (
     network_and_block,
 )
 from pppca_bench.classifiers.early_stopping import IDLE, TRAINING, StoppingRule
+from pppca_bench.classifiers.lanes import LANES
 from pppca_bench.classifiers.network import pack, unpack
-from pppca_bench.compiled.lane_instructions import LANES
-from pppca_bench.compiled.lanes import lane_zeros
+from pppca_bench.compiled.arrays import aligned_zeros
 
 MAX_EPOCHS_A_CALL = 10
 """Epochs whose orders are held at once: enough to spread the cost of a call, few enough for the memory."""
@@ -33,12 +33,12 @@ class BackpropTask(Task):
 
 @dataclass(frozen=True)
 class Training:
-    """Hold what the nets of a group share: ``bias`` is the constant that feeds every unit, 1 or 0."""
+    """What the networks of a group share."""
 
-    activations: kernels.Activations
+    hidden_activation: int
+    output_activation: int
     rule: kernels.BackpropRule
     stopping_rule: StoppingRule
-    bias: float
     keeps_best: bool
 
 
@@ -63,13 +63,14 @@ class BackpropLanes:
         self.waiting = list(range(len(tasks)))[::-1]
         self.seated: dict[int, int] = {}
         self.architecture = replace(first.architecture, n_inputs=n_inputs)
-        self.network, self.block = network_and_block(self.architecture)
-        self.block.values[:] *= training.bias
+        activations = training.hidden_activation, training.output_activation
+        self.network, self.block = network_and_block(self.architecture, *activations)
         self.pool = kernels.Pool(np.zeros((LANES, len(first.X), 1 + n_inputs)), np.zeros((LANES, *first.targets.shape)))
         self.sample = empty_samples(self.architecture, 1)
         self.validation = empty_samples(self.architecture, len(first.X_val))
         n_weights = self.architecture.n_weights
-        self.state = kernels.BackpropState(lane_zeros(n_weights), lane_zeros(n_weights))
+        weights, step = (aligned_zeros(n_weights, LANES) for _ in range(2))
+        self.state = kernels.BackpropState(weights, step, aligned_zeros(1, LANES))
         self.progress = idle_progress(n_weights, training.stopping_rule)
 
     def seat_waiting(self) -> None:
@@ -82,12 +83,11 @@ class BackpropLanes:
     def _seat(self, lane: int, task: BackpropTask) -> None:
         """Put a net into a lane."""
         end = 1 + task.architecture.n_inputs
-        self.pool.inputs[lane, :, 0] = self.training.bias
+        self.pool.inputs[lane, :, 0] = 1.0
         self.pool.inputs[lane, :, 1:end] = task.X
         self.pool.inputs[lane, :, end:] = 0.0
         self.pool.targets[lane] = task.targets
         fill(self.validation, lane, task.X_val, task.targets_val)
-        self.validation.inputs[:: 1 + self.architecture.n_inputs, lane] = self.training.bias
         self.state.weights[:, lane] = pack(task.weights, task.architecture, self.architecture)
         self.state.step[:, lane] = 0.0
         progress = self.progress
@@ -107,7 +107,6 @@ class BackpropLanes:
         training = self.training
         kernels.train_epochs(
             self.network,
-            training.activations,
             self.pool,
             orders,
             self.sample,
@@ -147,7 +146,7 @@ class BackpropLanes:
             stop_reason=STOP_REASONS[int(progress.status[lane])],
         )
         progress.status[lane] = IDLE
-        for rows in (*self.state, *self.validation[:2]):
+        for rows in (*self.state[:2], *self.validation[:2]):
             rows[:, lane] = 0.0
         for pool in self.pool:
             pool[lane] = 0.0

@@ -1,22 +1,24 @@
-"""Owns the compiled forward and backward pass of many nets of one architecture, one block of samples at a time."""
+"""Compiled forward and backward pass of many networks of one architecture, one block of samples at a time.
+
+Both learning rules use them: RPROP sums the gradient over blocks, online backpropagation has blocks of one sample and
+adds each gradient, times the negative learning rate, to the weights.
+
+With samples as rows, H_k the values of layer k and S_k those of all units that feed it (a constant 1 among them, for
+the biases), the forward pass is H_k = f(S_k W_kᵀ). The backward pass is that of half the squared error: D_k, its
+derivatives by the sums of layer k, give the gradient of W_k, D_kᵀ S_k, and what layer k passes back to the units that
+feed it, D_k W_k, which becomes their own D by multiplication with f′.
+"""
 
 from typing import Final, NamedTuple
 
-import numpy as np
-from numba import njit
-from numpy.typing import NDArray
+from pppca_bench.classifiers.lanes import ADD, LANES, LINEAR, SOFTSIGN, LaneMatrix, multiply_matrices
+from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices2D
+from pppca_bench.compiled.jit import kernel, part
+from pppca_bench.compiled.simd import absolute, add, divide, fma, load, multiply, select_less, splat, store, subtract
 
-from pppca_bench.compiled.lane_instructions import (
-    ADD,
-    ADD_PRODUCT,
-    DIFFERENCE,
-    LINEAR,
-    SLOPE,
-    SOFTSIGN,
-    combine_rows,
-    multiply,
-)
-from pppca_bench.compiled.lanes import LaneMatrix
+LOGISTIC: Final = 4
+EXACT_SOFTSIGN: Final = 8
+"""Activations beside LINEAR and SOFTSIGN: 1 / (1 + exp(−x)); x / (1 + |x|) with a division for each number."""
 
 N_INPUTS: Final = 0
 SOURCE: Final = 1
@@ -29,7 +31,7 @@ ADDS: Final = 7
 
 
 class Network(NamedTuple):
-    """Describe an architecture to the kernels.
+    """An architecture as the kernels read it.
 
     A bias is the weight of a constant 1. One stands before the inputs of each sample and, without shortcuts, one
     before the units of each hidden layer, so that what feeds a layer is a run of inputs and a run of units.
@@ -42,83 +44,137 @@ class Network(NamedTuple):
     - WEIGHT: its first weight; a unit's weights are those of the inputs, then those of the units;
     - ADDS: 1 where a layer above has put errors into the units that feed it.
 
-    ``n_inputs`` counts the constant 1, ``n_units`` all units of a sample; ``output_activation`` is LINEAR or SOFTSIGN.
+    ``n_inputs`` counts the constant 1, ``n_units`` all units of a sample; the activations are LINEAR, SOFTSIGN,
+    LOGISTIC or EXACT_SOFTSIGN.
     """
 
-    layers: NDArray[np.int64]
+    layers: Indices2D
     n_inputs: int
     n_units: int
+    hidden_activation: int
     output_activation: int
 
 
 class Samples(NamedTuple):
-    """Hold a set of samples: lane arrays with n_inputs and n_outputs rows a sample."""
+    """A set of samples: lane arrays with n_inputs and n_outputs rows a sample."""
 
-    inputs: NDArray[np.float64]
-    targets: NDArray[np.float64]
+    inputs: Floats2D
+    targets: Floats2D
     n_samples: int
 
 
 class Block(NamedTuple):
-    """Hold the units' values and errors of a block of samples: lane arrays with n_units rows a sample."""
+    """Room for the passes of a block of samples.
 
-    values: NDArray[np.float64]
-    errors: NDArray[np.float64]
+    values, errors: lane arrays with n_units rows a sample; squared_error: lane array with a row an output, summed over
+    samples; percentage: float64 (LANES,), what that amounts to; n_samples: the most that fit.
+    """
+
+    values: Floats2D
+    errors: Floats2D
+    squared_error: Floats2D
+    percentage: Floats1D
     n_samples: int
 
 
-@njit(cache=True)
-def forward(network: Network, weights: NDArray[np.float64], samples: Samples, first: int, n: int, block: Block) -> None:
-    """Compute the block's unit values for samples first .. first + n - 1, in place."""
-    n_layers = network.layers.shape[0]
+@part
+def forward(network: Network, weights: Floats2D, samples: Samples, first: int, n: int, block: Block) -> None:
+    """Compute the block's unit values for samples first .. first + n - 1, in place: H_k = f(S_k W_kᵀ).
+
+    The sums over the inputs come before those over units. SOFTSIGN is applied while the sums are in registers.
+    """
+    n_layers = len(network.layers)
     for index in range(n_layers):
         layer = network.layers[index]
-        activation = network.output_activation if index == n_layers - 1 else SOFTSIGN
+        activation = network.output_activation if index == n_layers - 1 else network.hidden_activation
+        last = activation & SOFTSIGN
         n_inputs, n_sources, n_units = layer[N_INPUTS], layer[N_SOURCES], layer[N_UNITS]
         values = LaneMatrix(block.values, layer[UNIT], network.n_units, 1)
-        if n_inputs:
+        if n_inputs > 0:
             inputs = LaneMatrix(samples.inputs, first * n_inputs, n_inputs, 1)
             W = LaneMatrix(weights, layer[WEIGHT], n_inputs + n_sources, 1)
-            multiply(values, inputs, W, n, n_units, n_inputs, LINEAR if n_sources else activation)
-        if n_sources:
+            multiply_matrices(values, inputs, W, n, n_units, n_inputs, LINEAR if n_sources > 0 else last)
+        if n_sources > 0:
             sources = LaneMatrix(block.values, layer[SOURCE], network.n_units, 1)
             W = LaneMatrix(weights, layer[WEIGHT] + n_inputs, n_inputs + n_sources, 1)
-            multiply(values, sources, W, n, n_units, n_sources, activation | (ADD if n_inputs else LINEAR))
+            multiply_matrices(values, sources, W, n, n_units, n_sources, last | (ADD if n_inputs > 0 else LINEAR))
+        if activation > SOFTSIGN:
+            for s in range(n):
+                activate(activation, block.values, s * network.n_units + layer[UNIT], n_units)
 
 
-@njit(cache=True)
-def compare_outputs(
-    network: Network, samples: Samples, first: int, n: int, block: Block, squared_error: NDArray[np.float64]
-) -> None:
-    """Store output - target as the output units' errors and add their squares to ``squared_error``, in place.
+@part
+def activate(activation: int, values: Floats2D, first: int, n: int) -> None:
+    """Replace the sums of n units, the rows from ``first`` on, by their values, in place.
 
     Parameters
     ----------
-    squared_error : float64 (n_outputs, LANES)
-        Sum of squared errors of each output of each net.
+    activation : int
+        LOGISTIC or EXACT_SOFTSIGN.
+    values : float64 (n_units, LANES)
+    first, n : int
     """
-    layer = network.layers[-1]
+    for row in range(first, first + n):
+        x = load(values, row, 0)
+        if activation == LOGISTIC:
+            store(values, row, 0, _logistic(x))
+        else:
+            store(values, row, 0, divide(x, add(splat(1.0), absolute(x))))
+
+
+@part
+def _logistic(x: Floats1D) -> Floats1D:
+    """Return 1 / (1 + exp(−x)) of a vector, right to 1e-14.
+
+    Choice: exp(−|x|) is the 256th power of a Taylor polynomial of exp(−|x| / 256); below −40 the exponent counts as
+    −40, where the result is 4e-18 or 1 to the last bit.
+    """
+    magnitude = absolute(x)
+    r = multiply(select_less(splat(40.0), magnitude, splat(40.0), magnitude), splat(-1 / 256))
+    power = add(splat(1 / 40320), multiply(r, splat(1 / 362880)))
+    power = add(splat(1 / 5040), multiply(r, power))
+    power = add(splat(1 / 720), multiply(r, power))
+    power = add(splat(1 / 120), multiply(r, power))
+    power = add(splat(1 / 24), multiply(r, power))
+    power = add(splat(1 / 6), multiply(r, power))
+    power = add(splat(1 / 2), multiply(r, power))
+    power = add(splat(1.0), multiply(r, power))
+    power = add(splat(1.0), multiply(r, power))
+    for _ in range(8):
+        power = multiply(power, power)
+    small = divide(power, add(splat(1.0), power))
+    return select_less(x, splat(0.0), small, subtract(splat(1.0), small))
+
+
+@part
+def compare_outputs(network: Network, samples: Samples, first: int, n: int, block: Block) -> None:
+    """Store output − target as the output units' errors, and add their squares to the squared error, in place."""
+    layer = network.layers[len(network.layers) - 1]
     n_outputs = layer[N_UNITS]
     for s in range(n):
-        unit, row = s * network.n_units + layer[UNIT], (first + s) * n_outputs
-        combine_rows(DIFFERENCE, block.errors, unit, block.values, unit, samples.targets, row, n_outputs)
-        combine_rows(ADD_PRODUCT, squared_error, 0, block.errors, unit, block.errors, unit, n_outputs)
+        unit, target = s * network.n_units + layer[UNIT], (first + s) * n_outputs
+        for j in range(n_outputs):
+            error = subtract(load(block.values, unit + j, 0), load(samples.targets, target + j, 0))
+            store(block.errors, unit + j, 0, error)
+            store(block.squared_error, j, 0, fma(error, error, load(block.squared_error, j, 0)))
 
 
-@njit(cache=True)
+@part
 def backward(
     network: Network,
-    weights: NDArray[np.float64],
+    weights: Floats2D,
     samples: Samples,
     first: int,
     n: int,
     block: Block,
-    gradient: NDArray[np.float64],
+    gradient: Floats2D,
     mode: int,
 ) -> None:
     """Compute the gradient of half the squared error over samples first .. first + n - 1, in place.
 
-    The block must hold the values and the output units' errors; those of the hidden units are computed here.
+    The block must hold the values and the output units' errors; those of the hidden units are computed here, from the
+    last layer to the first. A layer passes its errors back before its gradient is stored, so that the gradient may be
+    added to the weights themselves.
 
     Parameters
     ----------
@@ -126,38 +182,100 @@ def backward(
     mode : int
         ADD to the gradient, or LINEAR to overwrite it.
     """
-    n_layers = network.layers.shape[0]
+    n_layers = len(network.layers)
     for index in range(n_layers - 1, -1, -1):
         layer = network.layers[index]
-        if index < n_layers - 1 or network.output_activation == SOFTSIGN:
-            _multiply_by_slope(network, layer, n, block)
-        _pass_errors_back(network, layer, weights, n, block)
+        activation = network.output_activation if index == n_layers - 1 else network.hidden_activation
         n_inputs, n_sources, n_units = layer[N_INPUTS], layer[N_SOURCES], layer[N_UNITS]
-        errors = LaneMatrix(block.errors, layer[UNIT], 1, network.n_units)
-        inputs = LaneMatrix(samples.inputs, first * n_inputs, 1, n_inputs)
-        G = LaneMatrix(gradient, layer[WEIGHT], n_inputs + n_sources, 1)
-        multiply(G, errors, inputs, n_units, n_inputs, n, mode)
-        sources = LaneMatrix(block.values, layer[SOURCE], 1, network.n_units)
-        G = LaneMatrix(gradient, layer[WEIGHT] + n_inputs, n_inputs + n_sources, 1)
-        multiply(G, errors, sources, n_units, n_sources, n, mode)
+        if activation != LINEAR:
+            for s in range(n):
+                _multiply_by_slope(activation, block, s * network.n_units + layer[UNIT], n_units)
+        errors = LaneMatrix(block.errors, layer[UNIT], network.n_units, 1)
+        n_hidden = n_sources - layer[N_CONSTANT]
+        if n_hidden > 0:
+            # D_k W_k, for the hidden units alone: what leads to a constant 1 moves nothing.
+            received = LaneMatrix(block.errors, layer[SOURCE] + layer[N_CONSTANT], network.n_units, 1)
+            W = LaneMatrix(weights, layer[WEIGHT] + n_inputs + layer[N_CONSTANT], 1, n_inputs + n_sources)
+            multiply_matrices(received, errors, W, n, n_hidden, n_units, ADD if layer[ADDS] > 0 else LINEAR)
+        transposed = LaneMatrix(block.errors, layer[UNIT], 1, network.n_units)
+        if n_inputs > 0:
+            sources = LaneMatrix(samples.inputs, first * n_inputs, 1, n_inputs)
+            G = LaneMatrix(gradient, layer[WEIGHT], n_inputs + n_sources, 1)
+            _sum_products(G, transposed, sources, n_units, n_inputs, n, mode)
+        if n_sources > 0:
+            sources = LaneMatrix(block.values, layer[SOURCE], 1, network.n_units)
+            G = LaneMatrix(gradient, layer[WEIGHT] + n_inputs, n_inputs + n_sources, 1)
+            _sum_products(G, transposed, sources, n_units, n_sources, n, mode)
 
 
-@njit(cache=True)
-def _multiply_by_slope(network: Network, layer: NDArray[np.int64], n: int, block: Block) -> None:
-    """Multiply a layer's errors by the derivative of x / (1 + |x|), (1 - |value|)², in place."""
-    for s in range(n):
-        unit = s * network.n_units + layer[UNIT]
-        combine_rows(SLOPE, block.errors, unit, block.errors, unit, block.values, unit, layer[N_UNITS])
+@part
+def _sum_products(G: LaneMatrix, D: LaneMatrix, S: LaneMatrix, n_units: int, n_sources: int, n: int, mode: int) -> None:
+    """Compute G = D S over n samples, the errors D of a layer and the values S of what feeds it, in place.
+
+    A single sample is added in the order of the memory, since no weight is read twice: tiles would gain nothing.
+    """
+    if n > 1 or mode != ADD:
+        multiply_matrices(G, D, S, n_units, n_sources, n, mode)
+        return
+    for i in range(n_units):
+        error, row = load(D.lanes, D.start + i, 0), G.start + i * G.down
+        for j in range(n_sources):
+            store(G.lanes, row + j, 0, fma(error, load(S.lanes, S.start + j, 0), load(G.lanes, row + j, 0)))
 
 
-@njit(cache=True)
-def _pass_errors_back(
-    network: Network, layer: NDArray[np.int64], weights: NDArray[np.float64], n: int, block: Block
-) -> None:
-    """Pass a layer's errors back to the hidden units that feed it, in place."""
-    errors = LaneMatrix(block.errors, layer[UNIT], network.n_units, 1)
-    source_errors = LaneMatrix(block.errors, layer[SOURCE] + layer[N_CONSTANT], network.n_units, 1)
-    weight = layer[WEIGHT] + layer[N_INPUTS] + layer[N_CONSTANT]
-    W = LaneMatrix(weights, weight, 1, layer[N_INPUTS] + layer[N_SOURCES])
-    n_hidden = layer[N_SOURCES] - layer[N_CONSTANT]
-    multiply(source_errors, errors, W, n, n_hidden, layer[N_UNITS], ADD if layer[ADDS] else LINEAR)
+@part
+def _multiply_by_slope(activation: int, block: Block, first: int, n: int) -> None:
+    """Multiply the errors of n units by f′ of their values v, in place: v (1 − v), or (1 − |v|)² of the softsign."""
+    for row in range(first, first + n):
+        error, value = load(block.errors, row, 0), load(block.values, row, 0)
+        if activation == LOGISTIC:
+            slope = multiply(value, subtract(splat(1.0), value))
+        else:
+            root = subtract(splat(1.0), absolute(value))
+            slope = multiply(root, root)
+        store(block.errors, row, 0, multiply(error, slope))
+
+
+@part
+def measure_error(network: Network, weights: Floats2D, samples: Samples, block: Block) -> None:
+    """Compute the block's squared error over all samples, and what it amounts to in percent, in place."""
+    clear_error(block)
+    for first in range(0, samples.n_samples, block.n_samples):
+        n = fitting(block, samples, first)
+        forward(network, weights, samples, first, n, block)
+        compare_outputs(network, samples, first, n, block)
+    compute_percentage(block, samples.n_samples)
+
+
+@kernel
+def measure_networks(network: Network, weights: Floats2D, samples: Samples, block: Block) -> None:
+    """Do what `measure_error` does, for callers in Python."""
+    measure_error(network, weights, samples, block)
+
+
+@part
+def clear_error(block: Block) -> None:
+    """Set the squared error to zero, in place."""
+    for j in range(len(block.squared_error)):
+        store(block.squared_error, j, 0, splat(0.0))
+
+
+@part
+def fitting(block: Block, samples: Samples, first: int) -> int:
+    """Return how many samples from ``first`` on the block takes: all that it has room for, or the rest."""
+    rest = samples.n_samples - first
+    return block.n_samples if block.n_samples < rest else rest
+
+
+@part
+def compute_percentage(block: Block, n_samples: int) -> None:
+    """Set the percentage to 100 / (N P) times the squared error of each lane, in place.
+
+    Source: Proben1 report, section 2; its factor, the range of the targets, is 1 here.
+    """
+    n_outputs = len(block.squared_error)
+    for lane in range(LANES):
+        total = 0.0
+        for j in range(n_outputs):
+            total += block.squared_error[j, lane]
+        block.percentage[lane] = total * (100.0 / (n_samples * n_outputs))

@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet, train_nets
 from pppca_bench.classifiers.early_stopping import StoppingRule
-from pppca_bench.classifiers.network import Floats
-from pppca_bench.classifiers.rprop import RpropRule
 from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier
 from pppca_bench.classifiers.saliency import connected_inputs, optimal_brain_damage
+from pppca_bench.compiled.arrays import Flags, Floats
 from pppca_bench.parameters import (
     Count,
     LayerSizes,
@@ -23,7 +22,7 @@ from pppca_bench.parameters import (
     PositivePair,
 )
 
-Masks = list[NDArray[np.bool_]]
+Masks = list[Flags]
 """Which weights are left: one (n_units, n_sources) matrix a layer; the first column, the biases, always is."""
 
 
@@ -102,8 +101,6 @@ class PrunedMLPClassifier(RpropMLPClassifier):
         Units of each hidden layer before the pruning, >= 1; () is the linear network.
     shortcuts : bool, default=False
         Whether each layer takes the inputs and all earlier layers, or only the layer before it.
-    saliency : {"optimal_brain_damage", "magnitude"}, default="optimal_brain_damage"
-        h w² / 2 with the second derivative h of the training error, or |w|.
     prune_fraction : float, default=0.2
         Share of the remaining weights that a round deletes, at least one; in (0, 1). Choice: LeCun et al. delete
         "some".
@@ -151,7 +148,6 @@ class PrunedMLPClassifier(RpropMLPClassifier):
         hidden_layer_sizes: LayerSizes = (16, 8),
         *,
         shortcuts: bool = False,
-        saliency: Literal["optimal_brain_damage", "magnitude"] = "optimal_brain_damage",
         prune_fraction: OpenShare = 0.2,
         retrain_epochs: Count = 100,
         initial_step_range: PositivePair = (0.005, 0.02),
@@ -175,7 +171,6 @@ class PrunedMLPClassifier(RpropMLPClassifier):
             validation_fraction=validation_fraction,
             random_state=random_state,
         )
-        self.saliency = saliency
         self.prune_fraction = prune_fraction
         self.retrain_epochs = retrain_epochs
 
@@ -192,17 +187,15 @@ class PrunedMLPClassifier(RpropMLPClassifier):
 
     def _train_round(self, paths: Sequence[_Path], stopping_rule: StoppingRule) -> None:
         """Train the weights that are left, from where the round before ended."""
-        rprop_rule = RpropRule(self.eta_plus, self.eta_minus, self.step_min, self.step_max)
+        rprop_rule = self._rprop_rule()
         nets = train_nets([path.masked_task() for path in paths], rprop_rule, stopping_rule)
         for path, net in zip(paths, nets, strict=True):
             path.enter(net)
 
     def _saliencies(self, path: _Path) -> list[Floats]:
         """Return the saliency of every weight, deleted ones included."""
-        weights = path.rounds[-1].weights
-        if self.saliency == "magnitude":
-            return [np.abs(matrix) for matrix in weights]
-        return optimal_brain_damage(path.task.architecture, weights, path.task.X, path.task.targets)
+        task = path.task
+        return optimal_brain_damage(task.architecture, path.rounds[-1].weights, task.X, task.targets)
 
     def _updates_per_epoch(self, n_samples: int) -> int | None:  # noqa: ARG002
         """Return None: of its connections some are pruned, so that traversals cannot be counted by epochs."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import RFE
 from sklearn.preprocessing import StandardScaler
@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.classifiers.mlp import Labels, Split, hold_out, validated_split
+from pppca_bench.compiled.arrays import Flags
 from pppca_bench.parameters import Count, OpenShare, ParameterError, Positives, check_parameters, make_generator
 
 
@@ -19,7 +20,7 @@ class _Candidate(NamedTuple):
     """One support vector machine: its features and how it does on the validation data."""
 
     C: float
-    support: NDArray[np.bool_]
+    support: Flags
     machine: SVC
     validation_error: float
 

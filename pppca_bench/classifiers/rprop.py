@@ -1,27 +1,30 @@
-"""Owns the compiled training of many nets at once: RPROP steps and error measurement."""
+"""Compiled training of many networks at once by RPROP, with early stopping."""
 
-import math
 from typing import NamedTuple
 
-import numpy as np
-from numba import njit
-from numpy.typing import NDArray
-
-from pppca_bench.classifiers.early_stopping import Progress, StoppingRule, end_epoch, end_strips, percentage
+from pppca_bench.classifiers.early_stopping import Progress, StoppingRule, end_epoch, end_strips
+from pppca_bench.classifiers.lanes import ADD, LINEAR
 from pppca_bench.classifiers.passes import (
-    N_UNITS,
     Block,
     Network,
     Samples,
     backward,
+    clear_error,
     compare_outputs,
+    compute_percentage,
+    fitting,
     forward,
+    measure_error,
 )
-from pppca_bench.compiled.lane_instructions import ADD, LANES, LINEAR
+from pppca_bench.compiled.arrays import Floats2D
+from pppca_bench.compiled.jit import kernel, part
+from pppca_bench.compiled.simd import absolute, copysign, load, multiply, select_less, splat, store, subtract, zeros
+
+_LEAST_NUMBER = 5e-324
 
 
 class RpropRule(NamedTuple):
-    """Hold the constants of the RPROP step (Riedmiller & Braun 1993)."""
+    """The constants of the RPROP step (Riedmiller & Braun 1993)."""
 
     eta_plus: float
     eta_minus: float
@@ -30,20 +33,25 @@ class RpropRule(NamedTuple):
 
 
 class RpropState(NamedTuple):
-    """Hold what RPROP remembers: lane arrays with one row a weight."""
+    """What RPROP remembers: lane arrays with one row a weight."""
 
-    weights: NDArray[np.float64]
-    steps: NDArray[np.float64]
-    gradient: NDArray[np.float64]
-    previous_gradient: NDArray[np.float64]
+    weights: Floats2D
+    steps: Floats2D
+    gradient: Floats2D
+    previous_gradient: Floats2D
 
 
-@njit(cache=True)
+@part
 def rprop_step(rule: RpropRule, state: RpropState) -> None:
-    """Update every weight and its step size from the signs of two successive gradients, in place.
+    """Update every weight and its step size Δ from the signs of two successive gradients g' and g, in place.
 
-    Riedmiller & Braun 1993: same sign, the step grows and the weight moves against the gradient; other sign, the step
-    shrinks, the previous move is taken back and the gradient is forgotten; a zero product moves by the step as it is.
+    Riedmiller & Braun 1993:
+
+    - g' g > 0: Δ ← min(η⁺ Δ, Δmax), and the weight moves by Δ against g;
+    - g' g < 0: Δ ← max(η⁻ Δ, Δmin), the previous move is taken back, and g is forgotten;
+    - g' g = 0: the weight moves by Δ as it is, or stays where g is zero.
+
+    The move that is taken back has the size of Δ as it was, against −g'.
 
     Parameters
     ----------
@@ -51,55 +59,33 @@ def rprop_step(rule: RpropRule, state: RpropState) -> None:
     state : RpropState
         ``previous_gradient`` is zero before the first step.
     """
-    weights, steps = state.weights.ravel(), state.steps.ravel()
-    gradient, previous = state.gradient.ravel(), state.previous_gradient.ravel()
-    for k in range(weights.size):
-        g, old = gradient[k], previous[k]
-        step = steps[k]
-        turned = g * old < 0.0
-        grown = min(step * rule.eta_plus, rule.step_max) if g * old > 0.0 else step
-        direction = -old if turned else g
-        move = 0.0 if direction == 0.0 else math.copysign(grown, direction)
-        weights[k] -= move
-        steps[k] = max(step * rule.eta_minus, rule.step_min) if turned else grown
-        previous[k] = 0.0 if turned else g
+    for k in range(len(state.weights)):
+        g, previous, step = load(state.gradient, k, 0), load(state.previous_gradient, k, 0), load(state.steps, k, 0)
+        agreement = multiply(g, previous)
+        larger, smaller = multiply(step, splat(rule.eta_plus)), multiply(step, splat(rule.eta_minus))
+        larger = select_less(splat(rule.step_max), larger, splat(rule.step_max), larger)
+        smaller = select_less(smaller, splat(rule.step_min), splat(rule.step_min), smaller)
+        size = select_less(zeros(), agreement, larger, step)
+        direction = select_less(agreement, zeros(), subtract(zeros(), previous), g)
+        move = select_less(absolute(direction), splat(_LEAST_NUMBER), zeros(), copysign(size, direction))
+        store(state.weights, k, 0, subtract(load(state.weights, k, 0), move))
+        store(state.steps, k, 0, select_less(agreement, zeros(), smaller, size))
+        store(state.previous_gradient, k, 0, select_less(agreement, zeros(), zeros(), g))
 
 
-@njit(cache=True)
-def compute_gradient(
-    network: Network,
-    weights: NDArray[np.float64],
-    samples: Samples,
-    block: Block,
-    gradient: NDArray[np.float64],
-    squared_error: NDArray[np.float64],
-) -> None:
-    """Compute the gradient of half the squared error over all samples, and the squared error, in place."""
-    squared_error[:] = 0.0
+@part
+def compute_gradient(network: Network, weights: Floats2D, samples: Samples, block: Block, gradient: Floats2D) -> None:
+    """Compute the gradient of half the squared error over all samples, and the block's squared error, in place."""
+    clear_error(block)
     for first in range(0, samples.n_samples, block.n_samples):
-        n = min(block.n_samples, samples.n_samples - first)
+        n = fitting(block, samples, first)
         forward(network, weights, samples, first, n, block)
-        compare_outputs(network, samples, first, n, block, squared_error)
+        compare_outputs(network, samples, first, n, block)
         backward(network, weights, samples, first, n, block, gradient, ADD if first > 0 else LINEAR)
+    compute_percentage(block, samples.n_samples)
 
 
-@njit(cache=True)
-def measure_error(
-    network: Network,
-    weights: NDArray[np.float64],
-    samples: Samples,
-    block: Block,
-    squared_error: NDArray[np.float64],
-) -> None:
-    """Compute the squared error over all samples, in place."""
-    squared_error[:] = 0.0
-    for first in range(0, samples.n_samples, block.n_samples):
-        n = min(block.n_samples, samples.n_samples - first)
-        forward(network, weights, samples, first, n, block)
-        compare_outputs(network, samples, first, n, block, squared_error)
-
-
-@njit(cache=True)
+@kernel
 def train_until_one_stops(
     network: Network,
     training: Samples,
@@ -110,17 +96,16 @@ def train_until_one_stops(
     stopping_rule: StoppingRule,
     progress: Progress,
 ) -> None:
-    """Train all lanes, one RPROP step an epoch, until the net of at least one of them has stopped, in place.
+    """Train all lanes, one RPROP step an epoch, until the network of at least one of them has stopped, in place.
 
-    Proben1 report, section 3.3. The validation error is measured after every ``strip_length``-th epoch of a net and
-    after its last.
+    Proben1 report, section 3.3. The validation error is measured after every ``strip_length``-th epoch of a network
+    and after its last.
     Choice: the training error of an epoch is that of the weights it starts from, a by-product of the gradient.
     """
-    squared_error = np.zeros((network.layers[-1, N_UNITS], LANES))
     stopped = False
     while not stopped:
-        compute_gradient(network, state.weights, training, block, state.gradient, squared_error)
+        compute_gradient(network, state.weights, training, block, state.gradient)
         rprop_step(rprop_rule, state)
-        if end_epoch(stopping_rule, progress, percentage(squared_error, training.targets)):
-            measure_error(network, state.weights, validation, block, squared_error)
-            stopped = end_strips(stopping_rule, progress, percentage(squared_error, validation.targets), state.weights)
+        if end_epoch(stopping_rule, progress, block.percentage):
+            measure_error(network, state.weights, validation, block)
+            stopped = end_strips(stopping_rule, progress, block.percentage, state.weights)

@@ -7,8 +7,9 @@ from annotated_types import Gt
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet, train_nets
 from pppca_bench.classifiers.mlp import MLP, MLPClassifier, MLPRegressor, Split, hold_out
-from pppca_bench.classifiers.network import Activation, Architecture, Floats, network_outputs, uniform_per_weight
+from pppca_bench.classifiers.network import Activation, Architecture, network_outputs, uniform_per_weight
 from pppca_bench.classifiers.rprop import RpropRule
+from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import (
     FINITE,
     Count,
@@ -103,8 +104,11 @@ class RpropMLP(MLP):
 
     def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
         """Train nets of one `Task.shape` together, by this classifier's parameters."""
-        constants = (self.eta_plus, self.eta_minus, self.step_min, self.step_max)
-        return train_nets(tasks, RpropRule(*(float(number) for number in constants)), self._stopping_rule())
+        return train_nets(tasks, self._rprop_rule(), self._stopping_rule())
+
+    def _rprop_rule(self) -> RpropRule:
+        """Return the constants of the step."""
+        return RpropRule(float(self.eta_plus), float(self.eta_minus), float(self.step_min), float(self.step_max))
 
     def _network_outputs(self, X: Floats) -> Floats:
         """Return the outputs for valid inputs."""

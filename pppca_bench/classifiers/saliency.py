@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pppca_bench.classifiers.network import Architecture, Floats, network_outputs
+from pppca_bench.classifiers.network import Architecture, network_outputs
+from pppca_bench.compiled.arrays import Flags, Floats
 
 
 class _Layer(NamedTuple):
@@ -63,7 +63,7 @@ def second_derivatives(
     ]
 
 
-def connected_inputs(architecture: Architecture, masks: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+def connected_inputs(architecture: Architecture, masks: Sequence[Flags]) -> Flags:
     """Tell from which inputs a path of weights leads to an output.
 
     Parameters
@@ -78,7 +78,7 @@ def connected_inputs(architecture: Architecture, masks: Sequence[NDArray[np.bool
     """
     # With weights of 1 and no biases nothing cancels: an output is positive exactly where a path leads to it.
     paths = [np.insert(mask[:, 1:].astype(np.float64), 0, 0.0, axis=1) for mask in masks]
-    reached: NDArray[np.bool_] = network_outputs(architecture, paths, np.eye(architecture.n_inputs)) > 0.0
+    reached: Flags = network_outputs(architecture, paths, np.eye(architecture.n_inputs)) > 0.0
     return np.any(reached, axis=1)
 
 

@@ -1,12 +1,16 @@
-"""Owns a type of vector for kernels, eight float64 in a register, its operations, and their twins in Python.
+"""Vectors of eight float64 for kernels: their operations, each beside its twin in NumPy.
 
-Numba's own loops use half of the widest registers and leave tiles of numbers in memory; variables of this type stay in
-registers. With NUMBA_DISABLE_JIT=1 the twins take over: there a vector is an array, and a spread number a number.
+Numba's own loops use half of the widest registers and keep tiles of numbers in memory; a variable of this type stays
+in a register. `operation` pairs what LLVM is told to do with a function that says the same in NumPy and carries the
+description: with NUMBA_DISABLE_JIT=1 that function is the operation, a vector is an array of shape (8,), and a vector
+whose numbers are all equal may be a number.
 
-The callers' compiled code is cached by the callers' files: after an edit here delete ``__pycache__``.
+A and B are C-contiguous matrices; row and column say where a vector starts, and no bounds are checked.
 """
 
-from typing import Any, Final
+import inspect
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 import numba
 import numba.core.cgutils
@@ -16,20 +20,26 @@ from numba import types
 from numba.extending import intrinsic, models, register_model
 
 cgutils: Any = numba.core.cgutils
+_config: Any = numba.config
 
 WIDTH: Final = 8
-"""Numbers in a vector: they fill one AVX-512 register; other machines split the vector."""
+"""Numbers in a vector. They fill one AVX-512 register; on other machines LLVM splits the vector."""
 
-VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
-_INT = ir.IntType(64)
-_ZERO = ir.Constant(VECTOR, [0.0] * WIDTH)
+INTERPRETED: Final = bool(_config.DISABLE_JIT)
+"""Whether kernels run as plain Python."""
+
+INT: Final = ir.IntType(64)
+VECTOR: Final = ir.VectorType(ir.DoubleType(), WIDTH)
+_INTS: Final = ir.VectorType(INT, WIDTH)
+_PLACE: Final = ir.IntType(32)
 
 
 class VectorType(types.Type):
-    """Numba's type of the vectors."""
+    """Numba's type of a vector."""
 
 
 vector: Any = VectorType("Vector")
+tile: Any = types.UniTuple(vector, WIDTH)  # type: ignore[no-untyped-call]
 
 
 @register_model(VectorType)
@@ -38,193 +48,317 @@ class _VectorModel(models.PrimitiveModel):
         super().__init__(manager, vector_type, VECTOR)  # type: ignore[no-untyped-call]
 
 
+# ---- What the operations are made of, in LLVM's terms.
+
+
+def constant(number: float) -> Any:
+    """Return the constant vector of one number."""
+    return ir.Constant(VECTOR, [number] * WIDTH)
+
+
+def _ints(number: int) -> Any:
+    return ir.Constant(_INTS, [number] * WIDTH)
+
+
 def _shuffle(builder: Any, a: Any, b: Any, places: list[int]) -> Any:
-    """Write the vector of those places among the numbers of a, then of b."""
-    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), places))
+    """Pick numbers by their places in a, then in b, which begins at place 8."""
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_PLACE, WIDTH), places))
 
 
-def spread_over(builder: Any, number: Any) -> Any:
-    """Write the vector whose numbers all are the one given."""
+def _splat(builder: Any, number: Any) -> Any:
     undefined = ir.Constant(ir.VectorType(number.type, WIDTH), ir.Undefined)
-    first = builder.insert_element(undefined, number, ir.Constant(ir.IntType(32), 0))
-    return _shuffle(builder, first, undefined, [0] * WIDTH)
+    return _shuffle(builder, builder.insert_element(undefined, number, _PLACE(0)), undefined, [0] * WIDTH)
 
 
-def as_integer(context: Any, builder: Any, signature: Any, args: Any, place: int) -> Any:
-    """Return an argument, whichever type of integer or literal it is, as a 64-bit integer."""
-    return context.cast(builder, args[place], signature.args[place], types.intp)
+def llvm_call(builder: Any, name: str, *args: Any) -> Any:
+    """Call LLVM's own function of vectors, such as llvm.sqrt."""
+    function_type = ir.FunctionType(VECTOR, [VECTOR] * len(args))
+    return builder.call(cgutils.get_or_insert_function(builder.module, function_type, f"{name}.v{WIDTH}f64"), args)
+
+
+def llvm_fma(builder: Any, a: Any, b: Any, c: Any) -> Any:
+    """Write a b + c: rounded once on every processor that can, never now so and then otherwise."""
+    return llvm_call(builder, "llvm.fmuladd", a, b, c)
 
 
 def _present(builder: Any, n: Any) -> Any:
-    """Write which places of a vector are among the first n."""
-    places = ir.Constant(ir.VectorType(_INT, WIDTH), list(range(WIDTH)))
-    return builder.icmp_signed("<", places, spread_over(builder, n))
+    """Tell which places of a vector are among the first n."""
+    return builder.icmp_signed("<", ir.Constant(_INTS, list(range(WIDTH))), _splat(builder, n))
 
 
-def _check_contiguous(array_type: Any) -> None:
-    """Refuse, while a kernel is compiled, an array whose numbers may not lie side by side, as a vector's do."""
-    if array_type.layout != "C":
-        raise TypeError(f"array of a vector: expected a C-contiguous one, got {array_type}. Copy it.")
+class Call(NamedTuple):
+    """A call of an operation while it is compiled: Numba's types and LLVM's values of its arguments."""
+
+    context: Any
+    builder: Any
+    types: Any
+    args: Any
+
+    def integer(self, place: int) -> Any:
+        """Return an argument, whichever type of integer or literal it is, as a 64-bit integer."""
+        return self.context.cast(self.builder, self.args[place], self.types[place], types.intp)
+
+    def data(self, place: int) -> Any:
+        """Return the address of an array's first item."""
+        if self.types[place].layout != "C":
+            raise TypeError(f"array of a vector: expected a C-contiguous one, got {self.types[place]}. Copy it.")
+        return self.context.make_array(self.types[place])(self.context, self.builder, self.args[place]).data
+
+    def places(self, first: int, n_rows: int = 1) -> list[Any]:
+        """Return where vectors start in a matrix: at the row and column that follow it, and in the rows below."""
+        data, b = self.data(first), self.builder
+        matrix = self.context.make_array(self.types[first])(self.context, b, self.args[first])
+        row, column = self.integer(first + 1), self.integer(first + 2)
+        n_columns = b.extract_value(matrix.shape, 1)
+        rows = [b.add(b.mul(b.add(row, INT(k)), n_columns), column) for k in range(n_rows)]
+        return [b.bitcast(b.gep(data, [start]), VECTOR.as_pointer()) for start in rows]
+
+    def load(self, first: int) -> Any:
+        """Load the vector of a matrix."""
+        return self.builder.load(self.places(first)[0], align=8)
 
 
-def _addresses(context: Any, builder: Any, signature: Any, args: Any, first: int = 0, n_rows: int = 1) -> list[Any]:
-    """Return where vectors start in a matrix: at the row and column that follow it in args, and rows below."""
-    _check_contiguous(signature.args[first])
-    matrix = context.make_array(signature.args[first])(context, builder, args[first])
-    row, column = (as_integer(context, builder, signature, args, first + k) for k in (1, 2))
-    places = [[builder.add(row, _INT(k)), column] for k in range(n_rows)]
-    items = [
-        cgutils.get_item_pointer(context, builder, signature.args[first], matrix, place, wraparound=False)
-        for place in places
-    ]
-    return [builder.bitcast(item, VECTOR.as_pointer()) for item in items]
+def operation(emit: Callable[[Call], Any], result: Any = vector, *, literal: bool = False) -> Callable[[Any], Any]:
+    """Make an operation of its twin: the twin itself where kernels are interpreted, else what ``emit`` writes.
+
+    Parameters
+    ----------
+    emit : callable
+        Writes LLVM's instructions of a call and returns the value.
+    result : Numba type
+        Type of the value; void operations return nothing.
+    literal : bool
+        Whether integers that stand in the source are passed as such, for what must be known while it is compiled.
+    """
+
+    def decorate(twin: Any) -> Any:
+        def define(_typing: Any, *argument_types: Any) -> Any:
+            def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+                value = emit(Call(context, builder, signature.args, args))
+                return context.get_dummy_value() if result == types.void else value
+
+            return result(*argument_types), generate
+
+        # Numba binds arguments by the signature: that of the twin, after the typing context.
+        parameters = inspect.signature(twin).parameters.values()
+        context = inspect.Parameter("_typing", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        define.__name__, define.__doc__ = twin.__name__, twin.__doc__
+        define.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]
+        made: Any = twin if INTERPRETED else intrinsic(prefer_literal=literal)(define)
+        made.twin = twin
+        return made
+
+    return decorate
 
 
-@intrinsic
-def _compiled_load(_context: Any, A: Any, row: Any, column: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        (place,) = _addresses(context, builder, signature, args)
-        return builder.load(place, align=8)
-
-    return vector(A, row, column), generate
+def _elementwise(write: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Make an operation of numbers at equal places from the instruction for whole vectors."""
+    return operation(lambda call: write(call.builder, *call.args))
 
 
-@intrinsic
-def _compiled_load_part(_context: Any, A: Any, row: Any, column: Any, n: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        (place,) = _addresses(context, builder, signature, args)
-        present = _present(builder, as_integer(context, builder, signature, args, 3))
-        function_type = ir.FunctionType(VECTOR, [place.type, ir.IntType(32), present.type, VECTOR])
-        function = cgutils.get_or_insert_function(builder.module, function_type, f"llvm.masked.load.v{WIDTH}f64.p0")
-        return builder.call(function, [place, ir.Constant(ir.IntType(32), 8), present, _ZERO])
-
-    return vector(A, row, column, n), generate
+# ---- Arithmetic, number by number.
 
 
-@intrinsic
-def _compiled_collect(_context: Any, A: Any, row: Any, offsets: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        _check_contiguous(signature.args[0])
-        matrix, places = (context.make_array(signature.args[place])(context, builder, args[place]) for place in (0, 2))
-        row = as_integer(context, builder, signature, args, 1)
-        start = cgutils.get_item_pointer(context, builder, signature.args[0], matrix, [row, _INT(0)], wraparound=False)
-        value = _ZERO
-        for lane in range(WIDTH):
-            offset = builder.load(builder.gep(places.data, [_INT(lane)]))
-            number = builder.load(builder.gep(start, [offset]))
-            value = builder.insert_element(value, number, ir.Constant(ir.IntType(32), lane))
-        return value
-
-    return vector(A, row, offsets), generate
+@_elementwise(lambda b, x, y: b.fadd(x, y))
+def add(x: Any, y: Any) -> Any:
+    """Return x + y."""
+    return x + y
 
 
-@intrinsic
-def _compiled_store(_context: Any, A: Any, row: Any, column: Any, value: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        (place,) = _addresses(context, builder, signature, args)
-        builder.store(args[3], place, align=8)
-        return context.get_dummy_value()
-
-    return types.void(A, row, column, value), generate
+@_elementwise(lambda b, x, y: b.fsub(x, y))
+def subtract(x: Any, y: Any) -> Any:
+    """Return x − y."""
+    return x - y
 
 
-@intrinsic
-def _compiled_spread(_context: Any, A: Any, row: Any, column: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        (place,) = _addresses(context, builder, signature, args)
-        return spread_over(builder, builder.load(builder.bitcast(place, ir.DoubleType().as_pointer())))
-
-    return vector(A, row, column), generate
+@_elementwise(lambda b, x, y: b.fmul(x, y))
+def multiply(x: Any, y: Any) -> Any:
+    """Return x y."""
+    return x * y
 
 
-@intrinsic(prefer_literal=True)
-def _compiled_spread_lane(_context: Any, value: Any, lane: Any) -> Any:
-    def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        return _shuffle(builder, args[0], args[0], [lane.literal_value] * WIDTH)
-
-    return vector(value, lane), generate
+@_elementwise(lambda b, x, y: b.fdiv(x, y))
+def divide(x: Any, y: Any) -> Any:
+    """Return x / y."""
+    return x / y
 
 
-@intrinsic(prefer_literal=True)
-def _compiled_beyond(_context: Any, lane: Any, new: Any, old: Any) -> Any:
-    def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        places = [WIDTH + k if k <= lane.literal_value else k for k in range(WIDTH)]
-        return _shuffle(builder, args[1], args[2], places)
-
-    return vector(lane, new, old), generate
+@_elementwise(llvm_fma)
+def fma(a: Any, b: Any, c: Any) -> Any:
+    """Return a b + c, rounded once."""
+    return a * b + c
 
 
-def _multiply_add_function(builder: Any) -> Any:
-    """Declare a b + c: rounded once on every machine that can."""
-    function_type = ir.FunctionType(VECTOR, [VECTOR] * 3)
-    return cgutils.get_or_insert_function(builder.module, function_type, f"llvm.fmuladd.v{WIDTH}f64")
+@_elementwise(lambda b, x, y, z: llvm_fma(b, b.fneg(x), y, z))
+def fnma(a: Any, b: Any, c: Any) -> Any:
+    """Return c − a b, rounded once."""
+    return c - a * b
 
 
-@intrinsic
-def _compiled_add_product(_context: Any, total: Any, a: Any, b: Any) -> Any:
-    def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        return builder.call(_multiply_add_function(builder), [args[1], args[2], args[0]])
-
-    return vector(total, a, b), generate
+@_elementwise(lambda b, x: llvm_call(b, "llvm.sqrt", x))
+def sqrt(x: Any) -> Any:
+    """Return √x."""
+    return np.sqrt(x)
 
 
-@intrinsic
-def _compiled_subtract_product(_context: Any, total: Any, a: Any, b: Any) -> Any:
-    def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        return builder.call(_multiply_add_function(builder), [builder.fneg(args[1]), args[2], args[0]])
-
-    return vector(total, a, b), generate
+@_elementwise(lambda b, x: llvm_call(b, "llvm.fabs", x))
+def absolute(x: Any) -> Any:
+    """Return |x|."""
+    return abs(x)
 
 
-@intrinsic
-def _compiled_multiply(_context: Any, a: Any, number: Any) -> Any:
-    def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        return builder.fmul(args[0], spread_over(builder, args[1]))
-
-    return vector(a, number), generate
+@_elementwise(lambda b, x, y: llvm_call(b, "llvm.copysign", x, y))
+def copysign(x: Any, y: Any) -> Any:
+    """Return |x| with the signs of y."""
+    return np.copysign(x, y)
 
 
-@intrinsic
-def _compiled_sum_up(_context: Any, a: Any) -> Any:
-    def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        total = args[0]
-        for distance in (4, 2, 1):
-            total = builder.fadd(total, _shuffle(builder, total, total, [(k + distance) % WIDTH for k in range(WIDTH)]))
-        return builder.extract_element(total, ir.Constant(ir.IntType(32), 0))
-
-    return types.float64(a), generate
+@_elementwise(lambda b, x, y, then, otherwise: b.select(b.fcmp_ordered("<", x, y), then, otherwise))
+def select_less(x: Any, y: Any, then: Any, otherwise: Any) -> Any:
+    """Return ``then`` where x < y, else ``otherwise``."""
+    return np.where(x < y, then, otherwise)
 
 
-@intrinsic
-def _compiled_subtract(_context: Any, a: Any, b: Any) -> Any:
-    return vector(a, b), lambda _context, builder, _signature, args: builder.fsub(*args)
+# ---- Vectors of one number, and numbers that change places.
 
 
-@intrinsic
-def _compiled_add(_context: Any, a: Any, b: Any) -> Any:
-    return vector(a, b), lambda _context, builder, _signature, args: builder.fadd(*args)
+@operation(lambda _: constant(0.0))
+def zeros() -> Any:
+    """Return the vector of zeros."""
+    return np.zeros(WIDTH)
 
 
-@intrinsic
-def _compiled_divide(_context: Any, a: Any, b: Any) -> Any:
-    return vector(a, b), lambda _context, builder, _signature, args: builder.fdiv(*args)
+@operation(lambda call: _splat(call.builder, call.args[0]))
+def splat(number: float) -> Any:
+    """Return the vector of one float."""
+    return number
 
 
-@intrinsic
-def _compiled_address(_context: Any, A: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.ptrtoint(context.make_array(signature.args[0])(context, builder, args[0]).data, _INT)
-
-    return types.intp(A), generate
-
-
-@intrinsic
-def _compiled_zero(_context: Any) -> Any:
-    return vector(), lambda *_: _ZERO
+@operation(
+    lambda call: _shuffle(call.builder, call.args[0], call.args[0], [call.types[1].literal_value] * WIDTH), literal=True
+)
+def broadcast_lane(x: Any, lane: int) -> Any:
+    """Return the vector of the number of x at a place, a literal."""
+    return x[lane]
 
 
-def _write_transposition(builder: Any, rows: list[Any]) -> list[Any]:
-    """Write the columns of a square: its quarters change places, then theirs, then theirs."""
+def _emit_blend(call: Call) -> Any:
+    lane, (_, x, y) = call.types[0].literal_value, call.args
+    return _shuffle(call.builder, x, y, [k + WIDTH * (k > lane) for k in range(WIDTH)])
+
+
+@operation(_emit_blend, literal=True)
+def blend(lane: int, x: Any, y: Any) -> Any:
+    """Return the numbers of x up to a place, a literal, and those of y beyond it."""
+    return np.where(np.arange(WIDTH) > lane, y, x)
+
+
+def _emit_sum(call: Call) -> Any:
+    (total,), b = call.args, call.builder
+    for distance in (4, 2, 1):
+        total = b.fadd(total, _shuffle(b, total, total, [(k + distance) % WIDTH for k in range(WIDTH)]))
+    return b.extract_element(total, _PLACE(0))
+
+
+@operation(_emit_sum, types.float64)
+def reduce_add(x: Any) -> float:
+    """Return the sum of the numbers of x: the halves are added, then the halves of that, then the last two."""
+    for distance in (4, 2, 1):
+        x = x[:distance] + x[distance:]
+    return float(x[0])
+
+
+# ---- Memory.
+
+
+@operation(lambda call: call.load(0))
+def load(A: Any, row: int, column: int) -> Any:
+    """Return A[row, column], A[row, column + 1], …"""
+    return A[row, column : column + WIDTH].copy()
+
+
+def _emit_masked_load(call: Call) -> Any:
+    b = call.builder
+    (place,), present = call.places(0), _present(b, call.integer(3))
+    function_type = ir.FunctionType(VECTOR, [place.type, _PLACE, present.type, VECTOR])
+    function = cgutils.get_or_insert_function(b.module, function_type, f"llvm.masked.load.v{WIDTH}f64.p0")
+    return b.call(function, [place, _PLACE(8), present, constant(0.0)])
+
+
+@operation(_emit_masked_load)
+def masked_load(A: Any, row: int, column: int, n: int) -> Any:
+    """Return the first n of A[row, column], … and zeros beyond; n may be above eight, or below one: nothing is read."""
+    x, present = np.zeros(WIDTH), min(n, WIDTH)
+    if present > 0:
+        x[:present] = A[row, column : column + present]
+    return x
+
+
+@operation(lambda call: call.builder.store(call.args[3], call.places(0)[0], align=8), types.void)
+def store(A: Any, row: int, column: int, x: Any) -> None:
+    """Set A[row, column], A[row, column + 1], … to x, in place."""
+    A[row, column : column + WIDTH] = x
+
+
+def _emit_broadcast(call: Call) -> Any:
+    (place,) = call.places(0)
+    return _splat(call.builder, call.builder.load(call.builder.bitcast(place, ir.DoubleType().as_pointer())))
+
+
+@operation(_emit_broadcast)
+def broadcast(A: Any, row: int, column: int) -> Any:
+    """Return the vector of the number A[row, column]."""
+    return A[row, column]
+
+
+def _emit_gather(call: Call) -> Any:
+    b, offsets, x = call.builder, call.data(3), constant(0.0)
+    start = b.bitcast(call.places(0)[0], ir.DoubleType().as_pointer())
+    for lane in range(WIDTH):
+        number = b.load(b.gep(start, [b.load(b.gep(offsets, [INT(lane)]))]))
+        x = b.insert_element(x, number, _PLACE(lane))
+    return x
+
+
+@operation(_emit_gather)
+def gather(A: Any, row: int, column: int, offsets: Any) -> Any:
+    """Return the numbers that lie at int64 offsets, shape (8,), from A[row, column]."""
+    return A.reshape(-1)[row * A.shape[1] + column + offsets]
+
+
+# ---- Tiles: eight vectors, one for each of eight rows.
+
+
+@operation(lambda call: call.context.make_tuple(call.builder, tile, [constant(0.0)] * WIDTH), tile)
+def zero_tile() -> Any:
+    """Return a tile of zeros."""
+    return (np.zeros(WIDTH),) * WIDTH
+
+
+@operation(
+    lambda call: call.context.make_tuple(
+        call.builder, tile, [call.builder.load(place, align=8) for place in call.places(0, WIDTH)]
+    ),
+    tile,
+)
+def load_tile(A: Any, row: int, column: int) -> Any:
+    """Return the vectors of eight rows from A[row, column] on."""
+    return tuple(A[row : row + WIDTH, column : column + WIDTH].copy())
+
+
+def _emit_store_tile(call: Call) -> None:
+    for k, place in enumerate(call.places(0, WIDTH)):
+        call.builder.store(call.builder.extract_value(call.args[3], k), place, align=8)
+
+
+@operation(_emit_store_tile, types.void)
+def store_tile(A: Any, row: int, column: int, x: Any) -> None:
+    """Set eight rows from A[row, column] on to the vectors of a tile, in place."""
+    A[row : row + WIDTH, column : column + WIDTH] = x
+
+
+def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
+    """Swap the off-diagonal halves of a square, then those of its quarters, then those of their quarters."""
     for size in (1, 2, 4):
         swapped = list(rows)
         for i in (k for k in range(WIDTH) if not k & size):
@@ -237,124 +371,79 @@ def _write_transposition(builder: Any, rows: list[Any]) -> list[Any]:
     return rows
 
 
-@intrinsic
-def _compiled_transpose(_context: Any, A: Any, row: Any, column: Any, B: Any, b_row: Any, b_column: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        rows = [builder.load(place, align=8) for place in _addresses(context, builder, signature, args, 3, WIDTH)]
-        targets = _addresses(context, builder, signature, args, 0, WIDTH)
-        for target, value in zip(targets, _write_transposition(builder, rows), strict=True):
-            builder.store(value, target, align=8)
-        return context.get_dummy_value()
-
-    return types.void(A, row, column, B, b_row, b_column), generate
+def _emit_transpose(call: Call) -> None:
+    rows = [call.builder.load(place, align=8) for place in call.places(3, WIDTH)]
+    for place, x in zip(call.places(0, WIDTH), _transposed(call.builder, rows), strict=True):
+        call.builder.store(x, place, align=8)
 
 
-def _python_load(A: Any, row: int, column: int) -> Any:
-    """Return the vector of A[row, column], A[row, column + 1], …; A is a C-contiguous float64 matrix."""
-    return A[row, column : column + WIDTH].copy()
+@operation(_emit_transpose, types.void)
+def transpose(A: Any, row: int, column: int, B: Any, b_row: int, b_column: int) -> None:
+    """Set the square of A at (row, column) to the transpose of that of B; the two may be one."""
+    A[row : row + WIDTH, column : column + WIDTH] = B[b_row : b_row + WIDTH, b_column : b_column + WIDTH].T.copy()
 
 
-def _python_load_part(A: Any, row: int, column: int, n: int) -> Any:
-    """Return the vector of the first n of A[row, column], …, and zeros; n may be below zero or above the width."""
-    part = np.zeros(WIDTH)
-    present = min(max(n, 0), WIDTH)
-    part[:present] = A[row, column : column + present]
-    return part
+# ---- The parts of a float64: a = s 2ᵉ with 1 <= s < 2.
+
+_FRACTION_BITS: Final = 52
+_BIAS: Final = 1023
 
 
-def _python_collect(A: Any, row: int, offsets: Any) -> Any:
-    """Return the vector of the numbers of A, a C-contiguous matrix, at int64 offsets, shape (8,), from A[row, 0]."""
-    return A.reshape(-1)[row * A.shape[1] + offsets]
+def _emit_exponent(call: Call) -> Any:
+    b = call.builder
+    bits = b.lshr(b.bitcast(call.args[0], _INTS), _ints(_FRACTION_BITS))
+    return b.sitofp(b.sub(bits, _ints(_BIAS)), VECTOR)
 
 
-def _python_store(A: Any, row: int, column: int, value: Any) -> None:
-    """Set A[row, column], A[row, column + 1], … to a vector, in place."""
-    A[row, column : column + WIDTH] = value
+@operation(_emit_exponent)
+def exponent(a: Any) -> Any:
+    """Return the integers e with a = s 2ᵉ; a is positive and normal."""
+    return np.frexp(a)[1] - 1.0
 
 
-def _python_spread(A: Any, row: int, column: int) -> Any:
-    """Return the vector whose numbers all are A[row, column]."""
-    return A[row, column]
+def _emit_significand(call: Call) -> Any:
+    b = call.builder
+    fraction = b.and_(b.bitcast(call.args[0], _INTS), _ints((1 << _FRACTION_BITS) - 1))
+    return b.bitcast(b.or_(fraction, _ints(_BIAS << _FRACTION_BITS)), VECTOR)
 
 
-def _python_spread_lane(value: Any, lane: int) -> Any:
-    """Return the vector whose numbers all are number `lane` of another; `lane` is a literal."""
-    return value[lane]
+@operation(_emit_significand)
+def significand(a: Any) -> Any:
+    """Return the numbers s with a = s 2ᵉ; a is positive and normal."""
+    return np.frexp(a)[0] * 2.0
 
 
-def _python_beyond(lane: int, new: Any, old: Any) -> Any:
-    """Return the vector with the numbers of `old` up to place `lane`, a literal, and of `new` beyond it."""
-    return np.where(np.arange(WIDTH) > lane, new, old)
+# ---- Random numbers: a hash of their place in a sequence.
+
+_GAMMA: Final = 0x9E3779B97F4A7C15
+_MIXERS: Final = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+_LAST_SHIFT: Final = 31
 
 
-def _python_add_product(total: Any, a: Any, b: Any) -> Any:
-    """Return total + a b."""
-    return total + a * b
+def _emit_uniform(call: Call) -> Any:
+    b = call.builder
+    low, n_bits = (one.literal_value for one in call.types[2:])
+    counters = b.add(ir.Constant(_INTS, list(range(1, WIDTH + 1))), _splat(b, call.integer(1)))
+    bits = b.add(_splat(b, call.args[0]), b.mul(counters, _ints(_GAMMA)))
+    for shift, factor in _MIXERS:
+        bits = b.mul(b.xor(bits, b.lshr(bits, _ints(shift))), _ints(factor))
+    bits = b.xor(bits, b.lshr(bits, _ints(_LAST_SHIFT)))
+    bits = b.and_(b.lshr(bits, _ints(low)), _ints((1 << n_bits) - 1))
+    return b.fmul(b.fadd(b.sitofp(bits, VECTOR), constant(0.5)), constant(2.0**-n_bits))
 
 
-def _python_subtract_product(total: Any, a: Any, b: Any) -> Any:
-    """Return total − a b."""
-    return total - a * b
+@operation(_emit_uniform, literal=True)
+def random_uniform(seed: Any, start: int, low: int, n_bits: int) -> Any:
+    """Return random numbers start, start + 1, … of the sequence that a seed, an uint64, begins.
 
+    A number is (k + 1/2) / 2^n_bits, where k are that many bits of a hash, from bit ``low`` on; both are literals. Up
+    to 52 bits it is exact, hence in (0, 1); the largest of 53 bits rounds to 1.
 
-def _python_add(a: Any, b: Any) -> Any:
-    """Return a + b."""
-    return a + b
-
-
-def _python_multiply(a: Any, number: float) -> Any:
-    """Return a vector times a number."""
-    return a * number
-
-
-def _python_sum_up(a: Any) -> float:
-    """Return the sum of a vector's numbers: of its halves, then of theirs."""
-    for distance in (4, 2, 1):
-        a = a[:distance] + a[distance:]
-    return float(a[0])
-
-
-def _python_subtract(a: Any, b: Any) -> Any:
-    """Return a − b."""
-    return a - b
-
-
-def _python_divide(a: Any, b: Any) -> Any:
-    """Return a / b."""
-    return a / b
-
-
-def _python_transpose(A: Any, row: int, column: int, B: Any, b_row: int, b_column: int) -> None:
-    """Set the square of A that starts at [row, column] to the transpose of that of B, in place."""
-    A[row : row + WIDTH, column : column + WIDTH] = B[b_row : b_row + WIDTH, b_column : b_column + WIDTH].T
-
-
-def _python_address(A: Any) -> int:
-    """Return where in memory an array starts, in bytes."""
-    return int(A.ctypes.data)
-
-
-def _python_zero() -> Any:
-    """Return the vector of zeros."""
-    return np.zeros(WIDTH)
-
-
-_config: Any = numba.config
-INTERPRETED = bool(_config.DISABLE_JIT)
-load: Any = _python_load if INTERPRETED else _compiled_load
-load_part: Any = _python_load_part if INTERPRETED else _compiled_load_part
-collect: Any = _python_collect if INTERPRETED else _compiled_collect
-store: Any = _python_store if INTERPRETED else _compiled_store
-spread: Any = _python_spread if INTERPRETED else _compiled_spread
-spread_lane: Any = _python_spread_lane if INTERPRETED else _compiled_spread_lane
-beyond: Any = _python_beyond if INTERPRETED else _compiled_beyond
-add_product: Any = _python_add_product if INTERPRETED else _compiled_add_product
-subtract_product: Any = _python_subtract_product if INTERPRETED else _compiled_subtract_product
-add: Any = _python_add if INTERPRETED else _compiled_add
-multiply: Any = _python_multiply if INTERPRETED else _compiled_multiply
-sum_up: Any = _python_sum_up if INTERPRETED else _compiled_sum_up
-subtract: Any = _python_subtract if INTERPRETED else _compiled_subtract
-divide: Any = _python_divide if INTERPRETED else _compiled_divide
-transpose: Any = _python_transpose if INTERPRETED else _compiled_transpose
-address: Any = _python_address if INTERPRETED else _compiled_address
-zero: Any = _python_zero if INTERPRETED else _compiled_zero
+    Source: Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", SplitMix64: hash i is that of
+    the seed plus (i + 1) times a constant.
+    """
+    bits = seed + np.arange(start + 1, start + 1 + WIDTH, dtype=np.uint64) * np.uint64(_GAMMA)
+    for shift, factor in _MIXERS:
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+    bits ^= bits >> np.uint64(_LAST_SHIFT)
+    return ((bits >> np.uint64(low) & np.uint64((1 << n_bits) - 1)) + 0.5) * 2.0**-n_bits

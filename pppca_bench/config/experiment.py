@@ -215,7 +215,7 @@ class _ConfigReader(Reader):
             return None
         section, own = section_of(entry), ["classifier"] if entry.makes == "features" else []
         given = self.mapping(value, place, ["method", "repeats", *section, *own])
-        repeats = self.one(_REPEATS, {"repeats": shared.repeats, **given}, place)
+        repeats = self.one(_REPEATS, given, place) if "repeats" in given else shared.repeats
         grid = self._section_grid(entry, section, given, place, self._shared_tau(entry, section, given, place, shared))
         if entry.makes != "features":
             self._check_pivot(grid, place, shared.problems, "hidden: [16, 8]")

@@ -4,12 +4,13 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Le
-from numpy.typing import NDArray
 
-from pppca_bench.compiled.arrays import Indices
+from pppca_bench.compiled.arrays import Flags, Floats, Indices
+from pppca_bench.engines.fitness import make_room, moments_of, spanned_variances
 from pppca_bench.engines.gha_epochs import Rule
+from pppca_bench.engines.gram_schmidt import in_panels
 from pppca_bench.engines.hebbian import HebbianTransformer
-from pppca_bench.engines.removal import Removal
+from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import Count, NotNegativeCount, Percent, Positive, Probability, Tau, check_order
 
 
@@ -65,13 +66,9 @@ class DGHA(HebbianTransformer):
     rows_per_epoch : float or None, default None
         Rows that join the learning per epoch after the head start, > 0: row j learns from epoch
         head_start + j / rows_per_epoch on. None: all rows learn.
-    join_by : {"node", "position"}, default "node"
-        What j is after removals: the row's place at the start, or among the rows that are left. Where checks
-        sort the rows, always the latter.
-    initial_rows : {"direction", "orthonormal", "positive"}, default "orthonormal"
-        How rows are drawn: uniformly distributed directions, a random orthonormal set, or weights
-        uniform(0, 1) scaled to one norm. Choice: orthonormal, the basis of the slides' proposition, and closer
-        to the published dimensionalities than the others.
+    initial_rows : {"direction", "orthonormal"}, default "orthonormal"
+        How rows are drawn: uniformly distributed directions, or a random orthonormal set. Choice: orthonormal, the
+        basis of the slides' proposition, and closer to the published dimensionalities.
     initial_samples : int or None, default None
         Rows start as the principal components of a small block of so many samples, >= 2, instead of by
         `initial_rows`. See GHA.
@@ -148,8 +145,7 @@ class DGHA(HebbianTransformer):
         decay_samples: Positive | None = None,
         head_start: NotNegativeCount = 3,
         rows_per_epoch: Positive | None = None,
-        join_by: Literal["node", "position"] = "node",
-        initial_rows: Literal["direction", "orthonormal", "positive"] = "orthonormal",
+        initial_rows: Literal["direction", "orthonormal"] = "orthonormal",
         initial_samples: Annotated[int, Ge(2), Le(1_000_000)] | None = None,
         initial_norm: Positive = 2.0,
         sort_initial: bool = True,
@@ -175,7 +171,6 @@ class DGHA(HebbianTransformer):
         self.decay_samples = decay_samples
         self.head_start = head_start
         self.rows_per_epoch = rows_per_epoch
-        self.join_by = join_by
         self.initial_rows = initial_rows
         self.initial_samples = initial_samples
         self.initial_norm = initial_norm
@@ -201,25 +196,51 @@ class DGHA(HebbianTransformer):
         check_order(self, "min_components", "max_components")
 
     def _rule(self) -> Rule:
-        return super()._rule()._replace(join_by_node=self.join_by == "node" and not self.sort_at_checks)
+        """Return what the next epochs have in common; rows that checks do not sort join by their places."""
+        n_kept = int(self.min_components)
+        if self._limits_move and self._checked(np.array([self.n_epochs_]))[0]:
+            n_kept = max(n_kept, self._n_holding())
+        limits = Limits(float(self.tau), n_kept, int(self.max_components or self._n_initial_rows), 0.0)
+        per_direction, sort = self.variance == "direction", bool(self.sort_at_checks)
+        return super()._rule()._replace(limits=limits, per_direction=per_direction, sort=sort)
 
-    def _removal(self) -> Removal:
-        return Removal(
-            tau=float(self.tau),
-            min_components=int(self.min_components),
-            max_components=int(self.max_components or self._n_initial_rows),
-            min_variance=float(self.min_variance_ratio * np.trace(self._C)),
-            per_direction=self.variance == "direction",
-            sort=bool(self.sort_at_checks),
-        )
+    @property
+    def _limits_move(self) -> bool:
+        return self.min_variance_ratio > 0.0
+
+    def _n_holding(self) -> int:
+        """Count the rows whose span holds the share of the variance, those first that a check ranks highest."""
+        variances = np.einsum("ji,ik,jk->j", self._rows, self._C, self._rows)
+        compared = self._per_direction(variances) if self.variance == "direction" else variances
+        ranked = self._rows[np.argsort(-compared, kind="stable")]
+        return count_holding(ranked, self._C, float(self.min_variance_ratio * np.trace(self._C)))
 
     def _joined(self, epochs: Indices) -> Indices:
         late = epochs - self.head_start
         return np.where(late < 0, 1, super()._joined(np.maximum(late, 0)))
 
-    def _checked(self, epochs: Indices) -> NDArray[np.bool_]:
+    def _checked(self, epochs: Indices) -> Flags:
         late = epochs - self.first_check
         return (late >= 0) & (late % self.check_interval == 0)
 
     def _n_drawn(self, n_samples: int) -> int:
         return max(1, int(n_samples * self.data_fraction / 100.0 + 0.5))
+
+
+def count_holding(rows: Floats, C: Floats, variance: float) -> int:
+    """Count the first rows whose span holds a variance, all where none do.
+
+    The span's variance is the sum of q C qᵀ over an orthonormal basis q of it, that of Gram and Schmidt: rows that
+    still overlap while they learn are not counted twice.
+
+    Parameters
+    ----------
+    rows : float64 array, shape (l, m), l <= m
+    C : float64 array, shape (m, m)
+    variance : float, > 0
+    """
+    panels, moments = in_panels(rows), moments_of(C)
+    room = make_room(len(panels) // len(moments.full), len(moments.full))
+    spanned_variances(panels, len(rows), moments, room)
+    held = np.cumsum(room.raw[0, : len(rows)])
+    return int(np.argmax(held >= variance)) + 1 if held[-1] >= variance else len(rows)

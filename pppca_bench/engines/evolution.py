@@ -1,66 +1,30 @@
 """Compiled steps between two evaluations of a population: selection, crossing and mutation of linear networks.
 
-The nodes of a network lie in panels of eight, see `_orthonormalisation_kernels`.
+The nodes of a network lie in panels of eight, see `engines.gram_schmidt`.
 """
 
 import math
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
-from pppca_bench.compiled.arrays import Floats, Indices
-from pppca_bench.compiled.jit import kernel, part
-from pppca_bench.compiled.random_vectors import random_numbers
-from pppca_bench.compiled.simd import WIDTH, add, add_product, load, store, subtract, zero
-from pppca_bench.engines.fitness import Limits, Moments, Networks, evaluate, padded
-from pppca_bench.engines.gha_blocked import aligned_zeros
-from pppca_bench.engines.gram_schmidt import make_scratch
-from pppca_bench.engines.noise import Seed, normal_pair
-from pppca_bench.engines.removal import decreasing_order
-
-
-@kernel
-def select_parents(fitness: Floats, uniforms: Floats, crossover_probability: float) -> Indices:
-    """Return the parents of the next generation: each elite network with itself, then the tournaments' winners.
-
-    The elite has as many networks as the children are fewer than the population. Of equal fitness the first wins.
-
-    Parameters
-    ----------
-    fitness : float64 array of shape (n_individuals,)
-    uniforms : float64 array of shape (n_children, 2 tournament_size + 1), n_children <= n_individuals, in [0, 1)
-        Half of them choose the contestants for the first parent, half those for the second; the last one lets them
-        cross where it is below the probability.
-    crossover_probability : float, 0 to 1
-
-    Returns
-    -------
-    parents : int64 array of shape (n_individuals, 2)
-        A child that is not crossed has its fitter winner twice.
-    """
-    n_individuals, n_children = len(fitness), len(uniforms)
-    parents = np.empty((n_individuals, 2), dtype=np.int64)
-    n_elite = n_individuals - n_children
-    if n_elite > 0:
-        parents[:n_elite] = decreasing_order(fitness)[:n_elite].reshape((n_elite, 1))
-    size = uniforms.shape[1] // 2
-    for c in range(n_children):
-        first, second = _fittest(fitness, uniforms[c, :size]), _fittest(fitness, uniforms[c, size : 2 * size])
-        if not uniforms[c, 2 * size] < crossover_probability:
-            first = second = first if fitness[first] >= fitness[second] else second
-        parents[n_elite + c, 0], parents[n_elite + c, 1] = first, second
-    return parents
-
-
-@part
-def _fittest(fitness: Floats, uniforms: Floats) -> int:
-    best = -1
-    for uniform in uniforms:
-        p = int(uniform * len(fitness))
-        if best < 0 or fitness[p] > fitness[best]:
-            best = p
-    return best
+from pppca_bench.compiled.arrays import Floats1D, Floats2D, Floats3D, Indices1D, Indices2D, aligned_zeros
+from pppca_bench.compiled.jit import kernel, part, shared
+from pppca_bench.compiled.simd import (
+    WIDTH,
+    add,
+    fma,
+    load,
+    multiply,
+    random_uniform,
+    splat,
+    store,
+    subtract,
+    zeros,
+)
+from pppca_bench.engines.fitness import Moments, Networks, Room, evaluate, make_room
+from pppca_bench.engines.noise import normal_pair
+from pppca_bench.engines.removal import Limits, sort_decreasing
 
 
 class Rules(NamedTuple):
@@ -79,69 +43,113 @@ class Rules(NamedTuple):
 class Course(NamedTuple):
     """The course of an evolution, an entry for each evaluation of the population; see `NEpPCA.history_`."""
 
-    dimensionality: Indices
-    mean_dimensionality: Floats
-    fitness: Floats
-    variances: Floats
+    dimensionality: Indices1D
+    mean_dimensionality: Floats1D
+    fitness: Floats1D
+    variances: Floats2D
+
+
+class Nursery(NamedTuple):
+    """Room in which one thread breeds and evaluates offspring.
+
+    panels: float64 array of shape (n_panels * depth, 8), the child; steps: float64 array of shape (2, 8); parents:
+    int64 array of shape (n_individuals, 2); ranks: int64 array of shape (n_individuals,); room: that of an evaluation.
+    """
+
+    panels: Floats2D
+    steps: Floats2D
+    parents: Indices2D
+    ranks: Indices1D
+    room: Room
+
+
+def make_nursery(networks: Networks, depth: int) -> Nursery:
+    """Allocate room for the offspring of a population."""
+    n_individuals, n_rows, _ = networks.weights.shape
+    return Nursery(
+        aligned_zeros(n_rows, WIDTH),
+        aligned_zeros(2, WIDTH),
+        np.zeros((n_individuals, 2), dtype=np.int64),
+        np.zeros(n_individuals, dtype=np.int64),
+        make_room(n_rows // depth, depth),
+    )
 
 
 @kernel
 def evolve(
     networks: Networks,
     offspring: Networks,
-    uniforms: Floats,
-    seed: Seed,
+    uniforms: Floats3D,
+    seed: np.uint64,
     start: int,
     rules: Rules,
     moments: Moments,
     course: Course,
+    evaluation: int,
     first: int,
+    last: int,
+    nursery: Nursery,
 ) -> None:
     """Make generations, each from the one before, in the two populations by turns, and record them.
+
+    A generation without children evaluates the population as it is: all of it is elite, parents of themselves.
 
     Parameters
     ----------
     networks, offspring : Networks
-        The evaluated parents of the first generation, and room for it.
+        The parents of the first generation, evaluated unless it has no children, and room for it.
     uniforms : float64 array of shape (n_generations, n_children, 2 tournament_size + 1), in [0, 1)
         See `reproduce`.
-    seed, start
-        See `reproduce`: the place of the first generation's first number.
+    seed : uint64
+    start : int
+        The place of the first generation's first number, see `reproduce`.
     rules : Rules
     moments : Moments
     course : Course
-    first : int
+    evaluation : int
         The first generation's place in the course.
+    first, last : int
+        The offspring from ``first`` to ``last`` - 1 are made, for threads to share a generation; nothing is recorded
+        where these are not all.
+    nursery : Nursery
     """
+    n_individuals = len(networks.sizes)
     numbers = uniforms.shape[1] * numbers_of_a_child(networks.weights.shape[1])
     for g in range(len(uniforms)):
-        reproduce(networks, uniforms[g], seed, start + g * numbers, rules, moments, offspring, 0, len(networks.sizes))
+        here = start + g * numbers
+        reproduce(networks, uniforms[g], seed, here, rules, moments, offspring, first, last, nursery)
         networks, offspring = offspring, networks
-        record(networks, course, first + g)
+        if last - first == n_individuals:
+            record(networks, course, evaluation + g)
 
 
-@kernel
+@shared
 def record(networks: Networks, course: Course, evaluation: int) -> None:
     """Record an evaluated population; what the course says of variances beyond the fittest's nodes stays."""
-    best = networks.fitness.argmax()
-    size = networks.sizes[best]
-    course.dimensionality[evaluation] = size
-    course.mean_dimensionality[evaluation] = networks.sizes.sum() / len(networks.sizes)
+    best, total = 0, 0
+    for p in range(len(networks.sizes)):
+        total += networks.sizes[p]
+        if networks.fitness[p] > networks.fitness[best]:
+            best = p
+    course.dimensionality[evaluation] = networks.sizes[best]
+    course.mean_dimensionality[evaluation] = total / len(networks.sizes)
     course.fitness[evaluation] = networks.fitness[best]
-    course.variances[evaluation, :size] = networks.variances[best, :size]
+    for j in range(networks.sizes[best]):
+        course.variances[evaluation, j] = networks.variances[best, j]
 
 
-@kernel
+@part
 def reproduce(
     networks: Networks,
-    uniforms: Floats,
-    seed: Seed,
+    uniforms: Floats2D,
+    seed: np.uint64,
     start: int,
     rules: Rules,
     moments: Moments,
     offspring: Networks,
     first: int,
     last: int,
+    nursery: Nursery,
 ) -> None:
     """Breed, mutate and evaluate one network of the offspring after another, each while it is in the first caches.
 
@@ -151,31 +159,31 @@ def reproduce(
         The evaluated parents.
     uniforms : float64 array of shape (n_children, 2 tournament_size + 1), n_children <= n_individuals, in [0, 1)
         See `select_parents`; the offspring that are not children, the first ones, are the elite and do not mutate.
-    seed : uint64 array of shape (1, 1)
+    seed : uint64
         Of the mutation's random numbers.
     start : int
         Place of the first child's numbers, `numbers_of_a_child` each, in the sequence that the seed begins.
     rules : Rules
     moments : Moments
     offspring : Networks
-        Those from `first` to `last` - 1 are overwritten.
+        Those from ``first`` to ``last`` - 1 are overwritten.
     first, last : int
+    nursery : Nursery
     """
     depth = len(moments.full)
-    panels = aligned_zeros(networks.weights.shape[1], WIDTH)
-    scratch = make_scratch(len(panels) // depth)
-    parents = select_parents(networks.fitness, uniforms, rules.crossover_probability)
+    panels, parents = nursery.panels, nursery.parents
+    select_parents(networks.fitness, uniforms, rules.crossover_probability, parents, nursery.ranks)
     n_elite = len(parents) - len(uniforms)
     for c in range(first, last):
-        n_nodes = breed(networks, parents[c, 0], parents[c, 1], depth, panels, scratch.gram)
+        n_nodes = breed(networks, parents[c, 0], parents[c, 1], depth, panels, nursery.steps)
         if c >= n_elite:
             here = start + (c - n_elite) * numbers_of_a_child(len(panels))
-            present = panels[: padded(n_nodes) // WIDTH * depth]
-            mutate(present, moments.n_features, depth, seed, here, rules, scratch.gram)
-        evaluate(panels, n_nodes, moments, rules.limits, scratch, offspring, c)
+            n_rows = (n_nodes + WIDTH - 1) // WIDTH * depth
+            mutate(panels, n_rows, moments.n_features, depth, seed, here, rules, nursery.steps)
+        evaluate(panels, n_nodes, moments, rules.limits, nursery.room, offspring, c)
 
 
-@register_jitable
+@shared
 def numbers_of_a_child(n_rows: int) -> int:
     """Return how many numbers of a random sequence are a child's, whose panels have so many rows in all.
 
@@ -184,9 +192,51 @@ def numbers_of_a_child(n_rows: int) -> int:
     return 2 * WIDTH * n_rows
 
 
-@kernel
-def breed(networks: Networks, first: int, second: int, depth: int, panels: Floats, steps: Floats) -> int:
-    """Make a child of two parents, node by node; of a network and itself that network.
+@part
+def select_parents(
+    fitness: Floats1D, uniforms: Floats2D, crossover_probability: float, parents: Indices2D, ranks: Indices1D
+) -> None:
+    """Choose the parents of the next generation: each elite network with itself, then the tournaments' winners.
+
+    The elite has as many networks as the children are fewer than the population. Of equal fitness the first wins.
+
+    Parameters
+    ----------
+    fitness : float64 array of shape (n_individuals,)
+    uniforms : float64 array of shape (n_children, 2 tournament_size + 1), n_children <= n_individuals, in [0, 1)
+        The first tournament_size numbers choose the contestants for the first parent, as many those for the second;
+        the last one lets the winners cross where it is below the probability.
+    crossover_probability : float, 0 to 1
+    parents : int64 array of shape (n_individuals, 2)
+        Receives the parents; a child that is not crossed has the fitter winner twice.
+    ranks : int64 array of shape (n_individuals,), overwritten
+    """
+    n_elite, size = len(fitness) - len(uniforms), uniforms.shape[1] // 2
+    if n_elite > 0:
+        sort_decreasing(fitness, len(fitness), ranks)
+    for c in range(n_elite):
+        parents[c, 0] = parents[c, 1] = ranks[c]
+    for c in range(len(uniforms)):
+        first, second = _fittest(fitness, uniforms, c, 0, size), _fittest(fitness, uniforms, c, size, size)
+        if not uniforms[c, 2 * size] < crossover_probability:
+            first = second = first if fitness[first] >= fitness[second] else second
+        parents[n_elite + c, 0], parents[n_elite + c, 1] = first, second
+
+
+@part
+def _fittest(fitness: Floats1D, uniforms: Floats2D, c: int, start: int, size: int) -> int:
+    """Return the winner among the networks that some of the uniform numbers of a child choose."""
+    best = -1
+    for i in range(start, start + size):
+        p = int(uniforms[c, i] * len(fitness))
+        if best < 0 or fitness[p] > fitness[best]:
+            best = p
+    return best
+
+
+@part
+def breed(networks: Networks, first: int, second: int, depth: int, panels: Floats2D, steps: Floats2D) -> int:
+    """Cross two parents node by node, or copy a network that is both of them, and return the child's nodes.
 
     Choice: a child has as many nodes as its longer parent, the surplus copied from it; removal stays the only
     step that shortens a network.
@@ -194,14 +244,14 @@ def breed(networks: Networks, first: int, second: int, depth: int, panels: Float
     Parameters
     ----------
     networks : Networks
-        Evaluated.
+        Evaluated, or not yet where the two parents are one.
     first, second : int
         The parents' indices.
     depth : int
         Rows of a panel.
     panels : float64 array of shape (n_panels * depth, 8)
         Receives the child.
-    steps : float64 array of shape (>= 2, 8), scratch
+    steps : float64 array of shape (2, 8), overwritten
 
     Returns
     -------
@@ -209,27 +259,38 @@ def breed(networks: Networks, first: int, second: int, depth: int, panels: Float
     """
     if networks.sizes[first] < networks.sizes[second]:
         first, second = second, first
+    n_nodes, common = networks.sizes[first], networks.sizes[second] if first != second else 0
     W, others = networks.weights[first], networks.weights[second]
-    common = networks.sizes[second] if first != second else 0
-    for place in range(0, networks.sizes[first], WIDTH):
-        row, n = place // WIDTH * depth, min(common - place, WIDTH)
-        if n <= 0:
-            panels[row : row + depth] = W[row : row + depth]
+    v, v_others = networks.variances[first], networks.variances[second]
+    for place in range(0, n_nodes, WIDTH):
+        row = place // WIDTH * depth
+        if common <= place:
+            for k in range(row, row + depth):
+                store(panels, k, 0, load(W, k, 0))
             continue
-        here = slice(place, place + n)
-        find_steps(W, others, row, depth, networks.variances[first, here], networks.variances[second, here], steps)
+        find_steps(W, others, row, depth, v, v_others, place, common, steps)
         of_first, of_second = load(steps, 0, 0), load(steps, 1, 0)
         for k in range(row, row + depth):
-            child = add_product(zero(), of_first, load(W, k, 0))
-            store(panels, k, 0, add_product(child, of_second, load(others, k, 0)))
-    return int(networks.sizes[first])
+            store(panels, k, 0, fma(of_second, load(others, k, 0), multiply(of_first, load(W, k, 0))))
+    return n_nodes
 
 
-@kernel
-def find_steps(W: Floats, others: Floats, row: int, depth: int, v: Floats, v_others: Floats, steps: Floats) -> None:
-    """Find how nodes cross, slide 'Special crossing operator', formula (2): the factors of both parents' nodes.
+@part
+def find_steps(
+    W: Floats2D,
+    others: Floats2D,
+    row: int,
+    depth: int,
+    v: Floats1D,
+    v_others: Floats1D,
+    place: int,
+    common: int,
+    steps: Floats2D,
+) -> None:
+    """Find how the nodes of a panel cross: the factors of both parents' nodes.
 
-    w_i + s (w_i − w_j) = (1 + s) w_i − s w_j, where s is the difference of normalised variances over ‖w_i − w_j‖.
+    Source: slide 'Special crossing operator', formula (2): w_i + s (w_i − w_j) = (1 + s) w_i − s w_j, where
+    s = (ṽ_i − ṽ_j) / ‖w_i − w_j‖ with ṽ_i = v_i / (v_i + v_j).
 
     Choice: parent i is the one with the larger variance, so the step away from the other parent climbs.
 
@@ -242,54 +303,76 @@ def find_steps(W: Floats, others: Floats, row: int, depth: int, v: Floats, v_oth
         The parents.
     row, depth : int
         The panel whose nodes are crossed: its first row and number of rows.
-    v, v_others : float64 array of shape (n,), n <= 8, >= 0
-        Variances of the projections on the panel's nodes, those that both parents have.
+    v, v_others : float64 array of shape (n_panels * 8,), >= 0
+        Variances of the projections on the parents' nodes.
+    place, common : int
+        The panel's first node, and how many nodes both parents have.
     steps : float64 array of shape (2, 8)
         Receives the factors; where there are no two nodes, those that copy the first.
     """
-    a = b = zero()
+    # ‖w_i − w_j‖² of the panel's eight nodes, in two sums: an addition waits for the one before it.
+    a = b = zeros()
     for k in range(row, row + depth, 2):
         x, y = subtract(load(W, k, 0), load(others, k, 0)), subtract(load(W, k + 1, 0), load(others, k + 1, 0))
-        a, b = add_product(a, x, x), add_product(b, y, y)
+        a, b = fma(x, x, a), fma(y, y, b)
     store(steps, 0, 0, add(a, b))
     for i in range(WIDTH):
-        step = 0.0
-        if i < len(v) and steps[0, i] > 0.0 and v[i] + v_others[i] > 0.0:
-            step = (v[i] - v_others[i]) / (v[i] + v_others[i]) / math.sqrt(steps[0, i])
-        steps[0, i], steps[1, i] = (1.0 + step, -step) if step >= 0.0 else (step, 1.0 - step)
+        step, node = 0.0, place + i
+        if node < common and steps[0, i] > 0.0 and v[node] + v_others[node] > 0.0:
+            step = (v[node] - v_others[node]) / (v[node] + v_others[node]) / math.sqrt(steps[0, i])
+        if step >= 0.0:
+            steps[0, i], steps[1, i] = 1.0 + step, -step
+        else:
+            steps[0, i], steps[1, i] = step, 1.0 - step
 
 
-@kernel
-def mutate(panels: Floats, n_features: int, depth: int, seed: Seed, start: int, rules: Rules, scales: Floats) -> None:
-    """Add Gaussian noise to genes, in place.
+@part
+def mutate(
+    panels: Floats2D,
+    n_rows: int,
+    n_features: int,
+    depth: int,
+    seed: np.uint64,
+    start: int,
+    rules: Rules,
+    scales: Floats2D,
+) -> None:
+    """Add Gaussian noise to genes, in place: w + scale · N(0, 1), where the gene is chosen.
+
+    Two rows of a panel at a time, since the noise comes in pairs.
 
     Parameters
     ----------
-    panels : float64 array of shape (n_panels * depth, 8), changed in place
+    panels : float64 array of shape (>= n_rows, 8), changed in place
+    n_rows : int
+        Rows of the panels that the child has.
     n_features, depth : int
         Rows of a panel that hold weights, and all.
-    seed : uint64 array of shape (1, 1)
+    seed : uint64
     start : int
         Place in the seed's sequence of the first of the `numbers_of_a_child`.
     rules : Rules
-    scales : float64 array of shape (>= 2, 8), scratch
+    scales : float64 array of shape (2, 8), overwritten
     """
-    scales[:2] = rules.mutation_scale
-    for panel in range(0, len(panels) if rules.mutation_probability > 0.0 else 0, depth):
+    if rules.mutation_probability <= 0.0:
+        return
+    for i in range(2):
+        store(scales, i, 0, splat(rules.mutation_scale))
+    for panel in range(0, n_rows, depth):
         for row in range(panel, panel + n_features, 2):
             here = start + 2 * WIDTH * row
             first, second = normal_pair(seed, here)
             if rules.mutation_probability < 1.0:
                 _choose(scales, seed, here + WIDTH, rules)
-            store(panels, row, 0, add_product(load(panels, row, 0), load(scales, 0, 0), first))
+            store(panels, row, 0, fma(load(scales, 0, 0), first, load(panels, row, 0)))
             if row + 1 < panel + n_features:
-                store(panels, row + 1, 0, add_product(load(panels, row + 1, 0), load(scales, 1, 0), second))
+                store(panels, row + 1, 0, fma(load(scales, 1, 0), second, load(panels, row + 1, 0)))
 
 
 @part
-def _choose(scales: Floats, seed: Seed, start: int, rules: Rules) -> None:
+def _choose(scales: Floats2D, seed: np.uint64, start: int, rules: Rules) -> None:
     """Set the scales of two rows' noise: zero for genes that do not mutate."""
     for i in range(2):
-        store(scales, i, 0, random_numbers(seed, start + i * WIDTH, 11, 53))
+        store(scales, i, 0, random_uniform(seed, start + i * WIDTH, 11, 53))
         for place in range(WIDTH):
             scales[i, place] = rules.mutation_scale if scales[i, place] < rules.mutation_probability else 0.0

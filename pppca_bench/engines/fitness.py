@@ -7,36 +7,40 @@ processor that rounds a multiply-add once.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
-from pppca_bench.compiled.arrays import Floats, Indices
+from pppca_bench.compiled.arrays import (
+    Flags1D,
+    Floats,
+    Floats1D,
+    Floats2D,
+    Floats3D,
+    Indices1D,
+    Samples2D,
+    aligned_zeros,
+)
 from pppca_bench.compiled.jit import kernel, part
 from pppca_bench.compiled.simd import (
     WIDTH,
     add,
-    add_product,
-    collect,
+    broadcast,
+    fma,
+    gather,
     load,
-    load_part,
-    spread,
-    store,
-    subtract,
-    sum_up,
-    zero,
-)
-from pppca_bench.engines.gha_blocked import aligned_zeros
-from pppca_bench.engines.gram_schmidt import (
-    Scratch,
     load_tile,
-    make_scratch,
-    orthonormalise,
-    plus_products,
+    masked_load,
+    multiply,
+    reduce_add,
+    store,
     store_tile,
+    subtract,
     zero_tile,
+    zeros,
 )
-from pppca_bench.engines.removal import decreasing_order
+from pppca_bench.engines.gram_schmidt import Scratch, make_scratch, orthonormalise, padded, plus_products
+from pppca_bench.engines.removal import Limits, count_kept, sort_decreasing
 
 _BLOCK = 128
+"""Samples whose products are summed while they stay in the second cache."""
 
 
 class Networks(NamedTuple):
@@ -49,10 +53,10 @@ class Networks(NamedTuple):
     size are finite and mean nothing.
     """
 
-    weights: Floats
-    variances: Floats
-    sizes: Indices
-    fitness: Floats
+    weights: Floats3D
+    variances: Floats2D
+    sizes: Indices1D
+    fitness: Floats1D
 
 
 class Moments(NamedTuple):
@@ -60,25 +64,28 @@ class Moments(NamedTuple):
 
     full: float64 array of shape (depth, depth), C bordered by zeros, n_features rounded up to a multiple of eight;
     half: float64 array of the same shape, its lower triangle with twice what lies below the diagonal, so that
-    q C qᵀ = Σ_i q_i Σ_{k≤i} half[i, k] q_k; n_features: the size of C.
+    q C qᵀ = Σ_k q_k Σ_{i≥k} half[i, k] q_i; n_features: the size of C.
     """
 
-    full: Floats
-    half: Floats
+    full: Floats2D
+    half: Floats2D
     n_features: int
 
 
-class Limits(NamedTuple):
-    """How an evaluation removes nodes.
+class Room(NamedTuple):
+    """Room that an evaluation works in, for networks of up to n_panels panels.
 
-    tau: threshold of criterion (1); min_components, max_components: nodes that stay at least and at most;
-    min_variance: the variance that those which stay hold at least, 0 for none.
+    scratch: that of `orthonormalise`; lost: bool array of shape (n_panels * 8,); raw: float64 array of shape
+    (1, n_panels * 8); order: int64 array of shape (n_panels * 8,); offsets: int64 array of shape (8,); leader: float64
+    array of shape (1, depth).
     """
 
-    tau: float
-    min_components: int
-    max_components: int
-    min_variance: float
+    scratch: Scratch
+    lost: Flags1D
+    raw: Floats2D
+    order: Indices1D
+    offsets: Indices1D
+    leader: Floats2D
 
 
 def moments_of(C: Floats) -> Moments:
@@ -91,62 +98,94 @@ def moments_of(C: Floats) -> Moments:
     return Moments(full, half, n_features)
 
 
-@kernel
+def make_room(n_panels: int, depth: int) -> Room:
+    """Allocate room for the evaluation of networks of up to so many panels."""
+    n_nodes = n_panels * WIDTH
+    return Room(
+        make_scratch(n_panels),
+        np.zeros(n_nodes, dtype=np.bool_),
+        aligned_zeros(1, n_nodes),
+        np.zeros(n_nodes, dtype=np.int64),
+        np.zeros(WIDTH, dtype=np.int64),
+        aligned_zeros(1, depth),
+    )
+
+
 def second_moments(X: Floats, mean: Floats) -> Floats:
     """Return C = (X − mean)ᵀ (X − mean) / N, summed sample by sample, so that it is the same with any BLAS library.
 
     Parameters
     ----------
-    X : float64 array of shape (n_samples, n_features), n_samples >= 1
+    X : float64 array of shape (n_samples, n_features), n_samples >= 1, C-contiguous
     mean : float64 array of shape (n_features,)
 
     Returns
     -------
     C : float64 array of shape (n_features, n_features), squared units of the data
     """
-    n_samples, n_features = X.shape
+    n_features = X.shape[1]
     depth = padded(n_features)
-    means, C = mean.reshape((1, n_features)), np.empty((n_features, n_features))
-    sums, block = aligned_zeros(depth, depth), aligned_zeros(_BLOCK, depth)
+    upper = aligned_zeros(depth, depth)
+    sum_products(X, np.ascontiguousarray(mean)[np.newaxis], aligned_zeros(_BLOCK, depth), upper)
+    upper = upper[:n_features, :n_features]
+    return np.where(np.tri(n_features, dtype=bool), upper.T, upper) / len(X)
+
+
+@kernel
+def sum_products(X: Samples2D, mean: Floats2D, block: Floats2D, sums: Floats2D) -> None:
+    """Add Σ_n (x_n − mean)ᵀ (x_n − mean) to ``sums`` above the diagonal, tile by tile, in the order of the samples.
+
+    Parameters
+    ----------
+    X : float64 array of shape (n_samples, n_features)
+    mean : float64 array of shape (1, n_features)
+    block : float64 array of shape (128, depth), room for centred samples
+    sums : float64 array of shape (depth, depth), ``n_features`` rounded up to a multiple of eight
+        Changed in place; tiles below the diagonal are left as they are.
+    """
+    n_samples, n_features = X.shape
+    depth = len(sums)
     for first in range(0, n_samples, _BLOCK):
-        n = min(_BLOCK, n_samples - first)
+        n = _BLOCK if first + _BLOCK <= n_samples else n_samples - first
         for i in range(n):
             for k in range(0, depth, WIDTH):
-                x = load_part(X, first + i, k, n_features - k)
-                store(block, i, k, subtract(x, load_part(means, 0, k, n_features - k)))
+                present = n_features - k
+                centred = subtract(masked_load(X, first + i, k, present), masked_load(mean, 0, k, present))
+                store(block, i, k, centred)
         for row in range(0, depth, WIDTH):
             for column in range(row, depth, WIDTH):
-                tile = load_tile(sums, row, column)
-                store_tile(sums, row, column, plus_products(tile, block, 0, row, block, 0, column, n))
-    for i in range(n_features):
-        for k in range(n_features):
-            C[i, k] = sums[min(i, k), max(i, k)] / n_samples
-    return C
+                total = plus_products(load_tile(sums, row, column), block, 0, row, block, 0, column, n)
+                store_tile(sums, row, column, total)
 
 
-@register_jitable
-def padded(n: int) -> int:
-    """Return n rounded up to a multiple of eight."""
-    return (n + WIDTH - 1) // WIDTH * WIDTH
+@part
+def spanned_variances(panels: Floats2D, n_nodes: int, moments: Moments, room: Room) -> None:
+    """Orthonormalise nodes in their order, and set ``room.raw`` to what each adds to the variance of their span.
+
+    The span of the first k nodes holds the sum of the first k; a node that depends on those before it adds nothing.
+
+    Parameters
+    ----------
+    panels : float64 array of shape (n_panels * depth, 8)
+        The nodes as `orthonormalise` takes them; overwritten.
+    n_nodes : int, 1 to n_features
+    moments : Moments
+    room : Room
+    """
+    depth = len(moments.full)
+    orthonormalise(panels, n_nodes, depth, moments.n_features, room.lost, room.scratch)
+    for first in range(0, n_nodes, WIDTH):
+        store(room.raw, 0, first, _variances(panels, first // WIDTH * depth, moments))
 
 
-@kernel
-def evaluate_networks(networks: Networks, moments: Moments, limits: Limits, first: int, last: int) -> None:
-    """Evaluate the networks from `first` to `last` - 1 in place, see `evaluate`."""
-    panels = aligned_zeros(networks.weights.shape[1], WIDTH)
-    scratch = make_scratch(len(panels) // len(moments.full))
-    for p in range(first, last):
-        panels[:] = networks.weights[p]
-        evaluate(panels, networks.sizes[p], moments, limits, scratch, networks, p)
-
-
-@kernel
+@part
 def evaluate(
-    panels: Floats, n_nodes: int, moments: Moments, limits: Limits, scratch: Scratch, networks: Networks, p: int
+    panels: Floats2D, n_nodes: int, moments: Moments, limits: Limits, room: Room, networks: Networks, p: int
 ) -> None:
-    """Evaluate a network, slide 'Fitness evaluation', remove nodes by criterion (1), and make it network p of some.
+    """Evaluate a network, remove nodes by criterion (1), and make it network p of a population.
 
-    The nodes that stay are written orthonormal, by decreasing variance.
+    Source: slide 'Fitness evaluation': orthonormalise; Var(q̂i) = q̂i C q̂iᵀ; sort by decreasing variance; fitness
+    f = α Σ_i Var(q̂i); remove. The nodes that stay are written orthonormal, in that order.
 
     Choice: the fitness sums the variances of all nodes, those about to be removed too. The slides name the
     sum first and the removal after it.
@@ -158,90 +197,70 @@ def evaluate(
     n_nodes : int, 1 to n_features
     moments : Moments
     limits : Limits
-        The rule of removal.
-    scratch : Scratch
+    room : Room
     networks : Networks
-        Its network p is overwritten; not where `panels` lie.
+        Its network p is overwritten; not where ``panels`` lie.
     p : int
     """
     depth = len(moments.full)
-    lost = np.empty(n_nodes, np.bool_)
-    raw = aligned_zeros(1, padded(n_nodes))
-    orthonormalise(panels, depth, moments.n_features, lost, scratch)
-    for first in range(0, n_nodes, WIDTH):
-        store(raw, 0, first, _variances(panels, first // WIDTH * depth, moments))
+    raw, order, lost = room.raw, room.order, room.lost
+    spanned_variances(panels, n_nodes, moments, room)
     n_found = n_nodes
     for j in range(n_nodes):
         if lost[j]:
             n_found -= 1
             raw[0, j] = -np.inf
-    order = decreasing_order(raw[0, :n_nodes])
-    variances = networks.variances[p]
+    sort_decreasing(raw[0], n_nodes, order)
+    variances, weights = networks.variances[p], networks.weights[p]
     total = 0.0
     for j in range(n_found):
         # Rounding leaves as little as -1e-16 of a node without variance, and ratios of variances want none below zero.
-        variances[j] = max(raw[0, order[j]], 0.0)
+        variance = raw[0, order[j]]
+        variances[j] = variance if variance > 0.0 else 0.0
         total += variances[j]
-    kept = count_kept(variances[:n_found], limits)
-    variances[kept:] = 0.0
-    weights = networks.weights[p]
-    _sort_nodes(panels, depth, order[:kept], weights)
+    kept = count_kept(variances, n_found, limits)
+    for j in range(kept, len(variances)):
+        variances[j] = 0.0
+    _sort_nodes(panels, depth, order, kept, room.offsets, weights)
     networks.sizes[p] = kept
-    networks.fitness[p] = alignment(weights, moments.full) * total
+    networks.fitness[p] = alignment(weights, moments.full, room.leader) * total
 
 
 @part
-def _variances(panels: Floats, row: int, moments: Moments) -> Any:
-    """Return q C qᵀ of the eight nodes q of the panel that starts at a row."""
+def _variances(panels: Floats2D, row: int, moments: Moments) -> Any:
+    """Return q C qᵀ = Σ_k q_k Σ_{i≥k} half[i, k] q_i of the eight nodes q of the panel that starts at a row.
+
+    Eight features k at a time: their inner sums fill a tile; then they are weighted by q_k, even and odd ones apart,
+    since an addition waits for the one before it.
+    """
     half = moments.half
-    total = zero()
+    total = zeros()
     for k in range(0, len(half), WIDTH):
         products = plus_products(zero_tile(), half, k, k, panels, row + k, 0, moments.n_features - k)
         t0, t1, t2, t3, t4, t5, t6, t7 = products
         first = row + k
-        even = add_product(add_product(zero(), t0, load(panels, first, 0)), t2, load(panels, first + 2, 0))
-        odd = add_product(add_product(zero(), t1, load(panels, first + 1, 0)), t3, load(panels, first + 3, 0))
-        even = add_product(add_product(even, t4, load(panels, first + 4, 0)), t6, load(panels, first + 6, 0))
-        odd = add_product(add_product(odd, t5, load(panels, first + 5, 0)), t7, load(panels, first + 7, 0))
+        even = fma(t2, load(panels, first + 2, 0), multiply(t0, load(panels, first, 0)))
+        odd = fma(t3, load(panels, first + 3, 0), multiply(t1, load(panels, first + 1, 0)))
+        even = fma(t6, load(panels, first + 6, 0), fma(t4, load(panels, first + 4, 0), even))
+        odd = fma(t7, load(panels, first + 7, 0), fma(t5, load(panels, first + 5, 0), odd))
         total = add(total, add(even, odd))
     return total
 
 
 @part
-def _sort_nodes(panels: Floats, depth: int, order: Indices, weights: Floats) -> None:
-    """Copy nodes in an order; what comes in places of the last panel that are left over means nothing."""
-    offsets = np.zeros(WIDTH, np.int64)
-    for first in range(0, len(order), WIDTH):
-        for i in range(min(WIDTH, len(order) - first)):
-            node = order[first + i]
+def _sort_nodes(panels: Floats2D, depth: int, order: Indices1D, n: int, offsets: Indices1D, weights: Floats2D) -> None:
+    """Copy the first n nodes of an order; what comes in places of the last panel that are left over means nothing."""
+    for first in range(0, n, WIDTH):
+        for i in range(WIDTH):
+            node = order[first + i] if first + i < n else 0
             offsets[i] = node // WIDTH * depth * WIDTH + node % WIDTH
         for k in range(depth):
-            store(weights, first // WIDTH * depth + k, 0, collect(panels, k, offsets))
+            store(weights, first // WIDTH * depth + k, 0, gather(panels, k, 0, offsets))
 
 
-@kernel
-def count_kept(variances: Floats, limits: Limits) -> int:
-    """Return how many nodes criterion (1), Var(q0) / Var(qi) > tau, and its constraints leave; at least one.
-
-    The smallest number of nodes comes after the share of variance, the largest last.
-
-    Parameters
-    ----------
-    variances : float64 array of shape (n,), n >= 1, in decreasing order
-    limits : Limits
-    """
-    kept = 1
-    held = variances[0]
-    # A product and no quotient: a node without variance is then removed at any finite tau.
-    while kept < len(variances) and (variances[0] <= limits.tau * variances[kept] or held < limits.min_variance):
-        held += variances[kept]
-        kept += 1
-    return min(max(kept, limits.min_components), limits.max_components, len(variances))
-
-
-@kernel
-def alignment(weights: Floats, C: Floats) -> float:
-    """Return alpha = (qᵀ r)² with r = C q / ‖C q‖ of the first node q, slide 'The Neuroevolutionary Algorithm'.
+@part
+def alignment(weights: Floats2D, C: Floats2D, leader: Floats2D) -> float:
+    """Return α = (q r)² with r = C q / ‖C q‖ of the first node q, slide 'The Neuroevolutionary Algorithm'.
 
     It is 1 when q is an eigenvector of C and less otherwise.
 
@@ -252,21 +271,23 @@ def alignment(weights: Floats, C: Floats) -> float:
     weights : float64 array of shape (>= depth, 8)
         Its first column is q, of unit norm.
     C : float64 array of shape (depth, depth), symmetric, see `Moments.full`
+    leader : float64 array of shape (1, depth)
+        Receives q.
     """
     depth = len(C)
-    q = aligned_zeros(1, depth)
     for k in range(depth):
-        q[0, k] = weights[k, 0]
-    products, squares = zero(), zero()
+        leader[0, k] = weights[k, 0]
+    products, squares = zeros(), zeros()
+    # C q eight rows at a time: C is symmetric, so a row of it serves as a column.
     for k in range(0, depth, WIDTH):
-        a = b = c = d = zero()
+        a = b = c = d = zeros()
         for i in range(0, depth, 4):
-            a = add_product(a, load(C, i, k), spread(q, 0, i))
-            b = add_product(b, load(C, i + 1, k), spread(q, 0, i + 1))
-            c = add_product(c, load(C, i + 2, k), spread(q, 0, i + 2))
-            d = add_product(d, load(C, i + 3, k), spread(q, 0, i + 3))
+            a = fma(load(C, i, k), broadcast(leader, 0, i), a)
+            b = fma(load(C, i + 1, k), broadcast(leader, 0, i + 1), b)
+            c = fma(load(C, i + 2, k), broadcast(leader, 0, i + 2), c)
+            d = fma(load(C, i + 3, k), broadcast(leader, 0, i + 3), d)
         r = add(add(a, b), add(c, d))
-        products = add_product(products, r, load(q, 0, k))
-        squares = add_product(squares, r, r)
-    product, squared = sum_up(products), sum_up(squares)
+        products = fma(r, load(leader, 0, k), products)
+        squares = fma(r, r, squares)
+    product, squared = reduce_add(products), reduce_add(squares)
     return product * product / squared if squared > 0.0 else 0.0

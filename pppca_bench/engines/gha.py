@@ -34,9 +34,8 @@ class GHA(HebbianTransformer):
     rows_per_epoch : float or None, default None
         Rows that join the learning per epoch, > 0: row j learns from epoch j / rows_per_epoch on, and waits
         as it was drawn until then. None: all rows learn from the start.
-    initial_rows : {"direction", "orthonormal", "positive"}, default "direction"
-        How rows are drawn: uniformly distributed directions, a random orthonormal set, or weights
-        uniform(0, 1) scaled to one norm.
+    initial_rows : {"direction", "orthonormal"}, default "direction"
+        How rows are drawn: uniformly distributed directions, or a random orthonormal set.
     initial_samples : int or None, default None
         Rows start as the principal components of a small block of so many samples, >= 2, drawn without replacement,
         instead of by `initial_rows`. Choice: of all samples where there are fewer; and where the block has fewer
@@ -94,7 +93,7 @@ class GHA(HebbianTransformer):
         decay_epochs: Positive | None = None,
         decay_samples: Positive | None = None,
         rows_per_epoch: Positive | None = None,
-        initial_rows: Literal["direction", "orthonormal", "positive"] = "direction",
+        initial_rows: Literal["direction", "orthonormal"] = "direction",
         initial_samples: Annotated[int, Ge(2), Le(1_000_000)] | None = None,
         initial_norm: Positive = 0.64,
         sort_initial: bool = False,

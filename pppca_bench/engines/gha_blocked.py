@@ -1,29 +1,32 @@
-"""Compiled updates of the generalized Hebbian algorithm and variances of its rows, at half of the machine's limit."""
+"""Compiled updates of the generalized Hebbian algorithm and variances of its rows, at half of the machine's limit.
+
+W lies in panels of sixteen columns, two vectors a row, so that what an update reads and writes stays in the first
+cache. Above the rows of W each panel has the same columns of a block of eight samples: rows 0 to 7 are samples, row
+8 + j is row j of W.
+"""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from pppca_bench.compiled.arrays import Floats, Indices
-from pppca_bench.compiled.jit import kernel, part
+from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices1D, Samples2D, aligned_zeros
+from pppca_bench.compiled.jit import part
 from pppca_bench.compiled.simd import (
     WIDTH,
     add,
-    add_product,
-    address,
-    beyond,
+    blend,
+    broadcast,
+    broadcast_lane,
+    fma,
+    fnma,
     load,
-    load_part,
+    masked_load,
     multiply,
-    spread,
-    spread_lane,
+    reduce_add,
+    splat,
     store,
     subtract,
-    subtract_product,
-    sum_up,
     transpose,
-    zero,
+    zeros,
 )
 
 _BLOCK = WIDTH
@@ -31,9 +34,40 @@ _PANEL = 2 * WIDTH
 _Pair = tuple[Any, Any]
 
 
-@kernel
-def fast_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate: float, decay: float = 0.0) -> None:
-    """Update W in place with cumulative residuals: 3 l m multiply-adds a sample.
+class Panels(NamedTuple):
+    """Room for W in panels, see above, and for a block of samples.
+
+    panels: float64 array of shape (n_panels * height, 16), height = 8 + n_rows rounded up to a multiple of four;
+    columns: (n_panels * 16, 8), the samples as columns; outputs: (height, 8).
+    """
+
+    panels: Floats2D
+    columns: Floats2D
+    outputs: Floats2D
+
+
+def make_panels(n_rows: int, n_features: int) -> Panels:
+    """Allocate room for up to so many rows."""
+    n_panels, height = -(-n_features // _PANEL), _BLOCK + -(-n_rows // 4) * 4
+    return Panels(
+        aligned_zeros(n_panels * height, _PANEL),
+        aligned_zeros(n_panels * _PANEL, _BLOCK),
+        aligned_zeros(height, _BLOCK),
+    )
+
+
+@part
+def fast_epoch(
+    W: Floats2D,
+    n_rows: int,
+    X: Samples2D,
+    mean: Floats2D,
+    order: Indices1D,
+    learning_rate: float,
+    decay: float,
+    room: Panels,
+) -> None:
+    """Update the first rows of W in place with cumulative residuals: 3 l m multiply-adds a sample.
 
     ΔW = η (y xᵀ − LT(y yᵀ) W), every row from the old W: the residual x − Σ_{k≤j} y_k w_k is carried from
     row to row, so that row k is read before it changes. Source: Sanger 1989; slide "Generalized Hebbian
@@ -48,11 +82,13 @@ def fast_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate
 
     Parameters
     ----------
-    W : float64 array, shape (l, m)
-        The rows that learn; changed in place.
+    W : float64 array, shape (>= n_rows, m)
+        The rows that learn come first; changed in place.
+    n_rows : int
+        l, the number of rows that learn.
     X : float64 array, shape (N, m)
         The samples, not centred.
-    mean : float64 array, shape (m,)
+    mean : float64 array, shape (1, m)
         Subtracted from each sample as it is read, so that X needs no centred copy.
     order : int64 array, shape (n,)
         Indices of samples, in the order in which they are learnt, each in [0, N).
@@ -60,103 +96,90 @@ def fast_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate
         η of the first sample, > 0.
     decay : float
         Sample s = 0, 1, … of the order learns at η / (1 + decay s), >= 0.
+    room : Panels
     """
-    n_rows, n_features = W.shape
+    n_features = W.shape[1]
     # Rows, columns and samples of zeros round all up to whole blocks; they stay zero and change nothing.
     height = _BLOCK + (n_rows + 3) // 4 * 4
-    panels, columns, outputs = _allocate(W, height)
-    _copy_rows(W, panels, height)
+    n_panels = (n_features + _PANEL - 1) // _PANEL
+    panels, columns, outputs = room.panels, room.columns, room.outputs
+    _copy_rows(W, n_rows, panels, height, n_panels)
     for start in range(0, len(order), _BLOCK):
         _read_block(panels, columns, height, X, mean, order, start, learning_rate, decay)
-        _compute_outputs(outputs, panels, columns, n_features)
+        _compute_outputs(outputs, height, panels, columns, n_features)
         _carry_outputs(outputs, n_rows)
-        for first in range(0, len(panels), height):
-            _learn_panel(panels, first, outputs, n_rows)
+        for panel in range(n_panels):
+            _learn_panel(panels, panel * height, outputs, n_rows)
     for j in range(n_rows):
         for i in range(n_features):
             W[j, i] = panels[i // _PANEL * height + _BLOCK + j, i % _PANEL]
 
 
 @part
-def _allocate(W: Floats, height: int) -> tuple[Floats, Floats, Floats]:
-    """Allocate panels of that height, the columns of a block of samples, and the outputs."""
-    n_panels = (W.shape[1] + _PANEL - 1) // _PANEL
-    return (
-        aligned_zeros(n_panels * height, _PANEL),
-        aligned_zeros(n_panels * _PANEL, _BLOCK),
-        aligned_zeros(height, _BLOCK),
-    )
-
-
-@kernel
-def aligned_zeros(n_rows: int, n_columns: int) -> Floats:
-    """Allocate zeros, shape (n_rows, n_columns), from a cache line's start: a vector across two takes two loads."""
-    buffer = np.zeros(n_rows * n_columns + WIDTH)
-    offset = -(address(buffer) // 8) % WIDTH
-    return buffer[offset : offset + n_rows * n_columns].reshape((n_rows, n_columns))
-
-
-@part
-def _copy_rows(W: Floats, panels: Floats, height: int) -> None:
-    """Copy W to the panels, below the places of the samples."""
-    for j in range(W.shape[0]):
-        for i in range(W.shape[1]):
-            panels[i // _PANEL * height + _BLOCK + j, i % _PANEL] = W[j, i]
+def _copy_rows(W: Floats2D, n_rows: int, panels: Floats2D, height: int, n_panels: int) -> None:
+    """Copy W to the panels, below the places of the samples, and zeros to the places that it leaves."""
+    n_features = W.shape[1]
+    for panel in range(n_panels):
+        first = panel * _PANEL
+        for j in range(height - _BLOCK):
+            row, n = panel * height + _BLOCK + j, n_features - first if j < n_rows else 0
+            store(panels, row, 0, masked_load(W, j, first, n))
+            store(panels, row, WIDTH, masked_load(W, j, first + WIDTH, n - WIDTH))
 
 
 @part
 def _read_block(
-    panels: Floats,
-    columns: Floats,
+    panels: Floats2D,
+    columns: Floats2D,
     height: int,
-    X: Floats,
-    mean: Floats,
-    order: Indices,
+    X: Samples2D,
+    mean: Floats2D,
+    order: Indices1D,
     start: int,
     learning_rate: float,
     decay: float,
 ) -> None:
-    """Set the first rows of the panels to centred samples times √η, zeros past the last one, and `columns` to their
-    transpose (p, 8).
+    """Read the block X_B of samples that begins at a place of the order.
+
+    The first eight rows of the panels receive √η (x − mean), zeros past the last sample; ``columns`` its transpose.
     """
-    means = mean.reshape((1, len(mean)))
     for s in range(_BLOCK):
         present = start + s < len(order)
         rate = learning_rate / (1.0 + decay * (start + s)) if decay > 0.0 else learning_rate
-        factor = math.sqrt(rate) if present else 0.0
+        factor = splat(math.sqrt(rate) if present else 0.0)
         sample = order[start + s] if present else 0
-        for i in range(0, len(mean), WIDTH):
-            n = len(mean) - i
-            x = subtract(load_part(X, sample, i, n), load_part(means, 0, i, n))
+        for i in range(0, len(columns), WIDTH):
+            n = X.shape[1] - i
+            x = subtract(masked_load(X, sample, i, n), masked_load(mean, 0, i, n))
             store(panels, i // _PANEL * height + s, i % _PANEL, multiply(x, factor))
     for i in range(0, len(columns), WIDTH):
         transpose(columns, i, 0, panels, i // _PANEL * height, i % _PANEL)
 
 
 @part
-def _compute_outputs(outputs: Floats, panels: Floats, columns: Floats, n_features: int) -> None:
-    """Set `outputs` (h, 8) to the products of the rows of the panels, h each, with the samples in `columns` (p, 8).
+def _compute_outputs(outputs: Floats2D, height: int, panels: Floats2D, columns: Floats2D, n_features: int) -> None:
+    """Set ``outputs`` to [X_B; W] X_Bᵀ, the products of the rows of the panels with the samples in ``columns``.
 
     Four rows at a time; even and odd columns are added apart, since an addition waits for the one before it.
     """
-    height = len(outputs)
     for j in range(height):
-        store(outputs, j, 0, zero())
+        store(outputs, j, 0, zeros())
     for first in range(0, n_features, _PANEL):
+        n = _PANEL if first + _PANEL <= n_features else n_features - first
         for j in range(0, height, 4):
             row = first // _PANEL * height + j
             a, b, c, d = load(outputs, j, 0), load(outputs, j + 1, 0), load(outputs, j + 2, 0), load(outputs, j + 3, 0)
-            e, f, g, h = zero(), zero(), zero(), zero()
-            for i in range(0, min(_PANEL, n_features - first), 2):
+            e = f = g = h = zeros()
+            for i in range(0, n, 2):
                 x, z = load(columns, first + i, 0), load(columns, first + i + 1, 0)
-                a = add_product(a, x, spread(panels, row, i))
-                b = add_product(b, x, spread(panels, row + 1, i))
-                c = add_product(c, x, spread(panels, row + 2, i))
-                d = add_product(d, x, spread(panels, row + 3, i))
-                e = add_product(e, z, spread(panels, row, i + 1))
-                f = add_product(f, z, spread(panels, row + 1, i + 1))
-                g = add_product(g, z, spread(panels, row + 2, i + 1))
-                h = add_product(h, z, spread(panels, row + 3, i + 1))
+                a = fma(x, broadcast(panels, row, i), a)
+                b = fma(x, broadcast(panels, row + 1, i), b)
+                c = fma(x, broadcast(panels, row + 2, i), c)
+                d = fma(x, broadcast(panels, row + 3, i), d)
+                e = fma(z, broadcast(panels, row, i + 1), e)
+                f = fma(z, broadcast(panels, row + 1, i + 1), f)
+                g = fma(z, broadcast(panels, row + 2, i + 1), g)
+                h = fma(z, broadcast(panels, row + 3, i + 1), h)
             store(outputs, j, 0, add(a, e))
             store(outputs, j + 1, 0, add(b, f))
             store(outputs, j + 2, 0, add(c, g))
@@ -164,122 +187,132 @@ def _compute_outputs(outputs: Floats, panels: Floats, columns: Floats, n_feature
 
 
 @part
-def _carry_outputs(outputs: Floats, n_rows: int) -> None:
+def _carry_outputs(outputs: Floats2D, n_rows: int) -> None:
     """Turn outputs by the old rows into those by the rows that each sample of the block meets.
 
-    The first eight rows hold the products of each sample's residual with all samples. A row's outputs are updated as
-    its weights are: they are its weights in the directions of the samples.
+    r_s = (x_s − Σ_k y_k w_k) X_Bᵀ are the products of sample s's residual with all samples, at first x_s X_Bᵀ. Row by
+    row, and in it sample by sample: the output now is lane s of y = w_j X_Bᵀ; the residual becomes r_s − now · y; and
+    since w_j moves by now · residual, the outputs of later samples, the lanes beyond s, by now · r_s.
     """
     r0, r1, r2, r3 = load(outputs, 0, 0), load(outputs, 1, 0), load(outputs, 2, 0), load(outputs, 3, 0)
     r4, r5, r6 = load(outputs, 4, 0), load(outputs, 5, 0), load(outputs, 6, 0)
     for j in range(_BLOCK, _BLOCK + n_rows):
         y = load(outputs, j, 0)
-        now = spread_lane(y, 0)
-        r0 = subtract_product(r0, now, y)
-        y = beyond(0, add_product(y, now, r0), y)
-        now = spread_lane(y, 1)
-        r1 = subtract_product(r1, now, y)
-        y = beyond(1, add_product(y, now, r1), y)
-        now = spread_lane(y, 2)
-        r2 = subtract_product(r2, now, y)
-        y = beyond(2, add_product(y, now, r2), y)
-        now = spread_lane(y, 3)
-        r3 = subtract_product(r3, now, y)
-        y = beyond(3, add_product(y, now, r3), y)
-        now = spread_lane(y, 4)
-        r4 = subtract_product(r4, now, y)
-        y = beyond(4, add_product(y, now, r4), y)
-        now = spread_lane(y, 5)
-        r5 = subtract_product(r5, now, y)
-        y = beyond(5, add_product(y, now, r5), y)
-        now = spread_lane(y, 6)
-        r6 = subtract_product(r6, now, y)
-        y = beyond(6, add_product(y, now, r6), y)
+        now = broadcast_lane(y, 0)
+        r0 = fnma(now, y, r0)
+        y = blend(0, y, fma(now, r0, y))
+        now = broadcast_lane(y, 1)
+        r1 = fnma(now, y, r1)
+        y = blend(1, y, fma(now, r1, y))
+        now = broadcast_lane(y, 2)
+        r2 = fnma(now, y, r2)
+        y = blend(2, y, fma(now, r2, y))
+        now = broadcast_lane(y, 3)
+        r3 = fnma(now, y, r3)
+        y = blend(3, y, fma(now, r3, y))
+        now = broadcast_lane(y, 4)
+        r4 = fnma(now, y, r4)
+        y = blend(4, y, fma(now, r4, y))
+        now = broadcast_lane(y, 5)
+        r5 = fnma(now, y, r5)
+        y = blend(5, y, fma(now, r5, y))
+        now = broadcast_lane(y, 6)
+        r6 = fnma(now, y, r6)
+        y = blend(6, y, fma(now, r6, y))
         store(outputs, j, 0, y)
 
 
 @part
-def _learn_panel(panels: Floats, first: int, outputs: Floats, n_rows: int) -> None:
-    """Let the rows of the panel that starts at row `first` learn the block of samples above them."""
+def _learn_panel(panels: Floats2D, first: int, outputs: Floats2D, n_rows: int) -> None:
+    """Let the rows of the panel that starts at row ``first`` learn the block of samples above them.
+
+    The residuals of all eight samples stay in registers while the rows pass: each row learns the eight in turn.
+    """
     r0, r1, r2, r3 = _pair(panels, first), _pair(panels, first + 1), _pair(panels, first + 2), _pair(panels, first + 3)
-    first_half = first + 4
-    r4, r5 = _pair(panels, first_half), _pair(panels, first_half + 1)
-    r6, r7 = _pair(panels, first_half + 2), _pair(panels, first_half + 3)
+    half = first + 4
+    r4, r5, r6, r7 = _pair(panels, half), _pair(panels, half + 1), _pair(panels, half + 2), _pair(panels, half + 3)
     for j in range(_BLOCK, _BLOCK + n_rows):
         w = _pair(panels, first + j)
-        w, r0 = _learn(w, r0, spread(outputs, j, 0))
-        w, r1 = _learn(w, r1, spread(outputs, j, 1))
-        w, r2 = _learn(w, r2, spread(outputs, j, 2))
-        w, r3 = _learn(w, r3, spread(outputs, j, 3))
-        w, r4 = _learn(w, r4, spread(outputs, j, 4))
-        w, r5 = _learn(w, r5, spread(outputs, j, 5))
-        w, r6 = _learn(w, r6, spread(outputs, j, 6))
-        w, r7 = _learn(w, r7, spread(outputs, j, 7))
+        w, r0 = _learn(w, r0, broadcast(outputs, j, 0))
+        w, r1 = _learn(w, r1, broadcast(outputs, j, 1))
+        w, r2 = _learn(w, r2, broadcast(outputs, j, 2))
+        w, r3 = _learn(w, r3, broadcast(outputs, j, 3))
+        w, r4 = _learn(w, r4, broadcast(outputs, j, 4))
+        w, r5 = _learn(w, r5, broadcast(outputs, j, 5))
+        w, r6 = _learn(w, r6, broadcast(outputs, j, 6))
+        w, r7 = _learn(w, r7, broadcast(outputs, j, 7))
         store(panels, first + j, 0, w[0])
         store(panels, first + j, WIDTH, w[1])
 
 
 @part
-def _pair(panels: Floats, row: int) -> _Pair:
+def _pair(panels: Floats2D, row: int) -> _Pair:
     """Load a row of a panel."""
     return load(panels, row, 0), load(panels, row, WIDTH)
 
 
 @part
 def _learn(w: _Pair, residual: _Pair, y: Any) -> tuple[_Pair, _Pair]:
-    """Return a row after a sample, and the sample's residual after the row."""
-    r, s = subtract_product(residual[0], y, w[0]), subtract_product(residual[1], y, w[1])
-    return (add_product(w[0], y, r), add_product(w[1], y, s)), (r, s)
+    """Return a row after a sample, w + y (r − y w), and the sample's residual after the row, r − y w."""
+    r, s = fnma(y, w[0], residual[0]), fnma(y, w[1], residual[1])
+    return (fma(y, r, w[0]), fma(y, s, w[1])), (r, s)
 
 
-@kernel
-def quadratic_variances(W: Floats, C: Floats, variances: Floats) -> None:
-    """Compute w C wᵀ of each row: the projection variance, at a cost that does not depend on N.
+@part
+def quadratic_variances(W: Floats2D, n_rows: int, C: Floats2D, variances: Floats1D, strip: Floats2D) -> None:
+    """Compute w C wᵀ of the first rows: the projection variance, at a cost that does not depend on N.
+
+    Sixteen columns of C at a time, copied to a strip in which they are neighbours.
 
     Parameters
     ----------
-    W : float64 array, shape (l, m)
+    W : float64 array, shape (>= n_rows, m)
         The rows.
+    n_rows : int
+        l.
     C : float64 array, shape (m, m) or (m, n)
         Covariance or autocorrelation matrix, divisor N. If n < m, a factor F of it, C = F Fᵀ: the centred samples as
         columns, divided by √N, cost less than C where there are fewer samples than features.
-    variances : float64 array, shape (l,)
+    variances : float64 array, shape (>= l,)
         Receives the result.
+    strip : float64 array, shape (m, 16), overwritten
     """
-    last = len(W) - 1
-    panel = aligned_zeros(len(C), _PANEL)
-    for j in range(len(W)):
+    last = n_rows - 1
+    for j in range(n_rows):
         variances[j] = 0.0
+    factor = C.shape[1] < len(C)
     for first in range(0, C.shape[1], _PANEL):
         n = C.shape[1] - first
         for i in range(len(C)):
-            store(panel, i, 0, load_part(C, i, first, n))
-            store(panel, i, WIDTH, load_part(C, i, first + WIDTH, n - WIDTH))
-        factor = C.shape[1] < len(C)
-        for j in range(0, len(W), 4):
-            k, p, q = min(j + 1, last), min(j + 2, last), min(j + 3, last)
-            _add_quadratic_forms(variances, W, j, k, p, q, panel, first, factor)
+            store(strip, i, 0, masked_load(C, i, first, n))
+            store(strip, i, WIDTH, masked_load(C, i, first + WIDTH, n - WIDTH))
+        for j in range(0, n_rows, 4):
+            k = j + 1 if j < last else last
+            p = j + 2 if j + 1 < last else last
+            q = j + 3 if j + 2 < last else last
+            _add_quadratic_forms(variances, W, j, k, p, q, strip, first, factor)
 
 
 @part
 def _add_quadratic_forms(
-    variances: Floats, W: Floats, j: int, k: int, p: int, q: int, panel: Floats, first: int, factor: bool
+    variances: Floats1D, W: Floats2D, j: int, k: int, p: int, q: int, strip: Floats2D, first: int, factor: bool
 ) -> None:
-    """Add to the variances of four rows what a panel of C or its factor, the columns from `first` on, contributes.
+    """Add to the variances of four rows what a strip of C or its factor, the columns from ``first`` on, contributes.
 
-    Where a row is named again it counts once.
+    w C of the strip's sixteen columns comes first, then Σ_i (w C)_i w_i; with a factor F, Σ_i (w F)_i². Where a row is
+    named again it counts once.
     """
-    a = b = c = d = e = f = g = h = zero()
-    for i in range(len(panel)):
-        left, right = load(panel, i, 0), load(panel, i, WIDTH)
-        a = add_product(a, left, spread(W, j, i))
-        b = add_product(b, left, spread(W, k, i))
-        c = add_product(c, left, spread(W, p, i))
-        d = add_product(d, left, spread(W, q, i))
-        e = add_product(e, right, spread(W, j, i))
-        f = add_product(f, right, spread(W, k, i))
-        g = add_product(g, right, spread(W, p, i))
-        h = add_product(h, right, spread(W, q, i))
+    a = b = c = d = e = f = g = h = zeros()
+    for i in range(len(strip)):
+        left, right = load(strip, i, 0), load(strip, i, WIDTH)
+        a = fma(left, broadcast(W, j, i), a)
+        b = fma(left, broadcast(W, k, i), b)
+        c = fma(left, broadcast(W, p, i), c)
+        d = fma(left, broadcast(W, q, i), d)
+        e = fma(right, broadcast(W, j, i), e)
+        f = fma(right, broadcast(W, k, i), f)
+        g = fma(right, broadcast(W, p, i), g)
+        h = fma(right, broadcast(W, q, i), h)
     variances[j] += _weighted_sum(a, e, W, j, first, factor)
     if k > j:
         variances[k] += _weighted_sum(b, f, W, k, first, factor)
@@ -290,10 +323,10 @@ def _add_quadratic_forms(
 
 
 @part
-def _weighted_sum(left: Any, right: Any, W: Floats, row: int, first: int, factor: bool) -> float:
-    """Sum sixteen numbers times a row's weights from `first` on, or their squares where they are of a factor."""
+def _weighted_sum(left: Any, right: Any, W: Floats2D, row: int, first: int, factor: bool) -> float:
+    """Sum sixteen numbers times a row's weights from ``first`` on, or their squares where they are of a factor."""
     if factor:
-        return sum_up(add_product(add_product(zero(), left, left), right, right))
+        return reduce_add(fma(right, right, multiply(left, left)))
     n = W.shape[1] - first
-    products = add_product(zero(), left, load_part(W, row, first, n))
-    return sum_up(add_product(products, right, load_part(W, row, first + WIDTH, n - WIDTH)))
+    products = multiply(left, masked_load(W, row, first, n))
+    return reduce_add(fma(right, masked_load(W, row, first + WIDTH, n - WIDTH), products))

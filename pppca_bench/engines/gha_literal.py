@@ -1,18 +1,26 @@
 """Compiled updates and responses as the sources write them: the slides' formula term by term, the notebook's loop."""
 
-import numpy as np
-from numba import njit
+from typing import Final
 
-from pppca_bench.compiled.arrays import Floats, Indices
-from pppca_bench.compiled.jit import kernel
+from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices1D, Samples2D
+from pppca_bench.compiled.jit import part
 
 # Sums may be reordered so that they vectorise; nan and inf keep their meaning, which shows divergence.
-_REORDERED_SUMS = {"reassoc", "contract", "nsz"}
+_REORDERED_SUMS: Final = {"reassoc", "contract", "nsz"}
 
 
-@kernel
+@part
 def literal_epoch(
-    W: Floats, n_learning: int, X: Floats, mean: Floats, order: Indices, learning_rate: float, decay: float
+    W: Floats2D,
+    n_rows: int,
+    n_learning: int,
+    X: Samples2D,
+    mean: Floats2D,
+    order: Indices1D,
+    learning_rate: float,
+    decay: float,
+    x: Floats1D,
+    y: Floats1D,
 ) -> int:
     """Update W in place by the formula as it is written, and count the multiply-adds.
 
@@ -25,13 +33,13 @@ def literal_epoch(
 
     Parameters
     ----------
-    W : float64 array, shape (l, m)
+    W : float64 array, shape (>= n_rows, m)
         The rows; changed in place.
-    n_learning : int
-        Number of leading rows that learn, in [0, l]; the others wait.
+    n_rows, n_learning : int
+        l rows take part, of which the leading ones learn, 0 <= n_learning <= l; the others wait.
     X : float64 array, shape (N, m)
         The samples, not centred.
-    mean : float64 array, shape (m,)
+    mean : float64 array, shape (1, m)
         Subtracted from each sample as it is read.
     order : int64 array, shape (n,)
         Indices of samples, in the order in which they are learnt, each in [0, N).
@@ -39,6 +47,7 @@ def literal_epoch(
         η of the first sample, > 0.
     decay : float
         Sample s = 0, 1, … of the order learns at η / (1 + decay s), >= 0.
+    x, y : float64 arrays, shape (m,) and (>= l,), overwritten
 
     Returns
     -------
@@ -46,18 +55,17 @@ def literal_epoch(
         Multiply-adds made. The products y_j x_i, y_j Σ and η [...] of a weight count one each, as does
         each term of a sum; the subtraction of the mean is preprocessing and does not count.
     """
-    n_rows, n_features = W.shape
-    x = np.empty(n_features)
-    y = np.empty(n_rows)
+    n_features = W.shape[1]
     n_operations = 0
     for s in range(len(order)):
         rate = learning_rate / (1.0 + decay * s)
         for i in range(n_features):
-            x[i] = X[order[s], i] - mean[i]
+            x[i] = X[order[s], i] - mean[0, i]
         for j in range(n_rows):
-            y[j] = 0.0
+            response = 0.0
             for i in range(n_features):
-                y[j] += W[j, i] * x[i]
+                response += W[j, i] * x[i]
+            y[j] = response
             n_operations += n_features
         for j in range(n_rows - 1, -1, -1):
             for i in range(n_features):
@@ -71,36 +79,39 @@ def literal_epoch(
     return n_operations
 
 
-@kernel
-def literal_variances(W: Floats, X: Floats, mean: Floats, variances: Floats) -> int:
+@part
+def literal_variances(W: Floats2D, n_rows: int, X: Samples2D, mean: Floats2D, variances: Floats1D, x: Floats1D) -> int:
     """Compute each row's projection variance from its responses to all samples: N l m multiply-adds.
 
-    Source: slide "Dynamical GHA", step 2. The mean square of the responses to samples from which `mean` is
+    Source: slide "Dynamical GHA", step 2. The mean square of the responses to samples from which ``mean`` is
     subtracted: the variance where that is the samples' mean, the second moment where it is zero.
 
     Parameters
     ----------
-    W : float64 array, shape (l, m)
+    W : float64 array, shape (>= n_rows, m)
         The rows.
+    n_rows : int
+        l.
     X : float64 array, shape (N, m), N >= 1
         The samples, not centred.
-    mean : float64 array, shape (m,)
+    mean : float64 array, shape (1, m)
         Subtracted from each sample as it is read.
-    variances : float64 array, shape (l,)
+    variances : float64 array, shape (>= l,)
         Receives the result.
+    x : float64 array, shape (m,), overwritten
 
     Returns
     -------
     int
         Multiply-adds made; the squares of the N l responses and the subtraction of the mean do not count.
     """
-    n_rows, n_features = W.shape
-    x = np.empty(n_features)
-    variances[:] = 0.0
+    n_features = W.shape[1]
+    for j in range(n_rows):
+        variances[j] = 0.0
     n_operations = 0
-    for sample in range(X.shape[0]):
+    for sample in range(len(X)):
         for i in range(n_features):
-            x[i] = X[sample, i] - mean[i]
+            x[i] = X[sample, i] - mean[0, i]
         for j in range(n_rows):
             response = 0.0
             for i in range(n_features):
@@ -108,12 +119,22 @@ def literal_variances(W: Floats, X: Floats, mean: Floats, variances: Floats) -> 
                 n_operations += 1
             variances[j] += response * response
     for j in range(n_rows):
-        variances[j] /= X.shape[0]
+        variances[j] /= len(X)
     return n_operations
 
 
-@njit(cache=True, fastmath=_REORDERED_SUMS)
-def in_place_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate: float, decay: float) -> None:
+@part(fastmath=_REORDERED_SUMS)
+def in_place_epoch(
+    W: Floats2D,
+    n_rows: int,
+    X: Samples2D,
+    mean: Floats2D,
+    order: Indices1D,
+    learning_rate: float,
+    decay: float,
+    x: Floats1D,
+    residual: Floats1D,
+) -> None:
     """Update W row by row, each row reading those before it as they have just become.
 
     Source: "Hebbian-Based Principal Component Analysis", trainNetwork. It differs from the update of all rows
@@ -121,11 +142,13 @@ def in_place_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_
 
     Parameters
     ----------
-    W : float64 array, shape (l, m)
-        The rows that learn; changed in place.
+    W : float64 array, shape (>= n_rows, m)
+        The rows that learn come first; changed in place.
+    n_rows : int
+        l, the number of rows that learn.
     X : float64 array, shape (N, m)
         The samples, not centred.
-    mean : float64 array, shape (m,)
+    mean : float64 array, shape (1, m)
         Subtracted from each sample as it is read.
     order : int64 array, shape (n,)
         Indices of samples, in the order in which they are learnt, each in [0, N).
@@ -133,19 +156,19 @@ def in_place_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_
         η of the first sample, > 0.
     decay : float
         Sample s = 0, 1, … of the order learns at η / (1 + decay s), >= 0.
+    x, residual : float64 arrays, shape (m,), overwritten
     """
-    n_rows, n_features = W.shape
-    x = np.empty(n_features)
-    residual = np.empty(n_features)
+    n_features = W.shape[1]
     for s in range(len(order)):
         rate = learning_rate / (1.0 + decay * s)
         for i in range(n_features):
-            x[i] = X[order[s], i] - mean[i]
+            x[i] = X[order[s], i] - mean[0, i]
             residual[i] = x[i]
         for j in range(n_rows):
             output = 0.0
             for i in range(n_features):
                 output += W[j, i] * x[i]
+            # The residual x − Σ_{k≤j} y_k w_k, row j as it was for its own step and as it is for those after it.
             for i in range(n_features):
                 W[j, i] += rate * output * (residual[i] - output * W[j, i])
                 residual[i] -= output * W[j, i]

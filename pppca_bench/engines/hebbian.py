@@ -4,23 +4,32 @@ import time
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pppca_bench.compiled.arrays import Floats, Indices
-from pppca_bench.engines.gha_blocked import quadratic_variances
-from pppca_bench.engines.gha_epochs import FAST, IN_PLACE, LITERAL, History, Rule, Samples, Schedule, learn_epochs
+from pppca_bench.compiled.arrays import Flags, Floats, Indices
+from pppca_bench.engines.gha_epochs import (
+    FAST,
+    IN_PLACE,
+    LITERAL,
+    History,
+    Rule,
+    Samples,
+    Schedule,
+    learn_epochs,
+    make_room,
+)
 from pppca_bench.engines.initial_rows import draw_directions, principal_directions
-from pppca_bench.engines.removal import Removal
+from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import ParameterError, check_parameters, make_generator
 
 # Rows tend to unit norm; one this long never comes back, and its variances would overflow.
 _DIVERGED_WEIGHT = 1e8
 _SAMPLES_PER_BATCH = 4096
 _ORDERED_SAMPLES_PER_BLOCK = 4_000_000
-_KERNELS = {"fast": FAST, "literal": LITERAL, "in_place": IN_PLACE}
+_UPDATES = {"fast": FAST, "literal": LITERAL, "in_place": IN_PLACE}
 
 
 class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -206,7 +215,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._rows = self.initial_norm * self._directions(X)
         self.nodes_ = np.arange(self._n_initial_rows)
         if self.sort_initial:
-            self._rows = self._rows[np.argsort(-self._row_variances(), kind="stable")]
+            self._rows = self._rows[np.argsort(-self._row_variances(X), kind="stable")]
 
     def _directions(self, X: Floats) -> Floats:
         if self.initial_samples is None:
@@ -216,44 +225,56 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _learn_epochs(self, X: Floats, n_epochs: int) -> None:
         """Make epochs over X, in blocks whose orders of samples fit into memory."""
-        block = max(1, _ORDERED_SAMPLES_PER_BLOCK // self._n_drawn(len(X)))
+        block = 1 if self._limits_move else max(1, _ORDERED_SAMPLES_PER_BLOCK // self._n_drawn(len(X)))
         while n_epochs > 0:
             self._learn_block(X, min(block, n_epochs))
             n_epochs -= block
 
     def _learn_block(self, X: Floats, n_epochs: int) -> None:
-        rows, nodes = self._rows, self.nodes_
         schedule = self._schedule(len(X), n_epochs)
-        history = History(np.empty(n_epochs, np.int64), np.full((n_epochs, self._n_initial_rows), np.nan))
-        start = time.perf_counter()
-        n_rows, n_made, n_operations = learn_epochs(rows, nodes, self._samples(X), schedule, self._rule(), history)
-        self.learning_time_ms_ += 1e3 * (time.perf_counter() - start)
-        self._rows, self.nodes_ = rows[:n_rows], nodes[:n_rows]
+        n_made, n_operations, time_ms = self._make_epochs(X, schedule)
+        self.learning_time_ms_ += time_ms
         self.n_epochs_ += n_made
         self._n_learnt += n_made * schedule.orders.shape[1]
         self.n_operations_ += n_operations
-        self._dimensionality.extend(history.dimensionality)
-        self._variances.extend(history.variances)
+        self._dimensionality.extend(self._recorded.dimensionality[:-1])
+        self._variances.extend(self._recorded.variances[:-1])
         self._check_finite(X)
+
+    def _make_epochs(self, X: Floats, schedule: Schedule) -> tuple[int, int, float]:
+        """Change the rows, and record them before each epoch and at the end; return epochs, operations and time."""
+        n_records, n_rows = len(schedule.orders) + 1, self._n_initial_rows
+        self._recorded = History(np.zeros(n_records, np.int64), np.full((n_records, n_rows), np.nan))
+        given = self._samples(X), schedule, self._rule(), self._recorded
+        room = make_room(len(self._rows), self.n_features_in_)
+        start = time.perf_counter()
+        n_left, n_made, n_operations = learn_epochs(self._rows, self.nodes_, *given, room)
+        time_ms = 1e3 * (time.perf_counter() - start)
+        self._rows, self.nodes_ = self._rows[:n_left], self.nodes_[:n_left]
+        return n_made, n_operations, time_ms
 
     def _samples(self, X: Floats) -> Samples:
         """Give the samples and C, or where they are few a factor of it, by which variances cost less."""
         if len(X) < X.shape[1] and len(X) == self.n_samples_seen_:
-            return Samples(X, self.mean_, np.ascontiguousarray((X - self.mean_).T / np.sqrt(len(X))))
-        return Samples(X, self.mean_, self._C)
+            return Samples(X, self.mean_[np.newaxis], np.ascontiguousarray((X - self.mean_).T / np.sqrt(len(X))))
+        return Samples(X, self.mean_[np.newaxis], self._C)
 
     def _schedule(self, n_samples: int, n_epochs: int) -> Schedule:
         epochs = np.arange(self.n_epochs_, self.n_epochs_ + n_epochs)
-        orders = np.array([self._draw_order(n_samples) for _ in epochs])
+        orders = np.array([self._draw_order(n_samples) for _ in epochs], dtype=np.int64)
+        orders = orders.reshape(n_epochs, self._n_drawn(n_samples))
         rates, decays = self._rates(epochs, n_samples)
         return Schedule(orders, rates, decays, self._joined(epochs), self._checked(epochs))
 
     def _rule(self) -> Rule:
-        return Rule(self._removal(), False, _KERNELS[self.kernel], _DIVERGED_WEIGHT)
+        """Return what the next epochs have in common; plain GHA's rows are never checked."""
+        everything = Limits(np.inf, 1, self._n_initial_rows, 0.0)
+        return Rule(everything, False, False, _UPDATES[self.kernel], _DIVERGED_WEIGHT)
 
-    def _removal(self) -> Removal:
-        """Give the rule of checks; plain GHA makes none."""
-        return Removal(np.inf, 1, self._n_initial_rows, 0.0, False, False)
+    @property
+    def _limits_move(self) -> bool:
+        """Whether the number of rows that a check keeps has to be worked out before each epoch."""
+        return False
 
     def _rates(self, epochs: Indices, n_samples: int) -> tuple[Floats, Floats]:
         """Give η of each epoch's first sample, and how it falls: sample s learns at η / (1 + decay s)."""
@@ -275,7 +296,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             return np.full(len(epochs), self._n_initial_rows)
         return np.minimum(self._n_initial_rows, (self.rows_per_epoch * epochs).astype(np.int64) + 1)
 
-    def _checked(self, epochs: Indices) -> NDArray[np.bool_]:
+    def _checked(self, epochs: Indices) -> Flags:
         """Tell before which epochs rows are removed; plain GHA removes none."""
         return np.zeros(len(epochs), bool)
 
@@ -302,32 +323,25 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             "or smaller initial rows."
         )
 
-    def _row_variances(self) -> Floats:
-        """Compute w C wᵀ of each row: its cost does not depend on the number of samples."""
-        variances = np.empty(len(self._rows))
-        quadratic_variances(self._rows, self._C, variances)
-        return variances
+    def _row_variances(self, X: Floats) -> Floats:
+        """Return w C wᵀ of each row: its cost does not depend on the number of samples."""
+        self._make_epochs(X, self._schedule(len(X), 0))
+        return self._recorded.variances[0, self.nodes_]
 
     def _per_direction(self, variances: Floats) -> Floats:
-        return variances / np.einsum("ji,ji->j", self._rows, self._rows)
-
-    def _record(self) -> None:
-        variances = np.full(self._n_initial_rows, np.nan)
-        variances[self.nodes_] = self._row_variances()
-        self._variances.append(variances)
-        self._dimensionality.append(len(self._rows))
+        """Divide variances by the rows' squared norms; a row of zeros has none."""
+        squared_norms = np.einsum("ji,ji->j", self._rows, self._rows)
+        return np.divide(variances, squared_norms, out=np.zeros_like(variances), where=squared_norms > 0.0)
 
     def _publish(self) -> None:
         """Set the learned attributes; the record of the end stays out of the running lists."""
+        at_end = self._recorded.variances[-1]
         self.components_ = self._rows.copy()
         self.n_components_ = len(self._rows)
-        self.explained_variance_ = self._per_direction(self._row_variances())
+        self.explained_variance_ = self._per_direction(at_end[self.nodes_])
         total = float(np.trace(self._C))
         self.explained_variance_ratio_ = self.explained_variance_ / (total if total > 0.0 else 1.0)
-        self._record()
         self.history_ = {
-            "dimensionality": np.array(self._dimensionality),
-            "variances": np.array(self._variances),
+            "dimensionality": np.array([*self._dimensionality, self.n_components_]),
+            "variances": np.array([*self._variances, at_end]),
         }
-        self._dimensionality.pop()
-        self._variances.pop()

@@ -14,16 +14,15 @@ def draw_directions(rng: np.random.Generator, n_rows: int, n_features: int, *, k
         Source of randomness.
     n_rows, n_features : int
         Shape of the result; n_rows <= n_features where kind is "orthonormal".
-    kind : {"direction", "orthonormal", "positive"}
-        Uniformly distributed directions, an orthonormal set, or weights uniform(0, 1) scaled to unit norm.
+    kind : {"direction", "orthonormal"}
+        Uniformly distributed directions, or an orthonormal set.
 
     Returns
     -------
     float64 array, shape (n_rows, n_features)
         The rows.
     """
-    shape = (n_rows, n_features)
-    rows = rng.uniform(size=shape) if kind == "positive" else rng.standard_normal(shape)
+    rows = rng.standard_normal((n_rows, n_features))
     if kind == "orthonormal":
         return np.ascontiguousarray(np.linalg.qr(rows.T)[0].T)
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)

@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.engines.evolution import Rules
-from pppca_bench.engines.fitness import Limits, second_moments
+from pppca_bench.engines.fitness import second_moments
 from pppca_bench.engines.initial_rows import principal_directions
 from pppca_bench.engines.population import Population
+from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import (
     Count,
     NotNegative,

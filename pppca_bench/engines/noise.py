@@ -4,25 +4,35 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pppca_bench.compiled.jit import part
-from pppca_bench.compiled.random_vectors import exponent, random_numbers, significand, square_root
-from pppca_bench.compiled.simd import add, add_product, divide, spread, subtract, zero
-
-Seed = NDArray[np.uint64]
+from pppca_bench.compiled.simd import (
+    add,
+    broadcast,
+    divide,
+    exponent,
+    fma,
+    multiply,
+    random_uniform,
+    significand,
+    splat,
+    sqrt,
+    subtract,
+)
 
 _RADIUS_BITS = 38
 _ANGLE_BITS = 64 - _RADIUS_BITS
 
+# Coefficients of x², x⁴, … in the series of artanh(x) · 2 / x, sin(x) / x and cos(x).
 _LOGARITHM = np.array([[2.0 / n for n in range(1, 14, 2)]])
 _SINE = np.array([[(-1.0) ** n / math.factorial(2 * n + 1) for n in range(8)]])
 _COSINE = np.array([[(-1.0) ** n / math.factorial(2 * n) for n in range(9)]])
-_CONSTANTS = np.array([[math.sqrt(2.0), -math.log(2.0), -math.log(2.0) / 2.0, math.pi, 0.5]])
+_LN_2 = math.log(2.0)
+_SQRT_2 = math.sqrt(2.0)
 
 
 @part
-def normal_pair(seed: Seed, start: int) -> tuple[Any, Any]:
+def normal_pair(seed: np.uint64, start: int) -> tuple[Any, Any]:
     """Return sixteen independent numbers of the standard normal distribution as two vectors.
 
     Source: Box and Muller 1958, "A note on the generation of random normal deviates": √(−2 ln u) times the cosine and
@@ -33,37 +43,39 @@ def normal_pair(seed: Seed, start: int) -> tuple[Any, Any]:
 
     Parameters
     ----------
-    seed : uint64 array of shape (1, 1)
+    seed : uint64
     start : int
         Numbers of the seed's sequence that were used before; eight are used.
     """
-    u = random_numbers(seed, start, _ANGLE_BITS, _RADIUS_BITS)
-    half_angle = random_numbers(seed, start, 0, _ANGLE_BITS)
-    half_angle = add_product(zero(), subtract(half_angle, spread(_CONSTANTS, 0, 4)), spread(_CONSTANTS, 0, 3))
-    squared = add_product(zero(), half_angle, half_angle)
-    sine, cosine = spread(_SINE, 0, 7), spread(_COSINE, 0, 8)
+    u = random_uniform(seed, start, _ANGLE_BITS, _RADIUS_BITS)
+    v = random_uniform(seed, start, 0, _ANGLE_BITS)
+    # Series converge fast near zero, so those of half the angle, h = π (v − 1/2), are summed, by Horner's rule.
+    h = multiply(subtract(v, splat(0.5)), splat(math.pi))
+    squared = multiply(h, h)
+    sine, cosine = broadcast(_SINE, 0, 7), broadcast(_COSINE, 0, 8)
     for n in range(6, -1, -1):
-        sine = add_product(spread(_SINE, 0, n), sine, squared)
+        sine = fma(sine, squared, broadcast(_SINE, 0, n))
     for n in range(7, -1, -1):
-        cosine = add_product(spread(_COSINE, 0, n), cosine, squared)
-    sine = add_product(zero(), sine, half_angle)
-    # √(-2 ln u) of the double angle's sine, 2 s c, and cosine, (c + s)(c - s).
-    radius = square_root(add(_minus_logarithm(u), _minus_logarithm(u)))
-    first = add_product(zero(), add(cosine, sine), subtract(cosine, sine))
-    second = add_product(zero(), add(sine, sine), cosine)
-    return add_product(zero(), radius, first), add_product(zero(), radius, second)
+        cosine = fma(cosine, squared, broadcast(_COSINE, 0, n))
+    sine = multiply(sine, h)
+    # √(−2 ln u) times cos 2h = (c + s)(c − s) and sin 2h = 2 s c.
+    logarithm = _minus_logarithm(u)
+    radius = sqrt(add(logarithm, logarithm))
+    first = multiply(add(cosine, sine), subtract(cosine, sine))
+    second = multiply(add(sine, sine), cosine)
+    return multiply(radius, first), multiply(radius, second)
 
 
 @part
 def _minus_logarithm(u: Any) -> Any:
-    """Return −ln u for a vector of numbers in (0, 1): those of its powers of two, of √2, and of what is left.
+    """Return −ln u for numbers u = s 2ᵉ in (0, 1), 1 <= s < 2: −e ln 2 − ln √2 − ln (s / √2).
 
-    The last is 2 artanh((s − √2) / (s + √2)), where the quotient is at most 0.18.
+    The last is 2 artanh(x) with x = (√2 − s) / (√2 + s), which is at most 0.18.
     """
-    s, root = significand(u), spread(_CONSTANTS, 0, 0)
-    quotient = divide(subtract(root, s), add(root, s))
-    squared = add_product(zero(), quotient, quotient)
-    series = spread(_LOGARITHM, 0, 6)
+    s, root = significand(u), splat(_SQRT_2)
+    x = divide(subtract(root, s), add(root, s))
+    squared = multiply(x, x)
+    series = broadcast(_LOGARITHM, 0, 6)
     for n in range(5, -1, -1):
-        series = add_product(spread(_LOGARITHM, 0, n), series, squared)
-    return add_product(add_product(spread(_CONSTANTS, 0, 2), exponent(u), spread(_CONSTANTS, 0, 1)), series, quotient)
+        series = fma(series, squared, broadcast(_LOGARITHM, 0, n))
+    return fma(series, x, fma(exponent(u), splat(-_LN_2), splat(-_LN_2 / 2.0)))

@@ -1,4 +1,4 @@
-"""Own a population of linear networks that evolves: its generations, and the course that they take."""
+"""A population of linear networks that evolves: its generations, and the course that they take."""
 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
@@ -7,9 +7,9 @@ import numpy as np
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.simd import WIDTH
-from pppca_bench.engines.evolution import Course, Rules, evolve, numbers_of_a_child, record, reproduce
-from pppca_bench.engines.fitness import Networks, evaluate_networks, moments_of, padded
-from pppca_bench.engines.gha_blocked import aligned_zeros
+from pppca_bench.engines.evolution import Course, Rules, evolve, make_nursery, numbers_of_a_child, record
+from pppca_bench.engines.fitness import Networks, moments_of
+from pppca_bench.engines.gram_schmidt import in_panels, padded
 
 
 class Population:
@@ -26,9 +26,9 @@ class Population:
     n_generations : int
         Generations at most.
     n_shares : int
-        Shares that `each` works on together.
+        Shares that ``each`` works on together.
     each : callable
-        `map`, or one that does the same in threads.
+        ``map``, or one that does the same in threads.
 
     Attributes
     ----------
@@ -50,23 +50,17 @@ class Population:
         each: Callable[..., Iterable[None]],
     ) -> None:
         n_individuals, n_nodes, self._n_features = weights.shape
-        self.networks, self._next = _room(weights.shape), _room(weights.shape)
-        self.networks.weights[:] = panels_of(weights)
+        self.networks, self._next = _all_nodes(in_panels(weights), n_nodes), _all_nodes(in_panels(weights), n_nodes)
         self.course = _empty_course(n_generations + 1, n_nodes)
-        self.n_generations = 0
+        self.n_generations = -1
         self._moments, self._rules = moments_of(C), rules
-        self._seed, self._n_drawn = np.array([[seed]], dtype=np.uint64), 0
+        self._seed, self._n_drawn = np.uint64(seed), 0
         self._each = each
         bounds = np.linspace(0, n_individuals, min(n_shares, n_individuals) + 1).astype(int).tolist()
         self._shares = list(pairwise(bounds))
-        self._evaluate()
-
-    def _evaluate(self) -> None:
-        def evaluate(share: tuple[int, int]) -> None:
-            evaluate_networks(self.networks, self._moments, self._rules.limits, *share)
-
-        list(self._each(evaluate, self._shares))
-        record(self.networks, self.course, 0)
+        self._nurseries = [make_nursery(self.networks, len(self._moments.full)) for _ in self._shares]
+        # A generation without children evaluates the networks that are there.
+        self.evolve(np.zeros((1, 0, 1)))
 
     def evolve(self, uniforms: Floats) -> None:
         """Make generations: of each the elite first, by decreasing fitness, then the children of tournaments' winners.
@@ -76,27 +70,26 @@ class Population:
         uniforms : float64 array of shape (n_generations, n_children, 2 tournament_size + 1), see `select_parents`
         """
         if len(self._shares) == 1:
-            drawn = uniforms, self._seed, self._n_drawn
-            course = self.course, self.n_generations + 1
-            evolve(self.networks, self._next, *drawn, self._rules, self._moments, *course)
-            self._count(len(uniforms), uniforms.shape[1])
+            self._make(uniforms)
             return
         for of_generation in uniforms:
-            self._reproduce_together(of_generation)
-            self._count(1, uniforms.shape[1])
+            self._make(of_generation[np.newaxis])
+            # Threads that share a generation cannot record it: none of them knows when the others are done.
             record(self.networks, self.course, self.n_generations)
 
-    def _reproduce_together(self, uniforms: Floats) -> None:
-        def fill(share: tuple[int, int]) -> None:
-            drawn = uniforms, self._seed, self._n_drawn
-            reproduce(self.networks, *drawn, self._rules, self._moments, self._next, *share)
+    def _make(self, uniforms: Floats) -> None:
+        drawn = uniforms, self._seed, self._n_drawn
+        course = self.course, self.n_generations + 1
 
-        list(self._each(fill, self._shares))
+        def fill(share: int) -> None:
+            place = *self._shares[share], self._nurseries[share]
+            evolve(self.networks, self._next, *drawn, self._rules, self._moments, *course, *place)
 
-    def _count(self, n_generations: int, n_children: int) -> None:
-        """Note generations that were made: after an odd number the networks lie in the other room."""
+        list(self._each(fill, range(len(self._shares))))
+        n_generations, n_children, _ = uniforms.shape
         self.n_generations += n_generations
         self._n_drawn += n_generations * n_children * numbers_of_a_child(self.networks.weights.shape[1])
+        # After an odd number of generations the networks lie in the other room.
         if n_generations % 2 == 1:
             self.networks, self._next = self._next, self.networks
 
@@ -108,20 +101,9 @@ class Population:
         return np.ascontiguousarray(nodes[:size, : self._n_features])
 
 
-def panels_of(weights: Floats) -> Floats:
-    """Lay nodes, shape (n_individuals, n_nodes, n_features), into panels of eight, see `Networks`."""
-    n_individuals, n_nodes, n_features = weights.shape
-    bordered = np.zeros((n_individuals, padded(n_nodes), padded(n_features)))
-    bordered[:, :n_nodes, :n_features] = weights
-    panels = bordered.reshape(n_individuals, -1, WIDTH, padded(n_features)).swapaxes(2, 3)
-    return panels.reshape(n_individuals, -1, WIDTH)
-
-
-def _room(shape: tuple[int, ...]) -> Networks:
-    """Allocate networks; each has all nodes."""
-    n_individuals, n_nodes, n_features = shape
-    n_rows = padded(n_nodes) // WIDTH * padded(n_features)
-    weights = aligned_zeros(n_individuals * n_rows, WIDTH).reshape(n_individuals, n_rows, WIDTH)
+def _all_nodes(weights: Floats, n_nodes: int) -> Networks:
+    """Return networks of equal size, not yet evaluated; those of fitness zero keep their order."""
+    n_individuals = len(weights)
     sizes = np.full(n_individuals, n_nodes, dtype=np.int64)
     return Networks(weights, np.zeros((n_individuals, padded(n_nodes))), sizes, np.zeros(n_individuals))
 

@@ -10,10 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pppca_bench.parameters import Count, NotNegative, Positive, Share, Tau, check_parameters, make_generator
+from pppca_bench.compiled.arrays import Floats
+from pppca_bench.parameters import Count, Positive, Share, Tau, check_parameters, make_generator
 from pppca_bench.reducers.linear_projection import (
     CountedByEigenvalues,
-    Floats,
     count_components,
     covariance,
     descending_eigenvalues,
@@ -37,8 +37,6 @@ class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, Transfo
     n_hidden : int or None, default=None
         Nodes of the layers before and after the middle one, >= 1; of the nonlinear kind alone.
         Choice: None gives as many as there are features, the fewest that do not narrow the data before the middle.
-    alpha : float, default=0.0
-        Weight of the squared weights in the error; >= 0.
     max_iter : int, default=1000
         >= 1. Choice: the weights after the last iteration are taken whether or not the gradient has vanished, since a
         flat rest changes the code little; ``converged_`` tells.
@@ -67,7 +65,6 @@ class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, Transfo
         tau: Tau | None = None,
         kind: Literal["linear", "nonlinear"] = "linear",
         n_hidden: Count | None = None,
-        alpha: NotNegative = 0.0,
         max_iter: Count = 1000,
         tol: Positive = 1e-6,
         random_state: Any = None,
@@ -77,7 +74,6 @@ class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, Transfo
         self.tau = tau
         self.kind = kind
         self.n_hidden = n_hidden
-        self.alpha = alpha
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -148,7 +144,7 @@ class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, Transfo
             hidden_layer_sizes=self._layer_sizes(),
             activation="identity" if self.kind == "linear" else "tanh",
             solver="lbfgs",
-            alpha=self.alpha,
+            alpha=0.0,
             max_iter=self.max_iter,
             max_fun=100 * self.max_iter,
             tol=self.tol,

@@ -9,9 +9,10 @@ from sklearn.feature_selection import chi2, mutual_info_classif
 from sklearn.utils import Tags
 
 from pppca_bench.classifiers.mlp import Split
+from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.parameters import Count
 from pppca_bench.reducers.path_selector import PathSelector, Step, ranking_of
-from pppca_bench.reducers.wrapper_scores import Floats, subset, validation_errors
+from pppca_bench.reducers.wrapper_scores import subset, validation_errors
 
 
 class _ScoredSelector(PathSelector):
@@ -28,7 +29,7 @@ class _ScoredSelector(PathSelector):
         self.estimator = estimator
         self.random_state = random_state
 
-    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], NDArray[np.int64]]:
+    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], Indices]:
         self.scores_ = self._scores(split.X, split.y, rng)
         # A score that is undefined (a constant feature) comes last; equal scores keep the order of the features.
         order = np.argsort(np.where(np.isnan(self.scores_), np.inf, -self.scores_), kind="stable")
@@ -55,8 +56,6 @@ class MutualInformationSelector(_ScoredSelector):
     n_values : int, default=10
         A feature with at most so many distinct training values is counted; >= 1.
         Choice: 10, as the Proben1 inputs on ordinal scales have; neighbours' distances are ill-defined among ties.
-    n_neighbors : int, default=3
-        >= 1; scikit-learn's.
     estimator : classifier or None, default=None
         Unfitted; its validation error chooses the number of features. None: `RpropMLPClassifier` with 16 hidden nodes.
     random_state : int, RandomState, Generator or None, default=None
@@ -74,13 +73,11 @@ class MutualInformationSelector(_ScoredSelector):
         n_features: Count | None = None,
         *,
         n_values: Count = 10,
-        n_neighbors: Count = 3,
         estimator: Any = None,
         random_state: Any = None,
     ) -> None:
         super().__init__(n_features, estimator=estimator, random_state=random_state)
         self.n_values = n_values
-        self.n_neighbors = n_neighbors
 
     def _scores(self, X: Floats, y: NDArray[Any], rng: np.random.Generator) -> Floats:
         columns, counted = X.copy(), np.zeros(X.shape[1], dtype=bool)
@@ -92,7 +89,6 @@ class MutualInformationSelector(_ScoredSelector):
             columns,
             y,
             discrete_features=counted,
-            n_neighbors=self.n_neighbors,
             random_state=int(rng.integers(2**31)),
         )
         return scores

@@ -9,10 +9,10 @@ from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
+from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import Count, Positive, Share, Tau, check_parameters, make_generator
 from pppca_bench.reducers.linear_projection import (
     CountedByEigenvalues,
-    Floats,
     LinearProjection,
     count_components,
     covariance,

@@ -3,7 +3,7 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.decomposition import KernelPCA
@@ -11,9 +11,10 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.classifiers.mlp import Split
+from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import Count, Positives, Share, Tau, check_parameters, make_generator
 from pppca_bench.reducers.linear_projection import CountedByEigenvalues, count_components
-from pppca_bench.reducers.wrapper_scores import Candidate, Floats, seeded, training_split, validation_errors
+from pppca_bench.reducers.wrapper_scores import Candidate, seeded, training_split, validation_errors
 
 
 class GaussianKernelPCA(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -137,6 +138,6 @@ def median_distance(X: Floats) -> float:
 
     Choice: pairs of equal samples do not count, since data of few values have many; 1 where all are equal.
     """
-    distances: NDArray[np.float64] = pdist(X)
+    distances: Floats = pdist(X)
     apart = distances[distances > 0.0]
     return float(np.median(apart)) if apart.size else 1.0

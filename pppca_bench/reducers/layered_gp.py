@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from gplearn.genetic import SymbolicTransformer
@@ -12,8 +12,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.classifiers.mlp import Labels, Split
-from pppca_bench.parameters import Count, NotNegative, check_order, check_parameters, make_generator
-from pppca_bench.reducers.wrapper_scores import Floats, seeded, subset, training_split, validation_errors
+from pppca_bench.compiled.arrays import Floats
+from pppca_bench.parameters import Count, check_order, check_parameters, make_generator
+from pppca_bench.reducers.wrapper_scores import seeded, subset, training_split, validation_errors
+
+_COST_OF_A_NODE = 0.001
+"""Fitness that a node of an expression costs: gplearn's default."""
 
 
 class Layer(NamedTuple):
@@ -57,10 +61,6 @@ class LayeredGP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         >= 1. Choice: population and generations small enough for a second or two a run; fitness has settled by then.
     tournament_size : int, default=10
         >= 1.
-    parsimony : float, default=0.001
-        Fitness that a node of an expression costs, >= 0; gplearn's.
-    correlation : {"pearson", "spearman"}, default="pearson"
-        Of values or of ranks.
     estimator : classifier or None, default=None
         Unfitted; its validation error chooses the number of features. None: `RpropMLPClassifier` with 16 hidden nodes.
     random_state : int, RandomState, Generator or None, default=None
@@ -88,8 +88,6 @@ class LayeredGP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         population_size: Count = 200,
         n_generations: Count = 10,
         tournament_size: Count = 10,
-        parsimony: NotNegative = 0.001,
-        correlation: Literal["pearson", "spearman"] = "pearson",
         estimator: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -99,8 +97,6 @@ class LayeredGP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.population_size = population_size
         self.n_generations = n_generations
         self.tournament_size = tournament_size
-        self.parsimony = parsimony
-        self.correlation = correlation
         self.estimator = estimator
         self.random_state = random_state
 
@@ -192,8 +188,8 @@ class LayeredGP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             n_components=width,
             generations=self.n_generations,
             tournament_size=self.tournament_size,
-            parsimony_coefficient=self.parsimony,
-            metric=self.correlation,
+            parsimony_coefficient=_COST_OF_A_NODE,
+            metric="pearson",
             random_state=int(rng.integers(2**31)),
         )
         with _gplearn():

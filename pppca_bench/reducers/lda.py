@@ -9,8 +9,9 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import Count, ParameterError, check_parameters
-from pppca_bench.reducers.linear_projection import Floats, LinearProjection
+from pppca_bench.reducers.linear_projection import LinearProjection
 
 
 class LDA(LinearProjection):

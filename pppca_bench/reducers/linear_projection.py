@@ -7,9 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import ParameterError
-
-Floats = NDArray[np.float64]
 
 
 def count_components(estimator: Any, eigenvalues: Floats) -> int:

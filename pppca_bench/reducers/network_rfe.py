@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from pppca_bench.classifiers.mlp import Split
+from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.parameters import Count
 from pppca_bench.reducers.path_selector import PathSelector, Step
-from pppca_bench.reducers.wrapper_scores import Floats, error_percent, fit_candidates, subset
+from pppca_bench.reducers.wrapper_scores import error_percent, fit_candidates, subset
 
 
 class NetworkRFE(PathSelector):
@@ -54,7 +54,7 @@ class NetworkRFE(PathSelector):
         self.estimator = estimator
         self.random_state = random_state
 
-    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], NDArray[np.int64]]:
+    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], Indices]:
         seeds = [int(seed) for seed in rng.integers(2**31, size=self.n_networks)]
         networks = [clone(classifier).set_params(random_state=seed) for seed in seeds]
         path, ranking = [], np.empty(split.X.shape[1], dtype=np.int64)

@@ -5,15 +5,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.classifiers.mlp import Split
+from pppca_bench.compiled.arrays import Flags, Floats, Indices
 from pppca_bench.parameters import ParameterError, check_parameters, make_generator
-from pppca_bench.reducers.wrapper_scores import Floats, seeded, training_split
+from pppca_bench.reducers.wrapper_scores import seeded, training_split
 
 
 class Step(NamedTuple):
@@ -84,7 +85,7 @@ class PathSelector(SelectorMixin, BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    def _get_support_mask(self) -> NDArray[np.bool_]:
+    def _get_support_mask(self) -> Flags:
         check_is_fitted(self)
         return self.support_
 
@@ -95,7 +96,7 @@ class PathSelector(SelectorMixin, BaseEstimator):
             raise ParameterError("n_features", expected, n, where=type(self).__name__)
 
     @abstractmethod
-    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], NDArray[np.int64]]:
+    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], Indices]:
         """Return the path of subsets and the ranking of the features."""
 
     def _choose(self, path: Sequence[Step]) -> None:
@@ -124,7 +125,7 @@ def patient(steps: Iterable[Step], patience: int | None) -> list[Step]:
     return path
 
 
-def ranking_of(order: Sequence[int] | NDArray[np.int64], n_features: int) -> NDArray[np.int64]:
+def ranking_of(order: Sequence[int] | Indices, n_features: int) -> Indices:
     """Rank features by their order, dearest first; those that it lacks share the rank after it."""
     ranking = np.full(n_features, len(order) + 1)
     ranking[np.asarray(order, dtype=np.int64)] = np.arange(1, len(order) + 1)

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
+from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import Count, Share, Tau, check_parameters
 from pppca_bench.reducers.linear_projection import (
     CountedByEigenvalues,
-    Floats,
     LinearProjection,
     count_components,
     covariance,

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pppca_bench.classifiers.mlp import Split
+from pppca_bench.compiled.arrays import Indices
 from pppca_bench.parameters import Count
 from pppca_bench.reducers.path_selector import PathSelector, Step, patient, ranking_of
 from pppca_bench.reducers.wrapper_scores import subset, validation_errors
@@ -38,7 +38,7 @@ class _SequentialSelector(PathSelector):
         split: Split,
         classifier: Any,
         rng: np.random.Generator,  # noqa: ARG002 - the networks' seed is all that is random
-    ) -> tuple[list[Step], NDArray[np.int64]]:
+    ) -> tuple[list[Step], Indices]:
         steps = self._steps(split, classifier)
         path = patient(steps, self.patience if self.n_features is None else None)
         return path, self._ranking(path, split.X.shape[1])
@@ -48,7 +48,7 @@ class _SequentialSelector(PathSelector):
         """Yield the subsets of the search."""
 
     @abstractmethod
-    def _ranking(self, path: list[Step], n_features: int) -> NDArray[np.int64]:
+    def _ranking(self, path: list[Step], n_features: int) -> Indices:
         """Rank the features by when they came or went."""
 
 
@@ -80,7 +80,7 @@ class ForwardSelector(_SequentialSelector):
             chosen = step.features
             yield step
 
-    def _ranking(self, path: list[Step], n_features: int) -> NDArray[np.int64]:
+    def _ranking(self, path: list[Step], n_features: int) -> Indices:
         return ranking_of(path[-1].features, n_features)
 
 
@@ -113,7 +113,7 @@ class BackwardSelector(_SequentialSelector):
             step = _best(split, classifier, [tuple(f for f in kept if f != feature) for feature in kept])
             yield step
 
-    def _ranking(self, path: list[Step], n_features: int) -> NDArray[np.int64]:
+    def _ranking(self, path: list[Step], n_features: int) -> Indices:
         ranking = np.ones(n_features, dtype=np.int64)
         for rank, (larger, smaller) in enumerate(zip(path[-2::-1], path[:0:-1], strict=True), start=2):
             (removed,) = set(larger.features) - set(smaller.features)

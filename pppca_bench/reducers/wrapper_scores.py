@@ -10,8 +10,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from pppca_bench.classifiers import MLPClassifier, RpropMLPClassifier, fit_together
 from pppca_bench.classifiers.mlp import Split, hold_out, validated_split
+from pppca_bench.compiled.arrays import Floats, Indices
 
-Floats = NDArray[np.float64]
 Candidate = tuple[Floats, Floats]
 """Training and validation inputs as a candidate reduces them."""
 
@@ -94,7 +94,7 @@ def validation_errors(classifier: Any, candidates: Sequence[Candidate], split: S
     return np.array(errors)
 
 
-def subset(split: Split, features: Sequence[int] | NDArray[np.int64]) -> Candidate:
+def subset(split: Split, features: Sequence[int] | Indices) -> Candidate:
     """Return the candidate that keeps some of the features."""
     columns = np.asarray(features, dtype=np.int64)
     return np.ascontiguousarray(split.X[:, columns]), np.ascontiguousarray(split.X_val[:, columns])

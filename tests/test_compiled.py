@@ -1,0 +1,366 @@
+"""Compiled kernels: what is kept, what is found again, what an edit or damage does, and the vector operations."""
+
+import gc
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pppca_bench import engines
+from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, lanes
+from pppca_bench.classifiers.ga_mlp import GAMLPClassifier
+from pppca_bench.compiled import cache, jit, simd
+from pppca_bench.compiled.arrays import Floats2D, Samples2D, aligned_zeros
+from pppca_bench.compiled.jit import kernel, part, signature_of
+from pppca_bench.compiled.simd import load, reduce_add, splat, store
+from pppca_bench.parameters import make_generator
+
+compiles = pytest.mark.skipif(simd.INTERPRETED, reason="nothing is compiled")
+
+KERNEL = """
+from pppca_bench.compiled.arrays import Floats2D
+from pppca_bench.compiled.example_part import twice
+from pppca_bench.compiled.jit import kernel
+from pppca_bench.parameters import make_generator
+from pppca_bench.compiled.simd import load, reduce_add
+
+@kernel
+def total(A: Floats2D) -> float:
+    return reduce_add(twice(load(A, 0, 0)))
+"""
+PART = """
+from typing import Any
+from pppca_bench.compiled.jit import part
+from pppca_bench.compiled.simd import add
+
+@part
+def twice(x: Any) -> Any:
+    return add(x, x)
+"""
+FAMILY = """
+import sys
+from pppca_bench.compiled import cache
+cache.FAMILIES.clear()
+cache.FAMILIES["example"] = ("compiled.example:total",)
+"""
+CALL = f"""
+{FAMILY}
+print(cache.is_compiled("example"), "numba" in sys.modules)
+print(cache.cache_problem())
+import numpy as np
+from pppca_bench.compiled.example import total
+print(total(np.ones((1, 8))), sum(total._cache_hits.values()))
+print(cache.is_compiled("example"))
+"""
+
+
+class Copy:
+    """A copy of the package's compiled layer with a kernel and its part, and folders of its own for their code."""
+
+    def __init__(self, root: Path) -> None:
+        self.package = root / "source" / "pppca_bench"
+        self.user_cache = root / "user"
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(cache.PACKAGE / "compiled", self.package / "compiled", ignore=ignored)
+        shutil.copy(cache.PACKAGE / "__init__.py", self.package)
+        (self.package / "compiled" / "example.py").write_text(KERNEL, encoding="utf-8")
+        (self.package / "compiled" / "example_part.py").write_text(PART, encoding="utf-8")
+        ours = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "PYTHONPATH")}
+        home = {"HOME": str(root), "XDG_CACHE_HOME": str(self.user_cache)}
+        self.settings = {**ours, "PYTHONPATH": str(self.package.parent), **home}
+
+    def run(self, program: str) -> list[str]:
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, env=self.settings, cwd="/", capture_output=True, text=True, check=True)
+        assert done.stderr == ""
+        return done.stdout.splitlines()
+
+    def call(self, total: float = 16.0, *, loads: bool, keeps: bool = True) -> str:
+        """Call the kernel in a new process, which finds its code or not; return what is said of the cache before."""
+        before, problem, result, after = self.run(CALL)
+        assert before == f"{loads} False"
+        assert result == f"{total} {int(loads)}"
+        assert after == str(keeps)
+        return problem
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        path = self.package / "compiled" / name
+        source = path.read_text(encoding="utf-8")
+        assert source.count(old) == 1
+        path.write_text(source.replace(old, new), encoding="utf-8")
+
+    def kept(self, folder: Path | None = None) -> list[Path]:
+        return sorted((folder or self.package / "__pycache__").glob("total-*.nb[ic]"))
+
+    def seal_off(self) -> None:
+        """Put a file where the folder of the package's compiled code would be."""
+        (self.package / "__pycache__").write_bytes(b"")
+
+
+@pytest.fixture
+def copy(tmp_path) -> Copy:
+    return Copy(tmp_path)
+
+
+@compiles
+class TestWhatIsKept:
+    def test_an_edit_in_a_file_that_it_calls_compiles_it_anew_and_removes_the_old_code(self, copy):
+        assert copy.call(loads=False) == "None"
+        first = copy.kept()
+        copy.edit("example_part.py", "add(x, x)", "add(x, add(x, x))")
+        copy.call(24.0, loads=False)
+        second = copy.kept()
+        copy.edit("simd.py", "for distance in (4, 2, 1):\n        total", "for distance in (4, 2):\n        total")
+        copy.call(12.0, loads=False)
+        third = copy.kept()
+        assert [path.suffix for path in third] == [".nbc", ".nbi"]
+        assert len(first) == len(second) == 2
+        assert len({*first, *second, *third}) == 6
+        (copy.package / "compiled" / "other.py").write_text("from pppca_bench.compiled import example\n")
+        copy.call(12.0, loads=True)
+
+    def test_an_installed_package_that_cannot_be_written_keeps_code_in_the_users_cache(self, copy):
+        copy.seal_off()
+        assert copy.call(loads=False) == "None"
+        copy.call(loads=True)
+        (folder,) = copy.user_cache.iterdir()
+        assert folder.name.startswith("pppca_bench-")
+        assert len(copy.kept(folder)) == 2
+
+    def test_a_folder_that_is_asked_for_is_the_only_one(self, copy, tmp_path):
+        copy.settings["NUMBA_CACHE_DIR"] = str(tmp_path / "mine")
+        copy.call(loads=False)
+        (folder,) = (tmp_path / "mine").iterdir()
+        assert len(copy.kept(folder)) == 2
+        assert copy.kept() == []
+
+    def test_without_a_folder_it_goes_on_and_says_so(self, copy):
+        copy.seal_off()
+        copy.user_cache.write_bytes(b"")
+        line = copy.call(loads=False, keeps=False)
+        assert line.startswith("compiled kernels cannot be kept, so every process compiles anew (")
+        assert line.endswith("). Set NUMBA_CACHE_DIR.")
+        assert str(copy.package) in line
+        assert str(copy.user_cache) in line
+
+    def test_a_damaged_file_is_told_compiled_anew_and_replaced(self, copy):
+        copy.call(loads=False)
+        code, index = copy.kept()
+        whole = code.read_bytes()
+        for path, content in ((code, whole[:-9]), (code, whole[::-1]), (index, b"")):
+            path.write_bytes(content)
+            assert copy.call(loads=False) == f"compiled kernels are damaged and will be compiled anew: {path}."
+        assert copy.run(f"{FAMILY}\nprint(cache.cache_problem())") == ["None"]
+
+    def test_a_family_is_compiled_ahead_of_its_first_call(self, copy):
+        program = f"{FAMILY}\ncache.compile_family('example'); print(cache.is_compiled('example'))"
+        assert copy.run(program) == ["True"]
+        copy.call(loads=True)
+
+    def test_code_that_is_not_to_be_compiled_keeps_nobody_waiting(self, copy):
+        copy.settings["NUMBA_DISABLE_JIT"] = "1"
+        program = f"{FAMILY}\ncache.compile_family('example'); print(cache.is_compiled('example'))"
+        assert copy.run(program) == ["True"]
+        assert copy.kept() == []
+
+
+def test_a_kernel_is_built_from_every_module_that_it_imports():
+    names = {"gha_epochs", "gha_blocked", "gha_literal", "removal"}
+    expected = {f"pppca_bench.engines.{name}" for name in names}
+    expected |= {f"pppca_bench.compiled.{name}" for name in ("arrays", "cache", "jit", "simd")}
+    assert set(cache.sources_of("pppca_bench.engines.gha_epochs")) == expected
+    assert {"pppca_bench.classifiers.lanes", "pppca_bench.classifiers.early_stopping", *expected} - set(
+        cache.sources_of("pppca_bench.classifiers.backprop")
+    ) == {f"pppca_bench.engines.{name}" for name in names}
+
+
+def test_without_a_home_the_package_itself_is_the_only_place(monkeypatch):
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(cache.Path, "home", homeless)
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    assert cache.folders() == [cache.PACKAGE / "__pycache__"]
+
+
+@pytest.mark.parametrize(
+    ("platform", "variable", "folder"),
+    [
+        ("linux", "XDG_CACHE_HOME", ".cache"),
+        ("darwin", None, "Library/Caches"),
+        ("win32", "LOCALAPPDATA", "AppData/Local"),
+    ],
+)
+def test_the_users_cache_is_where_the_system_has_it(platform, variable, folder, monkeypatch, tmp_path):
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(cache.sys, "platform", platform)
+    monkeypatch.setattr(cache.Path, "home", lambda: tmp_path)
+    assert cache.folders()[1].parent == tmp_path / folder
+    if variable:
+        monkeypatch.setenv(variable, str(tmp_path / "named"))
+        assert cache.folders()[1].parent == tmp_path / "named"
+
+
+class TestFamilies:
+    def test_every_kernel_belongs_to_one_family(self):
+        named = [name for kernels in cache.FAMILIES.values() for name in kernels]
+        assert len(named) == len(set(named))
+        marked = {
+            f"{path.relative_to(cache.PACKAGE).with_suffix('').as_posix().replace('/', '.')}:{line.split()[1]}"
+            for path in cache.PACKAGE.rglob("*.py")
+            for mark, line in _pairs(path.read_text(encoding="utf-8").replace("(", " ").splitlines())
+            if mark == "@kernel"
+        }
+        assert marked <= set(named)
+        # A part that Python calls too.
+        assert set(named) - marked == {"engines.fitness:spanned_variances"}
+
+    @compiles
+    def test_estimators_compile_nothing_but_their_families(self):
+        for family in cache.FAMILIES:
+            cache.compile_family(family)
+            assert cache.is_compiled(family)
+        X, y = np.random.default_rng(0).random((30, 4)), np.arange(30) % 2
+        for estimator in (
+            *(engines.GHA(n_epochs=2, kernel=rule) for rule in ("fast", "literal", "in_place")),
+            engines.DGHA(n_epochs=5, min_variance_ratio=0.5),
+            *(engines.NEpPCA(n_generations=2, n_jobs=n) for n in (1, 2)),
+        ):
+            estimator.fit(X)
+        for classifier in (
+            RpropMLPClassifier((2,), max_epochs=3),
+            BackpropMLPClassifier((2,), max_epochs=3, momentum=0.1),
+            GAMLPClassifier((2,), max_generations=3),
+        ):
+            classifier.fit(X, y)
+        ours = {
+            (one.__module__.removeprefix("pppca_bench."), one.__name__)
+            for one in gc.get_objects()
+            if isinstance(one, jit._Kernel) and one.overloads and one.__module__.startswith("pppca_bench.")
+        }
+        of_families = {tuple(name.split(":")) for kernels in cache.FAMILIES.values() for name in kernels}
+        assert of_families <= ours
+        # Tests in the same process may have compiled parts by themselves: no estimator's module calls those.
+        assert all(len(one.overloads) <= 1 for one in gc.get_objects() if isinstance(one, jit._Kernel))
+
+    @compiles
+    def test_nothing_of_a_kernel_but_itself_is_visible_to_others(self, tmp_path, monkeypatch):
+        # A helper that two kernels held under one name was run by both as the first of them had optimised it.
+        monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+        alone = jit._Kernel(lanes.multiply_matrices.py_func)
+        alone.ensure_compiled()
+        (compiled,) = alone.overloads.values()
+        visible = [one for one in compiled.library.get_defined_functions() if one.linkage.name != "internal"]
+        assert all("multiply_matrices" in one.name for one in visible)
+
+
+def _pairs(lines):
+    return zip(lines, [*lines[1:], ""], strict=True)
+
+
+@part
+def last_row(A: Samples2D, n: int) -> float:
+    return reduce_add(load(A, n, 0))
+
+
+@kernel
+def sum_of_last_row(A: Samples2D, n: int) -> float:
+    return last_row(A, n)
+
+
+@compiles
+class TestSignatures:
+    def test_a_signature_is_that_of_the_annotations(self):
+        assert [str(one) for one in signature_of(sum_of_last_row.py_func)] == [
+            "readonly array(float64, 2d, C)",
+            "int64",
+        ]
+
+    def test_arrays_that_may_be_written_are_taken_for_read_only_ones(self):
+        A = np.arange(16.0).reshape(2, 8)
+        assert sum_of_last_row(A, 1) == last_row(A, np.int32(1)) == A[1].sum()
+        assert len(sum_of_last_row.signatures) == 1
+
+    @pytest.mark.parametrize(
+        ("A", "given"),
+        [
+            (np.ones((8, 8), order="F"), r"array\(float64, 2d, F\)"),
+            (np.ones((8, 8))[:, ::2], r"array\(float64, 2d, A\)"),
+            (np.ones(8), r"array\(float64, 1d, C\)"),
+            (np.ones((8, 8), dtype=np.float32), r"array\(float32, 2d, C\)"),
+        ],
+        ids=["columns", "strided", "vector", "float32"],
+    )
+    def test_other_arrays_are_refused_by_name(self, A, given):
+        with pytest.raises(TypeError, match=f"A in sum_of_last_row: expected a C-contiguous readonly .*, got {given}"):
+            sum_of_last_row(A, 0)
+
+    def test_a_number_that_would_lose_its_fraction_is_refused(self):
+        with pytest.raises(TypeError, match="n in sum_of_last_row: expected int64, got float64"):
+            sum_of_last_row(np.ones((8, 8)), 0.5)
+
+
+def test_one_seed_gives_one_stream_whatever_carries_it():
+    draws = [make_generator(source).random() for source in (7, np.random.default_rng(7), np.random.SeedSequence(7))]
+    assert len(set(draws)) == 1
+    one, other = (make_generator(np.random.RandomState(7)).random() for _ in range(2))
+    assert one == other != make_generator(np.random.RandomState(8)).random()
+    assert make_generator(None).random() != make_generator(None).random()
+
+
+def test_arrays_for_vectors_start_at_a_cache_line():
+    for shape in ((1, 8), (3, 16), (2, 5, 8), (7,)):
+        zeros = aligned_zeros(*shape)
+        assert zeros.shape == shape
+        assert zeros.ctypes.data % 64 == 0
+        assert not zeros.any()
+
+
+VECTOR_OPERATIONS = {
+    name: n_arguments
+    for names, n_arguments in (
+        ("sqrt absolute exponent significand", 1),
+        ("add subtract multiply divide copysign", 2),
+        ("fma fnma", 3),
+        ("select_less", 4),
+    )
+    for name in names.split()
+}
+
+
+@compiles
+@pytest.mark.parametrize("name", VECTOR_OPERATIONS)
+def test_compiled_operations_agree_with_their_twins(name):
+    operation = getattr(simd, name)
+    calls = {
+        1: lambda A: operation(load(A, 0, 0)),
+        2: lambda A: operation(load(A, 0, 0), load(A, 1, 0)),
+        3: lambda A: operation(load(A, 0, 0), load(A, 1, 0), load(A, 2, 0)),
+        4: lambda A: operation(load(A, 0, 0), load(A, 1, 0), load(A, 2, 0), load(A, 3, 0)),
+    }
+    call = part(calls[VECTOR_OPERATIONS[name]])
+
+    @kernel
+    def run(A: Floats2D, result: Floats2D) -> None:
+        store(result, 0, 0, call(A))
+
+    A, result = np.random.default_rng(0).uniform(0.1, 9.0, (4, 8)), np.zeros((1, 8))
+    run(A, result)
+    np.testing.assert_allclose(result[0], operation.twin(*A[: VECTOR_OPERATIONS[name]]), rtol=1e-14)
+
+
+@compiles
+def test_a_vector_of_one_number_holds_it_eight_times():
+    @kernel
+    def fill(number: float, result: Floats2D) -> None:
+        store(result, 0, 0, splat(number))
+
+    result = np.zeros((1, 8))
+    fill(1.5, result)
+    np.testing.assert_array_equal(result, 1.5)
