@@ -1,5 +1,6 @@
 """Plain-loop transcriptions of the classifier's training: one net, one sample, one weight at a time."""
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -94,13 +95,16 @@ def train(
     strip_length=5,
     loss_limit=5.0,
     progress_limit=0.1,
+    n_increases=0,
+    quotient_limit=None,
 ):
-    """Train until the Proben1 report's rule stops it (section 3.3)."""
+    """Train until the Proben1 report's rule stops it (section 3.3), or that of its search (section 3.3.2)."""
     network = {"shortcuts": shortcuts, "output_activation": output_activation}
     W = [[list(row) for row in matrix] for matrix in matrices]
     steps = [[list(row) for row in matrix] for matrix in steps]
     before = [[[0.0] * len(row) for row in matrix] for matrix in matrices]
     run = Training([], 0, [], [], "max_epochs")
+    has_lost = has_risen = has_slowed = False
     for epoch in range(1, max_epochs + 1):
         run.training_curve.append(_percentage(W, data, network))
         G = gradient(W, *data, **network)
@@ -116,11 +120,17 @@ def train(
         if error < min(run.validation_curve, default=math.inf):
             run.weights, run.best_epoch = [[list(row) for row in matrix] for matrix in W], epoch
         run.validation_curve.append(error)
-        if 100 * (error / min(run.validation_curve) - 1) > loss_limit:
+        loss = 100 * (error / min(run.validation_curve) - 1)
+        strip = run.training_curve[-((epoch - 1) % strip_length + 1) :]
+        progress = 1000 * (sum(strip) / len(strip) / min(strip) - 1)
+        latest = run.validation_curve[-n_increases - 1 :]
+        has_lost |= loss > loss_limit
+        has_risen |= len(latest) == n_increases + 1 and all(a < b for a, b in itertools.pairwise(latest))
+        has_slowed |= quotient_limit is None or loss / progress > quotient_limit
+        if has_lost and has_risen and has_slowed:
             run.stop_reason = "generalisation_loss"
             break
-        strip = run.training_curve[-((epoch - 1) % strip_length + 1) :]
-        if 1000 * (sum(strip) / len(strip) / min(strip) - 1) < progress_limit:
+        if progress < progress_limit:
             run.stop_reason = "training_progress"
             break
     return run

@@ -180,6 +180,27 @@ def test_training_agrees_with_plain_loops(architecture, seed, max_epochs, stop_r
         np.testing.assert_allclose(computed, matrix, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize(("n_increases", "quotient"), [(0, 0.0), (3, 0.0), (0, 40.0), (8, 3.0)])
+def test_the_rule_of_the_search_agrees_with_plain_loops(n_increases, quotient):
+    """The end of this training is another one in each case: after 45, 55, 220 and 80 epochs."""
+    task = make_task(Architecture(2, (3,), 2, False, "linear"), 0)
+    net = train_nets([task], RPROP, StoppingRule(5, 5.0, 0.1, 400, n_increases, quotient))[0]
+    expected = reference.train(
+        as_lists(task.weights),
+        as_lists(task.steps),
+        (task.X.tolist(), task.targets.tolist()),
+        (task.X_val.tolist(), task.targets_val.tolist()),
+        shortcuts=False,
+        output_activation="linear",
+        max_epochs=400,
+        n_increases=n_increases,
+        quotient_limit=quotient or None,
+    )
+    assert net.stop_reason == expected.stop_reason == "generalisation_loss"
+    assert len(net.training_curve) == len(expected.training_curve)
+    np.testing.assert_allclose(net.validation_curve, expected.validation_curve, rtol=1e-9)
+
+
 def same(one, other):
     """Tell whether two trainings gave the same bits."""
     return (

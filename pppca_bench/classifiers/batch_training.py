@@ -104,11 +104,7 @@ class Lanes:
         self.state.weights[:, lane] = pack(task.weights, task.architecture, self.architecture)
         self.state.steps[:, lane] = pack(task.steps, task.architecture, self.architecture)
         self.state.previous_gradient[:, lane] = 0.0
-        progress = self.progress
-        progress.status[lane] = stopping.TRAINING
-        progress.epochs[lane] = progress.n_validations[lane] = 0
-        progress.strip_sum[lane] = 0.0
-        progress.best_error[lane] = progress.strip_min[lane] = np.inf
+        stopping.begin(self.progress, lane)
 
     def train_until_one_stops(self, rprop_rule: kernels.RpropRule, rule: stopping.StoppingRule) -> None:
         """Train the seated nets until at least one has stopped."""
@@ -185,7 +181,10 @@ def idle_progress(n_weights: int, rule: stopping.StoppingRule) -> stopping.Progr
         epochs=_counters(),
         best_epoch=_counters(),
         n_validations=_counters(),
+        n_increases=_counters(),
+        conditions_met=_counters(),
         best_error=np.zeros(LANES),
+        last_error=np.zeros(LANES),
         strip_sum=np.zeros(LANES),
         strip_min=np.zeros(LANES),
         best_weights=aligned_zeros(n_weights, LANES),

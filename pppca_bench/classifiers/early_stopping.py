@@ -18,21 +18,32 @@ NO_PROGRESS: Final = 3
 MAX_EPOCHS: Final = 4
 NOT_FINITE: Final = 5
 
+_ALL_CONDITIONS: Final = 7
+
 
 class StoppingRule(NamedTuple):
-    """The constants of the Proben1 report's early stopping (section 3.3); see `RpropMLPClassifier`."""
+    """The constants of the Proben1 report's early stopping (section 3.3); see `RpropMLPClassifier`.
+
+    Training stops by the validation error once each of three conditions has held at the end of some strip: GL above
+    ``generalisation_loss``, ``successive_increases`` strips in a row that raised the error, and GL / P_k above
+    ``progress_quotient``. Of the last two, 0 asks for nothing.
+    """
 
     strip_length: int
     generalisation_loss: float
     training_progress: float
     max_epochs: int
+    successive_increases: int = 0
+    progress_quotient: float = 0.0
 
 
 class Progress(NamedTuple):
     """How far each lane's network has come, arrays with LANES columns.
 
-    ``status``, ``epochs``, ``best_epoch``, ``n_validations``: int64 (LANES,). ``best_error``, ``strip_sum``,
-    ``strip_min``: float64 (LANES,), squared error percentage. ``best_weights``: float64 (n_weights, LANES).
+    ``status``, ``epochs``, ``best_epoch``, ``n_validations``, ``n_increases``, ``conditions_met``: int64 (LANES,).
+    ``best_error``, ``last_error``, ``strip_sum``, ``strip_min``: float64 (LANES,), squared error percentage.
+    ``conditions_met`` has a bit for each condition of `StoppingRule` that has held. ``best_weights``: float64
+    (n_weights, LANES).
     ``training_curve``: float64 (max_epochs, LANES); ``validation_curve``: float64 (one a strip, LANES).
     """
 
@@ -40,12 +51,25 @@ class Progress(NamedTuple):
     epochs: Indices1D
     best_epoch: Indices1D
     n_validations: Indices1D
+    n_increases: Indices1D
+    conditions_met: Indices1D
     best_error: Floats1D
+    last_error: Floats1D
     strip_sum: Floats1D
     strip_min: Floats1D
     best_weights: Floats2D
     training_curve: Floats2D
     validation_curve: Floats2D
+
+
+def begin(progress: Progress, lane: int) -> None:
+    """Set a lane's state to that of a network that has not been trained, in place."""
+    progress.status[lane] = TRAINING
+    for counts in (progress.epochs, progress.n_validations, progress.n_increases, progress.conditions_met):
+        counts[lane] = 0
+    progress.strip_sum[lane] = 0.0
+    for errors in (progress.best_error, progress.last_error, progress.strip_min):
+        errors[lane] = math.inf
 
 
 @shared
@@ -118,15 +142,30 @@ def _keep_if_best(progress: Progress, lane: int, error: float, weights: Floats2D
 
 
 @part
+def _conditions_met(rule: StoppingRule, progress: Progress, lane: int, loss: float, speed: float, error: float) -> int:
+    """Enter which conditions of the rule hold at the end of a strip; return all that have held by now, as bits."""
+    progress.n_increases[lane] = progress.n_increases[lane] + 1 if error > progress.last_error[lane] else 0
+    progress.last_error[lane] = error
+    if loss > rule.generalisation_loss:
+        progress.conditions_met[lane] |= 1
+    if progress.n_increases[lane] >= rule.successive_increases:
+        progress.conditions_met[lane] |= 2
+    if rule.progress_quotient == 0.0 or loss > rule.progress_quotient * speed:
+        progress.conditions_met[lane] |= 4
+    return progress.conditions_met[lane]
+
+
+@part
 def _judge(rule: StoppingRule, progress: Progress, lane: int, error: float) -> int:
     """Return the status of a lane at the end of its strip."""
     epochs = progress.epochs[lane]
     n_epochs = (epochs - 1) % rule.strip_length + 1
     if not (math.isfinite(error) and math.isfinite(progress.strip_sum[lane])):
         return NOT_FINITE
-    if generalisation_loss(error, progress.best_error[lane]) > rule.generalisation_loss:
+    loss = generalisation_loss(error, progress.best_error[lane])
+    speed = training_progress(progress.strip_sum[lane] / n_epochs, progress.strip_min[lane])
+    if _conditions_met(rule, progress, lane, loss, speed, error) == _ALL_CONDITIONS:
         return GENERALISATION_LOSS
-    mean_error = progress.strip_sum[lane] / n_epochs
-    if training_progress(mean_error, progress.strip_min[lane]) < rule.training_progress:
+    if speed < rule.training_progress:
         return NO_PROGRESS
     return MAX_EPOCHS if epochs == rule.max_epochs else TRAINING

@@ -15,7 +15,7 @@ from pppca_bench.classifiers.batch_training import (
     idle_progress,
     network_and_block,
 )
-from pppca_bench.classifiers.early_stopping import IDLE, TRAINING, StoppingRule
+from pppca_bench.classifiers.early_stopping import IDLE, TRAINING, StoppingRule, begin
 from pppca_bench.classifiers.lanes import LANES
 from pppca_bench.classifiers.network import pack, unpack
 from pppca_bench.compiled.arrays import aligned_zeros
@@ -90,11 +90,7 @@ class BackpropLanes:
         fill(self.validation, lane, task.X_val, task.targets_val)
         self.state.weights[:, lane] = pack(task.weights, task.architecture, self.architecture)
         self.state.step[:, lane] = 0.0
-        progress = self.progress
-        progress.status[lane] = TRAINING
-        progress.epochs[lane] = progress.n_validations[lane] = 0
-        progress.strip_sum[lane] = 0.0
-        progress.best_error[lane] = progress.strip_min[lane] = np.inf
+        begin(self.progress, lane)
 
     def train_strip(self) -> None:
         """Train the seated nets to the next end of a strip of one of them, or for the epochs of one call."""

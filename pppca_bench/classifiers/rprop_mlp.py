@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from annotated_types import Gt
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet, train_nets
+from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.mlp import MLP, MLPClassifier, MLPRegressor, Split, hold_out
 from pppca_bench.classifiers.network import Activation, Architecture, network_outputs, uniform_per_weight
 from pppca_bench.classifiers.rprop import RpropRule
@@ -15,6 +16,7 @@ from pppca_bench.parameters import (
     Count,
     LayerSizes,
     NotNegative,
+    NotNegativeCount,
     NotNegativeOrInfinite,
     OpenShare,
     ParameterError,
@@ -43,6 +45,8 @@ class RpropMLP(MLP):
         max_epochs: Count = 3000,
         strip_length: Count = 5,
         generalisation_loss: NotNegativeOrInfinite = 5.0,
+        successive_increases: NotNegativeCount = 0,
+        progress_quotient: NotNegative = 0.0,
         training_progress: NotNegative = 0.1,
         validation_fraction: OpenShare = 1 / 3,
         random_state: Any = None,
@@ -59,6 +63,8 @@ class RpropMLP(MLP):
         self.max_epochs = max_epochs
         self.strip_length = strip_length
         self.generalisation_loss = generalisation_loss
+        self.successive_increases = successive_increases
+        self.progress_quotient = progress_quotient
         self.training_progress = training_progress
         self.validation_fraction = validation_fraction
         self.random_state = random_state
@@ -105,6 +111,12 @@ class RpropMLP(MLP):
     def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
         """Train nets of one `Task.shape` together, by this classifier's parameters."""
         return train_nets(tasks, self._rprop_rule(), self._stopping_rule())
+
+    def _stopping_rule(self) -> StoppingRule:
+        """Return the constants of early stopping."""
+        rule = super()._stopping_rule()
+        increases, quotient = int(self.successive_increases), float(self.progress_quotient)
+        return rule._replace(successive_increases=increases, progress_quotient=quotient)
 
     def _rprop_rule(self) -> RpropRule:
         """Return the constants of the step."""
@@ -155,6 +167,11 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
         Epochs from one validation to the next; >= 1.
     generalisation_loss : float, default=5.0
         Stop when GL = 100 (E_va / E_opt - 1) is above this, in percent; >= 0, infinity for never.
+    successive_increases : int, default=0
+        Do not stop so before the validation error has also risen in this many successive strips at least once.
+    progress_quotient : float, default=0.0
+        Nor before GL / P_k has been above this at least once; >= 0. (The search of the report's section 3.3.2 asks for
+        8 and 3.)
     training_progress : float, default=0.1
         Stop when P_k = 1000 (mean / min - 1) of the strip's k training errors is below this; >= 0, 0 for never.
     validation_fraction : float, default=1/3
