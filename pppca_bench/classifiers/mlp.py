@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.model_selection import train_test_split
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -228,6 +229,12 @@ class MLPRegressor(RegressorMixin, MLP):
         """
         return fit_together([self], [(X, y, X_val, y_val)])[0]
 
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn that there may be several targets."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
     def predict(self, X: ArrayLike) -> Floats:
         """Return the outputs, shaped as the targets of `fit`."""
         outputs = self._outputs(X)
@@ -365,8 +372,8 @@ def _check_both_or_neither(network: Any, X_val: ArrayLike | None, y_val: ArrayLi
         raise ValueError(f"validation data of {network}: expected both X_val and y_val, or neither, got one")
 
 
-def hold_out(split: Split, fraction: float, rng: np.random.Generator) -> Split:
-    """Hold out a share for validation, stratified where y are classes.
+def hold_out(split: Split, fraction: float, rng: np.random.Generator, *, stratified: bool = True) -> Split:
+    """Hold out a share for validation, stratified unless y are numbers to approximate.
 
     Choice: where a class has a single sample, or the share has less samples than there are classes, the draw is not
     stratified; a single sample in all serves both sides.
@@ -374,11 +381,12 @@ def hold_out(split: Split, fraction: float, rng: np.random.Generator) -> Split:
     X, y = split.X, split.y
     if len(X) == 1:
         return Split(X, y, X, y)
-    counts = np.unique(y, return_counts=True)[1]
     n_val = min(max(round(fraction * len(X)), 1), len(X) - 1)
-    stratifies = y.dtype.kind != "f" and counts.min() > 1 and len(counts) <= min(n_val, len(X) - n_val)
+    if stratified:
+        counts = np.unique(y, return_counts=True)[1]
+        stratified = counts.min() > 1 and len(counts) <= min(n_val, len(X) - n_val)
     seed = int(rng.integers(2**31))
-    X, X_val, y, y_val = train_test_split(X, y, test_size=n_val, stratify=y if stratifies else None, random_state=seed)
+    X, X_val, y, y_val = train_test_split(X, y, test_size=n_val, stratify=y if stratified else None, random_state=seed)
     return Split(X, y, X_val, y_val)
 
 

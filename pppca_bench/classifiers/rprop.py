@@ -1,6 +1,6 @@
 """Compiled training of many networks at once by RPROP, with early stopping."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pppca_bench.classifiers.early_stopping import Progress, StoppingRule, end_epoch, end_strips
 from pppca_bench.classifiers.lanes import ADD, LINEAR
@@ -30,6 +30,7 @@ class RpropRule(NamedTuple):
     eta_minus: float
     step_min: float
     step_max: float
+    weight_backtracking: bool = True
 
 
 class RpropState(NamedTuple):
@@ -45,13 +46,8 @@ class RpropState(NamedTuple):
 def rprop_step(rule: RpropRule, state: RpropState) -> None:
     """Update every weight and its step size Δ from the signs of two successive gradients g' and g, in place.
 
-    Riedmiller & Braun 1993:
-
-    - g' g > 0: Δ ← min(η⁺ Δ, Δmax), and the weight moves by Δ against g;
-    - g' g < 0: Δ ← max(η⁻ Δ, Δmin), the previous move is taken back, and g is forgotten;
-    - g' g = 0: the weight moves by Δ as it is, or stays where g is zero.
-
-    The move that is taken back has the size of Δ as it was, against −g'.
+    Where g' g > 0, Δ ← min(η⁺ Δ, Δmax); where g' g < 0, Δ ← max(η⁻ Δ, Δmin). The weight moves by Δ against g, but where
+    g' g < 0 and the rule takes moves back.
 
     Parameters
     ----------
@@ -59,18 +55,61 @@ def rprop_step(rule: RpropRule, state: RpropState) -> None:
     state : RpropState
         ``previous_gradient`` is zero before the first step.
     """
+    if rule.weight_backtracking:
+        _step_taking_back(rule, state)
+    else:
+        _step_by_sign(rule, state)
+
+
+@part
+def _step_taking_back(rule: RpropRule, state: RpropState) -> None:
+    """Step with weight backtracking (Riedmiller & Braun 1993).
+
+    Where g' g < 0 the previous move is taken back, and g is forgotten, so that the next step leaves Δ as it is. That
+    move has the size of Δ as it was, against −g'.
+    """
     for k in range(len(state.weights)):
         g, previous, step = load(state.gradient, k, 0), load(state.previous_gradient, k, 0), load(state.steps, k, 0)
         agreement = multiply(g, previous)
-        larger, smaller = multiply(step, splat(rule.eta_plus)), multiply(step, splat(rule.eta_minus))
-        larger = select_less(splat(rule.step_max), larger, splat(rule.step_max), larger)
-        smaller = select_less(smaller, splat(rule.step_min), splat(rule.step_min), smaller)
+        larger, smaller = _larger(rule, step), _smaller(rule, step)
         size = select_less(zeros(), agreement, larger, step)
         direction = select_less(agreement, zeros(), subtract(zeros(), previous), g)
-        move = select_less(absolute(direction), splat(_LEAST_NUMBER), zeros(), copysign(size, direction))
-        store(state.weights, k, 0, subtract(load(state.weights, k, 0), move))
+        store(state.weights, k, 0, subtract(load(state.weights, k, 0), _move(size, direction)))
         store(state.steps, k, 0, select_less(agreement, zeros(), smaller, size))
         store(state.previous_gradient, k, 0, select_less(agreement, zeros(), zeros(), g))
+
+
+@part
+def _step_by_sign(rule: RpropRule, state: RpropState) -> None:
+    """Step without weight backtracking (RPROP− of Igel & Hüsken 2003): every weight moves by its new Δ against g."""
+    for k in range(len(state.weights)):
+        g, previous, step = load(state.gradient, k, 0), load(state.previous_gradient, k, 0), load(state.steps, k, 0)
+        agreement = multiply(g, previous)
+        size = select_less(zeros(), agreement, _larger(rule, step), step)
+        size = select_less(agreement, zeros(), _smaller(rule, step), size)
+        store(state.weights, k, 0, subtract(load(state.weights, k, 0), _move(size, g)))
+        store(state.steps, k, 0, size)
+        store(state.previous_gradient, k, 0, g)
+
+
+@part
+def _larger(rule: RpropRule, step: Any) -> Any:
+    """Return min(η⁺ Δ, Δmax)."""
+    larger = multiply(step, splat(rule.eta_plus))
+    return select_less(splat(rule.step_max), larger, splat(rule.step_max), larger)
+
+
+@part
+def _smaller(rule: RpropRule, step: Any) -> Any:
+    """Return max(η⁻ Δ, Δmin)."""
+    smaller = multiply(step, splat(rule.eta_minus))
+    return select_less(smaller, splat(rule.step_min), splat(rule.step_min), smaller)
+
+
+@part
+def _move(size: Any, direction: Any) -> Any:
+    """Return what is subtracted from a weight: ± its size by the sign of a direction, nothing where that is zero."""
+    return select_less(absolute(direction), splat(_LEAST_NUMBER), zeros(), copysign(size, direction))
 
 
 @part

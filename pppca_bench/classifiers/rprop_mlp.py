@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from annotated_types import Gt
+from sklearn.base import is_classifier
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet, train_nets
 from pppca_bench.classifiers.early_stopping import StoppingRule
@@ -38,6 +39,7 @@ class RpropMLP(MLP):
         output_activation: Activation = "linear",
         eta_plus: Annotated[float, Gt(1), FINITE] = 1.2,
         eta_minus: OpenShare = 0.5,
+        weight_backtracking: bool = True,
         initial_step_range: PositivePair = (0.005, 0.02),
         step_min: NotNegative = 0.0,
         step_max: Annotated[float, Gt(0)] = 50.0,
@@ -56,6 +58,7 @@ class RpropMLP(MLP):
         self.output_activation = output_activation
         self.eta_plus = eta_plus
         self.eta_minus = eta_minus
+        self.weight_backtracking = weight_backtracking
         self.initial_step_range = initial_step_range
         self.step_min = step_min
         self.step_max = step_max
@@ -88,7 +91,7 @@ class RpropMLP(MLP):
         """Draw the initial state and say what is to be trained."""
         rng = make_generator(self.random_state)
         if not len(split.X_val):
-            split = hold_out(split, self.validation_fraction, rng)
+            split = hold_out(split, self.validation_fraction, rng, stratified=is_classifier(self))
         targets = self._targets(split.y)
         self._architecture = Architecture(
             split.X.shape[1],
@@ -120,7 +123,13 @@ class RpropMLP(MLP):
 
     def _rprop_rule(self) -> RpropRule:
         """Return the constants of the step."""
-        return RpropRule(float(self.eta_plus), float(self.eta_minus), float(self.step_min), float(self.step_max))
+        return RpropRule(
+            float(self.eta_plus),
+            float(self.eta_minus),
+            float(self.step_min),
+            float(self.step_max),
+            bool(self.weight_backtracking),
+        )
 
     def _network_outputs(self, X: Floats) -> Floats:
         """Return the outputs for valid inputs."""
@@ -155,6 +164,8 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
         Softsign is x / (1 + |x|).
     eta_plus, eta_minus : float, default=1.2, 0.5
         Factors of a step size after equal and after opposite signs; > 1 and in (0, 1).
+    weight_backtracking : bool, default=True
+        Whether a weight whose gradient changes its sign takes its last move back, or moves by the smaller step.
     initial_step_range : (float, float), default=(0.005, 0.02)
         Each weight's first step size is uniform in this range; > 0.
     step_min, step_max : float, default=0.0, 50.0

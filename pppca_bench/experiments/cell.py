@@ -175,7 +175,12 @@ def _classes(problem: Problem) -> NDArray[np.int64] | None:
 
 
 def _result(one: _Learned, classifier: Any, problem: Problem) -> RunResult:
-    values = one.values | dict(getattr(classifier, "measures_", {}))
+    epochs = {
+        "total_epochs": getattr(classifier, "n_epochs_", None),
+        "relevant_epochs": getattr(classifier, "best_epoch_", None),
+    }
+    values = one.values | {name: number for name, number in epochs.items() if number is not None}
+    values |= dict(getattr(classifier, "measures_", {}))
     train, validation, test = one.splits
     values["train_error_percent"] = _error_percent(classifier, train, problem.y_train)
     values["validation_error_percent"] = _error_percent(classifier, validation, problem.y_validation)

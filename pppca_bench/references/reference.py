@@ -30,7 +30,7 @@ class Reference:
     layouts : tuple of Layout
         The tables, in the order of print.
     tolerances : mapping of str to Tolerance
-        Rule of verdict, by quantity; any other quantity has to agree exactly.
+        Rule of verdict, by quantity; any other quantity is not compared.
     numbers : mapping of (table, row, column) to mapping of str to Number
         By cell and quantity.
     series : mapping of str to str
