@@ -65,19 +65,21 @@ class SearchResult:
     test_range: tuple[float, float] | None
 
 
-def n_connections(n_inputs: int, hidden: Sequence[int], n_outputs: int) -> int:
-    """Count the connections of a network with all feed-forward shortcuts, a bias in each node among them (table 7).
+def n_connections(n_inputs: int, hidden: Sequence[int], n_outputs: int, *, shortcuts: bool = True) -> int:
+    """Count the connections of a feed-forward network, a bias in each node among them (table 7).
 
     Parameters
     ----------
     n_inputs, n_outputs : int
     hidden : sequence of int
         Nodes of each hidden layer.
+    shortcuts : bool, default True
+        Whether each layer takes the inputs and all earlier layers, or only the layer before it.
     """
     count, n_sources = 0, 1 + n_inputs
     for size in (*hidden, n_outputs):
         count += size * n_sources
-        n_sources += size
+        n_sources = n_sources + size if shortcuts else 1 + size
     return count
 
 
