@@ -53,7 +53,9 @@ def _addresses() -> dict[str, Address]:
     from pppca_bench.reporting.report_card import Address
 
     of_source = {
-        "proben1": Address("Proben1", f"{PROBEN1_URL}, in a folder each, such as cancer/cancer1.dt"),
+        "proben1": Address(
+            "Proben1", f"{PROBEN1_URL}, in a folder each, such as cancer/cancer1.dt; the last digit is the variant"
+        ),
         "bundled": Address("the data sets that come with scikit-learn", "sklearn.datasets"),
     }
     return {name: of_source[info.source] for name, info in registered().items()}

@@ -103,7 +103,7 @@ _SQUARED_ERROR = (
     "What is minimised is the squared error, summed over outputs and examples; where targets are classes, they are 1 at"
     " the output of the class and 0 at the others."
 )
-_HIDDEN = "The hidden nodes have the activation x / (1 + |x|); every hidden and output node has a bias."
+_HIDDEN = "Hidden nodes have the activation x / (1 + |x|); every hidden and output node has a bias."
 _KEPT = "The weights of the validation minimum are kept."
 _BY_RPROP: Mapping[str, str] = MappingProxyType(
     {

@@ -266,13 +266,19 @@ def _published_texts(theirs: PublishedSearch) -> dict[str, str]:
 
 
 def _record(problem: str, search: _Search, ours: SearchResult | None, theirs: PublishedSearch) -> dict[str, object]:
-    mine: dict[str, object] = dict.fromkeys(_COLUMNS)
+    errors = [name for name in _COLUMNS if name.endswith("error")]
+    names = ("network", *errors, "n_within_5", "n_within_10", "epochs_least", "epochs_most", "test_least", "test_most")
+    mine: dict[str, object] = dict.fromkeys(names)
     if ours is not None:
-        mine |= {name: getattr(ours.best, name) for name in _COLUMNS if name.endswith("error")}
-        mine |= {"network": str(ours.best.network), "epochs": _range(ours.epochs, "d")}
-        mine |= {"n_within_5": ours.n_within_5, "n_within_10": ours.n_within_10}
-        mine["test_range"] = None if ours.test_range is None else _range(ours.test_range, "")
-    printed = {f"published_{name}": text if text != EMPTY else None for name, text in _published_texts(theirs).items()}
+        values = (str(ours.best.network), *(getattr(ours.best, name) for name in errors))
+        ends = (*ours.epochs, *(ours.test_range or (None, None)))
+        mine = dict(zip(names, (*values, ours.n_within_5, ours.n_within_10, *ends), strict=True))
+    printed: dict[str, object] = {"published_network": str(theirs.best)}
+    for name in errors:
+        text = getattr(theirs, name)
+        printed[f"published_{name}"] = float(text) if text else None
+    printed |= {"published_n_within_5": theirs.n_within_5, "published_n_within_10": theirs.n_within_10}
+    printed |= {"published_epochs": theirs.epochs or None, "published_test_range": theirs.test_range or None}
     return {"row": problem, "n": len(search.runs), "n_planned": search.n_planned, **mine, **printed}
 
 

@@ -21,6 +21,9 @@ from pppca_bench.runs import ProblemFacts, Scalar
 CardFormat = Literal["markdown", "latex"]
 
 _SECTIONS = {"": "method", "classifier.": "classifier", "classifier.base.": "member"}
+_NETWORKS = ("classifier.", "classifier.base.", "")
+"""Prefixes of the settings that may describe a network."""
+
 _MEASURES = {
     "test_squared_error_percent": (
         "The squared error percentage of a data set is 100 / (N P) times the sum of the squared differences of outputs"
@@ -114,17 +117,22 @@ def build_card(
 
 def render_card(card: Card, form: CardFormat) -> str:
     """Render a card as ``markdown`` or ``latex`` text."""
-    parts = [_title(card.title, 1, form), _items(card.before, 1, form)]
+    if len(card.settings) == 1:
+        (points,) = card.settings.values()
+        parts = [_title(card.title, 1, form), _items({**card.before, **points, **card.after}, 1, form)]
+    else:
+        parts = [_title(card.title, 1, form), *_several_settings(card, form)]
+    return "\n\n".join([*parts, _title("Problems", 2, form), grid(card.headers, card.rows, form)]) + "\n"
+
+
+def _several_settings(card: Card, form: CardFormat) -> list[str]:
+    """Return the points, those of each group of settings below its name, numbered as on the checklist."""
+    parts = [_items(card.before, 1, form)]
     start = len(card.before) + 1
     for name, points in card.settings.items():
-        parts += [_title(name, 2, form)] if name else []
-        parts.append(_items(points, start, form))
+        parts += [_title(name, 2, form), _items(points, start, form)]
     n_points = max((len(points) for points in card.settings.values()), default=0)
-    parts += [_title("All settings", 2, form)] if len(card.settings) > 1 else []
-    parts.append(_items(card.after, start + n_points, form))
-    parts.append(_title("Problems", 2, form))
-    parts.append(grid(card.headers, card.rows, form))
-    return "\n\n".join(parts) + "\n"
+    return [*parts, _title("All settings", 2, form), _items(card.after, start + n_points, form)]
 
 
 def _title(text: str, level: int, form: CardFormat) -> str:
@@ -175,11 +183,8 @@ def _points(name: str, group: RunGroup, problems: Sequence[str], first: dict[str
         varies = any(one.startswith(prefix) and "." not in one.removeprefix(prefix) for one in group.varied)
         key = json.dumps([entry.name, told, varies])
         found[POINTS["algorithm"]].append(f"The {role} is {entry.title}: {entry.does} ({entry.source}).")
-        if key in first and not varies and any(told.values()):
-            found[POINTS["algorithm"]].append(
-                f"Its settings, and all of points 3 to 7 that it decides, are as in {first[key]}."
-            )
-            continue
+        if key in first and not varies:
+            told = {point: [f"For the {role}: as in {first[key]}."] for point, sentences in told.items() if sentences}
         first.setdefault(key, name)
         for point, sentences in told.items():
             found[POINTS[point]] += sentences
@@ -188,7 +193,7 @@ def _points(name: str, group: RunGroup, problems: Sequence[str], first: dict[str
     if group.problems != problems:
         found[POINTS["algorithm"]].append(f"This was run on {listed(group.problems)} alone.")
     found[POINTS["error"]] += _measures(group)
-    return {title: sentences or ["Nothing is to be said here."] for title, sentences in found.items()}
+    return {title: sentences or ["Nothing is set."] for title, sentences in found.items()}
 
 
 def _inputs(group: RunGroup) -> list[str]:
@@ -198,7 +203,8 @@ def _inputs(group: RunGroup) -> list[str]:
     ends = "an output for each class, or each target of an approximation"
     if not _reads_inputs(group):
         return [f"The network has an input for each feature that the method leaves, and {ends}."]
-    return [f"The network has an input for each of the problem's, and {ends}; its connections are counted below."]
+    told = "; the table of problems counts its connections" if _layers(group) is not None else ""
+    return [f"The network has an input for each of the problem's, and {ends}{told}."]
 
 
 def _has_network(group: RunGroup) -> bool:
@@ -243,10 +249,7 @@ def _problem_sentences(problems: Sequence[str], addresses: Mapping[str, Address]
     for address, names in by_place.items():
         told = listed(names) if len(names) <= 10 else f"{len(names)} problems"
         found.append(f"{told} of {address.collection} ({address.place})." if address else f"{told}: files of our own.")
-    found.append(
-        "The table of problems lists them with the variant, where there are several, as the last digit, and with the"
-        " first digits of the SHA-256 of the data."
-    )
+    found.append("The table of problems lists them with the first digits of the SHA-256 of their data.")
     return found
 
 
@@ -287,12 +290,12 @@ def _problem_table(
 
 def _layers(group: RunGroup) -> Scalar:
     """Return the hidden layers that all networks of a group have in common; None where they vary."""
-    return next((group.constant[name] for name in ("classifier.hidden", "hidden") if name in group.constant), None)
+    return next((group.constant[f"{place}hidden"] for place in _NETWORKS if f"{place}hidden" in group.constant), None)
 
 
 def _connections(group: RunGroup, problem: str, known: ProblemFacts | None) -> str:
     layers, pivots = _layers(group), published_searches()
-    names = [name for name in ("classifier.shortcuts", "shortcuts") if name in {*group.constant, *group.varied}]
+    names = [name for place in _NETWORKS if (name := f"{place}shortcuts") in {*group.constant, *group.varied}]
     shortcuts = group.constant.get(names[0]) if names else False
     network = pivots[problem].pivot if layers == PIVOT and problem in pivots else None
     if isinstance(layers, tuple):
@@ -315,7 +318,10 @@ def _run_sentences(groups: Sequence[RunGroup], names: Sequence[str]) -> list[str
         planned += len(outcomes)
         done += sum(result is not None and result.status == "done" for result in outcomes)
         failed += sum(result is not None and result.status == "failed" for result in outcomes)
-    found.append("Each run has random numbers of its own.")
+    found.append(
+        "Each run has random numbers of its own, whose seed follows from the config's seed, the problem, the method and"
+        " the number of the repeat."
+    )
     if failed:
         found.append(f"{failed} of {planned} runs failed and are left out of the results.")
     if planned > done + failed:
