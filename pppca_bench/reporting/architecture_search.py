@@ -117,7 +117,7 @@ def pivot(candidates: Sequence[Network], n_inputs: int, n_outputs: int) -> Netwo
 
     The largest topology, by its connections; where its runs have both output activations that of the least validation
     error, but linear outputs where they stand there twice. Choice: of two topologies with as many connections the one
-    with the smaller validation error.
+    with more layers; in the report glass2 decides so, for 16+8 and against 32+0, which have 572 each.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def pivot(candidates: Sequence[Network], n_inputs: int, n_outputs: int) -> Netwo
     n_inputs, n_outputs : int
         Of the problem.
     """
-    largest = max(candidates, key=lambda network: n_connections(n_inputs, network.hidden, n_outputs))
+    largest = max(candidates, key=lambda one: (n_connections(n_inputs, one.hidden, n_outputs), len(one.hidden)))
     same = [network for network in candidates if network.hidden == largest.hidden]
     linear = Network(largest.hidden, LINEAR)
     return linear if same.count(linear) >= 2 else same[0]

@@ -85,7 +85,7 @@ def _settings_of(cell: Cell) -> Parameters:
 
 
 def _grids(settings: Sequence[list[Cell]]) -> list[Sequence[list[Cell]]]:
-    """Part settings, each a list of cells, by the values of one of them, where that makes grids."""
+    """Part settings, each a list of cells, by the values of one of them, where that makes a few grids of them."""
     varied = _varied([cells[0].settings for cells in settings])
     if _is_grid(settings, varied):
         return [settings]
@@ -93,7 +93,8 @@ def _grids(settings: Sequence[list[Cell]]) -> list[Sequence[list[Cell]]]:
         parts: dict[Scalar, list[list[Cell]]] = {}
         for cells in settings:
             parts.setdefault(cells[0].settings.get(name), []).append(cells)
-        if all(_is_grid(part, _varied([cells[0].settings for cells in part])) for part in parts.values()):
+        few = 2 * len(parts) <= len(settings)
+        if few and all(_is_grid(part, _varied([cells[0].settings for cells in part])) for part in parts.values()):
             return list(parts.values())
     return [settings]
 
