@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -195,13 +196,12 @@ methods: [{method: pca, tau: 5}]
 classifier: {hidden: [2], max_epochs: 5}
 """
 
-    @pytest.fixture
-    def ran(self, tmp_path):
-        (tmp_path / "file.yaml").write_text(self.SMALL)
+    def run_it(self):
+        Path("file.yaml").write_text(self.SMALL)
         assert pppca("run", "file.yaml", "--workers", 0).exit_code == 0
 
-    @pytest.mark.usefixtures("ran")
     def test_a_config_is_named_or_given_as_a_file(self):
+        self.run_it()
         named, given = pppca("rules", "small"), pppca("rules", "file.yaml")
         assert (named.exit_code, named.stdout) == (0, given.stdout)
         assert named.stdout.startswith(
@@ -209,8 +209,8 @@ classifier: {hidden: [2], max_epochs: 5}
         )
         assert pppca("rules", "small", "--format", "latex").stdout.startswith("\\section*{How small was run}")
 
-    @pytest.mark.usefixtures("ran")
     def test_an_unknown_config_is_a_line_and_exit_code_2(self):
+        self.run_it()
         result = pppca("rules", "large")
         assert (result.exit_code, result.stdout) == (2, "")
         assert result.stderr.startswith(
