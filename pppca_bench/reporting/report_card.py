@@ -24,6 +24,8 @@ _SECTIONS = {"": "method", "classifier.": "classifier", "classifier.base.": "mem
 _NETWORKS = ("classifier.", "classifier.base.", "")
 """Prefixes of the settings that may describe a network."""
 
+_IN_MATHEMATICS = str.maketrans({"|": "$|$", "<": "$<$", ">": "$>$"})
+
 _MEASURES = {
     "test_squared_error_percent": (
         "The squared error percentage of a data set is 100 / (N P) times the sum of the squared differences of outputs"
@@ -135,10 +137,15 @@ def _several_settings(card: Card, form: CardFormat) -> list[str]:
     return [*parts, _title("All settings", 2, form), _items(card.after, start + n_points, form)]
 
 
+def _written(text: str, form: CardFormat) -> str:
+    """Escape a text; LaTeX needs mathematics for what its text fonts print as other characters."""
+    return escaped(text, form).translate(_IN_MATHEMATICS if form == "latex" else {})
+
+
 def _title(text: str, level: int, form: CardFormat) -> str:
     if form == "markdown":
         return f"{'#' * level} {text}"
-    return f"\\{'sub' * (level - 1)}section*{{{escaped(text, form)}}}"
+    return f"\\{'sub' * (level - 1)}section*{{{_written(text, form)}}}"
 
 
 def _items(points: Mapping[str, Sequence[str]], start: int, form: CardFormat) -> str:
@@ -146,7 +153,7 @@ def _items(points: Mapping[str, Sequence[str]], start: int, form: CardFormat) ->
     texts = {title: " ".join(sentences) for title, sentences in points.items()}
     if form == "markdown":
         return "\n".join(f"{n}. **{title}.** {text}" for n, (title, text) in enumerate(texts.items(), start))
-    items = [rf"\item \textbf{{{escaped(title, form)}.}} {escaped(text, form)}" for title, text in texts.items()]
+    items = [rf"\item \textbf{{{_written(title, form)}.}} {_written(text, form)}" for title, text in texts.items()]
     counter = rf"\setcounter{{enumi}}{{{start - 1}}}"
     return "\n".join([r"\begin{enumerate}", *([counter] if start > 1 else []), *items, r"\end{enumerate}"])
 

@@ -37,7 +37,7 @@ _ESCAPED = {
     "latex": str.maketrans(
         {character: f"\\{character}" for character in "%#_&${}"}
         | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-        | {"τ": r"$\tau$", "−": "$-$", EMPTY: "--", "|": "$|$", "<": "$<$", ">": "$>$"}
+        | {"τ": r"$\tau$", "−": "$-$", EMPTY: "--"}
     ),
 }
 _ROUNDING = 1e-12
