@@ -34,9 +34,10 @@ def compare(
     from pppca_bench.reporting import comparison
     from pppca_bench.reporting import regression as recorded
 
-    built = read_snapshot(results, configs).tables
+    snapshot = read_snapshot(results, configs)
+    built = snapshot.tables
     compared = comparison.compare(built)
-    click.echo(comparison.render_scores(built, form) if scores else comparison.render(compared, form))
+    click.echo(comparison.render_scores(built, form, snapshot.sheets) if scores else comparison.render(compared, form))
     path = baseline or results / "baseline.json"
     if record:
         recorded.write_baseline(recorded.record(built), path)

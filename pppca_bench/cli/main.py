@@ -15,6 +15,7 @@ from pppca_bench.cli.compare import compare
 from pppca_bench.cli.data import data
 from pppca_bench.cli.doctor import doctor
 from pppca_bench.cli.methods import methods, rank
+from pppca_bench.cli.rules import rules
 from pppca_bench.cli.run import run
 from pppca_bench.cli.study import study
 from pppca_bench.cli.tables import figures, render, tables
@@ -44,7 +45,7 @@ def cli() -> None:
     """Reproduce the Proben1 tables of pseudo-PCA: GHA, DGHA and NE-pPCA."""
 
 
-for _command in (run, tables, compare, figures, render, rank, study, methods, data, doctor):
+for _command in (run, tables, compare, figures, render, rules, rank, study, methods, data, doctor):
     cli.add_command(_command)
 
 

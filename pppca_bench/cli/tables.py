@@ -14,6 +14,7 @@ from pppca_bench.errors import StoreError
 if TYPE_CHECKING:
     from pppca_bench.reporting.figure_data import Figure
     from pppca_bench.reporting.ranking import Ranking
+    from pppca_bench.reporting.sheet import Sheet
     from pppca_bench.reporting.snapshot import Snapshot
     from pppca_bench.reporting.table import Table
     from pppca_bench.reporting.table_text import Format
@@ -27,14 +28,13 @@ FORMATS = ("terminal", "markdown", "latex", "csv", "json")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True)
 @click.option("--out", type=FOLDER, help="Write one file a table into this folder instead of printing.")
 def tables(configs: tuple[str, ...], results: Path, form: Format, out: Path | None) -> None:
-    """Print the slides' tables from the results, beside the published numbers.
+    """Print the slides' and the report's tables from the results, beside the published numbers.
 
     CONFIGS are names of configs that were run (all by default).
     """
-    from pppca_bench.reporting.table_text import records
-    from pppca_bench.reporting.table_text import render as rendered
+    from pppca_bench.reporting.document import records_of, rendered, together_as_csv
 
-    built = read_snapshot(results, configs).filled_tables
+    built = read_snapshot(results, configs).filled
     if not built:
         raise StoreError(f"no runs in {results / DATABASE}: run `pppca run CONFIG` first.")
     if out is not None:
@@ -43,10 +43,9 @@ def tables(configs: tuple[str, ...], results: Path, form: Format, out: Path | No
     elif form == "json":
         import json
 
-        click.echo(json.dumps([record for table in built for record in records(table)], indent=1))
+        click.echo(json.dumps([record for table in built for record in records_of(table)], indent=1))
     elif form == "csv":
-        header, *_ = rendered(built[0], form).splitlines()
-        click.echo("\n".join([header, *(line for table in built for line in rendered(table, form).splitlines()[1:])]))
+        click.echo(together_as_csv(built), nl=False)
     else:
         click.echo("\n\n".join(rendered(table, form) for table in built), nl=False)
 
@@ -79,13 +78,13 @@ def render(results: Path) -> None:
     from pppca_bench.reporting.index_page import render_index
 
     snapshot, drawn, ranking = _with_figures(results)
-    built = snapshot.filled_tables
+    built = snapshot.filled
     for form in ("markdown", "latex", "csv"):
         _write_tables(built, form, results / "tables")
     n_figures = len(write_figures(drawn, results / "figures")) // 3
     if ranking is not None:
         n_figures += len(write_ranking(ranking, results / "figures")) // 3
-    (results / "README.md").write_text(render_index(snapshot.tables, drawn, ranking), encoding="utf-8")
+    (results / "README.md").write_text(render_index(snapshot.tables, drawn, ranking, snapshot.sheets), encoding="utf-8")
     click.echo(f"Wrote {len(built)} tables, {n_figures} figures and their index to {results}.")
 
 
@@ -99,9 +98,9 @@ def _with_figures(results: Path) -> tuple[Snapshot, list[Figure], Ranking | None
         return snapshot, snapshot.figures(store), snapshot.ranking()
 
 
-def _write_tables(tables: Sequence[Table], form: Format, folder: Path) -> None:
+def _write_tables(tables: Sequence[Table | Sheet], form: Format, folder: Path) -> None:
+    from pppca_bench.reporting.document import rendered
     from pppca_bench.reporting.table_text import EXTENSIONS
-    from pppca_bench.reporting.table_text import render as rendered
 
     folder.mkdir(parents=True, exist_ok=True)
     for table in tables:

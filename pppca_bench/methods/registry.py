@@ -31,6 +31,9 @@ class Entry:
         Raised by hand whenever a change of code changes its numbers: results of older versions are not reused.
     defaults : mapping of str to value
         Defaults of a config that are not the constructor's.
+    details : mapping of str to str
+        What holds of it whatever its settings, for a report of how it was run: sentences by ``"network"``,
+        ``"initialisation"``, ``"algorithm"``, ``"termination"`` or ``"error"``.
     """
 
     name: str
@@ -40,6 +43,7 @@ class Entry:
     estimator: str
     version: int = 1
     defaults: Mapping[str, object] = field(default_factory=dict)
+    details: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -100,6 +104,33 @@ class Classifier(Entry):
 _AUTOCORRELATION: Mapping[tuple[str, object], str] = MappingProxyType({("centre", False): "autocor"})
 _BY_SPECTRUM = ("n_components", "variance_ratio")
 _PIVOT: Mapping[str, object] = MappingProxyType({"hidden": "pivot"})
+
+_SQUARED_ERROR = (
+    "What is minimised is the squared error, summed over outputs and examples; where targets are classes, they are 1 at"
+    " the output of the class and 0 at the others."
+)
+_HIDDEN = "Hidden nodes have the activation x / (1 + |x|); every hidden and output node has a bias."
+_KEPT = "The weights of the validation minimum are kept."
+_BY_RPROP: Mapping[str, str] = MappingProxyType(
+    {
+        "network": _HIDDEN,
+        "algorithm": (
+            "RPROP (Riedmiller and Braun 1993) in full batches: one update an epoch; after a change of sign the last"
+            " step is taken back."
+        ),
+        "termination": _KEPT,
+        "error": _SQUARED_ERROR,
+    }
+)
+_BY_BACKPROPAGATION: Mapping[str, str] = MappingProxyType(
+    {
+        "algorithm": (
+            "Online backpropagation (Rumelhart, Hinton and Williams 1986): an update after each example, these in a"
+            " new random order in each epoch."
+        ),
+        "error": _SQUARED_ERROR,
+    }
+)
 
 _METHODS = (
     Method(
@@ -255,6 +286,7 @@ _METHODS = (
         needs_classes=True,
         reduces=False,
         defaults=_PIVOT,
+        details={"network": _HIDDEN, "termination": _KEPT, "error": _SQUARED_ERROR},
     ),
     Method(
         name="pruned_mlp",
@@ -265,6 +297,7 @@ _METHODS = (
         makes="classes",
         needs_classes=True,
         defaults=_PIVOT,
+        details=_BY_RPROP,
     ),
     Method(
         name="rfe_svm",
@@ -286,6 +319,7 @@ _CLASSIFIERS = (
         estimator="pppca_bench.classifiers.rprop_mlp:RpropMLPClassifier",
         regressor="pppca_bench.classifiers.rprop_mlp:RpropMLPRegressor",
         defaults=_PIVOT,
+        details=_BY_RPROP,
     ),
     Classifier(
         name="backprop",
@@ -293,6 +327,7 @@ _CLASSIFIERS = (
         does="one network, trained by online backpropagation",
         source="slides (unstated)",
         estimator="pppca_bench.classifiers.backprop_mlp:BackpropMLPClassifier",
+        details=_BY_BACKPROPAGATION,
     ),
     Classifier(
         name="slides_mlp",
@@ -312,6 +347,7 @@ _CLASSIFIERS = (
             "strip_length": 10,
             "keep": "best",
         },
+        details=_BY_BACKPROPAGATION,
     ),
     Classifier(
         name="bagging",

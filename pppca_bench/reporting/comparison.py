@@ -21,6 +21,7 @@ from tabulate import tabulate
 
 from pppca_bench.references.layout import Scored
 from pppca_bench.references.numbers import Number, Tolerance
+from pppca_bench.reporting.sheet import Sheet, joined_agreements
 from pppca_bench.reporting.summary import Summary
 from pppca_bench.reporting.table import Table, TableCell
 
@@ -173,13 +174,15 @@ def holds(group: Scored, table: Table, cell: TableCell) -> bool:
     return named and cell.selector is not None and group.quantity in cell.published
 
 
-def scores(tables: Sequence[Table]) -> list[Score]:
-    """Score the groups of cells that the references name.
+def scores(tables: Sequence[Table], sheets: Sequence[Sheet] = ()) -> list[Score]:
+    """Score the groups of cells that the references name, and what sheets agree on.
 
     Parameters
     ----------
     tables : sequence of Table
         Filled tables, all rows.
+    sheets : sequence of Sheet, optional
+        Sheets, also those that nothing fills; an agreement of one has a share and no mean distance.
 
     Returns
     -------
@@ -187,7 +190,11 @@ def scores(tables: Sequence[Table]) -> list[Score]:
         Every group, also those of which nothing was run.
     """
     references = {table.reference.name: table.reference for table in tables if table.reference}
-    return [score_group(group, tables) for reference in references.values() for group in reference.scored]
+    groups = [score_group(group, tables) for reference in references.values() for group in reference.scored]
+    return groups + [
+        Score(one.name, one.n_cells, one.n_run, None, None, "same", None, one.share, one.target)
+        for one in joined_agreements(sheets)
+    ]
 
 
 def score_group(group: Scored, tables: Sequence[Table]) -> Score:
@@ -236,9 +243,9 @@ def render(comparisons: Sequence[Comparison], form: str) -> str:
     return f"{_grid(rows, headers, form)}\n\n{len(comparisons)} published numbers: {tally}."
 
 
-def render_scores(tables: Sequence[Table], form: str) -> str:
+def render_scores(tables: Sequence[Table], form: str, sheets: Sequence[Sheet] = ()) -> str:
     """Render the scores of `scores` as ``terminal``, ``markdown`` or ``json`` text."""
-    found = scores(tables)
+    found = scores(tables, sheets)
     if form == "json":
         return _json(found)
     headers = ("score", "cells", "run", "mean", "worst", "unit", "target", "within", "target", "met")

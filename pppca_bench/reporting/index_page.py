@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from pppca_bench.reporting.comparison import VERDICTS, compare
+from pppca_bench.reporting.document import rendered
 from pppca_bench.reporting.figure_data import Figure, count_in_words
 from pppca_bench.reporting.ranking import Ranking
 from pppca_bench.reporting.ranking import render as render_ranking
+from pppca_bench.reporting.sheet import Sheet
+from pppca_bench.reporting.sheets import in_order
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.reporting.table_text import render
 
 TABLE_FILES = {"Markdown": "tables/{}.md", "LaTeX": "tables/{}.tex", "CSV": "tables/{}.csv"}
 FIGURE_FILES = {"SVG": "figures/{}.svg", "PNG": "figures/{}.png", "numbers as CSV": "figures/{}.csv"}
@@ -24,7 +26,12 @@ wrote them. A table shows ours, the published one and the difference, ours − p
 deviation, number of repeats and 95 % interval. A figure's CSV holds the plotted numbers."""
 
 
-def render_index(tables: Sequence[Table], figures: Sequence[Figure], ranking: Ranking | None = None) -> str:
+def render_index(
+    tables: Sequence[Table],
+    figures: Sequence[Figure],
+    ranking: Ranking | None = None,
+    sheets: Sequence[Sheet] = (),
+) -> str:
     """Render the index as Markdown.
 
     Parameters
@@ -35,6 +42,8 @@ def render_index(tables: Sequence[Table], figures: Sequence[Figure], ranking: Ra
         All figures; one without panels was not written and is named as not run.
     ranking : Ranking, optional
         The ranking of methods, F6.
+    sheets : sequence of Sheet, optional
+        All sheets; they stand after the tables of the references.
 
     Returns
     -------
@@ -42,12 +51,12 @@ def render_index(tables: Sequence[Table], figures: Sequence[Figure], ranking: Ra
         Links are relative to the folder that holds ``tables`` and ``figures``.
     """
     drawn = [figure for figure in figures if figure.panels]
-    filled = [table for table in tables if table.was_run]
+    filled = in_order(tables, sheets)
     parts = [
         _INTRODUCTION,
         "\n".join([*map(_table_entry, filled), *map(_figure_entry, drawn), *([_RANKING_ENTRY] if ranking else [])]),
         _verdicts(tables),
-        _not_run(tables, figures),
+        _not_run(tables, figures, sheets),
         *map(_table_section, filled),
         *map(_figure_section, drawn),
         *([_ranking_section(ranking)] if ranking else []),
@@ -55,10 +64,11 @@ def render_index(tables: Sequence[Table], figures: Sequence[Figure], ranking: Ra
     return "\n\n".join(parts) + "\n"
 
 
-def not_run(tables: Sequence[Table], figures: Sequence[Figure]) -> list[str]:
-    """Return a line for each published table, or figure, of which something was not run."""
+def not_run(tables: Sequence[Table], figures: Sequence[Figure], sheets: Sequence[Sheet] = ()) -> list[str]:
+    """Return a line for each published table, sheet or figure of which something was not run."""
     lines = [f"{table.id}. {table.title}: all of it" for table in tables if table.reference and not table.was_run]
     lines += [f"{table.id}. {table.title}: {gap}" for table in tables if table.was_run for gap in _gaps(table)]
+    lines += [f"{sheet.id}. {sheet.title}: {gap}" for sheet in sheets if (gap := _gap_of_sheet(sheet))]
     for figure in figures:
         if figure.missing:
             gap = "; ".join(figure.missing) if figure.panels else "all of it"
@@ -98,18 +108,26 @@ def _gaps(table: Table) -> Iterator[str]:
         yield f"{sum(cell.n_planned - cell.n for cell in late)} repeats, in {len(late)} cells"
 
 
+def _gap_of_sheet(sheet: Sheet) -> str:
+    if not sheet.was_run:
+        return "all of it" if sheet.place else ""
+    return f"{sheet.n_missing} runs" if sheet.n_missing else ""
+
+
 def _rows(cells: Sequence[TableCell]) -> str:
     return ", ".join(dict.fromkeys(cell.row for cell in cells))
 
 
-def _not_run(tables: Sequence[Table], figures: Sequence[Figure]) -> str:
-    lines = not_run(tables, figures)
+def _not_run(tables: Sequence[Table], figures: Sequence[Figure], sheets: Sequence[Sheet]) -> str:
+    lines = not_run(tables, figures, sheets)
     if not lines:
         return "All of ours was run; a dash stands where the source has no number, or where no config asks for one."
     return "\n".join(["## Not run", "", *(f"- {line}" for line in lines)])
 
 
-def _table_entry(table: Table) -> str:
+def _table_entry(table: Table | Sheet) -> str:
+    if isinstance(table, Sheet):
+        return f"- [{table.id}. {table.title}](#{table.id})"
     counts = {cell.n for cell in table.cells.values() if cell.n}
     repeats = f": {count_in_words(counts)}" if counts and any(cell.n_planned for cell in table.cells.values()) else ""
     return f"- [{table.id}. {table.title}](#{table.id}){repeats}"
@@ -119,8 +137,8 @@ def _figure_entry(figure: Figure) -> str:
     return f"- [{figure.figure}. {figure.title}](#{figure.figure}): {figure.repeats}"
 
 
-def _table_section(table: Table) -> str:
-    return f'<a id="{table.id}"></a>\n\n{render(table, "markdown").rstrip()}\n\n{_links(table.id, TABLE_FILES)}'
+def _table_section(table: Table | Sheet) -> str:
+    return f'<a id="{table.id}"></a>\n\n{rendered(table, "markdown").rstrip()}\n\n{_links(table.id, TABLE_FILES)}'
 
 
 def _figure_section(figure: Figure) -> str:

@@ -49,6 +49,8 @@ def own_tables(
     results: Results,
     facts: Mapping[str, ProblemFacts],
     problems: Sequence[str],
+    *,
+    left_out: Collection[Cell] = (),
 ) -> list[Table]:
     """Return the tables of our own that something fills.
 
@@ -62,6 +64,8 @@ def own_tables(
         Sizes of the problems, by name.
     problems : sequence of str
         The first problems in tables; others follow in the order of the results.
+    left_out : collection of Cell, optional
+        Cells that R leaves out.
 
     Returns
     -------
@@ -71,7 +75,8 @@ def own_tables(
     """
     places = {name: place for place, name in enumerate(dict.fromkeys([*problems, *(c.problem for c in results.cells)]))}
     in_order = {name: sorted(cells, key=lambda cell: places[cell.problem]) for name, cells in lists.items()}
-    retained = sorted(_retaining(lists, results), key=lambda cell: places[cell.problem])
+    retaining = (cell for cell in _retaining(lists, results) if cell not in left_out)
+    retained = sorted(retaining, key=lambda cell: places[cell.problem])
     changed = {cell: results.changed(cell) for cell in results.cells}
     labels = distinct_labels(results.cells, with_tau=True, changed=changed)
     tables = [

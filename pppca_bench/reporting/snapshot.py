@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pppca_bench.errors import StoreError
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.figure_data import Figure, build_figures
 from pppca_bench.reporting.ranking import Ranking, rank
+from pppca_bench.reporting.sheet import Sheet
+from pppca_bench.reporting.sheets import build_sheets, in_order
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table
 from pppca_bench.reporting.tables import build_tables
@@ -32,6 +34,8 @@ class Snapshot:
         All tables, also those that nothing fills.
     references : sequence of Reference
         Whose tables they are.
+    sheets : list of Sheet
+        All sheets, also those that nothing fills.
     """
 
     runs: list[StoredRun]
@@ -39,11 +43,12 @@ class Snapshot:
     results: Results
     tables: list[Table]
     references: Sequence[Reference]
+    sheets: list[Sheet] = field(default_factory=list)
 
     @property
-    def filled_tables(self) -> list[Table]:
-        """Return the tables of which something was asked for."""
-        return [table for table in self.tables if table.was_run]
+    def filled(self) -> list[Table | Sheet]:
+        """Return the tables and sheets of which something was asked for, in their order."""
+        return in_order(self.tables, self.sheets)
 
     def ranking(self) -> Ranking | None:
         """Rank the methods; None where nothing that could be ranked was run."""
@@ -78,4 +83,5 @@ def take_snapshot(store: Store, references: Sequence[Reference], configs: Sequen
     results = Results(runs, store.plans(configs or None))
     named = {cell.problem for cell in results.cells}
     facts = {name: fact for name, fact in store.problems().items() if name in named}
-    return Snapshot(runs, facts, results, build_tables(results, facts, references), references)
+    sheets = build_sheets(results, facts)
+    return Snapshot(runs, facts, results, build_tables(results, facts, references, sheets=sheets), references, sheets)

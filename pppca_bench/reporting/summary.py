@@ -131,6 +131,11 @@ class Results:
         """Return the names of the configs that ask for a cell."""
         return set[str]().union(*map(self._asking, self._runs[cell]))
 
+    def of_config(self, config: str) -> dict[Cell, list[StoredRun]]:
+        """Return the cells that a config asks for, with the runs that it asks for, of each repeat one."""
+        found = {cell: [run for run in runs if config in self._asking(run)] for cell, runs in self._runs.items()}
+        return {cell: _last_planned(runs) for cell, runs in found.items() if runs}
+
     def changed(self, cell: Cell) -> tuple[str, ...]:
         """Return the names of a cell's settings that are not a config's defaults."""
         return self.cells[cell][-1][0].changed

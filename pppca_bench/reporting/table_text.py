@@ -43,7 +43,8 @@ _ESCAPED = {
 _ROUNDING = 1e-12
 """What a reconstruction error of nothing lost comes to."""
 
-_FIELDS = ("table", "row", "column", "quantity", "published", "mean", "sd", "n", "low", "high", "n_planned", "n_failed")
+FIELDS = ("table", "row", "column", "quantity", "published", "mean", "sd", "n", "low", "high", "n_planned", "n_failed")
+"""Columns of a table's records."""
 
 
 def render(table: Table, form: Format) -> str:
@@ -55,9 +56,7 @@ def render(table: Table, form: Format) -> str:
     if form == "json":
         return json.dumps(records(table), indent=1, ensure_ascii=False)
     if form == "csv":
-        import pandas as pd
-
-        return str(pd.DataFrame(records(table), columns=_FIELDS).to_csv(index=False))
+        return csv_text(records(table), FIELDS)
     return _render_text(table, form)
 
 
@@ -87,12 +86,12 @@ def _record(
     if ours is not None:
         numbers = {"mean": ours.mean, "sd": ours.sd, "low": ours.low, "high": ours.high}
         known |= {name: None if math.isnan(value) else value for name, value in numbers.items()} | {"n": ours.n}
-    return {name: known.get(name) for name in _FIELDS}
+    return {name: known.get(name) for name in FIELDS}
 
 
 def _render_text(table: Table, form: Format) -> str:
     ours, published = (_ours_with_spread, _published_with_spread) if table.spread else (_ours_text, _published_text)
-    parts = [_heading(table, form), _grid(table, form, ours), *_notes(table, form)]
+    parts = [heading(table.id, table.title, form), _grid(table, form, ours), *_notes(table, form)]
     cells = table.cells.values()
     if any(cell.published for cell in cells):
         parts += [_caption(f"Published ({table.place})", form), _grid(table, form, published)]
@@ -114,9 +113,29 @@ def _difference(table: Table) -> Callable[[TableCell], str | tuple[str, str]]:
     return partial(_difference_with_verdict, table.reference.tolerances)
 
 
-def _heading(table: Table, form: Format) -> str:
-    title = f"{table.id}. {table.title}"
-    return {"markdown": f"## {title}", "latex": f"% {title}"}.get(form, f"{title}\n{'=' * len(title)}")
+def heading(identifier: str, title: str, form: Format) -> str:
+    """Return what stands above a table."""
+    text = f"{identifier}. {title}"
+    return {"markdown": f"## {text}", "latex": f"% {text}"}.get(form, f"{text}\n{'=' * len(text)}")
+
+
+def grid(headers: Sequence[str], rows: Sequence[Sequence[str]], form: Format) -> str:
+    """Lay out texts, escaped: the first column to the left, the others to the right."""
+    head, *lines = ([escaped(entry, form) for entry in line] for line in (headers, *rows))
+    align = ("left", *("right" for _ in head[1:])) if lines and form != "latex" else None
+    return str(tabulate(lines, head, tablefmt=_TABULATE[form], disable_numparse=True, colalign=align))
+
+
+def escaped(text: str, form: Format) -> str:
+    """Return a text with the characters escaped that mean something in a format."""
+    return text.translate(_ESCAPED.get(form, {}))
+
+
+def csv_text(found: Sequence[Mapping[str, object]], fields: Sequence[str]) -> str:
+    """Return records as CSV, a header first."""
+    import pandas as pd
+
+    return str(pd.DataFrame(found, columns=list(fields), dtype=object).to_csv(index=False))
 
 
 def _caption(text: str, form: Format) -> str:
@@ -131,9 +150,7 @@ def _grid(table: Table, form: Format, text: Callable[[TableCell], str | tuple[st
     for row, label in table.row_labels.items():
         entries = (texts.get((row, column), EMPTY) for column in table.column_labels)
         lines.append([label, *itertools.chain.from_iterable(_entries(one, table.spread) for one in entries)])
-    headers, *rows = ([entry.translate(_ESCAPED.get(form, {})) for entry in line] for line in lines)
-    align = ("left", *("right" for _ in headers[1:])) if rows and form != "latex" else None
-    return str(tabulate(rows, headers, tablefmt=_TABULATE[form], disable_numparse=True, colalign=align))
+    return grid(lines[0], lines[1:], form)
 
 
 def _entries(text: str | tuple[str, str], spread: bool) -> tuple[str, ...]:
@@ -144,7 +161,12 @@ def _entries(text: str | tuple[str, str], spread: bool) -> tuple[str, ...]:
 
 def _notes(table: Table, form: Format) -> list[str]:
     notes = list(filter(None, [" ".join(_notes_on_repeats(table)), _note_on_settings(table)]))
-    return [f"% {note}" if form == "latex" else note for note in notes]
+    return [note_line(note, form) for note in notes]
+
+
+def note_line(note: str, form: Format) -> str:
+    """Return a sentence that stands below a table; in LaTeX a comment, as the heading is."""
+    return f"% {note}" if form == "latex" else note
 
 
 def _notes_on_repeats(table: Table) -> Iterator[str]:

@@ -9,6 +9,7 @@ from pppca_bench.methods.registry import METHODS
 from pppca_bench.references.layout import Layout, Line
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.own_tables import listed_cells, own_tables
+from pppca_bench.reporting.sheet import Sheet
 from pppca_bench.reporting.summary import Results, Summary, summarise, summarise_runs
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import SIZES, Cell, ProblemFacts
@@ -20,6 +21,7 @@ def build_tables(
     references: Sequence[Reference],
     *,
     of_any_config: bool = False,
+    sheets: Sequence[Sheet] = (),
 ) -> list[Table]:
     """Fill the references' tables, and those of our own (`own_tables`).
 
@@ -36,6 +38,8 @@ def build_tables(
         Whose tables are filled.
     of_any_config : bool, default False
         Fill them from the runs of every config, not only from those that a reference names.
+    sheets : sequence of Sheet, optional
+        What else is shown: the tables that list runs leave out what stands in one.
 
     Returns
     -------
@@ -44,6 +48,8 @@ def build_tables(
     """
     sources = [_Source(one, () if of_any_config else one.configs, results, facts) for one in references]
     shown = {cell: table for source in sources for table, cell in source.shown()}
+    in_sheets = {cell: sheet.id for sheet in sheets for cell in sheet.shown if cell not in shown}
+    shown |= in_sheets
     lists = listed_cells(results, shown)
     homes: dict[Cell, list[str]] = {cell: [table] for cell, table in shown.items()}
     for table, cells in lists.items():
@@ -51,7 +57,7 @@ def build_tables(
             homes.setdefault(cell, []).append(table)
     tables = [source.fill(layout, homes) for source in sources for layout in source.reference.layouts]
     problems = dict.fromkeys(name for source in sources for name in source.problems())
-    return tables + own_tables(lists, results, facts, list(problems))
+    return tables + own_tables(lists, results, facts, list(problems), left_out=in_sheets)
 
 
 @dataclass(frozen=True, slots=True)

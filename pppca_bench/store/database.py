@@ -207,12 +207,14 @@ class Store:
         found = [line for (line,) in self._all("PRAGMA integrity_check")]
         return [] if found == ["ok"] else found
 
-    def origins(self) -> list[tuple[str, str, str | None, int]]:
-        """Count the runs that configs ask for, by method, status and provenance."""
+    def origins(self, configs: Sequence[str] | None = None) -> list[tuple[str, str, str | None, int]]:
+        """Count the runs that the configs (all by default) ask for, by method, status and provenance."""
+        wanted = json.dumps([name for name in self.configs() if configs is None or name in configs])
         return self._all(
             "SELECT method, status, description, count(*) FROM runs JOIN cells ON cells.id = cell"
             " LEFT JOIN provenances ON provenances.id = provenance"
-            " WHERE key IN (SELECT key FROM plans) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+            f" WHERE key IN (SELECT key FROM plans WHERE config {_AMONG}) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
+            wanted,
         )
 
     def configs(self) -> list[str]:

@@ -1,0 +1,138 @@
+"""The search's best networks and pivots: by hand, against the report's own, and as sheets."""
+
+import pytest
+from report_runs import FACTS, cell_of, results_by_config, run_of, search_runs
+
+from pppca_bench.classifiers.network import Architecture
+from pppca_bench.references.proben1_tables import LINEAR, SIGMOID, Network, published_searches, published_tests
+from pppca_bench.reporting.architecture_search import (
+    SearchResult,
+    Trained,
+    describe_search,
+    n_connections,
+    pivot,
+    search_sheets,
+    within,
+)
+
+PUBLISHED = published_searches()
+L2, L4, L8 = (Network((size,), LINEAR) for size in (2, 4, 8))
+S8 = Network((8,), SIGMOID)
+
+
+def trained(network: Network, validation: float, test: float = 1.0, epochs: int = 10) -> Trained:
+    return Trained(network, validation, test, epochs)
+
+
+def test_networks_are_written_as_the_report_writes_them():
+    assert [str(Network(hidden, LINEAR)) for hidden in ((4,), (16, 8), ())] == ["4+0 l", "16+8 l", "0 l"]
+    assert str(Network((4, 2), SIGMOID)) == "4+2 s"
+
+
+def test_the_published_tables_hold_42_problems_each():
+    assert list(PUBLISHED) == list(published_tests())
+    assert len(PUBLISHED) == 42
+    assert sum(one.is_classification for one in PUBLISHED.values()) == 30
+
+
+@pytest.mark.parametrize("problem", PUBLISHED)
+def test_the_connections_of_the_published_pivots_are_the_published_ones(problem):
+    facts, published = FACTS[problem], PUBLISHED[problem]
+    assert n_connections(facts.n_features, published.pivot.hidden, facts.n_outputs) == published.n_connections
+
+
+@pytest.mark.parametrize("shortcuts", [True, False])
+@pytest.mark.parametrize("hidden", [(), (4,), (16, 8), (3, 2, 5)])
+def test_connections_are_the_weights_of_our_own_networks(hidden, shortcuts):
+    network = Architecture(9, hidden, 3, shortcuts, "linear")
+    assert n_connections(9, hidden, 3, shortcuts=shortcuts) == network.n_weights
+
+
+def test_38_of_the_42_published_pivots_follow_from_the_published_candidates():
+    others = {
+        problem
+        for problem, one in PUBLISHED.items()
+        if pivot(one.candidates, FACTS[problem].n_features, FACTS[problem].n_outputs) != one.pivot
+    }
+    assert others == {"building2", "building3", "card2", "diabetes1"}
+
+
+def test_the_published_candidates_begin_with_the_best_and_are_as_many_as_counted():
+    assert all(one.candidates[0] == one.best for one in PUBLISHED.values())
+    assert all(len(one.candidates) == one.n_within_5 + 1 for one in PUBLISHED.values())
+
+
+def test_the_largest_topology_is_the_pivot_whatever_its_error():
+    assert pivot([L2, L8, L4], 9, 2) == L8
+
+
+def test_of_both_outputs_the_smaller_error_decides_unless_the_linear_one_is_there_twice():
+    assert pivot([S8, L8], 9, 2) == S8
+    assert pivot([L8, S8], 9, 2) == L8
+    assert pivot([S8, L8, L2, L8], 9, 2) == L8
+
+
+def test_of_as_many_connections_more_layers_count_as_larger():
+    assert n_connections(9, (32,), 6) == n_connections(9, (16, 8), 6) == 572
+    assert pivot([Network((32,), LINEAR), Network((16, 8), LINEAR)], 9, 6) == Network((16, 8), LINEAR)
+
+
+def test_within_takes_the_bound_itself_and_keeps_the_order_of_equals():
+    runs = [trained(L8, 110.0), trained(L4, 100.0), trained(L2, 105.0), trained(S8, 100.0), trained(L8, 105.1)]
+    assert [run.network for run in within(runs, 5.0)] == [L4, S8, L2]
+
+
+def test_a_search_is_described_by_hand():
+    runs = [
+        trained(L4, 10.0, test=7.0, epochs=50),
+        trained(L2, 10.4, test=6.0, epochs=40),
+        trained(L8, 10.9, test=9.0, epochs=90),
+        trained(S8, 11.1, test=1.0, epochs=5),
+    ]
+    assert describe_search(runs) == SearchResult(runs[0], 1, 2, (40, 90), (6.0, 9.0))
+
+
+def test_a_search_without_others_has_no_range_of_test_errors():
+    found = describe_search([trained(L4, 10.0, epochs=50), trained(L2, 20.0)])
+    assert (found.n_within_10, found.epochs, found.test_range) == (0, (50, 50), None)
+
+
+def test_the_sheets_hold_ours_beside_the_published():
+    problems = ["cancer1", "building1"]
+    sheets = search_sheets(results_by_config({"proben1_search": list(search_runs(problems))}), FACTS)
+    assert [(sheet.id, len(sheet.rows), sheet.was_run) for sheet in sheets] == [
+        ("P5", 30, True),
+        ("P6", 12, True),
+        ("P7", 42, True),
+    ]
+    assert all(len(row) == len(sheet.headers) for sheet in sheets for row in sheet.rows)
+    assert [sum(one.n_run for one in sheet.agreements) for sheet in sheets] == [1, 1, 2]
+    by_row = {record["row"]: record for record in sheets[0].records}
+    assert by_row["cancer1"]["n"] == by_row["cancer1"]["n_planned"] == 36
+    assert by_row["cancer2"]["network"] is None
+    assert by_row["cancer2"]["published_network"] == "8+4 l"
+
+
+def test_what_was_not_run_is_a_dash_and_never_the_published_number():
+    for sheet in search_sheets(results_by_config({}), FACTS):
+        assert not sheet.was_run
+        ours = [i for i, header in enumerate(sheet.headers) if "publ" not in header and i]
+        assert {row[i] for row in sheet.rows for i in ours} == {"–"}
+        measured = {value for record in sheet.records for name, value in record.items() if "publ" not in name}
+        assert measured - set(FACTS) <= {None, 0}
+
+
+def test_runs_of_other_configs_and_of_other_layers_do_not_count():
+    best = run_of(cell_of("cancer1", (2,)), 0, "other", validation_squared_error_percent=0.1)
+    runs = {"proben1_search": list(search_runs(["cancer1"])), "other": [best]}
+    alone = results_by_config({"proben1_search": runs["proben1_search"]})
+    assert search_sheets(results_by_config(runs), FACTS) == search_sheets(alone, FACTS)
+
+
+def test_a_search_that_waits_for_runs_is_marked():
+    runs = list(search_runs(["cancer1"]))
+    late = [(spec, None if index == 3 else result) for index, (spec, result) in enumerate(runs)]
+    sheet, _, pivots = search_sheets(results_by_config({"proben1_search": late}), FACTS)
+    row = next(row for row in sheet.rows if row[0] == "cancer1")
+    assert row[1].endswith("*")
+    assert (sheet.n_missing, pivots.n_missing) == (1, 1)

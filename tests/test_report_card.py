@@ -1,0 +1,225 @@
+"""The report's checklist for authors, filled for configs of every method and classifier."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from report_runs import FACTS, TOPOLOGIES, network_runs, results_by_config, run_of, search_runs
+
+from pppca_bench.cli.main import cli
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
+from pppca_bench.methods.sections import section_of
+from pppca_bench.parameters import REQUIRED
+from pppca_bench.reporting.report_card import Address, build_card, render_card
+from pppca_bench.reporting.report_sentences import POINTS, describe_entry, listed
+from pppca_bench.reporting.run_groups import group_runs
+from pppca_bench.runs import Cell, RunResult
+
+PROVENANCE = '{"pppca": "0.1.0", "python": "3.11.7", "numpy": "2.0", "processor": "a processor", "system": "Linux"}'
+ADDRESSES = {problem: Address("Proben1", "an address") for problem in FACTS}
+CHECKLIST = ["Problem", "Data sets", *POINTS.values(), "Runs", "Software"]
+
+
+def card_of(config: str, runs: list, form: str = "markdown") -> str:
+    origins = [("all_features", "done", PROVENANCE, len(runs))]
+    return render_card(build_card(config, results_by_config({config: runs}), FACTS, ADDRESSES, origins), form)
+
+
+def usual(entry) -> tuple:
+    """Return the settings that an entry has by default."""
+    found = {name: one.default for name, one in section_of(entry).items() if one.default is not REQUIRED}
+    return tuple(sorted(found.items()))
+
+
+def pppca(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="pppca")
+
+
+def test_all_points_of_the_checklist_stand_in_order():
+    text = card_of("proben1_pivot", list(network_runs("proben1_pivot", list(FACTS), 60)))
+    lines = [line for line in text.splitlines() if line[:1].isdigit()]
+    assert [line.partition(".** ")[0] for line in lines] == [f"{n}. **{name}" for n, name in enumerate(CHECKLIST, 1)]
+
+
+def test_what_all_problems_share_is_said_once_and_their_sizes_stand_in_a_table():
+    text = card_of("proben1_pivot", list(network_runs("proben1_pivot", list(FACTS), 60)))
+    assert text.count("drawn uniformly") == 1
+    assert "42 problems of Proben1 (an address)." in text
+    assert "60 runs of each problem." in text
+    assert "All 2520 runs count: none is left out." in text
+    (row,) = [line for line in text.splitlines() if line.startswith("| card1 ")]
+    assert " ".join(row.split()) == "| card1 | 51 | 2 | 100 | 50 | 50 | aaaaaaaaaaaa | 32+0 l | 1832 |"
+    assert len(text.splitlines()) < 60
+
+
+def test_the_rule_of_termination_and_the_initial_weights_are_told_with_their_numbers():
+    text = card_of("proben1_pivot", list(network_runs("proben1_pivot", ["cancer1"])))
+    assert "The initial weights are drawn uniformly from -0.1 to 0.1." in text
+    assert "exceeds 2 %." in text
+    assert "All 12 runs count" in text
+    assert "Each layer takes the inputs and all earlier layers" in text
+    assert "pppca 0.1.0, Python 3.11.7, numpy 2.0; on a processor, Linux." in text
+
+
+def test_networks_without_shortcuts_have_fewer_connections():
+    text = card_of("proben1_no_shortcuts", list(network_runs("proben1_no_shortcuts", ["cancer1"])))
+    (row,) = [line for line in text.splitlines() if line.startswith("| cancer1 ")]
+    # 10 weights into each of 4 nodes, 5 into each of 2, 3 into each of 2.
+    assert row.split()[-2] == str(4 * 10 + 2 * 5 + 2 * 3)
+
+
+def test_a_search_is_two_groups_not_a_list_of_all_its_networks():
+    runs = list(search_runs(["cancer1", "building1"]))
+    groups = group_runs(results_by_config({"s": runs}).of_config("s"))
+    assert [(group.is_grid, group.n_settings) for group in groups] == [(True, 12), (True, 12)]
+    assert groups[0].varied == {"classifier.hidden": TOPOLOGIES}
+    text = card_of("s", runs)
+    assert "classifier.hidden = 2, 4, 8, 16, 24, 32, 2+2, 4+2, 4+4, 8+4, 8+8 and 16+8." in text
+    assert "2 runs of each setting on each problem in A. 1 run of each setting on each problem in B." in text
+
+
+def test_settings_that_form_no_grid_are_parted_so_that_they_do():
+    def cell(**parameters: float) -> Cell:
+        return Cell("iris", "a", "dgha", tuple(sorted(parameters.items())), (("rule", "rprop"),))
+
+    grid = [cell(tau=tau, data_fraction=share, centre=True) for tau in (5, 10) for share in (100, 50)]
+    alone = cell(tau=5, data_fraction=100, centre=False)
+    groups = group_runs({one: [run_of(one, 0)] for one in [*grid, alone]})
+    assert [(group.is_grid, group.n_settings) for group in groups] == [(True, 4), (True, 1)]
+    assert dict(groups[0].varied) == {"data_fraction": (100, 50), "tau": (5, 10)}
+
+
+def test_settings_that_cannot_be_parted_into_grids_are_listed():
+    cells = [
+        Cell("iris", "a", "dgha", (("n_epochs", n), ("tau", tau)), (("rule", "rprop"),))
+        for n, tau in [(1, 5), (2, 10), (1, 10), (3, 5), (3, 20)]
+    ]
+    text = card_of("odd", [run_of(cell, 0, test_error_percent=1.0) for cell in cells])
+    assert "n_epochs = 1, tau = 5; n_epochs = 2, tau = 10" in text
+
+
+def test_failed_and_missing_runs_are_told():
+    (spec, _), *others = network_runs("proben1_pivot", ["cancer1"], 5)
+    late = [(spec, RunResult(spec.key, "failed", "why")), (others[0][0], None), *others[1:]]
+    text = card_of("proben1_pivot", late)
+    assert "1 of 5 runs failed and are left out of the results. 1 of 5 runs are not done yet." in text
+    assert "none is left out" not in text
+
+
+def test_a_problem_of_the_users_own_is_told_apart():
+    runs = list(network_runs("x", ["cancer1"], 2))
+    own = [(replace(spec, cell=replace(spec.cell, problem="own.dt")), result) for spec, result in runs]
+    assert "own.dt: files of our own." in card_of("x", own)
+
+
+def test_latex_has_the_same_points_escaped():
+    text = card_of("proben1_pivot", list(network_runs("proben1_pivot", ["cancer1"])), "latex")
+    assert text.startswith("\\section*{How proben1\\_pivot was run}\n\n\\begin{enumerate}\n\\item \\textbf{Problem.}")
+    assert text.count("\\item") == len(CHECKLIST)
+    assert "exceeds 2 \\%." in text
+    assert text.count("\\begin{") == text.count("\\end{")
+    assert "_" not in text.replace("\\_", "")
+
+
+def test_several_settings_go_on_counting_in_latex():
+    text = card_of("s", list(search_runs(["cancer1"])), "latex")
+    assert text.count("\\setcounter{enumi}{2}") == 2
+    assert text.count("\\setcounter{enumi}{7}") == 1
+
+
+@pytest.mark.parametrize("entry", [*METHODS.values(), *CLASSIFIERS.values()], ids=lambda entry: entry.name)
+def test_every_entry_of_the_registry_is_told_with_all_its_settings(entry):
+    settings = usual(entry)
+    told = describe_entry(entry, settings)
+    text = " ".join(sentence for sentences in told.values() for sentence in sentences)
+    assert set(told) == set(POINTS)
+    assert set(entry.details) <= set(POINTS)
+    spoken = describe_entry(entry, ())
+    for name, value in settings:
+        alone = describe_entry(entry, ((name, value),))
+        assert alone != spoken, f"{name} = {value} is not told"
+    assert "{" not in text
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_card_of_every_method_can_be_rendered(name):
+    entry = METHODS[name]
+    classifier = (("rule", "rprop"), *usual(CLASSIFIERS["rprop"])) if entry.makes == "features" else ()
+    cell = Cell("cancer1", "a", name, usual(entry), tuple(sorted(classifier)), ((name, entry.version),))
+    for form in ("markdown", "latex"):
+        text = card_of("any", [run_of(cell, 0, test_error_percent=3.0)], form)
+        assert entry.title in text
+        assert entry.does.split(";")[0] in text
+
+
+@pytest.mark.parametrize("name", [name for name, entry in CLASSIFIERS.items() if entry.is_ensemble])
+def test_the_networks_of_an_ensemble_are_described(name):
+    base = (("base.rule", "rprop"), *((f"base.{key}", value) for key, value in usual(CLASSIFIERS["rprop"])))
+    classifier = tuple(sorted((("rule", name), *usual(CLASSIFIERS[name]), *base)))
+    text = card_of("any", [run_of(Cell("cancer1", "a", "all_features", (), classifier), 0, test_error_percent=3.0)])
+    assert "The member is RPROP" in text
+    assert "Hidden nodes have the activation" in text
+    assert "| connections |" in " ".join(text.split())
+
+
+def test_a_classifier_that_several_methods_share_is_described_once():
+    classifier = (("rule", "rprop"), *usual(CLASSIFIERS["rprop"]))
+    runs = [
+        run_of(Cell("iris", "a", name, (), tuple(sorted(classifier))), 0, test_error_percent=1.0)
+        for name in ("pca", "lda")
+    ]
+    text = card_of("two", runs)
+    assert text.count("first step size") == 1
+    assert "For the classifier: as in A." in text
+
+
+def test_rules_that_are_off_are_told_as_such():
+    settings = (("generalisation_loss", math.inf), ("training_progress", 0.0))
+    told = describe_entry(CLASSIFIERS["backprop"], settings)["termination"]
+    assert told == ["No generalisation loss stops the training.", "No lack of training progress stops the training."]
+
+
+def test_words_are_listed_as_in_a_sentence():
+    assert [listed(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
+
+
+@pytest.mark.usefixtures("nowhere_else")
+class TestCommand:
+    SMALL = """\
+name: small
+problems: [iris]
+repeats: 1
+seed: 1
+methods: [{method: pca, tau: 5}]
+classifier: {hidden: [2], max_epochs: 5}
+"""
+
+    def run_it(self):
+        Path("file.yaml").write_text(self.SMALL)
+        assert pppca("run", "file.yaml", "--workers", 0).exit_code == 0
+
+    def test_a_config_is_named_or_given_as_a_file(self):
+        self.run_it()
+        named, given = pppca("rules", "small"), pppca("rules", "file.yaml")
+        assert (named.exit_code, named.stdout) == (0, given.stdout)
+        assert named.stdout.startswith(
+            "# How small was run\n\n1. **Problem.** iris of the data sets that come with scikit-learn"
+        )
+        assert pppca("rules", "small", "--format", "latex").stdout.startswith("\\section*{How small was run}")
+
+    def test_an_unknown_config_is_a_line_and_exit_code_2(self):
+        self.run_it()
+        result = pppca("rules", "large")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith(
+            "Error: no runs of config 'large' in results/results.sqlite: expected one of small."
+        )
+
+    def test_a_file_that_is_not_there_or_has_no_name_is_a_line_and_exit_code_2(self, tmp_path):
+        (tmp_path / "list.yaml").write_text("- 1\n")
+        for name, said in (("none.yaml", "cannot be read"), ("list.yaml", "expected a config with a name, got none.")):
+            result = pppca("rules", name)
+            assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+            assert said in result.stderr

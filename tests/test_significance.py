@@ -1,0 +1,175 @@
+"""Table 12: outliers, the t-test by Cochran and Cox, verdicts, and the sheet."""
+
+import math
+from statistics import fmean, variance
+
+import numpy as np
+import pytest
+from report_runs import cell_of, network_runs, results_by_config, run_of
+from scipy import stats
+
+from pppca_bench.references.proben1_tables import published_tests
+from pppca_bench.reporting.significance import (
+    NO_SHORTCUTS,
+    PIVOT,
+    QUANTITY,
+    cochran_cox,
+    compare_errors,
+    significance_sheet,
+    without_outliers,
+)
+
+
+def normal_values(n: int, mean: float = 0.0, sd: float = 1.0) -> list[float]:
+    """Return values whose ranks are those of a normal distribution."""
+    return [float(value) for value in stats.norm.ppf((np.arange(n) + 0.5) / n, mean, sd)]
+
+
+def test_a_normal_sample_keeps_all_its_values():
+    sample = without_outliers(normal_values(60))
+    assert (len(sample.values), sample.n_low, sample.n_high, sample.is_normal) == (60, 0, 0, True)
+
+
+def test_outliers_are_removed_on_their_side_until_the_rest_is_normal():
+    sample = without_outliers([*normal_values(56), 9.0, 12.0, 15.0, -14.0])
+    assert (sample.n_low, sample.n_high, sample.is_normal) == (1, 3, True)
+    assert sample.values == tuple(normal_values(56))
+
+
+def test_no_more_than_a_tenth_is_removed_and_then_none():
+    outliers = [10.0 * 2**k for k in range(7)]
+    six = without_outliers([*normal_values(54), *outliers[:6]])
+    assert (six.n_high, six.is_normal) == (6, True)
+    seven = without_outliers([*normal_values(53), *outliers])
+    assert (seven.n_high, seven.is_normal, len(seven.values)) == (0, False, 60)
+
+
+def test_of_fewer_runs_a_tenth_is_fewer():
+    assert without_outliers([*normal_values(19), 40.0]).n_high == 1
+    assert not without_outliers([*normal_values(8), 40.0]).is_normal
+
+
+def test_values_that_do_not_vary_are_not_normal():
+    sample = without_outliers([1.5] * 60)
+    assert (len(sample.values), sample.is_normal) == (60, False)
+
+
+def test_equal_sizes_have_the_p_of_n_minus_1_degrees():
+    first, second = normal_values(30, 0.0, 1.0), normal_values(30, 0.7, 3.0)
+    t, p = cochran_cox(first, second)
+    assert t == pytest.approx((fmean(first) - fmean(second)) / math.sqrt((variance(first) + variance(second)) / 30))
+    assert p == pytest.approx(2 * stats.t.sf(abs(t), 29), rel=1e-9)
+
+
+def test_a_case_worked_by_hand():
+    # Of 1 and of 2 degrees of freedom the critical values are cot(pi p / 2) and sqrt(2 / (p (2 - p)) - 2): at p = 0.5
+    # they are 1 and 0.816497. Both samples have s^2 / n = 1, so that t' must be their mean, 0.908248.
+    gap = 0.5 * (1.0 + math.sqrt(2.0 / 3.0)) * math.sqrt(2.0)
+    t, p = cochran_cox([gap, gap + 2.0], [1.0 - math.sqrt(3.0), 1.0, 1.0 + math.sqrt(3.0)])
+    assert t == pytest.approx(0.908248, abs=1e-6)
+    assert p == pytest.approx(0.5, abs=1e-9)
+
+
+def test_the_weights_are_the_variances_of_the_means():
+    # As above at p = 0.2, where the critical values are 3.077684 and 1.885618; s^2 / n is 1 and 9.
+    critical = (1.0 / math.tan(0.1 * math.pi) + 9.0 * math.sqrt(2.0 / 0.36 - 2.0)) / 10.0
+    step = math.sqrt(27.0)
+    t, p = cochran_cox([0.0, 2.0], [1.0 + critical * math.sqrt(10.0) + k * step for k in (-1, 0, 1)])
+    assert (t, p) == (pytest.approx(-2.004825, abs=1e-6), pytest.approx(0.2, abs=1e-9))
+
+
+def test_it_is_close_to_welch_and_never_below_it():
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        sizes = rng.integers(20, 61, 2)
+        first, second = (rng.normal(rng.normal(0, 0.3), rng.uniform(0.5, 2), n).tolist() for n in sizes)
+        _, p = cochran_cox(first, second)
+        welch = stats.ttest_ind(first, second, equal_var=False).pvalue
+        assert welch <= p + 1e-12
+        assert p == pytest.approx(welch, rel=0.25, abs=0.01)
+
+
+def test_p_is_the_same_from_both_sides_and_t_changes_its_sign():
+    first, second = normal_values(12), normal_values(40, 0.4, 0.3)
+    (t, p), (u, q) = cochran_cox(first, second), cochran_cox(second, first)
+    assert (t, p) == (pytest.approx(-u), pytest.approx(q))
+
+
+def test_samples_that_do_not_vary_are_equal_or_surely_different():
+    assert cochran_cox([1.0, 1.0], [1.0, 1.0, 1.0]) == (0.0, 1.0)
+    assert cochran_cox([1.0, 1.0], [2.0, 2.0, 2.0]) == (-math.inf, 0.0)
+
+
+@pytest.mark.parametrize("gap", [1e-9, 5.0, 1e6])
+def test_one_sample_without_variance_leaves_the_degrees_of_the_other(gap):
+    t, p = cochran_cox([0.0] * 5, [value + gap for value in normal_values(20)])
+    assert p == pytest.approx(2 * stats.t.sf(abs(t), 19), rel=1e-6)
+
+
+def test_the_smaller_mean_logarithm_is_better():
+    low, high = ([math.exp(value) for value in normal_values(60, mean, 0.1)] for mean in (1.0, 1.2))
+    assert compare_errors(low, high).better == "pivot"
+    assert compare_errors(high, low).better == "no_shortcut"
+    assert compare_errors(low, low).better == "none"
+
+
+def test_errors_without_a_logarithm_or_too_few_are_not_compared():
+    assert compare_errors([1.0, 2.0], [1.0, 2.0, 3.0]) is None
+    assert compare_errors([0.0, 2.0, 3.0], [1.0, 2.0, 3.0]) is None
+
+
+def test_a_sample_that_is_not_normal_makes_a_test_unreliable():
+    two_heaps = [math.exp(value) for value in [*normal_values(30, 0, 0.01), *normal_values(30, 5, 0.01)]]
+    test = compare_errors(two_heaps, [math.exp(value) for value in normal_values(60)])
+    assert not test.is_reliable
+    assert len(test.pivot.values) == 60
+
+
+def runs_of(config: str, problem: str, errors: list[float]) -> list:
+    cell = cell_of(problem, "pivot", shortcuts=config == PIVOT)
+    return [run_of(cell, repeat, config, **{QUANTITY: error}) for repeat, error in enumerate(errors)]
+
+
+def test_the_sheet_tells_ours_beside_the_published_and_counts_outliers():
+    errors = [math.exp(value) for value in normal_values(60, 1.0, 0.1)]
+    better = [math.exp(value) for value in [*normal_values(58, 0.5, 0.1), 3.0, 4.0]]
+    two_heaps = [math.exp(value) for value in [*normal_values(30, 0, 0.01), *normal_values(30, 9, 0.01)]]
+    results = results_by_config(
+        {
+            PIVOT: runs_of(PIVOT, "cancer1", errors) + runs_of(PIVOT, "gene2", two_heaps),
+            NO_SHORTCUTS: runs_of(NO_SHORTCUTS, "cancer1", better) + runs_of(NO_SHORTCUTS, "gene2", errors),
+        }
+    )
+    sheet = significance_sheet(results)
+    rows = {row[0]: row for row in sheet.rows}
+    assert rows["cancer1"][:4] == ("cancer1", "N 0.0", "N 0.0", "yes")
+    assert rows["cancer1"][-2:] == ("0 + 0", "0 + 2")
+    assert rows["gene2"][1].startswith("(N ")
+    assert rows["gene2"][2] == "(N 0.0)"
+    assert rows["building1"] == ("building1", "–", "(–)", *["–"] * 5)
+    (agreement,) = sheet.agreements
+    assert (agreement.n_cells, agreement.n_run, agreement.n_same) == (42, 2, 2)
+    assert agreement.target == pytest.approx(36 / 42)
+    assert (
+        "2 of 240 errors (0.8 %); of the pivot networks 0 too low and 0 too high, of those without shortcuts 0 and 2"
+        in (sheet.notes[1])
+    )
+
+
+def test_published_verdicts_are_those_that_the_report_counts():
+    counts = [test.better for test in published_tests().values()]
+    assert [counts.count(name) for name in ("none", "pivot", "no_shortcut")] == [10, 9, 23]
+
+
+def test_nothing_published_is_shown_as_ours_where_nothing_was_run():
+    sheet = significance_sheet(results_by_config({}))
+    assert not sheet.was_run
+    assert {row[1] for row in sheet.rows} == {"–"}
+    assert all(record["better"] is None and record["p_percent"] is None for record in sheet.records)
+
+
+def test_a_problem_of_several_settings_is_not_compared():
+    runs = {PIVOT: list(network_runs(PIVOT, ["cancer1"])), NO_SHORTCUTS: list(network_runs(NO_SHORTCUTS, ["cancer1"]))}
+    assert significance_sheet(results_by_config(runs)).agreements[0].n_run == 1
+    runs[PIVOT] += [run_of(cell_of("cancer1", (4,)), 0, PIVOT, **{QUANTITY: 1.0})]
+    assert significance_sheet(results_by_config(runs)).agreements[0].n_run == 0
