@@ -140,7 +140,10 @@ def test_what_a_class_may_have_is_seen_in_its_signatures(entry):
         (method(str), "{path}: expected module:Class that can be imported, got module 'test_registry' has no attri"),
         (method(NeverLearns, "measures"), "{path}: expected a class with fit, got one without fit."),
         (method(TakesHalf), "{path}: expected fit to take X_val and y_val together, got one of them."),
-        (method(IsNamedAsAKey), "{path}: expected no parameter named method or classifier, which are keys of every"),
+        (
+            method(IsNamedAsAKey),
+            "{path}: expected no parameter named method or repeats or classifier, which are keys of every",
+        ),
         (classifier(IsNamedAsAKey), "{path}: expected no parameter named rule or base, which are keys of every co"),
     ],
 )
