@@ -37,7 +37,7 @@ def layouts() -> list[Layout]:
 
 
 def configs_of(cell: Cell) -> list[str]:
-    """Return the names of configs that ask for a cell: one for each table that shows it, or `CONFIG` where none does."""
+    """Return the names of configs that ask for a cell: one for each table that shows it, else `CONFIG`."""
     found = [
         (layout.configs or reference.configs)[0]
         for reference in REFERENCES
