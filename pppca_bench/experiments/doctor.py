@@ -8,13 +8,13 @@ import re
 import shlex
 import shutil
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 
+from pppca_bench.compiled import cache
 from pppca_bench.errors import DataError, StoreError
 from pppca_bench.experiments.provenance import older_algorithms
 from pppca_bench.experiments.runner import available_cores
@@ -121,44 +121,15 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _cache() -> Iterator[Finding]:
-    remedy = "Set NUMBA_CACHE_DIR to a folder of yours, and export it for every run."
-    try:
-        folders = _cache_folders()
-    except RuntimeError as error:  # Numba's, where it finds no folder that it may write to
-        yield Finding("cache", f"compiled code cannot be kept ({str(error).splitlines()[0]}).", remedy)
+    if (refusal := cache.refusal()) is not None:
+        yield Finding("cache", refusal, "")
         return
-    for folder in folders:
-        if (refused := _refused(folder)) is not None:
-            yield Finding("cache", f"{folder}: cannot be written ({refused}), so each run compiles anew.", remedy)
-        files = [path for pattern in ("*.nbi", "*.nbc") for path in folder.glob(pattern)]
-        if any(path.stat().st_size == 0 for path in files):
-            delete = f"Run `rm {shlex.quote(str(folder))}/*.nb[ic]`: the next run compiles anew."
-            yield Finding("cache", f"{folder}: holds compiled code that is cut off.", delete)
-        elif files:
-            yield Finding("cache", f"{folder}: {len(files)} files of compiled code.")
-        else:
-            yield Finding("cache", f"{folder}: no compiled code yet; the first run takes a minute longer.")
-
-
-def _cache_folders() -> list[Path]:
-    """Return where Numba keeps the compiled kernels; none when it is told to compile nothing."""
-    from pppca_bench.classifiers import rprop as _rprop_kernels
-    from pppca_bench.engines import gha_epochs as _hebbian_kernels
-
-    kernels = (kernel for module in (_hebbian_kernels, _rprop_kernels) for kernel in vars(module).values())
-    found = [kernel.stats.cache_path for kernel in kernels if hasattr(kernel, "stats")]
-    return [Path(path) for path in dict.fromkeys(found) if path]
-
-
-def _refused(folder: Path) -> str | None:
-    """Say why nothing can be written into a folder, or into the nearest one above that exists; None where it can."""
-    try:
-        while not folder.exists() and folder != folder.parent:
-            folder = folder.parent
-        with tempfile.TemporaryFile(dir=folder):
-            return None
-    except OSError as error:
-        return error.strerror
+    folder = next(folder for folder in cache.folders() if cache.refusal_of(folder) is None)
+    n_kept = sum(map(cache.is_compiled, cache.FAMILIES))
+    text = f"{folder}: can be written; of {len(cache.FAMILIES)} families of kernels {n_kept} are compiled"
+    yield Finding("cache", f"{text}." if n_kept == len(cache.FAMILIES) else f"{text}, others when a run needs them.")
+    for path in cache.damaged():
+        yield Finding("cache", f"{path}: damaged; the next run that needs it compiles it anew.")
 
 
 def _data(data_dir: Path | None) -> Iterator[Finding]:
@@ -197,7 +168,7 @@ def _fetch_again(name: str, path: Path, data_dir: Path | None) -> str:
 
 
 def _folder(results: Path) -> Iterator[Finding]:
-    if (refused := _refused(results)) is not None:
+    if (refused := cache.refusal_of(results)) is not None:
         yield Finding("store", f"{results}: cannot be written ({refused}).", "Give another folder with --results DIR.")
         return
     nearest = next(folder for folder in (results, *results.absolute().parents) if folder.exists())

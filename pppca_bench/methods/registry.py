@@ -31,6 +31,8 @@ class Entry:
         Raised by hand whenever a change of code changes its numbers: results of older versions are not reused.
     defaults : mapping of str to value
         Defaults of a config that are not the constructor's.
+    kernels : tuple of str
+        Families of compiled kernels (`compiled.cache.FAMILIES`) that it runs: they are compiled before the first run.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Entry:
     estimator: str
     version: int = 1
     defaults: Mapping[str, object] = field(default_factory=dict)
+    kernels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -104,6 +107,7 @@ _METHODS = (
         estimator="pppca_bench.engines.gha:GHA",
         version=2,
         labels=_AUTOCORRELATION,
+        kernels=("hebbian",),
     ),
     Method(
         name="dgha",
@@ -113,6 +117,7 @@ _METHODS = (
         estimator="pppca_bench.engines.dgha:DGHA",
         version=2,
         labels=_AUTOCORRELATION,
+        kernels=("hebbian", "spanned_variance"),
     ),
     Method(
         name="dgha_speedup",
@@ -125,6 +130,7 @@ _METHODS = (
         timed_by="timed",
         seeded_as="dgha",
         labels=_AUTOCORRELATION,
+        kernels=("hebbian", "spanned_variance"),
     ),
     Method(
         name="ne_ppca",
@@ -134,6 +140,7 @@ _METHODS = (
         estimator="pppca_bench.engines.ne_ppca:NEpPCA",
         version=3,
         labels=_AUTOCORRELATION,
+        kernels=("evolution",),
     ),
     Method(
         name="all_features",
@@ -249,6 +256,7 @@ _METHODS = (
         needs_classes=True,
         reduces=False,
         defaults=_PIVOT,
+        kernels=("network_errors",),
     ),
     Method(
         name="pruned_mlp",
@@ -259,6 +267,7 @@ _METHODS = (
         makes="classes",
         needs_classes=True,
         defaults=_PIVOT,
+        kernels=("batch_training",),
     ),
     Method(
         name="rfe_svm",
@@ -279,6 +288,7 @@ _CLASSIFIERS = (
         source="Proben1 report, section 3.3",
         estimator="pppca_bench.classifiers.rprop_mlp:RpropMLPClassifier",
         defaults=_PIVOT,
+        kernels=("batch_training",),
     ),
     Classifier(
         name="backprop",
@@ -286,6 +296,7 @@ _CLASSIFIERS = (
         does="one network, trained by online backpropagation",
         source="slides (unstated)",
         estimator="pppca_bench.classifiers.backprop_mlp:BackpropMLPClassifier",
+        kernels=("online_training",),
     ),
     Classifier(
         name="slides_mlp",
@@ -305,6 +316,7 @@ _CLASSIFIERS = (
             "strip_length": 10,
             "keep": "best",
         },
+        kernels=("online_training",),
     ),
     Classifier(
         name="bagging",
