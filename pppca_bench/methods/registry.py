@@ -31,8 +31,9 @@ class Entry:
         Raised by hand whenever a change of code changes its numbers: results of older versions are not reused.
     defaults : mapping of str to value
         Defaults of a config that are not the constructor's.
-    kernels : tuple of str
-        Families of compiled kernels (`compiled.cache.FAMILIES`) that it runs: they are compiled before the first run.
+    kernels : mapping of str to str
+        Families of compiled kernels (`compiled.cache.FAMILIES`) that are compiled before the first run, each with the
+        name of the parameter that calls for it when it is not 0; "" for always.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Entry:
     estimator: str
     version: int = 1
     defaults: Mapping[str, object] = field(default_factory=dict)
-    kernels: tuple[str, ...] = ()
+    kernels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,6 +99,8 @@ _AUTOCORRELATION: Mapping[tuple[str, object], str] = MappingProxyType({("centre"
 _BY_SPECTRUM = ("n_components", "variance_ratio")
 _PIVOT: Mapping[str, object] = MappingProxyType({"hidden": "pivot"})
 
+_DGHA_KERNELS: Mapping[str, str] = MappingProxyType({"hebbian": "", "spanned_variance": "min_variance_ratio"})
+
 _METHODS = (
     Method(
         name="gha",
@@ -107,7 +110,7 @@ _METHODS = (
         estimator="pppca_bench.engines.gha:GHA",
         version=2,
         labels=_AUTOCORRELATION,
-        kernels=("hebbian",),
+        kernels={"hebbian": ""},
     ),
     Method(
         name="dgha",
@@ -117,7 +120,7 @@ _METHODS = (
         estimator="pppca_bench.engines.dgha:DGHA",
         version=2,
         labels=_AUTOCORRELATION,
-        kernels=("hebbian", "spanned_variance"),
+        kernels=_DGHA_KERNELS,
     ),
     Method(
         name="dgha_speedup",
@@ -130,7 +133,7 @@ _METHODS = (
         timed_by="timed",
         seeded_as="dgha",
         labels=_AUTOCORRELATION,
-        kernels=("hebbian", "spanned_variance"),
+        kernels=_DGHA_KERNELS,
     ),
     Method(
         name="ne_ppca",
@@ -140,7 +143,7 @@ _METHODS = (
         estimator="pppca_bench.engines.ne_ppca:NEpPCA",
         version=3,
         labels=_AUTOCORRELATION,
-        kernels=("evolution",),
+        kernels={"evolution": ""},
     ),
     Method(
         name="all_features",
@@ -256,7 +259,7 @@ _METHODS = (
         needs_classes=True,
         reduces=False,
         defaults=_PIVOT,
-        kernels=("network_errors",),
+        kernels={"network_errors": ""},
     ),
     Method(
         name="pruned_mlp",
@@ -267,7 +270,7 @@ _METHODS = (
         makes="classes",
         needs_classes=True,
         defaults=_PIVOT,
-        kernels=("batch_training",),
+        kernels={"batch_training": ""},
     ),
     Method(
         name="rfe_svm",
@@ -288,7 +291,7 @@ _CLASSIFIERS = (
         source="Proben1 report, section 3.3",
         estimator="pppca_bench.classifiers.rprop_mlp:RpropMLPClassifier",
         defaults=_PIVOT,
-        kernels=("batch_training",),
+        kernels={"batch_training": ""},
     ),
     Classifier(
         name="backprop",
@@ -296,7 +299,7 @@ _CLASSIFIERS = (
         does="one network, trained by online backpropagation",
         source="slides (unstated)",
         estimator="pppca_bench.classifiers.backprop_mlp:BackpropMLPClassifier",
-        kernels=("online_training",),
+        kernels={"online_training": ""},
     ),
     Classifier(
         name="slides_mlp",
@@ -316,7 +319,7 @@ _CLASSIFIERS = (
             "strip_length": 10,
             "keep": "best",
         },
-        kernels=("online_training",),
+        kernels={"online_training": ""},
     ),
     Classifier(
         name="bagging",
