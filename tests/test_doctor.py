@@ -128,6 +128,11 @@ class TestEnvironment:
         ]
         assert findings[-1].text == "1 of 2 required packages are as required."
 
+    def test_a_package_that_is_too_new_is_told(self, monkeypatch):
+        monkeypatch.setattr(metadata, "version", lambda _: "0.70.1")
+        (line,) = told(doctor._packages(["numba<0.69,>=0.62"]))
+        assert line.startswith("numba: expected version 0.62 or newer, below 0.69, got 0.70.1. Run `")
+
     def test_a_missing_package_is_told(self, monkeypatch):
         def version(name: str) -> str:
             raise metadata.PackageNotFoundError(name)

@@ -26,7 +26,7 @@ from pppca_bench.store.schema import SCHEMA_VERSION
 
 DISTRIBUTION = "pppca-bench"
 ENOUGH_SPACE_MB = 200
-_AT_LEAST = re.compile(r"([\w.-]+)\s*(?:>=\s*([\d.]+))?")
+_NAME, _LEAST, _BELOW = (re.compile(pattern) for pattern in (r"[\w.-]+", r">=\s*([\d.]+)", r"<\s*([\d.]+)"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +97,25 @@ def _packages(requirements: list[str]) -> Iterator[Finding]:
     needed = [requirement for requirement in requirements if "extra ==" not in requirement]
     wrong = 0
     for requirement in needed:
-        name, wanted = _at_least(requirement)
+        name, least, below = _limits(requirement)
         try:
             got = metadata.version(name)
         except metadata.PackageNotFoundError:
             got = "none"
-        if got == "none" or _numbers(got) < _numbers(wanted):
+        if got == "none" or _numbers(got) < _numbers(least) or (below and _numbers(got) >= _numbers(below)):
             wrong += 1
+            wanted = f"{least} or newer{below and f', below {below}'}"
             remedy = f"Run `{Path(sys.executable).name} -m pip install '{requirement}'`."
-            yield Finding("environment", f"{name}: expected version {wanted} or newer, got {got}.", remedy)
+            yield Finding("environment", f"{name}: expected version {wanted}, got {got}.", remedy)
     yield Finding("environment", f"{len(needed) - wrong} of {len(needed)} required packages are as required.")
 
 
-def _at_least(requirement: str) -> tuple[str, str]:
-    found = _AT_LEAST.match(requirement)
-    assert found is not None  # every name matches
-    return found[1], found[2] or "0"
+def _limits(requirement: str) -> tuple[str, str, str]:
+    """Return a requirement's package, its least version, "0" for any, and the one that it has to be below, or ""."""
+    name = _NAME.match(requirement)
+    assert name is not None  # every requirement begins with one
+    least, below = _LEAST.search(requirement), _BELOW.search(requirement)
+    return name[0], least[1] if least else "0", below[1] if below else ""
 
 
 def _numbers(version: str) -> tuple[int, ...]:
