@@ -22,14 +22,14 @@ from typing import Final
 PACKAGE: Final = Path(__file__).parents[1]
 
 FAMILIES: Final = {
-    "hebbian": ("engines.gha_epochs:learn_epochs",),
     "evolution": ("engines.fitness:sum_products", "engines.evolution:evolve"),
+    "hebbian": ("engines.gha_epochs:learn_epochs",),
     "batch_training": ("classifiers.rprop:train_until_one_stops",),
     "online_training": ("classifiers.backprop:train_epochs",),
     "network_errors": ("classifiers.passes:measure_networks",),
     "spanned_variance": ("engines.fitness:spanned_variances",),
 }
-"""Kernels by what needs them together, as "module:function" below the package.
+"""Kernels by what needs them together, as "module:function" below the package; what takes longest to compile first.
 
 GHA and DGHA share one; NE-pPCA has two; RPROP trains by batches, backpropagation online; "network_errors" is the
 genetic algorithm's on networks; "spanned_variance" is DGHA's with ``min_variance_ratio``.

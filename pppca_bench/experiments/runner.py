@@ -6,7 +6,7 @@ import itertools
 import os
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -131,30 +131,31 @@ def run(
     return tally.outcome(len(specs), len(specs) - len(missing) + queue.n_done_elsewhere)
 
 
-def needed_families(specs: Iterable[RunSpec]) -> list[str]:
-    """List the families of kernels that runs call, each once, by their methods' and classifiers' entries.
+def needed_families(specs: Iterable[RunSpec]) -> set[str]:
+    """Return the families of kernels that runs call, by their methods' and classifiers' entries.
 
     Parameters
     ----------
     specs : iterable of RunSpec
         Their cells' `algorithms` name method and classifiers.
     """
-    needed: dict[str, None] = {}
+    needed: set[str] = set()
     for cell in dict.fromkeys(spec.cell for spec in specs):
         settings = cell.settings
         for name, _ in cell.algorithms:
             entries = [table[name] for table in (METHODS, CLASSIFIERS) if name in table]
             families = [item for entry in entries for item in entry.kernels.items()]
-            needed |= dict.fromkeys(family for family, parameter in families if not parameter or settings[parameter])
-    return list(needed)
+            needed |= {family for family, parameter in families if not parameter or settings[parameter]}
+    return needed
 
 
-def _compile(families: Iterable[str], backend: Backend, stage: Tell, warn: Tell) -> None:
+def _compile(families: Container[str], backend: Backend, stage: Tell, warn: Tell) -> None:
     """Compile what is not kept of the families, side by side, so that workers find it and nobody compiles it twice.
 
     Where nothing can be kept, each worker has to compile its own, before its first run.
     """
-    missing = [family for family in families if not cache.is_compiled(family)]
+    # In the table's order, the longest first: one begun last would leave the other workers idle.
+    missing = [family for family in cache.FAMILIES if family in families and not cache.is_compiled(family)]
     if not missing:
         return
     if (refusal := cache.refusal()) is not None:
