@@ -18,9 +18,12 @@ import pytest
 from click.testing import CliRunner, Result
 from full_results import FACTS, full_runs, store_runs
 from planning import write_dt
+from tqdm import tqdm
 
 from pppca_bench import __version__, problems
+from pppca_bench.cli._shared import Display
 from pppca_bench.cli.main import cli
+from pppca_bench.compiled import cache
 from pppca_bench.config import request
 from pppca_bench.engines import GHA
 from pppca_bench.errors import DataError
@@ -29,6 +32,7 @@ from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import known_problems
 from pppca_bench.store.database import Store
 
+ROOT = Path(__file__).parents[1]
 SMALL = """\
 name: small
 problems: [iris, wine]
@@ -87,6 +91,94 @@ def stored(results: Path) -> dict[str, tuple[str, str, float | None]]:
             else (spec.cell.method, "planned", None)
             for spec, outcome in store.runs()
         }
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT", "0") != "0", reason="nothing is compiled")
+class TestKernels:
+    """A run compiles what it calls, at its start and once, in a folder of its own here."""
+
+    CONFIG = """\
+name: evolved
+problems: [iris]
+repeats: 1
+seed: 1
+methods:
+  - {method: ga_mlp, hidden: [2], population_size: 4, max_generations: 2}
+"""
+
+    @pytest.fixture
+    def run(self, tmp_path):
+        """Return a function that does so many repeats in a process of its own, and returns what it said."""
+        (tmp_path / "evolved.yaml").write_text(self.CONFIG)
+
+        def run(repeats: int, folder: Path = tmp_path / "kernels") -> str:
+            command = [sys.executable, "-m", "pppca_bench", "run", "evolved.yaml", "--workers", "2"]
+            done = subprocess.run(
+                [*command, "--repeats", str(repeats)],
+                env={**os.environ, "NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(ROOT)},
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            assert done.stdout.startswith("1 runs done")
+            return done.stderr
+
+        return run
+
+    def test_kernels_are_compiled_once_and_again_when_they_are_damaged(self, run, tmp_path):
+        assert runner.COMPILING in run(1)
+        files = [path for path in tmp_path.glob("kernels/*/*") if path.name.startswith("measure_networks")]
+        assert len(files) == 2
+        assert runner.COMPILING not in run(2)
+        for path in files:
+            path.write_bytes(path.read_bytes()[:-5])
+        assert runner.COMPILING in run(3)
+        assert all(cache.is_intact(path) for path in files)
+
+    def test_where_they_cannot_be_kept_it_is_told_once_and_the_run_goes_on(self, run, tmp_path):
+        (tmp_path / "file").touch()
+        said = run(1, tmp_path / "file" / "kernels")
+        assert said.count("compiled kernels cannot be kept") == 1
+        assert runner.COMPILING not in said
+
+
+class TestDisplay:
+    @pytest.fixture
+    def bar(self, monkeypatch):
+        """Return a bar whose clock stands at what the test sets, `now`, and the stream it writes to."""
+        bar = tqdm(file=io.StringIO(), total=8)
+        monkeypatch.setattr(bar, "_time", lambda: bar.now, raising=False)
+        bar.now = bar.start_t = bar.last_print_t = 0.0
+        yield bar
+        bar.close()
+
+    def test_what_is_done_before_the_runs_is_shown_at_once_and_does_not_count_as_their_time(self, bar):
+        show = Display(bar)
+        show(0, 8)
+        show.stage("compiling")
+        assert bar.fp.getvalue().rpartition("\r")[2].startswith("compiling:")
+        bar.now = 1000.0
+        show.stage("")
+        bar.now = 1004.0
+        show(2, 8)
+        assert "2/8 [00:04<00:12" in str(bar)
+
+    def test_a_stage_later_on_keeps_what_was_counted(self, bar):
+        show = Display(bar)
+        show(3, 8)
+        show.stage("compiling")
+        show.stage("")
+        assert bar.n == 3
+        show(8, 8)
+        assert bar.n == 8
+
+    def test_a_warning_is_told_once(self, capsys):
+        show = Display(None)
+        show.warn("slow")
+        show.warn("slow")
+        show.stage("unseen")
+        show(1, 2)
+        assert capsys.readouterr() == ("", "slow\n")
 
 
 class TestRun:

@@ -10,6 +10,7 @@ import pytest
 from planning import config_of
 
 from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier
+from pppca_bench.compiled.cache import FAMILIES
 from pppca_bench.errors import ConfigError
 from pppca_bench.methods.protocol import contract_of, import_estimator
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS, Classifier, Method
@@ -183,3 +184,13 @@ def test_a_config_that_names_a_broken_entry_is_refused(register, entry):
     document = {"name": "a", "problems": ["iris"], "repeats": 1, "seed": 1, "methods": [{"method": "toy"}]}
     with pytest.raises(ConfigError, match=rf"^{entry.estimator}: expected "):
         config_of(document)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_the_kernels_of_an_entry_are_families_and_parameters_of_its_own(entry):
+    assert entry.kernels.keys() <= FAMILIES.keys()
+    assert {parameter for parameter in entry.kernels.values() if parameter} <= section_of(entry).keys()
+
+
+def test_every_family_of_kernels_is_somebodys():
+    assert {family for entry in ENTRIES for family in entry.kernels} == FAMILIES.keys()

@@ -29,8 +29,8 @@ class Trained:
     validation_error, test_error : float
         Squared error percentages at the validation minimum.
     epochs : int
-        Epoch of the validation minimum. Choice: the report says "trained", but a run of its rule trains for 45 epochs at
-        least, and its tables go down to 15.
+        Epoch of the validation minimum. Choice: the report says "trained", but by its rule a run trains for 45 epochs
+        at least, and its tables go down to 15.
     validation_class_error, test_class_error : float or None
         In percent; None for approximation.
     """
