@@ -9,7 +9,9 @@ from planning import config_of
 
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier
 from pppca_bench.classifiers.ensembles import AdaBoostClassifier, BaggingClassifier
+from pppca_bench.classifiers.flgp import FLGPClassifier
 from pppca_bench.classifiers.ga_mlp import GAMLPClassifier
+from pppca_bench.classifiers.ga_structure import StructureGAClassifier
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
 from pppca_bench.classifiers.rfe_svm import RFESVMClassifier
 from pppca_bench.engines import DGHA, GHA, NEpPCA
@@ -18,10 +20,9 @@ from pppca_bench.methods.registry import CLASSIFIERS, METHODS, Classifier, Metho
 from pppca_bench.methods.sections import constructor_arguments, section_of
 from pppca_bench.parameters import Count, LayerSizes, Positive, parameters_of
 from pppca_bench.reducers.autoencoder import Autoencoder
-from pppca_bench.reducers.filter_selection import ChiSquaredSelector, MutualInformationSelector
+from pppca_bench.reducers.filter_selection import FilterSelector
 from pppca_bench.reducers.ica import ICA
 from pppca_bench.reducers.kernel_pca import GaussianKernelPCA
-from pppca_bench.reducers.layered_gp import LayeredGP
 from pppca_bench.reducers.lda import LDA
 from pppca_bench.reducers.network_rfe import NetworkRFE
 from pppca_bench.reducers.pca import CovariancePCA, SingularValuePCA
@@ -35,14 +36,18 @@ BASELINES = {
     "ica": ICA,
     "lda": LDA,
     "autoencoder": Autoencoder,
-    "flgp": LayeredGP,
-    "mutual_info": MutualInformationSelector,
-    "chi2": ChiSquaredSelector,
+    "filter": FilterSelector,
     "forward": ForwardSelector,
     "backward": BackwardSelector,
     "rfe": NetworkRFE,
 }
-SYSTEMS = {"ga_mlp": GAMLPClassifier, "pruned_mlp": PrunedMLPClassifier, "rfe_svm": RFESVMClassifier}
+SYSTEMS = {
+    "ga_mlp": GAMLPClassifier,
+    "ga_structure": StructureGAClassifier,
+    "pruned_mlp": PrunedMLPClassifier,
+    "flgp": FLGPClassifier,
+    "rfe_svm": RFESVMClassifier,
+}
 NETWORKS = {"rprop": RpropMLPClassifier, "backprop": BackpropMLPClassifier}
 ENSEMBLES = {"bagging": BaggingClassifier, "adaboost": AdaBoostClassifier}
 
