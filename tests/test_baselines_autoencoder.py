@@ -101,7 +101,8 @@ def test_training_that_has_not_settled_says_so_without_a_warning():
 
 @pytest.mark.parametrize(
     ("parameter", "value", "expected"),
-    [("kind", "curved", "'linear', 'two_layer' or 'nonlinear'"), ("n_hidden", 0, "an integer from 1 to 1000000 or null"),
+    [("kind", "curved", "'linear', 'two_layer' or 'nonlinear'"),
+     ("n_hidden", 0, "an integer from 1 to 1000000 or null"),
      ("max_iter", 0, "an integer from 1 to 1000000"), ("tol", 0.0, "a number > 0")],
 )  # fmt: skip
 def test_values_out_of_range_are_refused_by_name(parameter, value, expected):

@@ -1,5 +1,7 @@
 """Layered genetic programming: expressions by hand, evolution as the textbook says, layers, features that are left."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -82,7 +84,7 @@ def test_the_fittest_of_a_generation_never_gets_worse():
 
     found = list(evolve(fitness, 2, Evolution(30, 15, 3, 0.2, 15), np.random.default_rng(0)))
     assert len(found) == 15
-    assert all(before[1] <= after[1] for before, after in zip(found, found[1:], strict=False))
+    assert all(before[1] <= after[1] for before, after in itertools.pairwise(found))
     assert found[-1][1][0] > -0.05
     assert all(worth == fitness(expression) for expression, worth in found)
 

@@ -25,9 +25,9 @@ class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, Transfo
 
     Bishop 1995, section 8.6.2 and figure 8.12: with two layers of weights the M middle nodes, linear or not, lead to
     the space of the first M principal components (Bourlard & Kamp 1988), since the linear outputs lie in M dimensions
-    and no M dimensions lose less; four layers of weights, the hidden nodes nonlinear, give a curved space. scikit-learn's MLPRegressor on centred
-    inputs, half the squared error (eq. 8.24), all samples at once by L-BFGS. Give exactly one of the first three
-    parameters.
+    and no M dimensions lose less; four layers of weights, the hidden nodes nonlinear, give a curved space.
+    scikit-learn's MLPRegressor on centred inputs, half the squared error (eq. 8.24), all samples at once by L-BFGS.
+    Give exactly one of the first three parameters.
 
     Parameters
     ----------
