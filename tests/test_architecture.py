@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "reducers": "parameters compiled classifiers",
     "methods": "errors parameters",
     "config": "errors runs parameters problems references methods",
-    "experiments": "errors runs problems store references engines classifiers reducers methods config",
+    "experiments": "errors runs compiled problems store references engines classifiers reducers methods config",
     "reporting": "errors runs store references methods",
     "studies": "errors runs parameters problems store references methods config experiments reporting",
     "cli": "errors runs problems store references methods config experiments reporting studies",

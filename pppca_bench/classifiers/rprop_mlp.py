@@ -154,9 +154,8 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
     Proben1 report, section 3.3: full batch, one update an epoch, squared error against targets 0 and 1, hidden
     activation x / (1 + |x|); the result has the weights of the validation minimum; the class is the largest output.
 
-    Choice: on a change of sign RPROP takes the last move back, as first published (Riedmiller & Braun 1993). With it
-    and linear outputs all 24 test errors of the report's tables 3, 8 and 10 come out (within one published standard
-    deviation or half a point, 60 runs); without it, or with outputs x / (1 + |x|), some do not.
+    Choice: on a change of sign RPROP takes the last move back, as first published (Riedmiller & Braun 1993); the
+    report's own numbers fit RPROP without it, and other constants than the report prints (docs/proben1.md).
 
     Parameters
     ----------

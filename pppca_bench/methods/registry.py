@@ -34,6 +34,9 @@ class Entry:
     details : mapping of str to str
         What holds of it whatever its settings, for a report of how it was run: sentences by ``"network"``,
         ``"initialisation"``, ``"algorithm"``, ``"termination"`` or ``"error"``.
+    kernels : mapping of str to str
+        Families of compiled kernels (`compiled.cache.FAMILIES`) that are compiled before the first run, each with the
+        name of the parameter that calls for it when it is not 0; "" for always.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Entry:
     version: int = 1
     defaults: Mapping[str, object] = field(default_factory=dict)
     details: Mapping[str, str] = field(default_factory=dict)
+    kernels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -123,10 +127,7 @@ _KEPT = "The weights of the validation minimum are kept."
 _BY_RPROP: Mapping[str, str] = MappingProxyType(
     {
         "network": _HIDDEN,
-        "algorithm": (
-            "RPROP (Riedmiller and Braun 1993) in full batches: one update an epoch; after a change of sign the last"
-            " step is taken back."
-        ),
+        "algorithm": ("RPROP (Riedmiller and Braun 1993) in full batches: one update an epoch."),
         "termination": _KEPT,
         "error": _SQUARED_ERROR,
     }
@@ -140,6 +141,7 @@ _BY_BACKPROPAGATION: Mapping[str, str] = MappingProxyType(
         "error": _SQUARED_ERROR,
     }
 )
+_DGHA_KERNELS: Mapping[str, str] = MappingProxyType({"hebbian": "", "spanned_variance": "min_variance_ratio"})
 
 _METHODS = (
     Method(
@@ -150,6 +152,7 @@ _METHODS = (
         estimator="pppca_bench.engines.gha:GHA",
         version=2,
         labels=_AUTOCORRELATION,
+        kernels={"hebbian": ""},
     ),
     Method(
         name="dgha",
@@ -159,6 +162,7 @@ _METHODS = (
         estimator="pppca_bench.engines.dgha:DGHA",
         version=2,
         labels=_AUTOCORRELATION,
+        kernels=_DGHA_KERNELS,
     ),
     Method(
         name="dgha_speedup",
@@ -171,6 +175,7 @@ _METHODS = (
         timed_by="timed",
         seeded_as="dgha",
         labels=_AUTOCORRELATION,
+        kernels=_DGHA_KERNELS,
     ),
     Method(
         name="ne_ppca",
@@ -180,6 +185,7 @@ _METHODS = (
         estimator="pppca_bench.engines.ne_ppca:NEpPCA",
         version=3,
         labels=_AUTOCORRELATION,
+        kernels={"evolution": ""},
     ),
     Method(
         name="all_features",
@@ -211,6 +217,7 @@ _METHODS = (
         does="components in the space of a Gaussian kernel",
         source="Schölkopf, Smola & Müller 1998",
         estimator="pppca_bench.reducers.kernel_pca:GaussianKernelPCA",
+        needs_classes=True,
         instead_of_tau=_BY_SPECTRUM,
     ),
     Method(
@@ -281,6 +288,7 @@ _METHODS = (
         reduces=False,
         defaults=_PIVOT,
         details={"network": _HIDDEN, "termination": _KEPT, "error": _SQUARED_ERROR},
+        kernels={"network_errors": ""},
     ),
     Method(
         name="ga_structure",
@@ -303,6 +311,7 @@ _METHODS = (
         needs_classes=True,
         defaults=_PIVOT,
         details=_BY_RPROP,
+        kernels={"batch_training": ""},
     ),
     Method(
         name="flgp",
@@ -335,6 +344,7 @@ _CLASSIFIERS = (
         regressor="pppca_bench.classifiers.rprop_mlp:RpropMLPRegressor",
         defaults=_PIVOT,
         details=_BY_RPROP,
+        kernels={"batch_training": ""},
     ),
     Classifier(
         name="backprop",
@@ -343,6 +353,7 @@ _CLASSIFIERS = (
         source="slides (unstated)",
         estimator="pppca_bench.classifiers.backprop_mlp:BackpropMLPClassifier",
         details=_BY_BACKPROPAGATION,
+        kernels={"online_training": ""},
     ),
     Classifier(
         name="slides_mlp",
@@ -363,6 +374,7 @@ _CLASSIFIERS = (
             "keep": "best",
         },
         details=_BY_BACKPROPAGATION,
+        kernels={"online_training": ""},
     ),
     Classifier(
         name="stump",

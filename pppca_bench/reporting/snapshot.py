@@ -83,5 +83,5 @@ def take_snapshot(store: Store, references: Sequence[Reference], configs: Sequen
     results = Results(runs, store.plans(configs or None))
     named = {cell.problem for cell in results.cells}
     facts = {name: fact for name, fact in store.problems().items() if name in named}
-    sheets = build_sheets(results, facts)
+    sheets = build_sheets(results, facts, references)
     return Snapshot(runs, facts, results, build_tables(results, facts, references, sheets=sheets), references, sheets)

@@ -55,9 +55,15 @@ def build_tables(
     for table, cells in lists.items():
         for cell in cells:
             homes.setdefault(cell, []).append(table)
-    tables = [source.fill(layout, homes) for source in sources for layout in source.reference.layouts]
+    tables = [table for source in sources for table in source.fill_all(homes)]
     problems = dict.fromkeys(name for source in sources for name in source.problems())
     return tables + own_tables(lists, results, facts, list(problems), left_out=in_sheets)
+
+
+def fill_tables(results: Results, facts: Mapping[str, ProblemFacts], references: Sequence[Reference]) -> list[Table]:
+    """Fill the references' tables alone; see `build_tables`."""
+    sources = [_Source(one, one.configs, results, facts) for one in references]
+    return [table for source in sources for table in source.fill_all({})]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,10 @@ class _Source:
         for layout, row, column in self.cells():
             if "problem" in (asked := layout.asked(row, column)):
                 yield asked["problem"]
+
+    def fill_all(self, homes: Mapping[Cell, Sequence[str]]) -> list[Table]:
+        """Fill every table."""
+        return [self.fill(layout, homes) for layout in self.reference.layouts]
 
     def fill(self, layout: Layout, homes: Mapping[Cell, Sequence[str]]) -> Table:
         """Fill a table.
