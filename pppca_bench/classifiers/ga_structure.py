@@ -70,20 +70,20 @@ class StructureGAClassifier(RpropMLPClassifier):
     shortcuts : bool, default=False
         Whether each layer takes the inputs and all earlier layers, or only the layer before it.
     output_activation : {"linear", "softsign"}, default="linear"
-    population_size : int, default=24
+    population_size : int, default=12
         Strings of a generation, >= 2.
     tournament_size : int, default=3
         Strings drawn, with replacement, for each choice of a parent, >= 1.
     crossover_probability : float, default=0.9
         Probability that a child has two parents and is no copy of the first; in [0, 1].
-    max_generations : int, default=12
+    max_generations : int, default=8
         >= 1.
     patience : int, default=4
         Generations without a smaller error that end the evolution; >= 1.
     initial_step_range : (float, float), default=(0.005, 0.02)
     initial_weight_range : float, default=0.01
-    max_epochs : int, default=3000
-        Most epochs of a training; >= 1.
+    max_epochs : int, default=500
+        Most epochs of a training; >= 1. Choice: strings and epochs few enough for a minute on the largest problem.
     strip_length : int, default=5
     generalisation_loss : float, default=5.0
         Training and early stopping as in `RpropMLPClassifier`.
@@ -114,14 +114,14 @@ class StructureGAClassifier(RpropMLPClassifier):
         *,
         shortcuts: bool = False,
         output_activation: Literal["linear", "softsign"] = "linear",
-        population_size: Annotated[int, Ge(2), Le(100_000)] = 24,
+        population_size: Annotated[int, Ge(2), Le(100_000)] = 12,
         tournament_size: Count = 3,
         crossover_probability: Probability = 0.9,
-        max_generations: Count = 12,
+        max_generations: Count = 8,
         patience: Count = 4,
         initial_step_range: PositivePair = (0.005, 0.02),
         initial_weight_range: Positive = 0.01,
-        max_epochs: Count = 3000,
+        max_epochs: Count = 500,
         strip_length: Count = 5,
         generalisation_loss: NotNegativeOrInfinite = 5.0,
         validation_fraction: OpenShare = 1 / 3,

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -69,6 +70,12 @@ class StumpClassifier(ClassifierMixin, BaseEstimator):
         self.tree_.fit(samples, labels, sample_weight=sample_weight)
         self.classes_ = self.tree_.classes_ if classes is None else np.unique(column_or_1d(classes))
         return self
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn that one question does not classify well."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
 
     def predict(self, X: ArrayLike) -> Labels:
         """Return the class of each sample."""

@@ -15,7 +15,7 @@ from pppca_bench.parameters import Count
 from pppca_bench.reducers.path_selector import PathSelector, Step, ranking_of
 from pppca_bench.reducers.wrapper_scores import subset, validation_errors
 
-Score = Literal["mutual_information", "conditional_mutual_information", "chi_squared", "accuracy", "t_test"]
+Criterion = Literal["mutual_information", "conditional_mutual_information", "chi_squared", "accuracy", "t_test"]
 
 
 class Scored(NamedTuple):
@@ -29,7 +29,7 @@ class FilterSelector(PathSelector):
     """Keep the features of the highest scores (Mitchell 2006, "Scoring Individual Features", "Forward1", "Forward2").
 
     ============================== =====================================================================
-    score                          what it is
+    criterion                      what the score is
     ============================== =====================================================================
     mutual_information             I(Xᵢ, Y) = Σ P(x, y) log (P(x, y) / (P(x) P(y))), in nats
     conditional_mutual_information the same, given the features that were kept before ("Forward2")
@@ -52,7 +52,7 @@ class FilterSelector(PathSelector):
     ----------
     n_features : int or None, default=None
         Number of features, from 1 to all; None: chosen by the validation error.
-    score : str, default="mutual_information"
+    criterion : str, default="mutual_information"
         One of those above.
     n_bins : int, default=10
         Most values that a table has for a feature; >= 2. Choice: 10, as the Proben1 inputs on ordinal scales have.
@@ -74,19 +74,21 @@ class FilterSelector(PathSelector):
         self,
         n_features: Count | None = None,
         *,
-        score: Score = "mutual_information",
+        criterion: Criterion = "mutual_information",
         n_bins: Annotated[int, Ge(2), Le(1_000_000)] = 10,
         estimator: Any = None,
         random_state: Any = None,
     ) -> None:
         self.n_features = n_features
-        self.score = score
+        self.criterion = criterion
         self.n_bins = n_bins
         self.estimator = estimator
         self.random_state = random_state
 
     def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], Indices]:  # noqa: ARG002
-        self.scores_, order = _SCORES[self.score](split.X, np.unique(split.y, return_inverse=True)[1], self.n_bins)
+        self.scores_, order = _CRITERIA[self.criterion](
+            split.X, np.unique(split.y, return_inverse=True)[1], self.n_bins
+        )
         sizes = range(1, len(order) + 1) if self.n_features is None else [self.n_features]
         errors = validation_errors(classifier, [subset(split, order[:size]) for size in sizes], split)
         path = [Step(tuple(order[:size].tolist()), float(error)) for size, error in zip(sizes, errors, strict=True)]
@@ -148,8 +150,8 @@ def accuracy(counts: Floats) -> float:
     return float(counts.max(axis=1).sum() / counts.sum())
 
 
-def minus_log_p(X: Floats, y: NDArray[Any]) -> Floats:
-    """Return −log₁₀ p of the analysis of variance of each feature; of two classes this is the t-test's p.
+def variance_ratios(X: Floats, y: NDArray[Any]) -> tuple[Floats, tuple[int, int]]:
+    """Return F of the analysis of variance of each feature, and its degrees of freedom; of two classes F is t².
 
     Parameters
     ----------
@@ -160,17 +162,17 @@ def minus_log_p(X: Floats, y: NDArray[Any]) -> Floats:
     -------
     float64 array, shape (n_features,)
         nan where a feature is constant, or where there are not more samples than classes, or one class.
+    (int, int)
+        Between and within classes.
     """
     groups = [X[y == label] for label in np.unique(y)]
     between = sum(len(one) * (one.mean(axis=0) - X.mean(axis=0)) ** 2 for one in groups)
     within = sum(((one - one.mean(axis=0)) ** 2).sum(axis=0) for one in groups)
     df = len(groups) - 1, len(X) - len(groups)
     if min(df) < 1:
-        return np.full(X.shape[1], np.nan)
+        return np.full(X.shape[1], np.nan), df
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(np.ptp(X, axis=0) > 0.0, (between / df[0]) / (within / df[1]), np.nan)
-    # The logarithm of the tail itself, since p of a good feature is below the smallest number.
-    return -f_distribution.logsf(ratios, *df) / np.log(10.0)
+        return np.where(np.ptp(X, axis=0) > 0.0, (between / df[0]) / (within / df[1]), np.nan), df
 
 
 def _tables(X: Floats, y: Indices, n_bins: int) -> list[Floats]:
@@ -179,6 +181,12 @@ def _tables(X: Floats, y: Indices, n_bins: int) -> list[Floats]:
 
 def _descending(scores: Floats) -> Scored:
     return Scored(scores, np.argsort(np.where(np.isnan(scores), np.inf, -scores), kind="stable"))
+
+
+def _by_p_value(X: Floats, y: Indices, n_bins: int) -> Scored:  # noqa: ARG001
+    """Order features by F, as p would, which is below the smallest number for some; return −log₁₀ p."""
+    ratios, df = variance_ratios(X, y)
+    return Scored(-f_distribution.logsf(ratios, *df) / np.log(10.0), _descending(ratios).order)
 
 
 def _of_tables(score: Callable[[Floats], float]) -> Callable[[Floats, Indices, int], Scored]:
@@ -201,12 +209,12 @@ def _conditional(X: Floats, y: Indices, n_bins: int) -> Scored:
     return Scored(scores, np.array(order, dtype=np.int64))
 
 
-_SCORES: Mapping[str, Callable[[Floats, Indices, int], Scored]] = MappingProxyType(
+_CRITERIA: Mapping[str, Callable[[Floats, Indices, int], Scored]] = MappingProxyType(
     {
         "mutual_information": _of_tables(mutual_information),
         "conditional_mutual_information": _conditional,
         "chi_squared": _of_tables(chi_squared),
         "accuracy": _of_tables(accuracy),
-        "t_test": lambda X, y, n_bins: _descending(minus_log_p(X, y)),  # noqa: ARG005
+        "t_test": _by_p_value,
     }
 )
