@@ -25,6 +25,8 @@ COUNTS = {name for name, quantity in QUANTITIES.items() if quantity.is_count}
 SYSTEMS = {
     "ga_mlp": {"hidden": [3], "max_generations": 100},
     "pruned_mlp": {"hidden": [3], "max_epochs": 30, "retrain_epochs": 5},
+    "ga_structure": {"hidden": [3], "max_generations": 2, "population_size": 6, "max_epochs": 30},
+    "flgp": {"n_populations": 2, "population_size": 20, "n_generations": 5},
     "rfe_svm": {"C": [0.1, 1.0]},
 }
 BASELINES = {
@@ -34,16 +36,7 @@ BASELINES = {
     "ica": {},
     "lda": {},
     "autoencoder": {"max_iter": 30},
-    "flgp": {
-        "n_layers": 1,
-        "n_components": 3,
-        "population_size": 20,
-        "layer_width": 5,
-        "n_generations": 2,
-        "tournament_size": 3,
-    },
-    "mutual_info": {},
-    "chi2": {},
+    "filter": {},
     "forward": {},
     "backward": {},
     "rfe": {"n_networks": 2},
@@ -127,7 +120,7 @@ def test_a_result_holds_every_number_in_its_range(iris, method):
     assert (result.status, result.error) == ("done", None)
     values = result.values
     assert 1 <= values["dimensionality"] <= 4
-    n_epochs = {"gha": 20, "dgha": 20, "ne_ppca": 5, "flgp": 2}
+    n_epochs = {"gha": 20, "dgha": 20, "ne_ppca": 5}
     assert values.get("n_epochs") == n_epochs.get(method)
     assert 1 <= values["relevant_epochs"] <= values["total_epochs"] <= 30
     assert values["fit_time_ms"] >= 0

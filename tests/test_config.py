@@ -305,7 +305,7 @@ REFUSALS = [
     (
         "{hidden: [8]}",
         "{rule: bagging, base: {rule: adaboost}}",
-        "11: classifier.base: expected rule to be one of rprop, backprop, slides_mlp, got 'adaboost'.",
+        "11: classifier.base: expected rule to be one of rprop, backprop, slides_mlp, stump, got 'adaboost'.",
     ),
     (
         "{hidden: [8]}",

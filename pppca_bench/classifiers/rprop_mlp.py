@@ -93,13 +93,7 @@ class RpropMLP(MLP):
         if not len(split.X_val):
             split = hold_out(split, self.validation_fraction, rng, stratified=is_classifier(self))
         targets = self._targets(split.y)
-        self._architecture = Architecture(
-            split.X.shape[1],
-            tuple(int(size) for size in self.hidden_layer_sizes),
-            targets.shape[1],
-            bool(self.shortcuts),
-            self.output_activation,
-        )
+        self._architecture = self._architecture_for(split)
         weight_range = self.initial_weight_range
         return Task(
             self._architecture,
@@ -109,6 +103,16 @@ class RpropMLP(MLP):
             self._targets(split.y_val),
             weights=uniform_per_weight(self._architecture, -weight_range, weight_range, rng),
             steps=uniform_per_weight(self._architecture, *self.initial_step_range, rng),
+        )
+
+    def _architecture_for(self, split: Split) -> Architecture:
+        """Describe the network for the data's numbers of features and outputs."""
+        return Architecture(
+            split.X.shape[1],
+            tuple(int(size) for size in self.hidden_layer_sizes),
+            self._targets(split.y).shape[1],
+            bool(self.shortcuts),
+            self.output_activation,
         )
 
     def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:

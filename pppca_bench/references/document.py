@@ -195,6 +195,7 @@ def _layout(value: Any, place: str) -> Layout:
             **dict.fromkeys(("shows", "also", "notes", "configs"), _texts),
             "spread": _flag,
             "form": _text,
+            "remark": _text,
             "runs": _settings,
             "cells": partial(_list, _override),
         },

@@ -90,6 +90,8 @@ class Table:
         Whether each column is a pair, mean and standard deviation.
     is_list : bool
         Whether a row is a cell of the results, and a column one of its quantities.
+    remark : str
+        A sentence that stands below.
     """
 
     id: str
@@ -104,6 +106,7 @@ class Table:
     notes: tuple[str, ...] = ()
     spread: bool = False
     is_list: bool = False
+    remark: str = ""
 
     @property
     def was_run(self) -> bool:

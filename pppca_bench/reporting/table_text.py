@@ -162,7 +162,7 @@ def _entries(text: str | tuple[str, str], spread: bool) -> tuple[str, ...]:
 
 
 def _notes(table: Table, form: Format) -> list[str]:
-    notes = list(filter(None, [" ".join(_notes_on_repeats(table)), _note_on_settings(table)]))
+    notes = list(filter(None, [" ".join(_notes_on_repeats(table)), _note_on_settings(table), table.remark]))
     return [note_line(note, form) for note in notes]
 
 

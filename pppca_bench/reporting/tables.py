@@ -122,6 +122,7 @@ class _Source:
             layout.also,
             layout.notes,
             layout.spread,
+            remark=layout.remark,
         )
 
     def _configs(self, layout: Layout) -> Collection[str]:
