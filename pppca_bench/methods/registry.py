@@ -139,7 +139,7 @@ _METHODS = (
         does="generalized Hebbian algorithm, all nodes learn",
         source="Sanger 1989; slides",
         estimator="pppca_bench.engines.gha:GHA",
-        version=2,
+        version=3,
         labels=_AUTOCORRELATION,
     ),
     Method(
