@@ -408,16 +408,16 @@ def test_the_default_rate_is_bounded_by_the_trace_and_by_the_longest_sample():
         chosen = GHA(n_epochs=3, random_state=0).fit(X)
         given = GHA(learning_rate=rate, decay_epochs=100.0, n_epochs=3, random_state=0).fit(X)
         np.testing.assert_allclose(chosen.components_, given.components_, rtol=1e-12)
-    far = np.vstack([np.zeros((99, 2)), [[10.0, 0.0]]])  # deviations 9.9 and 0.1: 1 / 98.01 is below 0.3 / 0.99
+    far = np.vstack([np.zeros((99, 2)), [[10.0, 0.0]]])  # deviations 9.9 and 0.1: 1.5 / 98.01 is below 0.3 / 0.99
     chosen, given = (
-        GHA(learning_rate=rate, decay_epochs=5.0, n_epochs=3, random_state=0).fit(far) for rate in (None, 1.0 / 98.01)
+        GHA(learning_rate=rate, decay_epochs=5.0, n_epochs=3, random_state=0).fit(far) for rate in (None, 1.5 / 98.01)
     )
     np.testing.assert_allclose(chosen.components_, given.components_, rtol=1e-12)
 
 
 def test_a_default_rate_falls_by_samples_where_that_is_asked():
     X = load_iris().data - load_iris().data.mean(axis=0)
-    rate = min(0.3 / X.var(axis=0).sum(), 1.0 / (X**2).sum(axis=1).max())
+    rate = min(0.3 / X.var(axis=0).sum(), 1.5 / (X**2).sum(axis=1).max())
     chosen, given = (
         GHA(learning_rate=one, decay_samples=50.0, n_epochs=2, random_state=0).fit(X) for one in (None, rate)
     )

@@ -19,7 +19,7 @@ class GHA(HebbianTransformer):
         Number of rows, in [1, n_features]; None stands for n_features.
     learning_rate : float or None, default None
         > 0, constant unless a decay is given, as in the published runs on iris. None takes a step that suits the
-        scale of the inputs: η = min(0.3 / tr C, 1 / max ‖x − mean‖²) for a sample, falling as with decay_epochs = 100
+        scale of the inputs: η = min(0.3 / tr C, 1.5 / max ‖x − mean‖²) for a sample, falling as with decay_epochs = 100
         unless a decay is given. Choice: below 2 / y² no sample throws a row of unit norm beyond its mirror image, and
         with the defaults the rows settle on every Proben1 problem (docs/choices.md).
     learning_rate_per : {"sample", "epoch"}, default "sample"
@@ -84,7 +84,8 @@ class GHA(HebbianTransformer):
     history_ : dict of arrays
         "dimensionality", shape (n_epochs_ + 1,): number of rows before each epoch, and at the end.
         "variances", shape (n_epochs_ + 1, n_initial_rows): each row's projection variance at the same
-        times, a column per initial row, NaN once it is removed.
+        times, a column per initial row, NaN once it is removed. "direction_variances", of the same shape: the
+        same over the row's squared norm, wᵀ C w / ‖w‖², the variance along its direction.
     """
 
     def __init__(

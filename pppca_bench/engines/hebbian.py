@@ -27,7 +27,7 @@ from pppca_bench.parameters import ParameterError, check_parameters, make_genera
 
 # Rows tend to unit norm; one this long never comes back, and its variances would overflow.
 _DIVERGED_WEIGHT = 1e8
-_SHARE_OF_TRACE, _SHARE_OF_LARGEST = 0.3, 1.0
+_SHARE_OF_TRACE, _SHARE_OF_LARGEST = 0.3, 1.5
 _USUAL_DECAY_EPOCHS = 100.0
 _SAMPLES_PER_BATCH = 4096
 _ORDERED_SAMPLES_PER_BLOCK = 4_000_000
@@ -199,6 +199,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._largest_squared_norm = 0.0
         self._dimensionality: list[int] = []
         self._variances: list[Floats] = []
+        self._along_directions: list[Floats] = []
 
     def _update_moments(self, X: Floats) -> None:
         """Merge the samples into the mean and C, batch by batch (Chan, Golub and LeVeque 1983)."""
@@ -250,12 +251,14 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.n_operations_ += n_operations
         self._dimensionality.extend(self._recorded.dimensionality[:-1])
         self._variances.extend(self._recorded.variances[:-1])
+        self._along_directions.extend(self._recorded.along_directions[:-1])
         self._check_finite(X)
 
     def _make_epochs(self, X: Floats, schedule: Schedule) -> tuple[int, int, float]:
         """Change the rows, and record them before each epoch and at the end; return epochs, operations and time."""
         n_records, n_rows = len(schedule.orders) + 1, self._n_initial_rows
-        self._recorded = History(np.zeros(n_records, np.int64), np.full((n_records, n_rows), np.nan))
+        empty = np.full((2, n_records, n_rows), np.nan)
+        self._recorded = History(np.zeros(n_records, np.int64), empty[0], empty[1])
         given = self._samples(X), schedule, self._rule(), self._recorded
         room = make_room(len(self._rows), self.n_features_in_)
         start = time.perf_counter()
@@ -364,4 +367,5 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.history_ = {
             "dimensionality": np.array([*self._dimensionality, self.n_components_]),
             "variances": np.array([*self._variances, at_end]),
+            "direction_variances": np.array([*self._along_directions, self._recorded.along_directions[-1]]),
         }

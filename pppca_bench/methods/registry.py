@@ -148,7 +148,7 @@ _METHODS = (
         does="GHA that removes nodes by criterion (1) while it learns",
         source="slides",
         estimator="pppca_bench.engines.dgha:DGHA",
-        version=2,
+        version=3,
         labels=_AUTOCORRELATION,
     ),
     Method(
