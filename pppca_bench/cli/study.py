@@ -55,7 +55,7 @@ def study(
         for index, (name, (_, problem)) in enumerate(opened.items()):
             place = loaded.where("base", "problems", index)
             check_task(place, name, problem.task, loaded.trials[0].config)
-            check_fit(place, name, problem)
+            check_fit(place, name, problem, loaded.trials[0].config)
         with studies.TrialStore(folder / DATABASE) as store, progress_bar("run", quiet=quiet) as progress:
             tell_what_was_found(store)
             scored = studies.run_study(

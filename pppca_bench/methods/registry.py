@@ -164,6 +164,15 @@ _METHODS = (
         labels=_AUTOCORRELATION,
     ),
     Method(
+        name="hebbian_pca",
+        title="Hebbian PCA",
+        does="the iris notebook's run of GHA: tells one row and the error of what is rebuilt",
+        source="Hebbian-Based Principal Component Analysis",
+        estimator="pppca_bench.engines.notebook_gha:NotebookGHA",
+        makes="measures",
+        reduces=False,
+    ),
+    Method(
         name="ne_ppca",
         title="NE-pPCA",
         does="genetic algorithm that evolves an orthonormal linear network",

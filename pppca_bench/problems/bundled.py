@@ -10,7 +10,8 @@ from pppca_bench.errors import DataError
 from pppca_bench.problems.problem import FloatArray, Problem
 
 _LOADERS = {"iris": "load_iris", "wine": "load_wine", "wdbc": "load_breast_cancer", "digits": "load_digits"}
-_CIRCLE = "noisy_circle"
+_CIRCLE, _CENTRED, _ENCODED = "noisy_circle", "iris_centred", "iris_encoded"
+_NAMES = (*_LOADERS, _CIRCLE, _CENTRED, _ENCODED)
 _SPLIT_SEED = 1994
 _N_ON_CIRCLE, _RADIAL_NOISE = 400, 0.05
 
@@ -26,8 +27,10 @@ def load_bundled(name: str) -> Problem:
 
     Parameters
     ----------
-    name : {"iris", "wine", "wdbc", "digits", "noisy_circle"}
-        Data set; wdbc is the Wisconsin diagnostic breast cancer set, noisy_circle that of `draw_noisy_circle`.
+    name : {"iris", "wine", "wdbc", "digits", "noisy_circle", "iris_centred", "iris_encoded"}
+        Data set; wdbc is the Wisconsin diagnostic breast cancer set, noisy_circle that of `draw_noisy_circle`. The last
+        two are iris as the notebook "Hebbian-Based Principal Component Analysis" has it: all 150 samples to learn
+        from, in their order, centred, or mapped to [-1, 1].
 
     Returns
     -------
@@ -37,22 +40,19 @@ def load_bundled(name: str) -> Problem:
     Raises
     ------
     DataError
-        If the name is none of the five.
+        If the name is none of these.
     """
-    known = (*_LOADERS, _CIRCLE)
-    if name not in known:
-        raise DataError(f"bundled problem: expected one of {', '.join(known)}, got {name!r}. Correct it.")
-    if name == _CIRCLE:
-        inputs, y = draw_noisy_circle()
-        feature_names: Sequence[str] = ("x1", "x2")
+    if name not in _NAMES:
+        raise DataError(f"bundled problem: expected one of {', '.join(_NAMES)}, got {name!r}. Correct it.")
+    if name in (_CENTRED, _ENCODED):
+        inputs, y, feature_names = _read("iris")
+        X = inputs - inputs.mean(axis=0) if name == _CENTRED else 2.0 * scale_to_unit_interval(inputs) - 1.0
+        # Rounded, so that the digest of the data is the same in whatever order a machine adds.
+        X, order, ends = np.round(X, 10), np.arange(len(y)), np.array([len(y), len(y)])
     else:
-        from sklearn import datasets  # slow to import, and not needed for the Proben1 files
-
-        data = getattr(datasets, _LOADERS[name])()
-        inputs, y, feature_names = data.data, data.target.astype(np.int64), data.feature_names
-    X = scale_to_unit_interval(inputs)
-    order = np.random.RandomState(_SPLIT_SEED).permutation(len(y))
-    ends = np.cumsum(split_sizes(len(y))[:2])
+        inputs, y, feature_names = _read(name)
+        X, order = scale_to_unit_interval(inputs), np.random.RandomState(_SPLIT_SEED).permutation(len(y))
+        ends = np.cumsum(split_sizes(len(y))[:2])
     X_train, X_validation, X_test = np.split(X[order], ends)
     y_train, y_validation, y_test = np.split(y[order], ends)
     return Problem(
@@ -66,8 +66,18 @@ def load_bundled(name: str) -> Problem:
         y_test=y_test,
         n_classes=len(np.unique(y)),
         sha256=_sha256([X_train, y_train, X_validation, y_validation, X_test, y_test]),
-        feature_names=tuple(map(str, feature_names)),
+        feature_names=feature_names,
     )
+
+
+def _read(name: str) -> tuple[FloatArray, NDArray[np.int64], tuple[str, ...]]:
+    """Return inputs as they come, classes, and the names of the inputs."""
+    if name == _CIRCLE:
+        return (*draw_noisy_circle(), ("x1", "x2"))
+    from sklearn import datasets  # slow to import, and not needed for the Proben1 files
+
+    data = getattr(datasets, _LOADERS[name])()
+    return data.data, data.target.astype(np.int64), tuple(map(str, data.feature_names))
 
 
 def draw_noisy_circle() -> tuple[FloatArray, NDArray[np.int64]]:

@@ -14,7 +14,8 @@ from pppca_bench.references.document import read_document
 from pppca_bench.references.layout import CurveLayout, Layout, PortraitLayout, Scored
 from pppca_bench.references.numbers import Number, Published, Tolerance, read_numbers
 
-PROBEN1_REPORT, SLIDES, TEXTBOOKS = "proben1_report", "slides", "textbooks"
+PROBEN1_REPORT, SLIDES = "proben1_report", "slides"
+HEBBIAN_IRIS, TEXTBOOKS = "hebbian_iris", "textbooks"
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,9 @@ class Reference:
 
 @cache
 def own_references() -> tuple[Reference, ...]:
-    """Return the references that come with the package: the slides, the Proben1 report, the textbooks."""
+    """Return the references that come with the package: the slides, the Proben1 report, the notebook, the textbooks."""
     folder = Path(str(files(__package__)))
-    return tuple(read_reference(folder / name) for name in (SLIDES, PROBEN1_REPORT, TEXTBOOKS))
+    return tuple(read_reference(folder / name) for name in (SLIDES, PROBEN1_REPORT, HEBBIAN_IRIS, TEXTBOOKS))
 
 
 def read_reference(folder: Path) -> Reference:
