@@ -62,6 +62,12 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
 )
 """Numbers of a run that the package itself gives, by name; a method may give others (``measures_``)."""
 
+MEASURES: Mapping[str, Quantity] = MappingProxyType(
+    {f"weight_{place}": Quantity(f"Weight of input {place}", ".7f") for place in range(1, 5)}
+    | {"residual_norm": Quantity("Spectral norm of X − Y W", ".7f")}
+)
+"""Numbers that single methods measure (``measures_``), as tables print them; others are printed under their names."""
+
 SIZES = ("n_features", "n_outputs", "n_train", "n_validation", "n_test")
 """Sizes of a problem, by the names that `ProblemFacts` has for them."""
 
@@ -70,7 +76,7 @@ def described(quantity: str) -> Quantity:
     """Return the description of a number; one that only its method knows is printed under its own name."""
     if quantity in SIZES:
         return Quantity(quantity, ".0f", is_count=True)
-    return QUANTITIES.get(quantity, Quantity(quantity, ".3g"))
+    return QUANTITIES.get(quantity) or MEASURES.get(quantity, Quantity(quantity, ".3g"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pppca_bench.engines.dgha import DGHA
 from pppca_bench.engines.gha import GHA
+from pppca_bench.problems import known_problems, load_problem
 
 # Printed in "Hebbian-Based Principal Component Analysis": rows learnt from centred iris, and from iris with
 # columns mapped to [-1, 1]; the spectral norm of X − Y W; and the reference PCA of each.
@@ -372,3 +373,63 @@ def test_divergence_names_epoch_and_rate():
 def test_values_out_of_range_are_refused_by_name(parameter, value, error):
     with pytest.raises(error, match=rf"{parameter} in GHA: expected .*, got {value!r}"):
         GHA(**{parameter: value}).fit(load_iris().data)
+
+
+def settled_cosines(X, gha):
+    """Return |cos| of rows to exact eigenvectors, of the first ten whose eigenvalue exceeds the next by a tenth."""
+    eigenvalues, vectors = np.linalg.eigh(np.cov(X.T, bias=True))
+    n = min(10, len(eigenvalues) - 1)
+    leading = eigenvalues[::-1][: n + 1]
+    return cosines(gha.components_[:n], vectors.T[::-1][:n])[leading[:-1] >= 1.1 * leading[1:]]
+
+
+@pytest.mark.slow
+@pytest.mark.data
+@pytest.mark.parametrize("name", known_problems("proben1"))
+def test_by_default_rows_settle_on_the_leading_eigenvectors_of_every_problem(name, proben1_dir):
+    X = load_problem(name, proben1_dir).X_train
+    # A row's updates read the rows before it alone: ten of them learn as they would among all.
+    gha = GHA(min(10, X.shape[1]), random_state=0).fit(X)
+    found = settled_cosines(X, gha)
+    assert found.size
+    assert found.min() > 0.99
+
+
+def test_by_default_rows_settle_whatever_the_scale_of_the_inputs():
+    X = load_iris().data
+    for scale in (1e-6, 1.0, 1e6):
+        assert settled_cosines(X * scale, GHA(random_state=0).fit(X * scale)).min() > 0.99
+
+
+def test_the_default_rate_is_bounded_by_the_trace_and_by_the_longest_sample():
+    # Of samples ±a e1, ±b e2 the trace is (a² + b²) / 2 and the longest has length max(a, b).
+    for a, b, rate in ((1.0, 1.0, 0.3), (2.0, 0.5, 0.3 / 2.125), (10.0, 0.0, 0.3 / 50.0)):
+        X = np.array([[a, 0.0], [-a, 0.0], [0.0, b], [0.0, -b]])
+        chosen = GHA(n_epochs=3, random_state=0).fit(X)
+        given = GHA(learning_rate=rate, decay_epochs=100.0, n_epochs=3, random_state=0).fit(X)
+        np.testing.assert_allclose(chosen.components_, given.components_, rtol=1e-12)
+    far = np.vstack([np.zeros((99, 2)), [[10.0, 0.0]]])  # deviations 9.9 and 0.1: 1.5 / 98.01 is below 0.3 / 0.99
+    chosen, given = (
+        GHA(learning_rate=rate, decay_epochs=5.0, n_epochs=3, random_state=0).fit(far) for rate in (None, 1.5 / 98.01)
+    )
+    np.testing.assert_allclose(chosen.components_, given.components_, rtol=1e-12)
+
+
+def test_a_default_rate_falls_by_samples_where_that_is_asked():
+    X = load_iris().data - load_iris().data.mean(axis=0)
+    rate = min(0.3 / X.var(axis=0).sum(), 1.5 / (X**2).sum(axis=1).max())
+    chosen, given = (
+        GHA(learning_rate=one, decay_samples=50.0, n_epochs=2, random_state=0).fit(X) for one in (None, rate)
+    )
+    np.testing.assert_allclose(chosen.components_, given.components_, rtol=1e-12)
+
+
+def test_one_far_sample_does_not_make_the_default_diverge():
+    X = np.vstack([load_iris().data, np.full((1, 4), 1e4)])
+    gha = GHA(n_epochs=200, random_state=0).fit(X)
+    assert cosines(gha.components_[:1], np.full((1, 4), 0.5)).min() > 0.999
+
+
+def test_inputs_that_do_not_vary_leave_the_rows_as_they_were():
+    gha = GHA(n_epochs=2, random_state=0).fit(np.ones((5, 3)))
+    np.testing.assert_allclose(gha.components_ @ gha.components_.T, np.eye(3), atol=1e-12)

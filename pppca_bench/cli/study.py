@@ -21,7 +21,7 @@ from pppca_bench.cli._shared import (
 from pppca_bench.cli.data import data_option
 
 if TYPE_CHECKING:
-    from pppca_bench.studies.search import ScoredTrial
+    from pppca_bench.studies.scoring import ScoredTrial
 
 
 @click.command()
@@ -41,11 +41,12 @@ def study(
     from pppca_bench import problems
     from pppca_bench.config.request import check_fit, check_task
     from pppca_bench.experiments import runner
+    from pppca_bench.studies import scoring, trial_table
     from pppca_bench.studies import search as studies
     from pppca_bench.studies.config import load_study
 
     loaded = load_study(config, problems=problems.known_problems(), trials=trials)
-    studies.check_cells(loaded)
+    scoring.check_cells(loaded)
     folder = results / STUDIES / loaded.name
     with stoppable(folder):
         with progress_bar("file", quiet=quiet) as progress:
@@ -54,7 +55,7 @@ def study(
         for index, (name, (_, problem)) in enumerate(opened.items()):
             place = loaded.where("base", "problems", index)
             check_task(place, name, problem.task, loaded.trials[0].config)
-            check_fit(place, name, problem)
+            check_fit(place, name, problem, loaded.trials[0].config)
         with studies.TrialStore(folder / DATABASE) as store, progress_bar("run", quiet=quiet) as progress:
             tell_what_was_found(store)
             scored = studies.run_study(
@@ -68,8 +69,8 @@ def study(
                 warn=progress.warn,
             )
     if not quiet:
-        click.echo(studies.render(loaded, scored, "terminal"))
-        click.echo(f"\nAll {len(scored)} trials are in {folder / studies.CSV}.")
+        click.echo(trial_table.render(loaded, scored, "terminal"))
+        click.echo(f"\nAll {len(scored)} trials are in {folder / trial_table.CSV}.")
     _tell_failures(scored, quiet)
 
 

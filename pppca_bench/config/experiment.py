@@ -16,7 +16,7 @@ from pppca_bench.config.messages import Reader, missing, nearest
 from pppca_bench.config.yaml_source import Location, YamlSource
 from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS, Classifier, Method
-from pppca_bench.methods.sections import PIVOT, PIVOTAL, constructor_arguments, section_of
+from pppca_bench.methods.sections import PIVOT, PIVOTAL, PORTRAIT, constructor_arguments, section_of
 from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, Tau, parameters_of, shown
 from pppca_bench.references.pivots import pivot_of
 from pppca_bench.runs import Scalar
@@ -31,6 +31,7 @@ _NAME = Parameter("name", Annotated[str, StringConstraints(pattern=f"^{NAME.patt
 _REPEATS = Parameter("repeats", Annotated[int, Ge(1), Le(10_000)], REQUIRED)
 _SEED = Parameter("seed", Annotated[int, Ge(0), Lt(2**63)], REQUIRED)
 _TAU = Parameter("tau", Tau, None)
+_PORTRAIT = Parameter(PORTRAIT, bool, False)
 
 Grid = Mapping[str, tuple[Scalar, ...]]
 """Values of each parameter, by key; one value where the config does not vary it."""
@@ -213,13 +214,15 @@ class _ConfigReader(Reader):
         entry = self._named(value, place, "method", METHODS, None)
         if entry is None:
             return None
-        section, own = section_of(entry), ["classifier"] if entry.makes == "features" else []
+        section, own = section_of(entry), ["classifier", PORTRAIT] if entry.makes == "features" else []
         given = self.mapping(value, place, ["method", "repeats", *section, *own])
         repeats = self.one(_REPEATS, given, place) if "repeats" in given else shared.repeats
         grid = self._section_grid(entry, section, given, place, self._shared_tau(entry, section, given, place, shared))
         if entry.makes != "features":
             self._check_pivot(grid, place, shared.problems, "hidden: [16, 8]")
             return MethodRequest(entry, grid, None, repeats)
+        if self.one(_PORTRAIT, given, place):
+            grid[PORTRAIT] = (True,)
         if "classifier" in given:
             stands: Location = (*place, "classifier")
             classifier = self._classifier(given["classifier"], stands)

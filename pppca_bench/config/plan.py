@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pppca_bench.config.experiment import ClassifierRequest, Config, MethodRequest, variants
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS
-from pppca_bench.methods.sections import PIVOT, section_of
+from pppca_bench.methods.sections import PIVOT, PORTRAIT, section_of
 from pppca_bench.references.pivots import pivot_of
 from pppca_bench.runs import Cell, Parameters, RunSpec, Scalar
 
@@ -106,7 +106,7 @@ def _changed(method: MethodRequest, parameters: Parameters, classifier: Paramete
     if method.classifier is not None:
         usual |= {f"classifier.{name}": value for name, value in _usual_classifier(method.classifier).items()}
     given = dict(parameters) | {f"classifier.{name}": value for name, value in classifier}
-    return tuple(name for name, value in given.items() if usual.get(name) != value)
+    return tuple(name for name, value in given.items() if name != PORTRAIT and usual.get(name) != value)
 
 
 def _usual_classifier(classifier: ClassifierRequest) -> dict[str, Scalar]:

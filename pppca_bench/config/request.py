@@ -99,7 +99,7 @@ def read_request(
         for index, (name, file) in enumerate(files.items()):
             if file in opened:
                 found, problem = opened[file]
-                check_fit(where(source, ("problems", index)), name, problem)
+                check_fit(where(source, ("problems", index)), name, problem, config)
                 identities[name] = Identity(labels[name], found.sha256, found.sha256 if found.is_own else name)
                 problems[labels[name], found.sha256] = opened[file]
             else:
@@ -138,10 +138,14 @@ def _names_and_files(source: YamlSource) -> dict[str, str]:
     return found
 
 
-def check_fit(place: str, name: str, problem: Problem) -> None:
-    """Raise ConfigError unless a problem has examples of each split; ``place`` says where it is named."""
+def check_fit(place: str, name: str, problem: Problem, config: Config) -> None:
+    """Raise ConfigError unless a problem has examples of each split; ``place`` says where it is named.
+
+    Methods that only measure need training examples alone.
+    """
     sizes = len(problem.X_train), len(problem.X_validation), len(problem.X_test)
-    if 0 in sizes:
+    only_measures = all(method.entry.makes == "measures" for method in config.methods)
+    if 0 in (sizes[:1] if only_measures else sizes):
         raise ConfigError(
             f"{place}: expected training, validation and test examples, got {' / '.join(map(str, sizes))} in {name}."
             " Split its examples anew, or take it out."

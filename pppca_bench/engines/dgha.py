@@ -126,7 +126,8 @@ class DGHA(HebbianTransformer):
     history_ : dict of arrays
         "dimensionality", shape (n_epochs_ + 1,): number of rows in each epoch, after its check, and at the
         end. "variances", shape (n_epochs_ + 1, n_initial_rows): each row's projection variance at the
-        same times, a column per initial row, NaN once it is removed.
+        same times, a column per initial row, NaN once it is removed. "direction_variances", of the same shape: the
+        same over the row's squared norm, wᵀ C w / ‖w‖², the variance along its direction.
     """
 
     def __init__(

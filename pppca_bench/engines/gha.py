@@ -17,14 +17,18 @@ class GHA(HebbianTransformer):
     ----------
     n_components : int or None, default None
         Number of rows, in [1, n_features]; None stands for n_features.
-    learning_rate : float, default 0.0586
-        > 0. Choice: constant unless a decay is given, as in the published runs on iris.
+    learning_rate : float or None, default None
+        > 0, constant unless a decay is given, as in the published runs on iris. None takes a step that suits the
+        scale of the inputs: η = min(0.3 / tr C, 1.5 / max ‖x − mean‖²) for a sample, falling as with decay_epochs = 100
+        unless a decay is given. Choice: below 2 / y² no sample throws a row of unit norm beyond its mirror image, and
+        with the defaults the rows settle on every Proben1 problem (docs/choices.md).
     learning_rate_per : {"sample", "epoch"}, default "sample"
         What learning_rate is: the step η of one sample, or the sum of the steps of an epoch, so that
-        η = learning_rate / n for n samples.
-    n_epochs : int, default 252
+        η = learning_rate / n for n samples. Of a rate that is given.
+    n_epochs : int, default 2000
         Passes over the training samples, >= 1. Choice: a fixed number, since the slides name no stopping
-        criterion and their times fall almost in proportion to the data fraction.
+        criterion and their times fall almost in proportion to the data fraction; large enough for neighbouring
+        eigenvalues of a ratio of 1.02.
     decay_epochs : float or None, default None
         c > 0 makes the rate η c / (n + c) in epoch n = 0, 1, …; None keeps it constant.
     decay_samples : float or None, default None
@@ -34,15 +38,15 @@ class GHA(HebbianTransformer):
     rows_per_epoch : float or None, default None
         Rows that join the learning per epoch, > 0: row j learns from epoch j / rows_per_epoch on, and waits
         as it was drawn until then. None: all rows learn from the start.
-    initial_rows : {"direction", "orthonormal"}, default "direction"
+    initial_rows : {"direction", "orthonormal"}, default "orthonormal"
         How rows are drawn: uniformly distributed directions, or a random orthonormal set.
     initial_samples : int or None, default None
         Rows start as the principal components of a small block of so many samples, >= 2, drawn without replacement,
         instead of by `initial_rows`. Choice: of all samples where there are fewer; and where the block has fewer
         components than there are rows, random directions orthogonal to these follow. Source: "Hebbian-Based
         Principal Component Analysis", "Summary".
-    initial_norm : float, default 0.64
-        Norm of each row at the start, > 0.
+    initial_norm : float, default 1.0
+        Norm of each row at the start, > 0. Choice: the norm that the rows tend to.
     sort_initial : bool, default False
         Whether rows start in decreasing order of their projection variance.
     centre : bool, default True
@@ -80,22 +84,23 @@ class GHA(HebbianTransformer):
     history_ : dict of arrays
         "dimensionality", shape (n_epochs_ + 1,): number of rows before each epoch, and at the end.
         "variances", shape (n_epochs_ + 1, n_initial_rows): each row's projection variance at the same
-        times, a column per initial row, NaN once it is removed.
+        times, a column per initial row, NaN once it is removed. "direction_variances", of the same shape: the
+        same over the row's squared norm, wᵀ C w / ‖w‖², the variance along its direction.
     """
 
     def __init__(
         self,
         n_components: Count | None = None,
         *,
-        learning_rate: Positive = 0.0586,
+        learning_rate: Positive | None = None,
         learning_rate_per: Literal["sample", "epoch"] = "sample",
-        n_epochs: Count = 252,
+        n_epochs: Count = 2000,
         decay_epochs: Positive | None = None,
         decay_samples: Positive | None = None,
         rows_per_epoch: Positive | None = None,
-        initial_rows: Literal["direction", "orthonormal"] = "direction",
+        initial_rows: Literal["direction", "orthonormal"] = "orthonormal",
         initial_samples: Annotated[int, Ge(2), Le(1_000_000)] | None = None,
-        initial_norm: Positive = 0.64,
+        initial_norm: Positive = 1.0,
         sort_initial: bool = False,
         centre: bool = True,
         shuffle: bool = True,

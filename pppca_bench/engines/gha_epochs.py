@@ -67,11 +67,12 @@ class History(NamedTuple):
     """What is recorded before each epoch, after its check, and at the end.
 
     dimensionality (n_epochs + 1,): number of rows; variances (n_epochs + 1, l): w C wᵀ of each row in the column of
-    its place at the start, NaN for removed rows.
+    its place at the start, NaN for removed rows; along_directions, of the same shape: the same over ‖w‖².
     """
 
     dimensionality: Indices1D
     variances: Floats2D
+    along_directions: Floats2D
 
 
 class Room(NamedTuple):
@@ -142,7 +143,7 @@ def learn_epochs(
         n_operations += _measure(variances, rows, n_rows, samples, schedule.checked[epoch], rule.update, room)
         if schedule.checked[epoch]:
             n_rows = remove_rows(rows, nodes, variances, n_rows, rule, room)
-        _record(history, epoch, nodes, variances, n_rows)
+        _record(history, epoch, rows, nodes, variances, n_rows)
         n_learning = _count_learning(nodes, n_rows, schedule.n_joined[epoch], rule.sort)
         order, rate, decay = schedule.orders[epoch], schedule.rates[epoch], schedule.decays[epoch]
         if rule.update == FAST:
@@ -154,7 +155,7 @@ def learn_epochs(
         if not _within(rows, n_rows, rule.limit):
             return n_rows, epoch + 1, n_operations
     quadratic_variances(rows, n_rows, samples.C, variances, room.strip)
-    _record(history, len(schedule.orders), nodes, variances, n_rows)
+    _record(history, len(schedule.orders), rows, nodes, variances, n_rows)
     return n_rows, len(schedule.orders), n_operations
 
 
@@ -240,9 +241,11 @@ def _within(rows: Floats2D, n_rows: int, limit: float) -> bool:
 
 
 @part
-def _record(history: History, epoch: int, nodes: Indices1D, variances: Floats1D, n_rows: int) -> None:
+def _record(history: History, epoch: int, rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: int) -> None:
     history.dimensionality[epoch] = n_rows
     for j in range(history.variances.shape[1]):
-        history.variances[epoch, j] = np.nan
+        history.variances[epoch, j] = history.along_directions[epoch, j] = np.nan
     for j in range(n_rows):
         history.variances[epoch, nodes[j]] = variances[j]
+        if not np.isnan(variances[j]):
+            history.along_directions[epoch, nodes[j]] = _along_direction(variances[j], rows, j)

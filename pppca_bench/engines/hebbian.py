@@ -27,6 +27,8 @@ from pppca_bench.parameters import ParameterError, check_parameters, make_genera
 
 # Rows tend to unit norm; one this long never comes back, and its variances would overflow.
 _DIVERGED_WEIGHT = 1e8
+_SHARE_OF_TRACE, _SHARE_OF_LARGEST = 0.3, 1.5
+_USUAL_DECAY_EPOCHS = 100.0
 _SAMPLES_PER_BATCH = 4096
 _ORDERED_SAMPLES_PER_BLOCK = 4_000_000
 _UPDATES = {"fast": FAST, "literal": LITERAL, "in_place": IN_PLACE}
@@ -36,7 +38,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     """Train rows of a linear network sample by sample; subclasses say what happens before an epoch."""
 
     n_components: int | None
-    learning_rate: float
+    learning_rate: float | None
     learning_rate_per: str
     n_epochs: int
     decay_epochs: float | None
@@ -194,8 +196,10 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.n_samples_seen_ = 0
         self.mean_ = np.zeros(self.n_features_in_)
         self._C = np.zeros((self.n_features_in_, self.n_features_in_))
+        self._largest_squared_norm = 0.0
         self._dimensionality: list[int] = []
         self._variances: list[Floats] = []
+        self._along_directions: list[Floats] = []
 
     def _update_moments(self, X: Floats) -> None:
         """Merge the samples into the mean and C, batch by batch (Chan, Golub and LeVeque 1983)."""
@@ -209,6 +213,14 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             self._C += share * (1.0 - share) * np.outer(shift, shift)
             self.mean_ = self.mean_ + share * shift
             self.n_samples_seen_ += len(batch)
+        if self.learning_rate is None:
+            self._largest_squared_norm = max(self._largest_squared_norm, self._measure_largest(X))
+
+    def _measure_largest(self, X: Floats) -> float:
+        """Return the largest ‖x − mean‖² among the samples."""
+        return max(
+            float(np.square(X[rows] - self.mean_).sum(axis=1).max()) for rows in gen_batches(len(X), _SAMPLES_PER_BATCH)
+        )
 
     def _draw_rows(self, X: Floats) -> None:
         self._n_initial_rows = self.n_components or self.n_features_in_
@@ -239,12 +251,14 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.n_operations_ += n_operations
         self._dimensionality.extend(self._recorded.dimensionality[:-1])
         self._variances.extend(self._recorded.variances[:-1])
+        self._along_directions.extend(self._recorded.along_directions[:-1])
         self._check_finite(X)
 
     def _make_epochs(self, X: Floats, schedule: Schedule) -> tuple[int, int, float]:
         """Change the rows, and record them before each epoch and at the end; return epochs, operations and time."""
         n_records, n_rows = len(schedule.orders) + 1, self._n_initial_rows
-        self._recorded = History(np.zeros(n_records, np.int64), np.full((n_records, n_rows), np.nan))
+        empty = np.full((2, n_records, n_rows), np.nan)
+        self._recorded = History(np.zeros(n_records, np.int64), empty[0], empty[1])
         given = self._samples(X), schedule, self._rule(), self._recorded
         room = make_room(len(self._rows), self.n_features_in_)
         start = time.perf_counter()
@@ -278,14 +292,24 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _rates(self, epochs: Indices, n_samples: int) -> tuple[Floats, Floats]:
         """Give η of each epoch's first sample, and how it falls: sample s learns at η / (1 + decay s)."""
-        rates: Floats = np.full(len(epochs), self.learning_rate / self._rate_divisor(n_samples))
-        if self.decay_epochs is not None:
-            rates *= self.decay_epochs / (epochs + self.decay_epochs)
+        rates: Floats = np.full(len(epochs), self._first_rate(n_samples))
+        decay_epochs = self.decay_epochs
+        if self.learning_rate is None and self.decay_samples is None:
+            decay_epochs = decay_epochs or _USUAL_DECAY_EPOCHS
+        if decay_epochs is not None:
+            rates *= decay_epochs / (epochs + decay_epochs)
         if self.decay_samples is None:
             return rates, np.zeros(len(epochs))
         learnt = self._n_learnt + self._n_drawn(n_samples) * (epochs - self.n_epochs_)
         left = np.asarray(self.decay_samples + learnt, dtype=np.float64)
         return rates * (self.decay_samples / left), 1.0 / left
+
+    def _first_rate(self, n_samples: int) -> float:
+        """Return η at the start: as given, or by the scale of the inputs; that of inputs without any does nothing."""
+        if self.learning_rate is not None:
+            return self.learning_rate / self._rate_divisor(n_samples)
+        trace, largest = float(np.trace(self._C)), self._largest_squared_norm
+        return min(_SHARE_OF_TRACE / trace, _SHARE_OF_LARGEST / largest) if trace > 0.0 and largest > 0.0 else 1.0
 
     def _rate_divisor(self, n_samples: int) -> int:
         return self._n_drawn(n_samples) if self.learning_rate_per == "epoch" else 1
@@ -312,11 +336,10 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         largest = float(np.abs(self._rows).max())
         if largest <= _DIVERGED_WEIGHT:
             return
-        squared_norm = max(
-            float(np.square(X[rows] - self.mean_).sum(axis=1).max()) for rows in gen_batches(len(X), _SAMPLES_PER_BATCH)
-        )
+        squared_norm = self._measure_largest(X)
+        given = "that was chosen" if self.learning_rate is None else self.learning_rate
         raise ValueError(
-            f"{type(self).__name__} diverged in epoch {self.n_epochs_}: learning_rate {self.learning_rate} "
+            f"{type(self).__name__} diverged in epoch {self.n_epochs_}: learning_rate {given} "
             f"is too large for samples of squared norm up to {squared_norm:.3g}; expected weights up to "
             f"{_DIVERGED_WEIGHT:g}, got {largest:g}. Try a rate below "
             f"{self._rate_divisor(len(X)) / squared_norm:.2g} per {self.learning_rate_per}, "
@@ -344,4 +367,5 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.history_ = {
             "dimensionality": np.array([*self._dimensionality, self.n_components_]),
             "variances": np.array([*self._variances, at_end]),
+            "direction_variances": np.array([*self._along_directions, self._recorded.along_directions[-1]]),
         }

@@ -9,7 +9,7 @@ import numpy as np
 
 from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
-from pppca_bench.methods.sections import PIVOT, constructor_arguments
+from pppca_bench.methods.sections import PIVOT, PORTRAIT, constructor_arguments
 from pppca_bench.references.pivots import pivot_of
 from pppca_bench.runs import Parameters, RunSpec
 
@@ -20,7 +20,8 @@ def make_method(spec: RunSpec, task: str = "classification") -> Any:
     """Return a run's method, unfitted, with its seed and, where it asks one, the config's classifier."""
     contract = contract_of(METHODS[spec.cell.method])
     seed, _, asked_seed = seeds(spec)
-    arguments = _arguments(contract.estimator, dict(spec.cell.parameters), spec.cell.problem)
+    settings = {name: value for name, value in spec.cell.parameters if name != PORTRAIT}
+    arguments = _arguments(contract.estimator, settings, spec.cell.problem)
     if contract.takes_seed:
         arguments["random_state"] = seed
     if contract.takes_classifier:

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from pppca_bench.classifiers import MLP, fit_together, squared_error_percent
 from pppca_bench.experiments.build import make_classifier, make_method, seeds
+from pppca_bench.experiments.portrait import portray
 from pppca_bench.experiments.reconstruction import measure_reconstruction
 from pppca_bench.methods.protocol import Contract, contract_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
+from pppca_bench.methods.sections import PORTRAIT
 from pppca_bench.problems import Problem
 from pppca_bench.runs import RunResult, RunSpec, failed
 
@@ -126,6 +128,8 @@ def _learned(spec: RunSpec, method: Any, fit_time_ms: float, problem: Problem) -
     reduced = [np.ascontiguousarray(method.transform(X)) for X in (train, validation, test)]
     values["dimensionality"] = reduced[0].shape[1]
     values |= measure_reconstruction(method, train, reduced[0])
+    if dict(spec.cell.parameters).get(PORTRAIT):
+        history |= portray(method, problem, reduced[0])
     return _Learned(spec, (reduced[0], reduced[1], reduced[2]), values, history, None)
 
 

@@ -37,14 +37,15 @@ def measure_reconstruction(reducer: Any, X: FloatArray, reduced: FloatArray) -> 
     deviations = X - X.mean(axis=0)
     scale = float(np.abs(deviations).max()) or 1.0
     variance = _mean_square(deviations / scale)
-    lost = _mean_square((X - _rebuilt(reducer, X, reduced)) / scale)
+    lost = _mean_square((X - rebuilt(reducer, X, reduced)) / scale)
     measures = {"retained_variance_percent": 100.0 * (1.0 - lost / variance)} if variance else {}
     with np.errstate(over="ignore"):
         measures["reconstruction_error"] = float(0.5 * lost * np.square(scale))
     return {name: value for name, value in measures.items() if np.isfinite(value)}
 
 
-def _rebuilt(reducer: Any, X: FloatArray, reduced: FloatArray) -> FloatArray:
+def rebuilt(reducer: Any, X: FloatArray, reduced: FloatArray) -> FloatArray:
+    """Return the inputs that a method's features tell, as in `measure_reconstruction`; (n_samples, n_features)."""
     if hasattr(reducer, "inverse_transform"):
         return np.asarray(reducer.inverse_transform(reduced))
     mean, centre = X.mean(axis=0), reduced.mean(axis=0)

@@ -83,7 +83,7 @@ def contract_of(entry: Entry, task: str = "classification") -> Contract:
             f" got one without {' and '.join(missing)}."
         )
     constructor, fit = parameters_of(estimator), inspect.signature(estimator.fit).parameters
-    reserved = ("method", "repeats", "classifier") if isinstance(entry, Method) else ("rule", "base")
+    reserved = ("method", "repeats", "classifier", "portrait") if isinstance(entry, Method) else ("rule", "base")
     if taken := [name for name in reserved if name in constructor]:
         raise ConfigError(
             f"{path}: expected no parameter named {' or '.join(reserved)}, which are keys of every config,"

@@ -19,6 +19,10 @@ PIVOT = "pivot"
 
 PIVOTAL = ("hidden", "output_activation")
 
+PORTRAIT = "portrait"
+"""Key of every method that makes features: whether a run stores what a figure of it is drawn from. It changes no number
+and is among a cell's parameters only where it is true, for such a run is another one to the store."""
+
 _KEYS = {"hidden_layer_sizes": "hidden"}
 """Keys of a config that are not named as the parameter is."""
 

@@ -1,15 +1,19 @@
-"""The data sets that come with scikit-learn, scaled and split as Proben1 does: no download."""
+"""Data sets of scikit-learn, and one that is made here, scaled and split as Proben1 does: no download."""
 
 import hashlib
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pppca_bench.errors import DataError
 from pppca_bench.problems.problem import FloatArray, Problem
 
 _LOADERS = {"iris": "load_iris", "wine": "load_wine", "wdbc": "load_breast_cancer", "digits": "load_digits"}
+_CIRCLE, _CENTRED, _ENCODED = "noisy_circle", "iris_centred", "iris_encoded"
+_NAMES = (*_LOADERS, _CIRCLE, _CENTRED, _ENCODED)
 _SPLIT_SEED = 1994
+_N_ON_CIRCLE, _RADIAL_NOISE = 400, 0.05
 
 
 def load_bundled(name: str) -> Problem:
@@ -23,8 +27,10 @@ def load_bundled(name: str) -> Problem:
 
     Parameters
     ----------
-    name : {"iris", "wine", "wdbc", "digits"}
-        Data set; wdbc is the Wisconsin diagnostic breast cancer set.
+    name : {"iris", "wine", "wdbc", "digits", "noisy_circle", "iris_centred", "iris_encoded"}
+        Data set; wdbc is the Wisconsin diagnostic breast cancer set, noisy_circle that of `draw_noisy_circle`. The last
+        two are iris as the notebook "Hebbian-Based Principal Component Analysis" has it: all 150 samples to learn
+        from, in their order, centred, or mapped to [-1, 1].
 
     Returns
     -------
@@ -34,16 +40,19 @@ def load_bundled(name: str) -> Problem:
     Raises
     ------
     DataError
-        If the name is none of the four.
+        If the name is none of these.
     """
-    if name not in _LOADERS:
-        raise DataError(f"bundled problem: expected one of {', '.join(_LOADERS)}, got {name!r}. Correct it.")
-    from sklearn import datasets  # slow to import, and not needed for the Proben1 files
-
-    data = getattr(datasets, _LOADERS[name])()
-    X, y = scale_to_unit_interval(data.data), data.target.astype(np.int64)
-    order = np.random.RandomState(_SPLIT_SEED).permutation(len(y))
-    ends = np.cumsum(split_sizes(len(y))[:2])
+    if name not in _NAMES:
+        raise DataError(f"bundled problem: expected one of {', '.join(_NAMES)}, got {name!r}. Correct it.")
+    if name in (_CENTRED, _ENCODED):
+        inputs, y, feature_names = _read("iris")
+        X = inputs - inputs.mean(axis=0) if name == _CENTRED else 2.0 * scale_to_unit_interval(inputs) - 1.0
+        # Rounded, so that the digest of the data is the same in whatever order a machine adds.
+        X, order, ends = np.round(X, 10), np.arange(len(y)), np.array([len(y), len(y)])
+    else:
+        inputs, y, feature_names = _read(name)
+        X, order = scale_to_unit_interval(inputs), np.random.RandomState(_SPLIT_SEED).permutation(len(y))
+        ends = np.cumsum(split_sizes(len(y))[:2])
     X_train, X_validation, X_test = np.split(X[order], ends)
     y_train, y_validation, y_test = np.split(y[order], ends)
     return Problem(
@@ -55,10 +64,40 @@ def load_bundled(name: str) -> Problem:
         y_validation=y_validation,
         X_test=X_test,
         y_test=y_test,
-        n_classes=len(data.target_names),
+        n_classes=len(np.unique(y)),
         sha256=_sha256([X_train, y_train, X_validation, y_validation, X_test, y_test]),
-        feature_names=tuple(map(str, data.feature_names)),
+        feature_names=feature_names,
     )
+
+
+def _read(name: str) -> tuple[FloatArray, NDArray[np.int64], tuple[str, ...]]:
+    """Return inputs as they come, classes, and the names of the inputs."""
+    if name == _CIRCLE:
+        return (*draw_noisy_circle(), ("x1", "x2"))
+    from sklearn import datasets  # slow to import, and not needed for the Proben1 files
+
+    data = getattr(datasets, _LOADERS[name])()
+    return data.data, data.target.astype(np.int64), tuple(map(str, data.feature_names))
+
+
+def draw_noisy_circle() -> tuple[FloatArray, NDArray[np.int64]]:
+    """Draw 400 points near the unit circle, which one number tells apart and no one principal component can.
+
+    Source: Bishop 1995, figures 8.10 and 8.11, which print no data. Choice: even angles, Gaussian noise of standard
+    deviation 0.05 on the radius, and the four quarters of the circle as classes, since a problem has targets.
+
+    Returns
+    -------
+    X : float64 array of shape (400, 2)
+    y : int64 array of shape (400,)
+        Quarter of the angle, 0 to 3.
+    """
+    angles = np.arange(_N_ON_CIRCLE) / _N_ON_CIRCLE
+    radii = 1.0 + _RADIAL_NOISE * np.random.RandomState(_SPLIT_SEED).standard_normal(_N_ON_CIRCLE)
+    turns = 2.0 * np.pi * angles
+    X = radii[:, np.newaxis] * np.column_stack([np.cos(turns), np.sin(turns)])
+    # Rounded, so that the digest of the data is the same whatever the last digit of a machine's sine.
+    return np.round(X, 6), np.floor(4.0 * angles).astype(np.int64)
 
 
 def split_sizes(n_samples: int) -> tuple[int, int, int]:

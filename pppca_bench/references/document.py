@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from pppca_bench.errors import DataError
-from pppca_bench.references.layout import CurveLayout, Layout, Line, Scored, selector_of
+from pppca_bench.references.layout import SHOWN_OF_RUNS, CurveLayout, Layout, Line, PortraitLayout, Scored, selector_of
 from pppca_bench.references.numbers import UNITS, Tolerance
 
 _LARGE = 1e100
@@ -40,7 +40,7 @@ def read_document(path: Path) -> dict[str, Any]:
     -------
     dict
         By the names of the attributes of a reference: ``title``, ``citation``, ``configs``, ``layouts``,
-        ``tolerances``, ``series``, ``scored``, ``figures``.
+        ``tolerances``, ``series``, ``scored``, ``figures``, ``portraits``.
 
     Raises
     ------
@@ -60,6 +60,7 @@ def read_document(path: Path) -> dict[str, Any]:
         "series": given.get("series", {}),
         "scored": given.get("scores", ()),
         "figures": given.get("figures", ()),
+        "portraits": given.get("portraits", ()),
     }
 
 
@@ -166,6 +167,7 @@ def _reference(value: Any, place: str) -> dict[str, Any]:
             "series": partial(_by_name, _text),
             "scores": partial(_list, _scored),
             "figures": partial(_list, _figure),
+            "portraits": partial(_list, _portrait),
         },
     )
     layouts: dict[str, Layout] = {layout.id: layout for layout in given["tables"]}
@@ -291,7 +293,12 @@ def _figure(value: Any, place: str) -> CurveLayout:
         value,
         place,
         {"id": _identifier, **dict.fromkeys(_FIGURE_WORDS, _text), "runs": _settings},
-        {"note": _text, "n_nodes": _count, "y_linear_to": _number, "curves": _curves, "panels": _curves},
+        {
+            **dict.fromkeys(("x_linear_to", "y_linear_to"), _number),
+            **dict.fromkeys(("curves", "panels"), _curves),
+            "note": _text,
+            "n_nodes": _count,
+        },
     )
     runs, curves, panels = given.pop("runs"), given.pop("curves", {"": {}}), given.pop("panels", {"": {}})
     for key in ("problem", "method"):
@@ -305,6 +312,24 @@ def _figure(value: Any, place: str) -> CurveLayout:
             for panel, of_panel in panels.items()
         },
     )
+
+
+def _portrait(value: Any, place: str) -> PortraitLayout:
+    words = dict.fromkeys(("title", "place"), _text)
+    required = {"id": _identifier, **words, "shows": _shown_of_runs, "runs": _settings, "panels": _curves}
+    given = _keys(value, place, required, {"note": _text})
+    runs, panels = given.pop("runs"), given.pop("panels")
+    for key in ("problem", "method"):
+        for settings in ({**runs, **panel} for panel in panels.values()):
+            if not isinstance(settings.get(key), str):
+                raise _MalformedError(place, f"runs of one {key}", _shown(settings.get(key)))
+    return PortraitLayout(**given, panels={label: selector_of({**runs, **panel}) for label, panel in panels.items()})
+
+
+def _shown_of_runs(value: Any, place: str) -> str:
+    if value not in SHOWN_OF_RUNS:
+        raise _MalformedError(place, f"one of {', '.join(SHOWN_OF_RUNS)}", _shown(value))
+    return str(value)
 
 
 def _curves(value: Any, place: str) -> dict[str, dict[str, Any]]:

@@ -120,8 +120,8 @@ class CurveLayout:
         What the reader must know about the numbers.
     n_nodes : int
         Of a history with a value for each node, how many leading nodes have a curve each; 0 for a history of numbers.
-    y_linear_to : float or None
-        Up to where the axis of y is linear; logarithmic from there on. None: linear all the way.
+    x_linear_to, y_linear_to : float or None
+        Up to where the axis is linear; logarithmic from there on. None: linear all the way.
     """
 
     id: str
@@ -133,7 +133,36 @@ class CurveLayout:
     panels: Mapping[str, Mapping[str, Selector]]
     note: str = ""
     n_nodes: int = 0
+    x_linear_to: float | None = None
     y_linear_to: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortraitLayout:
+    """Say what a figure of single runs shows.
+
+    Attributes
+    ----------
+    id, title, place : str
+        Identifier, title, and where it was printed.
+    shows : {"features", "rebuilt", "images"}
+        What is drawn of a run: see `pppca_bench.reporting.portraits.portrait_panels`.
+    panels : mapping of str to Selector
+        The runs, by the label of each; the first repeat is drawn.
+    note : str
+        What the reader must know about it.
+    """
+
+    id: str
+    title: str
+    place: str
+    shows: str
+    panels: Mapping[str, Selector]
+    note: str = ""
+
+
+SHOWN_OF_RUNS = ("features", "rebuilt", "images")
+"""What `PortraitLayout.shows` may be."""
 
 
 @dataclass(frozen=True, slots=True)

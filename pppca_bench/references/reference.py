@@ -11,10 +11,11 @@ from importlib.resources import files
 from pathlib import Path
 
 from pppca_bench.references.document import read_document
-from pppca_bench.references.layout import CurveLayout, Layout, Scored
+from pppca_bench.references.layout import CurveLayout, Layout, PortraitLayout, Scored
 from pppca_bench.references.numbers import Number, Published, Tolerance, read_numbers
 
 PROBEN1_REPORT, SLIDES = "proben1_report", "slides"
+HEBBIAN_IRIS, TEXTBOOKS = "hebbian_iris", "textbooks"
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Reference:
     scored : tuple of Scored
         Groups of numbers whose mean distance is a score.
     figures : tuple of CurveLayout
+    portraits : tuple of PortraitLayout
         In the order of print.
     """
 
@@ -51,6 +53,7 @@ class Reference:
     series: Mapping[str, str] = field(default_factory=dict)
     scored: tuple[Scored, ...] = ()
     figures: tuple[CurveLayout, ...] = ()
+    portraits: tuple[PortraitLayout, ...] = ()
 
     def published(self, table: str, row: str, column: str) -> Mapping[str, Number]:
         """Return the published numbers of a cell, by quantity."""
@@ -59,9 +62,9 @@ class Reference:
 
 @cache
 def own_references() -> tuple[Reference, ...]:
-    """Return the references that come with the package: the slides, then the Proben1 report."""
+    """Return the references that come with the package: the slides, the Proben1 report, the notebook, the textbooks."""
     folder = Path(str(files(__package__)))
-    return tuple(read_reference(folder / name) for name in (SLIDES, PROBEN1_REPORT))
+    return tuple(read_reference(folder / name) for name in (SLIDES, PROBEN1_REPORT, HEBBIAN_IRIS, TEXTBOOKS))
 
 
 def read_reference(folder: Path) -> Reference:

@@ -25,6 +25,8 @@ class Curve:
         Mean and its 95 % interval by Student's t distribution (nan for a single repeat). Step 0 is the random start.
     n : int
         Repeats behind every step.
+    removed : float32 array, shape (n_steps,), or None
+        Of an estimate's variance, the share of the repeats, in [0, 1], that have removed it by then.
     """
 
     label: str
@@ -32,6 +34,14 @@ class Curve:
     low: FloatArray
     high: FloatArray
     n: int
+    removed: FloatArray | None = None
+
+    @property
+    def removed_at(self) -> int | None:
+        """Return the first step at which half of the repeats have removed the estimate; None where never so many."""
+        if self.removed is None or self.removed.max() < 0.5:
+            return None
+        return int(np.argmax(self.removed >= 0.5))
 
 
 def summarise_steps(label: str, curves: Sequence[NDArray[Any]]) -> Curve:
@@ -70,7 +80,17 @@ def ranked_variances(variances: NDArray[Any]) -> NDArray[Any]:
     return np.sort(np.nan_to_num(variances, nan=0.0), axis=1)[:, ::-1]
 
 
-def until_removed(curve: Curve) -> Curve:
-    """End a curve of variances at the first of its closing zeros, from where no repeat has the node any more."""
+def summarise_estimate(label: str, variances: Sequence[NDArray[Any]]) -> Curve:
+    """Average the variance of one estimate over repeats, up to where no repeat has it any more.
+
+    Parameters
+    ----------
+    label : str
+    variances : sequence of float arrays, shape (n_steps,)
+        One a repeat, 0 where it was removed.
+    """
+    curve = summarise_steps(label, variances)
     n_steps = int(np.max(np.flatnonzero(curve.mean), initial=-1)) + 2
-    return replace(curve, mean=curve.mean[:n_steps], low=curve.low[:n_steps], high=curve.high[:n_steps])
+    removed = np.mean(np.stack(variances) == 0.0, axis=0).astype(np.float32)
+    ends = {name: getattr(curve, name)[:n_steps] for name in ("mean", "low", "high")}
+    return replace(curve, **ends, removed=removed[:n_steps])

@@ -8,9 +8,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from pppca_bench.references.layout import CurveLayout
+from pppca_bench.methods.registry import METHODS
+from pppca_bench.references.layout import CurveLayout, PortraitLayout
 from pppca_bench.references.reference import Reference
-from pppca_bench.reporting.curves import Curve, ranked_variances, summarise_steps, until_removed
+from pppca_bench.reporting.curves import Curve, ranked_variances, summarise_estimate, summarise_steps
+from pppca_bench.reporting.portraits import PortraitPanel, portrait_panels
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import Selector
@@ -55,7 +57,8 @@ class CurvePanel:
         for curve in self.curves:
             for step, (mean, low, high) in enumerate(zip(curve.mean, curve.low, curve.high, strict=True)):
                 place = {"panel": self.title, "curve": curve.label, "step": step}
-                yield place | {"mean": mean, "low": low, "high": high, "n": curve.n}
+                share = {} if curve.removed is None else {"removed": curve.removed[step]}
+                yield place | {"mean": mean, "low": low, "high": high, "n": curve.n} | share
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +106,14 @@ class Figure:
         Where it was published; "" for one of ours.
     x_label, y_label : str
         Labels of the axes, with their units.
-    panels : sequence of CurvePanel or PointPanel, all of one kind
+    panels : sequence of CurvePanel, PointPanel, ScatterPanel or ImagePanel, all of one kind
         Empty when nothing of it was run.
     note : str
         What the reader must know about the numbers; stands on the figure.
     missing : tuple of str
         What of it was not run.
-    y_linear_to : float or None
-        Up to where the axis of y is linear; logarithmic from there on. None: linear all the way.
+    x_linear_to, y_linear_to : float or None
+        Up to where the axis is linear; logarithmic from there on. None: linear all the way.
     """
 
     figure: str
@@ -118,15 +121,22 @@ class Figure:
     place: str
     x_label: str
     y_label: str
-    panels: Sequence[CurvePanel | PointPanel]
+    panels: Sequence[CurvePanel | PointPanel | PortraitPanel]
     note: str
     missing: tuple[str, ...] = ()
+    x_linear_to: float | None = None
     y_linear_to: float | None = None
 
     @property
     def repeats(self) -> str:
         """Return how many repeats stand behind a figure that has panels, in words."""
         return count_in_words(set[int]().union(*(panel.counts for panel in self.panels)))
+
+    @property
+    def basis(self) -> str:
+        """Say what stands behind the numbers of a figure that has panels, in a sentence."""
+        averaged = isinstance(self.panels[0], CurvePanel | PointPanel)
+        return f"Mean of {self.repeats}." if averaged else "One run a method and setting."
 
     def records(self) -> list[Record]:
         """Return one plain record for each plotted number."""
@@ -160,12 +170,13 @@ def build_figures(
     Returns
     -------
     list of Figure
-        The references', then F5; one of which nothing was run has no panels.
+        The references' curves, F5, the references' portraits of runs; one of which nothing was run has no panels.
     """
     drawn = [
         _curve_figure(layout, reference, results, store) for reference in references for layout in reference.figures
     ]
-    return [*drawn, _comparison(tables, references)]
+    portraits = [_portrait(one, reference, results, store) for reference in references for one in reference.portraits]
+    return [*drawn, _comparison(tables, references), *portraits]
 
 
 _REMOVED = (
@@ -188,7 +199,22 @@ def _curve_figure(layout: CurveLayout, reference: Reference, results: Results, s
             panels.append(CurvePanel(title, tuple(curves)))
     words = layout.id, layout.title, layout.place, layout.step, layout.y_label
     note = layout.note.replace("{removed}", _REMOVED)
-    return Figure(*words, tuple(panels), note, tuple(missing), layout.y_linear_to)
+    return Figure(*words, tuple(panels), note, tuple(missing), layout.x_linear_to, layout.y_linear_to)
+
+
+def _portrait(layout: PortraitLayout, reference: Reference, results: Results, store: Store) -> Figure:
+    found, missing = {}, []
+    for label, selector in layout.panels.items():
+        runs = results.select(selector, reference.configs)
+        first = [spec.key for spec, result in runs if result is not None and result.status == "done"][:1]
+        histories = store.histories(first).values()
+        words = METHODS[selector.method].title if label == selector.method else label
+        if histories:
+            found[words] = next(iter(histories))
+        else:
+            missing.append(words)
+    panels = portrait_panels(layout.shows, found)
+    return Figure(layout.id, layout.title, layout.place, "", "", panels, layout.note, tuple(missing))
 
 
 def _curves(label: str, layout: CurveLayout, histories: Collection[Mapping[str, NDArray[Any]]]) -> Iterator[Curve]:
@@ -200,7 +226,7 @@ def _curves(label: str, layout: CurveLayout, histories: Collection[Mapping[str, 
         return
     ranked = [ranked_variances(value) for value in values]
     for rank in range(min(layout.n_nodes, ranked[0].shape[1])):
-        yield until_removed(summarise_steps(f"estimate {rank + 1}", [variances[:, rank] for variances in ranked]))
+        yield summarise_estimate(f"estimate {rank + 1}", [variances[:, rank] for variances in ranked])
 
 
 _COMPARED = {

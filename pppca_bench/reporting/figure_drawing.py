@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +20,8 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, SymmetricalLogLocator
 
 from pppca_bench.reporting.figure_data import CurvePanel, Figure, PointPanel
+from pppca_bench.reporting.portrait_drawing import draw_images, draw_scatter
+from pppca_bench.reporting.portraits import ImagePanel, ScatterPanel
 from pppca_bench.reporting.ranking import ALPHA, Ranking
 
 PNG_DPI = 200
@@ -50,6 +53,9 @@ STYLE: dict[str, Any] = {
 }
 
 PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
+_LANDMARKS = (*range(0, 9), *(8 * 2**power for power in range(1, 12)))
+"""Steps that an axis names which is linear up to 8."""
+
 NOTE_SIZE = 8
 NOTE_CHARACTERS_PER_INCH = 16
 
@@ -170,7 +176,7 @@ def _draw_ranking(ranking: Ranking) -> Drawing:
 
 def draw(figure: Figure) -> Drawing:
     """Draw a figure that has at least one panel."""
-    n_columns = min(2, len(figure.panels))
+    n_columns = _n_columns(figure)
     n_rows = -(-len(figure.panels) // n_columns)
     drawing = Drawing(figsize=_size(figure, n_rows, n_columns), layout="constrained")
     axes = drawing.subplots(n_rows, n_columns, squeeze=False)
@@ -178,6 +184,10 @@ def draw(figure: Figure) -> Drawing:
     for panel, ax in zip(figure.panels, axes.flat, strict=False):
         if isinstance(panel, PointPanel):
             _draw_points(panel, ax, styles)
+        elif isinstance(panel, ScatterPanel):
+            draw_scatter(panel, ax, styles)
+        elif isinstance(panel, ImagePanel):
+            draw_images(panel, ax)
         else:
             _draw_curves(panel, figure, ax, styles)
     for ax in axes.flat[len(figure.panels) :]:
@@ -191,10 +201,20 @@ def draw(figure: Figure) -> Drawing:
     return drawing
 
 
+def _n_columns(figure: Figure) -> int:
+    if isinstance(figure.panels[0], ImagePanel):
+        return 1
+    return min(3 if isinstance(figure.panels[0], ScatterPanel) else 2, len(figure.panels))
+
+
 def _size(figure: Figure, n_rows: int, n_columns: int) -> tuple[float, float]:
     """Return width and height in inches: one frame fills a column of text, several the page."""
     if isinstance(figure.panels[0], PointPanel):
         return max(5.6, 3.7 * n_columns), 3.6 * n_rows + 1.4
+    if isinstance(figure.panels[0], ScatterPanel):
+        return max(5.6, 3.0 * n_columns), 3.0 * n_rows + 1.2
+    if isinstance(figure.panels[0], ImagePanel):
+        return 5.6, 0.85 * n_rows + 1.0
     return (5.6, 4.2) if n_columns == 1 else (7.4, 2.6 * n_rows + 1.2)
 
 
@@ -210,7 +230,7 @@ def _draw_curves(panel: CurvePanel, figure: Figure, ax: Axes, styles: Mapping[st
         style, steps = styles[curve.label], range(len(curve.mean))
         # Markers of neighbouring curves stand apart, so that none hides another where curves meet.
         gap = max(1, min(n_steps // 8, len(steps) // 2))
-        ax.fill_between(steps, curve.low, curve.high, color=style.colour, alpha=0.2, linewidth=0.0)
+        ax.fill_between(steps, curve.low, curve.high, color=style.colour, alpha=0.15, linewidth=0.0)
         ax.plot(
             steps,
             curve.mean,
@@ -222,8 +242,28 @@ def _draw_curves(panel: CurvePanel, figure: Figure, ax: Axes, styles: Mapping[st
             markevery=slice(gap * position // len(panel.curves), None, gap),
             clip_on=False,
         )
-    ax.set(title=panel.title, xlabel=figure.x_label, xlim=(0, max(1, n_steps - 1)))
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _mark_removals(panel, figure, ax, styles)
+    ax.set(title=panel.title, xlabel=figure.x_label)
+    if figure.x_linear_to is None:
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    else:
+        ax.set_xscale("symlog", linthresh=figure.x_linear_to, linscale=1.2, base=2)
+        ax.set_xticks([step for step in _LANDMARKS if step < n_steps])
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.xaxis.set_major_formatter(PLAIN)
+    ax.set_xlim(0, max(1, n_steps - 1))
+
+
+def _mark_removals(panel: CurvePanel, figure: Figure, ax: Axes, styles: Mapping[str, Style]) -> None:
+    """Mark where half of the repeats have removed an estimate, those of one step above each other."""
+    marked = Counter[int]()
+    for curve in panel.curves:
+        if figure.y_linear_to is None or (step := curve.removed_at) is None:
+            continue
+        style, height = styles[curve.label], figure.y_linear_to * marked[step] / len(panel.curves)
+        fill = style.colour if style.fill == "full" else "white"
+        ax.plot(step, height, style.marker, color=style.colour, markerfacecolor=fill, clip_on=False, zorder=4)
+        marked[step] += 1
 
 
 def _draw_points(panel: PointPanel, ax: Axes, styles: Mapping[str, Style]) -> None:
@@ -279,17 +319,17 @@ def _explain(figure: Figure, drawing: Drawing) -> None:
     for ax in drawing.axes:
         handles, labels = ax.get_legend_handles_labels()
         entries |= dict(zip(labels, handles, strict=True))
-    title, of_points = f"{figure.figure}. {figure.title}", isinstance(figure.panels[0], PointPanel)
+    title, of_points = f"{figure.figure}. {figure.title}", not isinstance(figure.panels[0], CurvePanel)
     drawing.legend(
         entries.values(),
         entries.keys(),
         title=title,
         alignment="left",
         loc="outside upper left",
-        ncols=min(len(entries), 3 if of_points else 5),
+        ncols=max(1, min(len(entries), 3 if of_points else 5)),
         handlelength=1.0 if of_points else 3.2,
     )
-    spread = "Bars" if of_points else "Bands"
-    note = f"Mean of {figure.repeats}. {spread}: 95 % interval of the mean. {figure.note}"
+    spreads = {CurvePanel: " Bands: 95 % interval of the mean.", PointPanel: " Bars: 95 % interval of the mean."}
+    note = f"{figure.basis}{spreads.get(type(figure.panels[0]), '')} {figure.note}"
     text = textwrap.fill(note, int(drawing.get_figwidth() * NOTE_CHARACTERS_PER_INCH))
     drawing.supxlabel(text, x=0.01, horizontalalignment="left", fontsize=NOTE_SIZE)

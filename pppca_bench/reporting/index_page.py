@@ -149,7 +149,7 @@ def _figure_section(figure: Figure) -> str:
         f'<a id="{figure.figure}"></a>',
         f"## {title}",
         f"![{title}]({FIGURE_FILES['PNG'].format(figure.figure)})",
-        " ".join(text for text in (place, f"Mean of {figure.repeats}.", figure.note, gap) if text),
+        " ".join(text for text in (place, figure.basis, figure.note, gap) if text),
         _links(figure.figure, FIGURE_FILES),
     ]
     return "\n\n".join(parts)

@@ -1,37 +1,35 @@
 """Studies: which settings of an experiment to vary, and by which published cells to judge the trials.
 
-Trial 0 is the base as it stands. The numbers of another trial follow from the study's seed, the trial's number and each
-parameter's place alone: more trials, or another range beside it, change none of them.
+Trial 0 is the base as it stands. With the sampler "random" the numbers of another trial follow from the study's seed,
+the trial's number and each parameter's place alone: more trials, or another range beside it, change none of them. With
+"tpe" they follow from what came of the trials before it too (`pppca_bench.studies.tpe`).
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
-from pydantic import Field, StringConstraints
+from pydantic import StringConstraints
 
 from pppca_bench.config.experiment import NAME, Config, filled_document, parse_config
 from pppca_bench.config.messages import Reader, dotted, missing, nearest, where
 from pppca_bench.config.yaml_source import Location, YamlSource, read_yaml
 from pppca_bench.errors import ConfigError
 from pppca_bench.parameters import REQUIRED, Parameter, Positive, shown
+from pppca_bench.studies.spaces import Choices, Finite, Interval, Space
 
-SIGNIFICANT_DIGITS = 4
-"""Of a drawn number, so that the table of trials shows exactly what was run."""
-
-KEYS = ("name", "seed", "trials", "base", "vary", "score", "report")
+KEYS = ("name", "seed", "trials", "sampler", "base", "vary", "score", "report")
 _PLACE = re.compile(r"[A-Za-z]\w*(\.[A-Za-z]\w*|\[(\d{1,6}|\*)\])*")
 _VARIED = ("methods", "classifier")
-_Finite = int | Annotated[float, Field(allow_inf_nan=False)]
+Sampler = Literal["random", "tpe"]
 _Name = Annotated[str, MinLen(1), MaxLen(60)]
 _Quantity = Literal[
     "test_error_percent",
@@ -44,48 +42,6 @@ _Quantity = Literal[
     "relevant_epochs",
 ]
 """Published quantities that can decide; the report's squared test errors cannot, so that they stay unseen."""
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A range of numbers, drawn evenly, or evenly in the logarithm; of integers where both ends are."""
-
-    low: _Finite
-    high: _Finite
-    log: bool = False
-
-    @property
-    def extremes(self) -> tuple[object, ...]:
-        """Return the values that stand for all when they are validated."""
-        return (self.low, self.high)
-
-    def draw(self, rng: np.random.Generator) -> object:
-        """Return one number of the range."""
-        whole = isinstance(self.low, int) and isinstance(self.high, int)
-        low, above = float(self.low), float(self.high) + whole
-        share = rng.random()
-        value = low * (above / low) ** share if self.log else low + share * (above - low)
-        drawn = math.floor(value) if whole else float(f"{value:.{SIGNIFICANT_DIGITS}g}")
-        return min(max(drawn, self.low), self.high)
-
-
-@dataclass(frozen=True)
-class Choices:
-    """Values of which each is as likely."""
-
-    choices: tuple[Any, ...]
-
-    @property
-    def extremes(self) -> tuple[object, ...]:
-        """Return the values that stand for all when they are validated."""
-        return self.choices
-
-    def draw(self, rng: np.random.Generator) -> object:
-        """Return one of the values."""
-        return self.choices[math.floor(rng.random() * len(self.choices))]
-
-
-Space = Interval | Choices
 
 
 @dataclass(frozen=True)
@@ -122,8 +78,9 @@ _STUDY = {
     "name": Parameter("name", Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$"), MaxLen(48)], REQUIRED),
     "seed": Parameter("seed", Annotated[int, Ge(0), Lt(2**63)], REQUIRED),
     "trials": Parameter("trials", Annotated[int, Ge(1), Le(100_000)], REQUIRED),
+    "sampler": Parameter("sampler", Sampler, "random"),
 }
-_LOW, _HIGH = Parameter("low", _Finite, REQUIRED), Parameter("high", _Finite, REQUIRED)
+_LOW, _HIGH = Parameter("low", Finite, REQUIRED), Parameter("high", Finite, REQUIRED)
 _ABOVE_ZERO = Parameter("low", Annotated[float, Gt(0)], REQUIRED)
 _LOG = Parameter("log", bool, False)
 
@@ -135,6 +92,7 @@ class StudyConfig:
     name: str
     seed: int
     trials: int
+    sampler: Sampler
     base: dict[str, Any]
     vary: Mapping[str, Space]
     score: tuple[Cells, ...]
@@ -165,11 +123,26 @@ class Trial:
 
 @dataclass(frozen=True)
 class Study:
-    """Hold a study: its settings, where they stand, and its trials."""
+    """Hold a study.
+
+    Attributes
+    ----------
+    source : YamlSource
+        Its file.
+    settings : StudyConfig
+        What the file says.
+    n_trials : int
+        Trials to be made.
+    trials : tuple of Trial
+        Those whose parameters are known before any has run: all with the sampler "random", trial 0 with "tpe".
+    """
 
     source: YamlSource
     settings: StudyConfig
+    n_trials: int
     trials: tuple[Trial, ...]
+    _base: _Base
+    _places: _Places
 
     @property
     def name(self) -> str:
@@ -184,6 +157,16 @@ class Study:
     def where(self, *location: str | int) -> str:
         """Return file, line and place of a setting, for a message."""
         return where(self.source, location)
+
+    def trial(self, number: int, parameters: Mapping[str, Any]) -> Trial:
+        """Return a trial with these parameters, by place.
+
+        Raises
+        ------
+        ConfigError
+            No experiment can have them.
+        """
+        return Trial(number, parameters, *self._base.varied(number, self._places.assign(parameters)))
 
 
 def load_study(path: Path, *, problems: Collection[str], trials: int | None = None) -> Study:
@@ -210,8 +193,24 @@ def load_study(path: Path, *, problems: Collection[str], trials: int | None = No
     for place, space in settings.vary.items():
         for location, value in itertools.product(places.locations[place], space.extremes):
             base.varied(0, {location: (value, places.lines[place])})
-    numbers = range(settings.trials if trials is None else trials)
-    return Study(source, settings, tuple(_trial(number, settings, base, places) for number in numbers))
+    n_trials = settings.trials if trials is None else trials
+    study = Study(source, settings, n_trials, (), base, places)
+    known = [places.of_base]
+    if settings.sampler == "random":
+        known += [draw(settings, number) for number in range(1, n_trials)]
+    else:
+        _check_ranges_hold(study, places.of_base)
+    return replace(study, trials=tuple(study.trial(number, parameters) for number, parameters in enumerate(known)))
+
+
+def _check_ranges_hold(study: Study, parameters: Mapping[str, Any]) -> None:
+    """Check that the base lies in the ranges: a sampler that learns from trial 0 has to know its place."""
+    for place, space in study.settings.vary.items():
+        if not space.holds(parameters[place]):
+            raise ConfigError(
+                f"{study.where('vary', place)}: expected a range that holds the base's own value beside sampler:"
+                f" {study.settings.sampler}, which learns from the base too, got {shown(parameters[place])} outside it."
+            )
 
 
 def draw(settings: StudyConfig, number: int) -> dict[str, Any]:
@@ -220,11 +219,6 @@ def draw(settings: StudyConfig, number: int) -> dict[str, Any]:
         place: space.draw(np.random.default_rng([settings.seed, number, *place.encode()]))
         for place, space in settings.vary.items()
     }
-
-
-def _trial(number: int, settings: StudyConfig, base: _Base, places: _Places) -> Trial:
-    parameters = places.of_base if number == 0 else draw(settings, number)
-    return Trial(number, parameters, *base.varied(number, places.assign(parameters)))
 
 
 class _StudyReader(Reader):
