@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pppca_bench.cli._shared import DATABASE, FOLDER, read_snapshot, results_option
+from pppca_bench.cli._shared import DATABASE, FILE, FOLDER, read_snapshot, results_option
 from pppca_bench.errors import StoreError
 
 if TYPE_CHECKING:
@@ -74,8 +74,9 @@ def figures(results: Path, out: Path | None) -> None:
 
 @click.command()
 @results_option
-def render(results: Path) -> None:
-    """Write every table and figure and an index of them, README.md, into the results folder."""
+@click.option("--findings", type=FILE, help="What holds of the slides' claims [default: RESULTS/findings.md].")
+def render(results: Path, findings: Path | None) -> None:
+    """Write every table and figure, an index of them, README.md, and findings.md into the results folder."""
     from pppca_bench.reporting.figure_drawing import write_figures, write_ranking
     from pppca_bench.reporting.index_page import render_index
 
@@ -89,7 +90,23 @@ def render(results: Path) -> None:
     (results / "README.md").write_text(
         render_index(snapshot.tables, drawn, rankings, snapshot.sheets), encoding="utf-8"
     )
-    click.echo(f"Wrote {len(built)} tables, {n_figures} figures and their index to {results}.")
+    page = findings or results / "findings.md"
+    _write_findings(snapshot, drawn, results, page)
+    click.echo(f"Wrote {len(built)} tables, {n_figures} figures and their index to {results}, and {page}.")
+
+
+def _write_findings(snapshot: Snapshot, figures: Sequence[Figure], results: Path, page: Path) -> None:
+    import os
+
+    from pppca_bench.reporting.findings import Evidence, find, render_findings
+
+    tables = {table.id: table for table in snapshot.tables}
+    evidence = Evidence(snapshot.results, snapshot.facts, tables, {one.figure: one for one in figures})
+    files = {one.id: results / "tables" / f"{one.id}.md" for one in snapshot.filled}
+    files |= {one.figure: results / "figures" / f"{one.figure}.svg" for one in figures if one.panels}
+    files |= {contest.id: results / "figures" / f"{contest.id}.svg" for contest, _ in snapshot.rankings()}
+    links = {name: Path(os.path.relpath(file, page.parent)).as_posix() for name, file in files.items()}
+    page.write_text(render_findings(find(evidence), links), encoding="utf-8")
 
 
 def _with_figures(results: Path) -> tuple[Snapshot, list[Figure], list[tuple[Contest, Ranking]]]:
