@@ -45,6 +45,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
         "train_squared_error_percent": Quantity("Least training error, squared error percentage"),
         "validation_squared_error_percent": Quantity("Least validation error, squared error percentage"),
         "test_squared_error_percent": Quantity("Test error at the validation minimum, squared error percentage"),
+        "correlation": Quantity("Correlation of validation and test error over the repeats"),
         "overfit_percent": Quantity("Overfit: generalisation loss at the end, %"),
         "connection_traversals": Quantity("Connection traversals", ".3g"),
         "n_epochs": Quantity("Epochs or generations", ".0f", is_count=True),

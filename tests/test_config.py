@@ -322,6 +322,23 @@ REFUSALS = [
         "method: ga_mlp\n    hidden: [4]\n    n_elite: 24",
         "9: methods[0].n_elite: expected below population_size (24), got 24.",
     ),
+    (
+        "{hidden: [8]}",
+        "{hidden: [8], output_activation: pivot}",
+        "11: classifier: the Proben1 report has no pivot architecture for 'iris': expected an activation, such as"
+        " linear, got output_activation: pivot.",
+    ),
+    (
+        "{hidden: [8]}",
+        "{rule: bagging, base: {hidden: [8], output_activation: [linear, pivot]}}",
+        "11: classifier: the Proben1 report has no pivot architecture for 'iris': expected an activation, such as"
+        " linear, got base.output_activation: pivot.",
+    ),
+    (
+        "{hidden: [8]}",
+        "{rule: backprop, output_activation: pivot}",
+        "11: classifier.output_activation: expected 'linear' or 'logistic', got 'pivot'.",
+    ),
     ("{hidden: [8]}", "pivot", "11: classifier: expected a mapping of keys to values, got 'pivot'."),
     (
         "hidden: [8]",

@@ -318,11 +318,15 @@ class _ConfigReader(Reader):
         if self.mistakes.at(("problems",)) or self.mistakes.at(place):
             return
         without = [name for name in problems if pivot_of(name) is None]
-        if without and any(PIVOT in grid.get(f"{prefix}{key}", ()) for prefix in ("", "base.") for key in PIVOTAL):
+        asking = [f"{prefix}{key}" for key in PIVOTAL for prefix in ("", "base.")]
+        asking = [key for key in asking if PIVOT in grid.get(key, ())]
+        if without and asking:
+            expected, got = f"layer sizes, such as `{example}`", "hidden: pivot (the default)"
+            if not asking[0].endswith("hidden"):
+                expected, got = "an activation, such as linear", f"{asking[0]}: pivot"
             self.mistakes.add(
                 place,
-                f"the Proben1 report has no pivot architecture for {without[0]!r}: expected layer sizes,"
-                f" such as `{example}`, got hidden: pivot (the default)",
+                f"the Proben1 report has no pivot architecture for {without[0]!r}: expected {expected}, got {got}",
             )
 
 

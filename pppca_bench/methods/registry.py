@@ -208,6 +208,7 @@ _METHODS = (
         does="components in the space of a Gaussian kernel",
         source="Schölkopf, Smola & Müller 1998",
         estimator="pppca_bench.reducers.kernel_pca:GaussianKernelPCA",
+        needs_classes=True,
         instead_of_tau=_BY_SPECTRUM,
     ),
     Method(
