@@ -52,6 +52,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
         "total_epochs": Quantity("Total epochs", ".0f", is_count=True),
         "relevant_epochs": Quantity("Relevant epochs", ".0f", is_count=True),
         "retained_variance_percent": Quantity("Retained variance, %", ".1f"),
+        "optimality_percent": Quantity("Retained variance over the most that so many features can hold, %", ".1f"),
         "reconstruction_error": Quantity("Reconstruction error", ".3g"),
         "speedup": Quantity("Speed-up"),
         "speedup_operations": Quantity("Ratio of multiply-adds instead of times (exact on any machine)"),

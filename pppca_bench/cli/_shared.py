@@ -23,6 +23,7 @@ STUDIES = "studies"
 EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
 
 results_option = click.option(
     "--results",

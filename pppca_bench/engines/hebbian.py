@@ -22,6 +22,7 @@ from pppca_bench.engines.gha_epochs import (
     make_room,
 )
 from pppca_bench.engines.initial_rows import draw_directions, principal_directions
+from pppca_bench.engines.optimality import most_variance, optimality, variance_of_span
 from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import ParameterError, check_parameters, make_generator
 
@@ -44,6 +45,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     decay_epochs: float | None
     decay_samples: float | None
     rows_per_epoch: float | None
+    track_optimality: bool
     initial_rows: str
     initial_samples: int | None
     initial_norm: float
@@ -198,6 +200,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._C = np.zeros((self.n_features_in_, self.n_features_in_))
         self._largest_squared_norm = 0.0
         self._dimensionality: list[int] = []
+        self._spanned: list[tuple[int, float]] = []
         self._variances: list[Floats] = []
         self._along_directions: list[Floats] = []
 
@@ -237,12 +240,17 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _learn_epochs(self, X: Floats, n_epochs: int) -> None:
         """Make epochs over X, in blocks whose orders of samples fit into memory."""
-        block = 1 if self._limits_move else max(1, _ORDERED_SAMPLES_PER_BLOCK // self._n_drawn(len(X)))
+        block = (
+            1
+            if self._limits_move or self.track_optimality
+            else max(1, _ORDERED_SAMPLES_PER_BLOCK // self._n_drawn(len(X)))
+        )
         while n_epochs > 0:
             self._learn_block(X, min(block, n_epochs))
             n_epochs -= block
 
     def _learn_block(self, X: Floats, n_epochs: int) -> None:
+        self._track()
         schedule = self._schedule(len(X), n_epochs)
         n_made, n_operations, time_ms = self._make_epochs(X, schedule)
         self.learning_time_ms_ += time_ms
@@ -356,6 +364,11 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         squared_norms = np.einsum("ji,ji->j", self._rows, self._rows)
         return np.divide(variances, squared_norms, out=np.zeros_like(variances), where=squared_norms > 0.0)
 
+    def _track(self) -> None:
+        """Note how many rows there are and the variance of their span."""
+        if self.track_optimality:
+            self._spanned.append((len(self._rows), variance_of_span(self._rows, self._C)))
+
     def _publish(self) -> None:
         """Set the learned attributes; the record of the end stays out of the running lists."""
         at_end = self._recorded.variances[-1]
@@ -369,3 +382,6 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             "variances": np.array([*self._variances, at_end]),
             "direction_variances": np.array([*self._along_directions, self._recorded.along_directions[-1]]),
         }
+        if self.track_optimality:
+            n_rows, spanned = zip(*self._spanned, (len(self._rows), variance_of_span(self._rows, self._C)), strict=True)
+            self.history_["optimality"] = optimality(np.array(spanned), np.array(n_rows), most_variance(self._C))

@@ -287,6 +287,16 @@ _METHODS = (
         needs_classes=True,
     ),
     Method(
+        name="majority_class",
+        title="majority class",
+        does="the most frequent class of the training data, for every example",
+        source="reference line",
+        estimator="pppca_bench.classifiers.majority:MajorityClassifier",
+        makes="classes",
+        needs_classes=True,
+        reduces=False,
+    ),
+    Method(
         name="ga_mlp",
         title="GA",
         does="network whose weights, trained by RPROP or random, a genetic algorithm evolves; classifies by itself",

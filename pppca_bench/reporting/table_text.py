@@ -28,7 +28,13 @@ EXTENSIONS: Mapping[Format, str] = {
     "json": "json",
 }
 EMPTY = "–"
-SIGNS: Mapping[Verdict, str] = {"reproduced": "=", "close": "~", "differs": "≠", "not run": EMPTY}
+SIGNS: Mapping[Verdict, str] = {
+    "reproduced": "=",
+    "undecided": "?",
+    "close": "~",
+    "differs": "≠",
+    "not run": EMPTY,
+}
 """What stands beside a difference."""
 
 _TABULATE = {"terminal": "simple", "markdown": "pipe", "latex": "latex_raw"}
