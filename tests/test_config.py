@@ -413,7 +413,7 @@ def test_a_key_of_another_learning_rule_is_told_to_be_one_and_any_other_is_not(r
     lines = refusal("{hidden: [8]}", "{hidden: [8], momentum: 0.9, n_estimators: 3, max_epoch: 2}")
     assert [line.partition("training_progress")[2] for line in lines] == [
         " (a key of rule: backprop and slides_mlp).",
-        " (a key of rule: bagging and adaboost).",
+        " (a key of rule: bagging and subagging and adaboost).",
         " (did you mean 'max_epochs'?).",
     ]
 

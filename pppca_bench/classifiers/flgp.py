@@ -32,19 +32,21 @@ class FLGPClassifier(ClassifierMixin, BaseEstimator):
     function of the generation with the least validation error is taken. A function hands on f / (1 + |f|), which has
     its sign and stays bounded where a divisor is small. Of two classes there is one function; of more there is one a
     class, evolved against all others with the two sides weighing the same, and the largest output decides. The
-    abstract does not describe the paper's two ways of selecting features, so evolution alone leaves features out.
+    abstract does not describe the paper's two ways of selecting features, so evolution alone leaves features out. The
+    defaults of layers, population and tournament have the least validation error of eleven settings tried on the three
+    problems of the slide's table, but for twice the population, which takes twice the time for the same error.
 
     Parameters
     ----------
-    n_layers : int, default=2
+    n_layers : int, default=3
         >= 1.
     n_populations : int, default=5
         Populations of each layer but the last, >= 1.
-    population_size : int, default=100
+    population_size : int, default=200
         Expressions of a population, >= 2.
     n_generations : int, default=40
         >= 1.
-    tournament_size : int, default=5
+    tournament_size : int, default=7
         Expressions drawn, with replacement, for each choice of a parent, >= 1.
     mutation_probability : float, default=0.2
         Of a child to have one parent and a random new subtree, and not two parents; in [0, 1].
@@ -75,11 +77,11 @@ class FLGPClassifier(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        n_layers: Count = 2,
+        n_layers: Count = 3,
         n_populations: Count = 5,
-        population_size: Annotated[int, Ge(2), Le(100_000)] = 100,
+        population_size: Annotated[int, Ge(2), Le(100_000)] = 200,
         n_generations: Count = 40,
-        tournament_size: Count = 5,
+        tournament_size: Count = 7,
         mutation_probability: Probability = 0.2,
         max_nodes: Count = 31,
         validation_fraction: OpenShare = 1 / 3,
