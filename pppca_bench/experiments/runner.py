@@ -6,9 +6,9 @@ import itertools
 import os
 import time
 import traceback
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -104,17 +104,12 @@ def run(
     Outcome
     """
     store.describe_problems([_facts(name, *opened) for (name, _), opened in problems.items()])
-    done = set() if fresh else store.done(spec.key for spec in specs)
-    missing = [spec for spec in specs if spec.key not in done]
-    # The largest problems first: a long group begun last would leave the other workers idle.
-    missing.sort(key=lambda spec: _of(spec, problems)[1].X_train.size, reverse=True)
+    missing = _missing(specs, set() if fresh else store.done(spec.key for spec in specs), problems)
     queue = Queue(missing, store, fresh=fresh, retries=retries)
     progress = progress or (lambda *_: None)
     progress(0, len(missing))
-    provenance = describe(configs)
-    tally = _Tally()
-    backend = LocalProcesses(workers, "pppca_bench.experiments.cell") if workers else ThisProcess()
-    try:
+    provenance, tally = describe(configs), _Tally()
+    with _backend(workers) as backend:
         _compile(needed_families(missing), backend, stage or _unheard, warn or _unheard)
         for group, (results, span) in _execute(queue, backend, problems):
             store.record(results, provenance, replace=fresh, span=span)
@@ -123,12 +118,29 @@ def run(
             if fail_fast and tally.n_failed:
                 backend.kill()
                 break
-        backend.close()
-    except BaseException:  # Ctrl-C, SIGTERM, or a store that cannot be written
-        backend.kill()
-        raise
     store.release()
     return tally.outcome(len(specs), len(specs) - len(missing) + queue.n_done_elsewhere)
+
+
+def _missing(specs: Iterable[RunSpec], done: Collection[str], problems: OpenProblems) -> list[RunSpec]:
+    """Return the runs that are to be computed.
+
+    The largest problems come first: a long group begun last would leave the other workers idle.
+    """
+    missing = [spec for spec in specs if spec.key not in done]
+    return sorted(missing, key=lambda spec: _of(spec, problems)[1].X_train.size, reverse=True)
+
+
+@contextmanager
+def _backend(workers: int) -> Iterator[Backend]:
+    """Give processes, or this one; they are killed at Ctrl-C, SIGTERM, or when the store cannot be written."""
+    backend = LocalProcesses(workers, "pppca_bench.experiments.cell") if workers else ThisProcess()
+    try:
+        yield backend
+        backend.close()
+    except BaseException:
+        backend.kill()
+        raise
 
 
 def needed_families(specs: Iterable[RunSpec]) -> set[str]:
