@@ -39,6 +39,12 @@ def test_values_of_an_expression_by_hand():
     np.testing.assert_array_equal(values_of((0.25,), columns), [0.25, 0.25])
 
 
+def test_values_are_finite_whatever_the_inputs():
+    columns = np.array([[1e200, -1e200, 0.0]])
+    np.testing.assert_array_equal(values_of(("*", 0, 0), columns), [np.finfo(float).max] * 2 + [0.0])
+    np.testing.assert_array_equal(values_of(("-", "*", 0, 0, "*", 0, 0), columns), [0.0, 0.0, 0.0])
+
+
 def test_division_by_nearly_nothing_is_one():
     columns = np.array([[5.0, 5.0, 5.0], [0.0, 1e-7, 2.0]])
     np.testing.assert_array_equal(values_of(("/", 0, 1), columns), [1.0, 1.0, 2.5])
@@ -119,15 +125,18 @@ def product():
     return X[:200], y[:200], X[200:], y[200:]
 
 
-def test_product_of_two_features_is_found_and_the_others_are_left_out(product):
-    found = FLGPClassifier(random_state=1).fit(*product)
+@pytest.fixture(scope="module")
+def found(product):
+    return FLGPClassifier(n_layers=2, population_size=100, tournament_size=5, random_state=1).fit(*product)
+
+
+def test_product_of_two_features_is_found_and_the_others_are_left_out(product, found):
     assert found.score(*product[2:]) == 1.0
     np.testing.assert_array_equal(found.selected_, [0, 3])
     assert found.n_features_ == 2
 
 
-def test_inputs_that_were_left_out_change_no_prediction(product):
-    found = FLGPClassifier(random_state=1).fit(*product)
+def test_inputs_that_were_left_out_change_no_prediction(product, found):
     other = product[2].copy()
     left_out = np.setdiff1d(np.arange(5), found.selected_)
     other[:, left_out] = np.random.default_rng(1).uniform(size=(100, len(left_out)))
@@ -156,7 +165,9 @@ def test_one_layer_with_the_validation_data_of_training_reports_its_fittest(prod
 
 def test_of_three_classes_each_has_a_function_and_the_largest_output_wins():
     X, y = load_iris(return_X_y=True)
-    found = FLGPClassifier(random_state=0, population_size=60, n_generations=15).fit(X[::2], y[::2], X[1::2], y[1::2])
+    found = FLGPClassifier(random_state=0, n_layers=2, population_size=60, n_generations=15).fit(
+        X[::2], y[::2], X[1::2], y[1::2]
+    )
     outputs = found.decision_function(X)
     assert outputs.shape == (150, 3)
     np.testing.assert_array_equal(found.predict(X), outputs.argmax(axis=1))

@@ -70,7 +70,7 @@ def test_inputs_that_tell_the_class_are_kept(noisy):
     net = StructureGAClassifier((4,), random_state=0).fit(*noisy)
     assert net.kept_[[1, 3]].all()
     assert net.n_features_ < 6
-    assert net.score(*noisy[2:]) > 0.95
+    assert net.score(*noisy[2:]) > 0.9
 
 
 def test_strings_are_judged_without_the_validation_data(noisy):

@@ -59,14 +59,16 @@ def values_of(expression: Expression, columns: Floats) -> Floats:
     Returns
     -------
     float64 array, shape (n_samples,)
+        Finite: what overflows is the largest number, and what then has no value is 0.
     """
     operands: list[Floats] = []
-    for node in reversed(expression):
-        if isinstance(node, str):
-            operands.append(OPERATORS[node](operands.pop(), operands.pop()))
-        else:
-            operands.append(columns[node] if isinstance(node, int) else np.full(columns.shape[1], node))
-    return operands[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        for node in reversed(expression):
+            if isinstance(node, str):
+                operands.append(OPERATORS[node](operands.pop(), operands.pop()))
+            else:
+                operands.append(columns[node] if isinstance(node, int) else np.full(columns.shape[1], node))
+    return np.nan_to_num(operands[0])
 
 
 def features_of(expression: Expression) -> set[int]:
