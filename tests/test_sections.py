@@ -16,7 +16,8 @@ from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
 from pppca_bench.classifiers.rfe_svm import RFESVMClassifier
 from pppca_bench.engines import DGHA, GHA, NEpPCA
 from pppca_bench.errors import ConfigError
-from pppca_bench.methods.registry import CLASSIFIERS, METHODS, Classifier, Method
+from pppca_bench.methods.entry import Classifier, Method
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.methods.sections import constructor_arguments, section_of
 from pppca_bench.parameters import Count, LayerSizes, Positive, parameters_of
 from pppca_bench.reducers.autoencoder import Autoencoder

@@ -14,8 +14,9 @@ from pydantic import StringConstraints
 
 from pppca_bench.config.messages import Reader, missing, nearest
 from pppca_bench.config.yaml_source import Location, YamlSource
+from pppca_bench.methods.entry import Classifier, Method
 from pppca_bench.methods.protocol import contract_of
-from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS, Classifier, Method
+from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS
 from pppca_bench.methods.sections import PIVOT, PIVOTAL, PORTRAIT, constructor_arguments, section_of
 from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, Tau, parameters_of, shown
 from pppca_bench.references.pivots import pivot_of

@@ -88,8 +88,8 @@ class GHA(HebbianTransformer):
         "variances", shape (n_epochs_ + 1, n_initial_rows): each row's projection variance at the same
         times, a column per initial row, NaN once it is removed. "direction_variances", of the same shape: the
         same over the row's squared norm, wᵀ C w / ‖w‖², the variance along its direction. "optimality", shape
-        (n_epochs_ + 1,), if tracked: the variance of the rows' span before each epoch and at the end, over the most that
-        so many directions can hold.
+        (n_epochs_ + 1,), if tracked: the variance of the rows' span before each epoch and at the end, over the most
+        that so many directions can hold.
     """
 
     def __init__(

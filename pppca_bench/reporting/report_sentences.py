@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from pppca_bench.methods.registry import Entry
+from pppca_bench.methods.entry import Entry
 from pppca_bench.reporting.labels import setting_text
 from pppca_bench.runs import Parameters, Scalar
 
