@@ -21,8 +21,8 @@ class DGHA(HebbianTransformer):
     Var(q̂0) / Var(q̂i) > tau, formula (1), q̂0 being the row of the largest variance, over the whole training
     set; then a fraction of the samples, drawn without replacement, updates the rows. At least one stays.
 
-    The defaults are the setting that reproduces the published dimensionalities best. Where the slides say
-    nothing, the parameter is marked.
+    The defaults are one setting for the published dimensionalities and speed-ups together, a compromise: others come
+    nearer to either alone (docs/choices.md). Where the slides say nothing, the parameter is marked.
 
     Parameters
     ----------

@@ -155,8 +155,9 @@ class _Source:
         )
 
     def _label(self, line: Line) -> str:
-        known = self.facts.get(line.runs.get("problem", ""))
-        return line.label.replace(" ({n_features})", f" ({known.n_features})" if known else "")
+        problem = line.runs.get("problem", "")
+        known = self.facts[problem].n_features if problem in self.facts else self.reference.printed_size(problem)
+        return line.label.replace(" ({n_features})", f" ({known})" if known else "")
 
 
 def _telling(quantities: Sequence[str], method: str) -> set[str]:
