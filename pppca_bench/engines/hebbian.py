@@ -197,7 +197,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.mean_ = np.zeros(self.n_features_in_)
         self._C = np.zeros((self.n_features_in_, self.n_features_in_))
         self._dimensionality: list[int] = []
-        self._spanned: list[tuple[int, float]] = []
+        self._optimality: list[float] = []
         self._variances: list[Floats] = []
 
     def _update_moments(self, X: Floats) -> None:
@@ -212,6 +212,8 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             self._C += share * (1.0 - share) * np.outer(shift, shift)
             self.mean_ = self.mean_ + share * shift
             self.n_samples_seen_ += len(batch)
+        if self.track_optimality:
+            self._most = most_variance(self._C)
 
     def _draw_rows(self, X: Floats) -> None:
         self._n_initial_rows = self.n_components or self.n_features_in_
@@ -238,7 +240,8 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             n_epochs -= block
 
     def _learn_block(self, X: Floats, n_epochs: int) -> None:
-        self._track()
+        if self.track_optimality:
+            self._optimality.append(self._optimality_now())
         schedule = self._schedule(len(X), n_epochs)
         n_made, n_operations, time_ms = self._make_epochs(X, schedule)
         self.learning_time_ms_ += time_ms
@@ -341,10 +344,10 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         squared_norms = np.einsum("ji,ji->j", self._rows, self._rows)
         return np.divide(variances, squared_norms, out=np.zeros_like(variances), where=squared_norms > 0.0)
 
-    def _track(self) -> None:
-        """Note how many rows there are and the variance of their span."""
-        if self.track_optimality:
-            self._spanned.append((len(self._rows), variance_of_span(self._rows, self._C)))
+    def _optimality_now(self) -> float:
+        """Return how near the rows' span comes to exact PCA of the samples seen so far."""
+        spanned = np.array([variance_of_span(self._rows, self._C)])
+        return float(optimality(spanned, np.array([len(self._rows)]), self._most)[0])
 
     def _publish(self) -> None:
         """Set the learned attributes; the record of the end stays out of the running lists."""
@@ -359,5 +362,4 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             "variances": np.array([*self._variances, at_end]),
         }
         if self.track_optimality:
-            n_rows, spanned = zip(*self._spanned, (len(self._rows), variance_of_span(self._rows, self._C)), strict=True)
-            self.history_["optimality"] = optimality(np.array(spanned), np.array(n_rows), most_variance(self._C))
+            self.history_["optimality"] = np.array([*self._optimality, self._optimality_now()])
