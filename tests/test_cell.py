@@ -41,14 +41,15 @@ BASELINES = {
     "backward": {},
     "rfe": {"n_networks": 2},
 }
-REDUCING = [method for method in METHODS if method not in ("dgha_speedup", *SYSTEMS)]
+LINES = {"majority_class": {}}
+REDUCING = [method for method in METHODS if method not in ("dgha_speedup", *SYSTEMS, *LINES)]
 SHORT = BASELINES | {
     "gha": {"n_epochs": 20},
     "dgha": {"n_epochs": 20},
     "ne_ppca": {"n_generations": 5},
     "all_features": {},
 }
-SHORT = SHORT | SYSTEMS | {"dgha_speedup": SHORT["dgha"]}
+SHORT = SHORT | SYSTEMS | LINES | {"dgha_speedup": SHORT["dgha"]}
 
 
 def planned(method: str, *, repeats: int = 3, problem: str = "iris", tau: float = 20.0, **parameters) -> list[RunSpec]:
@@ -93,7 +94,7 @@ def iris() -> Problem:
     return load_problem("iris")
 
 
-@pytest.mark.parametrize("method", [*REDUCING, *SYSTEMS])
+@pytest.mark.parametrize("method", [*REDUCING, *SYSTEMS, *LINES])
 def test_a_run_in_company_gives_what_it_gives_alone_to_the_last_bit(iris, method):
     specs = planned(method)
     together = timeless(run_group(specs, iris))

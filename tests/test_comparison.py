@@ -17,7 +17,21 @@ from pppca_bench.reporting.table import Table
 from pppca_bench.runs import Cell, RunResult, RunSpec, StoredRun
 
 NAN = math.nan
-FIELDS = ["table", "row", "column", "quantity", "published", "mean", "sd", "n", "low", "high", "difference", "verdict"]
+FIELDS = [
+    "table",
+    "row",
+    "column",
+    "quantity",
+    "published",
+    "mean",
+    "sd",
+    "n",
+    "low",
+    "high",
+    "difference",
+    "verdict",
+    "same_as",
+]
 # Of the report all numbers but correlations and those that say nothing: mushroom1's seven, which were printed without a
 # standard deviation, and those whose standard deviation is greater than they are.
 REPORT_COUNTS = {
@@ -59,7 +73,8 @@ class TestVerdict:
             ("test_error_percent", "2.30", 4.0, 2.306, 5.694, "close"),
             ("test_error_percent", "2.30", 0.5, -1.295, 2.295, "reproduced"),
             ("test_error_percent", "2.30", 0.5, -1.294, 2.294, "close"),
-            ("test_error_percent", "2.30", 9.0, 2.3, 15.7, "reproduced"),
+            ("test_error_percent", "2.30", 4.8, 2.3, 7.3, "reproduced"),
+            ("test_error_percent", "2.30", 9.0, 2.3, 15.7, "undecided"),
             # Half a unit of "1" is 0.5.
             ("dimensionality", "1", 1.6, 1.5, 1.7, "reproduced"),
             ("dimensionality", "1", 1.6, 1.51, 1.69, "differs"),
@@ -184,6 +199,7 @@ class TestCompare:
             "published": 9.0,
             "n": 0,
             "verdict": "not run",
+            "same_as": "",
         }
 
 

@@ -166,7 +166,7 @@ class TestPlaces:
         assert not any(line.startswith("D_") for line in lines)
 
     def test_they_stand_in_the_index(self):
-        index = render_index([], [], None, [ODD])
+        index = render_index([], [], [], [ODD])
         assert re.findall(r"\]\(#([^)]+)\)", index) == ["Z1"]
         assert "[CSV](tables/Z1.csv)" in index
         assert rendered(ODD, "markdown").rstrip() in index

@@ -200,7 +200,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._C = np.zeros((self.n_features_in_, self.n_features_in_))
         self._largest_squared_norm = 0.0
         self._dimensionality: list[int] = []
-        self._spanned: list[tuple[int, float]] = []
+        self._optimality: list[float] = []
         self._variances: list[Floats] = []
         self._along_directions: list[Floats] = []
 
@@ -218,6 +218,8 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             self.n_samples_seen_ += len(batch)
         if self.learning_rate is None:
             self._largest_squared_norm = max(self._largest_squared_norm, self._measure_largest(X))
+        if self.track_optimality:
+            self._most = most_variance(self._C)
 
     def _measure_largest(self, X: Floats) -> float:
         """Return the largest ‖x − mean‖² among the samples."""
@@ -250,7 +252,8 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             n_epochs -= block
 
     def _learn_block(self, X: Floats, n_epochs: int) -> None:
-        self._track()
+        if self.track_optimality:
+            self._optimality.append(self._optimality_now())
         schedule = self._schedule(len(X), n_epochs)
         n_made, n_operations, time_ms = self._make_epochs(X, schedule)
         self.learning_time_ms_ += time_ms
@@ -364,10 +367,10 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         squared_norms = np.einsum("ji,ji->j", self._rows, self._rows)
         return np.divide(variances, squared_norms, out=np.zeros_like(variances), where=squared_norms > 0.0)
 
-    def _track(self) -> None:
-        """Note how many rows there are and the variance of their span."""
-        if self.track_optimality:
-            self._spanned.append((len(self._rows), variance_of_span(self._rows, self._C)))
+    def _optimality_now(self) -> float:
+        """Return how near the rows' span comes to exact PCA of the samples seen so far."""
+        spanned = np.array([variance_of_span(self._rows, self._C)])
+        return float(optimality(spanned, np.array([len(self._rows)]), self._most)[0])
 
     def _publish(self) -> None:
         """Set the learned attributes; the record of the end stays out of the running lists."""
@@ -383,5 +386,4 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             "direction_variances": np.array([*self._along_directions, self._recorded.along_directions[-1]]),
         }
         if self.track_optimality:
-            n_rows, spanned = zip(*self._spanned, (len(self._rows), variance_of_span(self._rows, self._C)), strict=True)
-            self.history_["optimality"] = optimality(np.array(spanned), np.array(n_rows), most_variance(self._C))
+            self.history_["optimality"] = np.array([*self._optimality, self._optimality_now()])

@@ -26,14 +26,21 @@ def variance_of_span(rows: Floats, C: Floats) -> float:
     Parameters
     ----------
     rows : float64 array of shape (n_rows, m)
+        Those of zeros, and those that others span but for rounding, add nothing.
     C : float64 array of shape (m, m)
     """
-    basis = np.linalg.svd(rows, full_matrices=False)[2]
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    scaled = rows[largest[:, 0] > 0.0] / largest[largest[:, 0] > 0.0]
+    if not len(scaled):
+        return 0.0
+    directions = scaled / np.linalg.norm(scaled, axis=1, keepdims=True)
+    _, singular, basis = np.linalg.svd(directions, full_matrices=False)
+    basis = basis[singular > singular[0] * max(directions.shape) * np.finfo(np.float64).eps]
     return float(np.einsum("ij,jk,ik->", basis, C, basis))
 
 
 def optimality(variance: NDArray[np.float64], n_directions: NDArray[np.int64], most: Floats) -> Floats:
-    """Return retained variance over the most that so many directions can hold; 1 is exact PCA.
+    """Return retained variance over the most that so many directions can hold: 1 is exact PCA, nan without any variance.
 
     Parameters
     ----------
@@ -42,4 +49,5 @@ def optimality(variance: NDArray[np.float64], n_directions: NDArray[np.int64], m
     most : float64 array of shape (m,)
         See `most_variance`.
     """
-    return variance / most[np.minimum(n_directions, len(most)) - 1]
+    held = most[np.minimum(n_directions, len(most)) - 1]
+    return np.divide(variance, held, out=np.full(len(held), np.nan), where=held > 0.0)

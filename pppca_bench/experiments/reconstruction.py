@@ -42,11 +42,12 @@ def measure_reconstruction(reducer: Any, X: FloatArray, reduced: FloatArray) -> 
     variance = _mean_square(deviations / scale)
     lost = _mean_square((X - rebuilt(reducer, X, reduced)) / scale)
     measures = {}
-    if variance:
-        retained = 100.0 * (1.0 - lost / variance)
-        most = most_variance(np.cov(deviations / scale, rowvar=False, ddof=0).reshape(X.shape[1], -1))
-        best = 100.0 * most[min(reduced.shape[1], len(most)) - 1] / variance
-        measures = {"retained_variance_percent": retained, "optimality_percent": 100.0 * retained / best}
+    if variance > 0.0:
+        measures["retained_variance_percent"] = 100.0 * (1.0 - lost / variance)
+        if n_features := min(reduced.shape[1], X.shape[1]):
+            most = most_variance(np.cov(deviations / scale, rowvar=False, ddof=0).reshape(X.shape[1], -1))
+            best = float(most[n_features - 1]) / variance
+            measures["optimality_percent"] = measures["retained_variance_percent"] / best
     with np.errstate(over="ignore"):
         measures["reconstruction_error"] = float(0.5 * lost * np.square(scale))
     return {name: value for name, value in measures.items() if np.isfinite(value)}

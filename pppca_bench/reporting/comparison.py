@@ -106,7 +106,9 @@ def compare(tables: Iterable[Table]) -> list[Comparison]:
                 if (rule := tolerance(table, quantity)) and rule.tells(number):
                     one = judge((table.id, cell.row, cell.column, quantity), number, cell.ours.get(quantity), rule)
                     place = f"{table.id}, {cell.row}, {cell.column}"
-                    earlier = first.setdefault((cell.settings or cell.selector or place, quantity), place)
+                    problem = cell.selector.problem if cell.selector else ""
+                    runs = (problem, cell.settings or cell.selector or place)
+                    earlier = first.setdefault((runs, quantity), place)
                     found.append(replace(one, same_as="" if earlier == place else earlier))
     return found
 
