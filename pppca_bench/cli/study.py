@@ -1,4 +1,4 @@
-"""The ``pppca study`` command: a random search over settings, scored by how near they come to published cells."""
+"""The ``pppca study`` command: a search over settings, scored by how near they come to published cells."""
 
 from __future__ import annotations
 
@@ -36,17 +36,20 @@ def study(
 ) -> None:
     """Search for settings that come near published cells, as CONFIG (a YAML file) describes.
 
-    Every trial is run but for what RESULTS/studies/NAME already holds; trials.csv and trials.md there list them.
+    Every trial is run but for what RESULTS/studies/NAME already holds; trials.csv and trials.md there list them, and
+    front.png shows what no trial beats where the score has several parts.
     """
     from pppca_bench import problems
     from pppca_bench.config.request import check_fit, check_task
     from pppca_bench.experiments import runner
-    from pppca_bench.studies import scoring, trial_table
+    from pppca_bench.studies import front, scoring, tpe, trial_table
     from pppca_bench.studies import search as studies
     from pppca_bench.studies.config import load_study
 
     loaded = load_study(config, problems=problems.known_problems(), trials=trials)
     scoring.check_cells(loaded)
+    if loaded.settings.sampler != "random":
+        tpe.import_optuna(loaded)
     folder = results / STUDIES / loaded.name
     with stoppable(folder):
         with progress_bar("file", quiet=quiet) as progress:
@@ -68,9 +71,12 @@ def study(
                 stage=progress.stage,
                 warn=progress.warn,
             )
+    drawn = front.write_study_front(loaded, scored, folder)
     if not quiet:
         click.echo(trial_table.render(loaded, scored, "terminal"))
         click.echo(f"\nAll {len(scored)} trials are in {folder / trial_table.CSV}.")
+        if drawn:
+            click.echo(f"The front of the first two parts of the score is in {drawn[1]}.")
     _tell_failures(scored, quiet)
 
 

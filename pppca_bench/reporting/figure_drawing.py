@@ -110,10 +110,11 @@ def write_figures(figures: Iterable[Figure], out_dir: Path) -> list[Path]:
 
 def render(figure: Figure) -> dict[str, bytes]:
     """Draw a figure as ``svg`` and ``png``, without date or version, so that equal numbers give equal bytes."""
-    return _rendered(partial(draw, figure))
+    return to_images(partial(draw, figure))
 
 
-def _rendered(drawn: Callable[[], Drawing]) -> dict[str, bytes]:
+def to_images(drawn: Callable[[], Drawing]) -> dict[str, bytes]:
+    """Return a drawing as ``svg`` and ``png`` in this module's style, the same bytes for the same drawing."""
     images = {}
     with matplotlib.style.context(STYLE, after_reset=True):
         drawing = drawn()
@@ -138,7 +139,8 @@ def write_ranking(contest: Contest, ranking: Ranking, out_dir: Path) -> list[Pat
     """Write the critical-difference diagram of a ranking as SVG, PNG and, with its numbers, CSV."""
     out_dir.mkdir(parents=True, exist_ok=True)
     table = ranking.errors.T.assign(mean_rank=ranking.mean_ranks).rename_axis("method")
-    contents = _rendered(partial(_draw_ranking, contest, ranking)) | {"csv": table.to_csv(lineterminator="\n").encode()}
+    drawn = to_images(partial(_draw_ranking, contest, ranking))
+    contents = drawn | {"csv": table.to_csv(lineterminator="\n").encode()}
     paths = [out_dir / f"{contest.id}.{extension}" for extension in contents]
     for path, content in zip(paths, contents.values(), strict=True):
         path.write_bytes(content)

@@ -243,7 +243,10 @@ def _difference_with_verdict(rule: Mapping[str, Tolerance], cell: TableCell) -> 
 
 
 def _published_text(cell: TableCell) -> str:
-    return _filled(cell.form, [cell.published[name].text if name in cell.published else "" for name in cell.shows])
+    return _filled(
+        cell.form,
+        [cell.published[name].text.replace("-", "−") if name in cell.published else "" for name in cell.shows],
+    )
 
 
 def _difference_text(cell: TableCell) -> str:
