@@ -75,7 +75,7 @@ def rprop_step(w, step, g, g_before, eta_plus=1.2, eta_minus=0.5, step_min=0.0, 
 
 
 def rprop_step_by_sign(w, step, g, g_before, eta_plus=1.2, eta_minus=0.5, step_min=0.0, step_max=50.0):
-    """Return the same without weight backtracking (Igel & Huesken 2003, RPROP-): no move back, no gradient forgotten."""
+    """Return the same without weight backtracking (Igel & Huesken 2003): no move back, no gradient forgotten."""
     if g * g_before > 0:
         step = min(step * eta_plus, step_max)
     if g * g_before < 0:

@@ -195,7 +195,9 @@ def test_training_agrees_with_plain_loops(architecture, seed, max_epochs, stop_r
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("architecture", [Architecture(2, (3,), 2, True, "linear"), Architecture(3, (), 2, False, "linear")])
+@pytest.mark.parametrize(
+    "architecture", [Architecture(2, (3,), 2, True, "linear"), Architecture(3, (), 2, False, "linear")]
+)
 def test_training_with_and_without_weight_backtracking_agrees_with_plain_loops(architecture, seed):
     task, curves = make_task(architecture, seed, n_samples=9), []
     for weight_backtracking in (True, False):

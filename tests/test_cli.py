@@ -394,6 +394,22 @@ class TestErrors:
             "Error: none.yaml: cannot be read (No such file or directory). Check the path.\n",
         )
 
+    def test_one_setting_with_another_seed_is_refused_in_one_line_and_nothing_is_lost(self, config):
+        text = "name: {}\nproblems: [iris]\nrepeats: 1\nseed: {}\nmethods: [{{method: gha, n_epochs: 5}}]\nclassifier: {{hidden: []}}\n"
+        config.write_text(text.format("one", 1))
+        assert pppca("run", config, "--workers", 0).exit_code == 0
+        shown = pppca("tables", "--format", "csv").stdout
+        Path("two.yaml").write_text(text.format("two", 2))
+        result = pppca("run", "two.yaml", "--workers", 0)
+        said = (
+            "Error: two: expected the seed that one has for gha on iris, got another one for the same settings."
+            " Give both configs one seed, or take another folder with --results.\n"
+        )
+        assert (result.exit_code, result.stderr) == (2, said)
+        assert pppca("tables", "--format", "csv").stdout == shown
+        config.write_text(text.format("one", 3))
+        assert pppca("run", config, "--workers", 0).exit_code == 0
+
     def test_two_configs_of_one_name_are_refused(self, config):
         Path("twin.yaml").write_text(SMALL)
         result = pppca("run", config, "twin.yaml")
@@ -618,7 +634,10 @@ class TestCompare:
     def test_other_forms_end_with_the_tally(self, recorded, form, head):
         lines = pppca("compare", "--results", recorded, "--format", form).stdout.splitlines()
         assert lines[0].startswith(head)
-        assert re.fullmatch(r"989 published results: \d+ reproduced(, \d+ [a-z]+)* \(67 more numbers repeat one of them, .*\)\.", lines[-1])
+        assert re.fullmatch(
+            r"989 published results: \d+ reproduced(, \d+ [a-z]+)* \(67 more numbers repeat one of them, .*\)\.",
+            lines[-1],
+        )
 
     def test_scores_stand_in_the_place_of_cells(self, recorded):
         lines = pppca("compare", "--scores", "--results", recorded).stdout.splitlines()
@@ -706,8 +725,8 @@ class TestCompare:
 
 
 class TestRender:
-    # The invented runs have no learning curves, so that ours against published and the mean ranks of the report's networks
-    # are the figures that can be drawn.
+    # The invented runs have no learning curves, so that ours against published and the mean ranks of the report's
+    # networks are the figures that can be drawn.
     def test_figures_are_written_and_those_not_run_are_told(self, recorded):
         result = pppca("figures", "--results", recorded, "--out", "made")
         assert (result.exit_code, result.stdout) == (0, "Wrote 6 files to made.\n")

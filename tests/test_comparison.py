@@ -17,7 +17,21 @@ from pppca_bench.reporting.table import Table
 from pppca_bench.runs import Cell, RunResult, RunSpec, StoredRun
 
 NAN = math.nan
-FIELDS = ["table", "row", "column", "quantity", "published", "mean", "sd", "n", "low", "high", "difference", "verdict", "same_as"]
+FIELDS = [
+    "table",
+    "row",
+    "column",
+    "quantity",
+    "published",
+    "mean",
+    "sd",
+    "n",
+    "low",
+    "high",
+    "difference",
+    "verdict",
+    "same_as",
+]
 # Of the report all numbers but correlations and those that say nothing: mushroom1's seven, which were printed without a
 # standard deviation, and those whose standard deviation is greater than they are.
 REPORT_COUNTS = {

@@ -196,8 +196,8 @@ def _time_in_fitness(evidence: Evidence) -> Finding:
         sentences.append(
             "Counted in multiply-adds along the measured dimensionalities (τ = 10): the responses of all samples and"
             f" their variances take {least:.0f} to {most:.0f} %, Gram–Schmidt, crossing and mutation the rest; the"
-            f" slides say {published[0]:.0f} to {published[1]:.0f} %. With the covariance matrix, as here, the number of"
-            " samples drops out."
+            f" slides say {published[0]:.0f} to {published[1]:.0f} %. With the covariance matrix, as here, the number"
+            " of samples drops out."
         )
     return Finding(
         "Fitness takes most of NE-pPCA's time.",
