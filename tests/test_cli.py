@@ -395,7 +395,10 @@ class TestErrors:
         )
 
     def test_one_setting_with_another_seed_is_refused_in_one_line_and_nothing_is_lost(self, config):
-        text = "name: {}\nproblems: [iris]\nrepeats: 1\nseed: {}\nmethods: [{{method: gha, n_epochs: 5}}]\nclassifier: {{hidden: []}}\n"
+        text = (
+            "name: {}\nproblems: [iris]\nrepeats: 1\nseed: {}\nmethods: [{{method: gha, n_epochs: 5}}]\n"
+            "classifier: {{hidden: []}}\n"
+        )
         config.write_text(text.format("one", 1))
         assert pppca("run", config, "--workers", 0).exit_code == 0
         shown = pppca("tables", "--format", "csv").stdout
