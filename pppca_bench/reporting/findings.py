@@ -137,8 +137,8 @@ def _finite_resource(evidence: Evidence) -> Finding:
             ]
     verdict: Verdict = "not run" if not errors else "holds" if max(errors) < _EXACT else "does not hold"
     evidence_text = (
-        f"In {len(errors)} runs NE-pPCA kept as many orthonormal nodes as there are features, none of them exact"
-        f" components: they retain 100 % of the variance, to {max(errors):.1g} %."
+        f"In {len(errors)} runs NE-pPCA kept as many orthonormal nodes as there are features: they retain 100 % of"
+        f" the variance, to {max(errors):.1g} %."
         if errors
         else ""
     )
