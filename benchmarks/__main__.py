@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import alternatives, evolution, hebbian, limits, rprop, scaling, whole_run
+from benchmarks import alternatives, compilation, evolution, hebbian, limits, rprop, scaling, whole_run
 from benchmarks.measuring import Row
 from benchmarks.report import load, machine, save, table
 
@@ -25,7 +25,9 @@ PARTS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "gha": hebbian.gha_rows,
     "evolution": evolution.rows,
     "removal": hebbian.removal_rows,
+    "compilation": compilation.rows,
     "plan": whole_run.rows,
+    "report": whole_run.report_rows,
     "workers": whole_run.worker_rows,
     "limits": limits.rows,
     "alternatives": alternatives.rows,
@@ -41,7 +43,9 @@ TITLES = {
     "gha": "GHA, fast kernel",
     "evolution": "NE-pPCA",
     "removal": "DGHA's projection variances and removal",
+    "compilation": "Compilation",
     "plan": "The whole reproduction",
+    "report": "The Proben1 report",
     "workers": "Workers",
     "limits": "The machine's limit",
     "alternatives": "Tried and lost",
@@ -51,7 +55,7 @@ TITLES = {
 INTRODUCTION = """\
 # Benchmarks
 
-What `make bench` measured last: one thread, float64, the same work, compilation excluded; each ratio is the median over
+What `make bench` measured last: one thread, float64, the same work, compilation apart; each ratio is the median over
 rounds in which the contestants took turns in one process. How and why: [benchmarks](../benchmarks/README.md).
 """
 SCALING = """\

@@ -11,7 +11,7 @@ import math
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
@@ -99,7 +99,7 @@ class Parameter:
             It is not admissible.
         """
         try:
-            return _adapter(self.annotation).validate_python(_plain(value), strict=True)
+            return self._adapter.validate_python(_plain(value), strict=True)
         except ValidationError:
             is_infinite = isinstance(value, float) and value == math.inf
             expected = self.expected.replace("a number", "a finite number") if is_infinite else self.expected
@@ -107,7 +107,12 @@ class Parameter:
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON schema of its values."""
-        return _adapter(self.annotation).json_schema()
+        return self._adapter.json_schema()
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
+        # Kept here, since to look it up by the annotation means to hash that, which takes longer than the check.
+        return _adapter(self.annotation)
 
 
 @cache

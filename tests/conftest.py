@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pppca_bench.methods.registry import CLASSIFIERS, METHODS, Method
+from pppca_bench.methods.entry import Method
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 
 ROOT = Path(__file__).parents[1]
 

@@ -1,7 +1,8 @@
 """Results made by hand for every cell that our own runs can answer, so that no test has to run them all."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -11,15 +12,17 @@ from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table
 from pppca_bench.reporting.tables import build_tables
-from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec, Selector, StoredRun
+from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, RunResult, RunSpec, Selector, StoredRun
+from pppca_bench.store.database import Store
 
 REFERENCES = own_references()
 PROBLEMS = ("cancer1", "card1", "diabetes1", "glass1", "heart1", "horse1", "soybean1", "thyroid1")
-CONFIG = "proben1_report"
-"""A config whose runs fill the tables of every reference."""
+CONFIG = "cancer1"
+"""A config whose runs fill the slides' tables."""
 
 CLASSIFIER = {"hidden": "pivot", "rule": "rprop", "shortcuts": True}
 ERROR_STEP = 100 / 172
+_OWN = ("test_error_percent", "dimensionality", "speedup", "correlation")
 
 
 def published(table: str, row: str, column: str, quantity: str) -> Number | None:
@@ -31,6 +34,40 @@ def published(table: str, row: str, column: str, quantity: str) -> Number | None
 def layouts() -> list[Layout]:
     """Return the layouts of all tables, in their order."""
     return [layout for reference in REFERENCES for layout in reference.layouts]
+
+
+def configs_of(cell: Cell) -> list[str]:
+    """Return the names of configs that ask for a cell: one for each table that shows it, else `CONFIG`."""
+    found = [
+        (layout.configs or reference.configs)[0]
+        for reference in REFERENCES
+        for layout in reference.layouts
+        if any(one.matches(cell) for one in selectors_of(layout) if one.problem == cell.problem)
+    ]
+    return list(dict.fromkeys(found)) or [CONFIG]
+
+
+def selectors_of(layout: Layout) -> list[Selector]:
+    """Return what the cells of a table ask for."""
+    found = [layout.selector(row, column) for row in layout.rows for column in layout.columns]
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def plans_of(runs: Iterable[StoredRun]) -> dict[str, list[StoredRun]]:
+    """Return runs by the configs that ask for them (`configs_of`)."""
+    names = cache(configs_of)
+    plans: dict[str, list[StoredRun]] = {}
+    for run in runs:
+        for name in names(run[0].cell):
+            plans.setdefault(name, []).append(run)
+    return plans
+
+
+def store_runs(store: Store, runs: Sequence[StoredRun]) -> None:
+    """Plan runs as `plans_of` has them, and record what came of them."""
+    for name, own in plans_of(runs).items():
+        store.plan(Plan(name, "", "", tuple(spec for spec, _ in own)))
+    store.record([result for _, result in runs if result is not None], "{}")
 
 
 def published_sizes(problem: str) -> ProblemFacts:
@@ -57,23 +94,25 @@ def cell_of(selector: Selector, *, data: str = "a") -> Cell:
     return Cell(selector.problem, data, selector.method, *sections)
 
 
-def results_of(runs: Iterable[StoredRun], config: str = CONFIG) -> Results:
-    """Return results whose runs one config asks for."""
+def results_of(runs: Iterable[StoredRun], plans: Mapping[str, Sequence[StoredRun]] | None = None) -> Results:
+    """Return results whose runs configs ask for, by default as `plans_of` has them."""
     stored = list(runs)
-    return Results(stored, {config: [spec.key for spec, _ in stored]})
+    plans = plans_of(stored) if plans is None else plans
+    return Results(stored, {name: [spec.key for spec, _ in own] for name, own in plans.items()})
 
 
 def tables_of(runs: Iterable[StoredRun], facts: dict[str, ProblemFacts] | None = None) -> list[Table]:
-    """Return the filled tables of runs that one config asks for."""
+    """Return the filled tables of runs that configs of the references ask for."""
     return build_tables(results_of(runs), FACTS if facts is None else facts, REFERENCES)
 
 
 def full_runs(n_repeats: int, seed: int = 0) -> list[tuple[RunSpec, RunResult]]:
     """Return runs of every cell of the layouts, spread about the published numbers.
 
-    Errors stand on the grid of 172 test examples, dimensionalities are whole, operation ratios any number.
+    Errors stand on the grid of 172 test examples, dimensionalities are whole, operation ratios and all others any
+    number.
     """
-    rng = np.random.default_rng(seed)
+    rng, rng_of_others = np.random.default_rng(seed), np.random.default_rng([seed, 1])
     centres: dict[Cell, dict[str, float]] = {}
     for layout in layouts():
         for row in layout.rows:
@@ -81,15 +120,21 @@ def full_runs(n_repeats: int, seed: int = 0) -> list[tuple[RunSpec, RunResult]]:
                 selector = layout.selector(row, column)
                 if selector is not None:
                     centre = centres.setdefault(cell_of(selector), {})
-                    for quantity in ("test_error_percent", "dimensionality", "speedup"):
+                    for quantity in layout.quantities(row, column):
                         number = published(layout.id, row.key, column.key, quantity)
                         if number is not None:
                             centre.setdefault(quantity, number.value)
     return [
-        run
+        (spec, with_values(result, **_others(centre, rng_of_others)))
         for index, (cell, centre) in enumerate(centres.items())
-        for run in _runs_of(cell, centre, index, n_repeats, rng)
+        for spec, result in _runs_of(cell, centre, index, n_repeats, rng)
     ]
+
+
+def _others(centre: dict[str, float], rng: np.random.Generator) -> dict[str, float]:
+    """Return the quantities of a run that are neither errors of classes nor the method's own."""
+    drawn = {name: value * rng.normal(1, 0.05) for name, value in centre.items() if name not in _OWN}
+    return {name: round(value) if QUANTITIES[name].is_count else value for name, value in drawn.items()}
 
 
 def _runs_of(

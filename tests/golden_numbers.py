@@ -30,7 +30,7 @@ PLANS = {
         {"method": "all_features"},
         {"method": "pca"},
         {"method": "lda"},
-        {"method": "mutual_info"},
+        {"method": "filter"},
     ],
     "ne_ppca": [{"method": "ne_ppca", "n_generations": 10}],
 }

@@ -76,7 +76,7 @@ def _values(problem: str, rng: np.random.Generator) -> dict[str, float]:
     values = {
         "validation_squared_error_percent": float(rng.uniform(10, 12)),
         "test_squared_error_percent": float(np.exp(rng.normal(2.3, 0.05))),
-        "total_epochs": int(rng.integers(20, 200)) * 5,
+        "relevant_epochs": int(rng.integers(20, 200)) * 5,
     }
     if FACTS[problem].task == "classification":
         values |= {

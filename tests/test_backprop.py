@@ -193,7 +193,7 @@ def test_label_outside_the_given_classes_is_refused(iris):
 
 
 def test_classifiers_with_different_parameters_are_not_fitted_together(iris):
-    with pytest.raises(ValueError, match=r"momentum in fit_together: expected 0.0 for all classifiers, got 0.5"):
+    with pytest.raises(ValueError, match=r"momentum in fit_together: expected 0.0 for all networks, got 0.5"):
         fit_together([BackpropMLPClassifier(), BackpropMLPClassifier(momentum=0.5)], [iris, iris])
 
 

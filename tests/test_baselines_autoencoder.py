@@ -12,7 +12,11 @@ from pppca_bench.reducers.pca import CovariancePCA
 
 
 @parametrize_with_checks(
-    [Autoencoder(1, random_state=0), Autoencoder(1, kind="nonlinear", n_hidden=3, max_iter=50, random_state=0)]
+    [
+        Autoencoder(1, random_state=0),
+        Autoencoder(1, kind="two_layer", max_iter=50, random_state=0),
+        Autoencoder(1, kind="nonlinear", n_hidden=3, max_iter=50, random_state=0),
+    ]
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
@@ -40,6 +44,22 @@ def test_linear_network_loses_what_exact_pca_loses():
     X = load_iris().data
     network, pca = Autoencoder(2, random_state=0).fit(X), CovariancePCA(2).fit(X)
     assert lost(network, X) == pytest.approx(lost(pca, X), rel=1e-4)
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 3])
+def test_network_of_one_nonlinear_hidden_layer_comes_to_exact_pca_and_never_below_its_loss(n_components):
+    """Bourlard & Kamp 1988: its outputs lie in as many dimensions as there are hidden nodes, whatever these compute."""
+    X = load_iris().data
+    network = Autoencoder(n_components, kind="two_layer", tol=1e-9, max_iter=5000, random_state=0).fit(X)
+    pca = CovariancePCA(n_components).fit(X)
+    assert lost(pca, X) <= lost(network, X) < 1.02 * lost(pca, X)
+    assert np.rad2deg(subspace_angles(network.coefs_[1].T, pca.components_.T)).max() < 5.0
+
+
+def test_one_nonlinear_hidden_layer_does_not_follow_a_curve_as_three_do():
+    X = parabola()
+    linear, two_layer = (Autoencoder(1, kind=kind, random_state=0).fit(X) for kind in ("linear", "two_layer"))
+    assert lost(two_layer, X) == pytest.approx(lost(linear, X), rel=0.02)
 
 
 def test_curved_data_are_rebuilt_by_the_nonlinear_network_alone():
@@ -81,7 +101,8 @@ def test_training_that_has_not_settled_says_so_without_a_warning():
 
 @pytest.mark.parametrize(
     ("parameter", "value", "expected"),
-    [("kind", "curved", "'linear' or 'nonlinear'"), ("n_hidden", 0, "an integer from 1 to 1000000 or null"),
+    [("kind", "curved", "'linear', 'two_layer' or 'nonlinear'"),
+     ("n_hidden", 0, "an integer from 1 to 1000000 or null"),
      ("max_iter", 0, "an integer from 1 to 1000000"), ("tol", 0.0, "a number > 0")],
 )  # fmt: skip
 def test_values_out_of_range_are_refused_by_name(parameter, value, expected):

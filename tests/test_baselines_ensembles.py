@@ -1,17 +1,29 @@
-"""Bagging averages networks of bootstrap samples; AdaBoost weighs samples and votes as worked out by hand."""
+"""Bagging averages networks or lets them vote; AdaBoost weighs samples and votes by hand and as scikit-learn does."""
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.ensemble import AdaBoostClassifier as SklearnAdaBoost
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, ensembles
 from pppca_bench.classifiers.ensembles import AdaBoostClassifier, BaggingClassifier
+from pppca_bench.classifiers.stump import StumpClassifier
 
 SMALL = RpropMLPClassifier((3,), max_epochs=100)
 
 
-@parametrize_with_checks([make(SMALL, 3, random_state=0) for make in (BaggingClassifier, AdaBoostClassifier)])
+@parametrize_with_checks(
+    [
+        BaggingClassifier(SMALL, 3, random_state=0),
+        BaggingClassifier(SMALL, 3, vote="majority", sample_share=0.5, replace=False, random_state=0),
+        BaggingClassifier(StumpClassifier(), 9, vote="majority", random_state=0),
+        AdaBoostClassifier(SMALL, 3, random_state=0),
+        AdaBoostClassifier(StumpClassifier(), 20, random_state=0),
+        StumpClassifier(random_state=0),
+    ]
+)
 def test_estimator_keeps_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -67,6 +79,22 @@ def test_bagging_averages_the_outputs(iris):
     np.testing.assert_allclose(ensemble.decision_function(iris[2]), sum(outputs) / 4)
 
 
+def test_majority_is_counted_by_hand():
+    outputs = [np.array([[0.9, 0.0, 0.0]]), np.array([[0.3, 0.2, 0.4]]), np.array([[0.0, 0.1, 0.2]])]
+    np.testing.assert_allclose(BaggingClassifier(vote="majority")._combine(outputs), [[1 / 3, 0.0, 2 / 3]])
+    np.testing.assert_allclose(BaggingClassifier()._combine(outputs), [[0.4, 0.1, 0.2]])
+
+
+def test_majority_of_fifty_one_networks_is_what_most_of_them_predict(iris):
+    keep = iris[1] < 2
+    X, y = iris[0][keep, :1], iris[1][keep]
+    ensemble = BaggingClassifier(RpropMLPClassifier((), max_epochs=20), 51, vote="majority", random_state=0)
+    ensemble.fit(X, y, X, y)
+    votes = np.array([net.predict(X) for net in ensemble.estimators_])
+    np.testing.assert_array_equal(ensemble.predict(X), (votes.sum(axis=0) > 25).astype(int))
+    assert (np.ptp(votes, axis=0) > 0).any()
+
+
 class Recorder:
     """Stand in for `fit_together` and hold what each network would be trained on."""
 
@@ -90,6 +118,66 @@ def test_bootstrap_samples_are_as_large_as_the_data_and_leave_a_third_of_them_ou
     for rows, one in zip(samples, recorder.training_sets, strict=True):
         np.testing.assert_array_equal(one[1], y[rows])
         np.testing.assert_array_equal(one[3], y_val)
+
+
+def test_subagging_draws_half_of_the_data_without_replacement(iris, monkeypatch):
+    monkeypatch.setattr(ensembles, "fit_together", recorder := Recorder())
+    _, y, X_val, y_val = iris
+    subagging = BaggingClassifier(RpropMLPClassifier((), max_epochs=2), 50, sample_share=0.5, replace=False)
+    subagging.fit(np.arange(90)[:, None], y, X_val[:, :1], y_val)
+    samples = [np.ravel(one[0]).astype(int) for one in recorder.training_sets]
+    assert {(len(rows), len(set(rows))) for rows in samples} == {(45, 45)}
+    assert len({tuple(rows) for rows in samples}) == 50
+    np.testing.assert_allclose(np.bincount(np.concatenate(samples)) / 50, 0.5, atol=0.3)
+
+
+def test_a_sample_is_never_empty():
+    X, y = np.arange(12.0)[:, None], np.arange(12) % 2
+    assert (
+        len(BaggingClassifier(StumpClassifier(), 3, sample_share=0.01, random_state=0).fit(X, y, X, y).estimators_) == 3
+    )
+
+
+def test_stump_asks_the_question_of_most_information():
+    """Feature 0 splits off two of eight, feature 1 splits all but one; the classes are four and four."""
+    X = np.array([[0, 0], [0, 0], [1, 0], [1, 1], [1, 1], [1, 1], [1, 1], [1, 1]], dtype=float)
+    stump = StumpClassifier(random_state=0).fit(X, ["a", "a", "a", "a", "b", "b", "b", "b"])
+    assert stump.tree_.tree_.feature[0] == 1
+    np.testing.assert_array_equal(stump.predict([[0.0, 0.0], [0.0, 1.0]]), ["a", "b"])
+
+
+def test_stump_listens_to_the_samples_that_weigh_most():
+    X, y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 0, 1, 0])
+    by_rows, by_columns = (
+        StumpClassifier(random_state=0).fit(X, y, weights) for weights in ([1, 1, 9, 1], [1, 9, 1, 9])
+    )
+    assert by_rows.predict([[1.0, 0.0]]) == [1]
+    assert by_columns.tree_.tree_.feature[0] == 1
+
+
+def test_stump_may_know_of_classes_that_it_has_not_seen():
+    stump = StumpClassifier().fit([[0.0], [1.0]], [0, 2], classes=range(4))
+    np.testing.assert_array_equal(stump.classes_, range(4))
+    np.testing.assert_array_equal(stump.predict([[0.0], [1.0]]), [0, 2])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_boosted_stumps_are_scikit_learns(n_classes):
+    X, y = load_iris(return_X_y=True)
+    X = X + np.random.default_rng(0).normal(scale=0.8, size=X.shape)
+    X, y = X[y >= 3 - n_classes], y[y >= 3 - n_classes]
+    ours = AdaBoostClassifier(StumpClassifier(), 25, random_state=0).fit(X, y, X, y)
+    tree = DecisionTreeClassifier(max_depth=1, criterion="entropy")
+    theirs = SklearnAdaBoost(tree, n_estimators=25, random_state=0).fit(X, y)
+    assert len(ours.estimators_) == 25
+    np.testing.assert_allclose(ours.estimator_weights_, theirs.estimator_weights_)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    assert ours.score(X, y) > StumpClassifier().fit(X, y).score(X, y) + 0.05
+
+
+def test_ensemble_of_stumps_has_no_epochs(iris):
+    ensemble = AdaBoostClassifier(StumpClassifier(), 5, random_state=0).fit(*iris)
+    assert not hasattr(ensemble, "n_epochs_")
 
 
 def test_vote_of_a_network_by_hand():
@@ -134,7 +222,7 @@ def boosted(monkeypatch, wrong_of_each_round, n_estimators=10):
             return np.zeros(size, dtype=int)
 
     monkeypatch.setattr(ensembles, "make_generator", lambda _: Generator())
-    monkeypatch.setattr(AdaBoostClassifier, "_fit_networks", lambda *_: [Weak(next(rounds))])
+    monkeypatch.setattr(AdaBoostClassifier, "_fit_members", lambda *_: [Weak(next(rounds))])
     X, y = np.arange(10.0)[:, None], np.arange(10) % 2
     return AdaBoostClassifier(n_estimators=n_estimators).fit(X, y, X, y), chosen
 
@@ -173,6 +261,7 @@ def test_votes_are_added_up_by_class():
     ("parameters", "message"),
     [
         ({"n_estimators": 0}, "n_estimators in .*: expected an integer from 1 to 1000000, got 0"),
+        ({"n_estimators": 2.5}, "n_estimators in .*: expected an integer from 1 to 1000000, got 2.5"),
         ({"validation_fraction": 1}, "validation_fraction in .*: expected a number > 0 and < 1, got 1"),
     ],
 )
@@ -180,3 +269,15 @@ def test_votes_are_added_up_by_class():
 def test_parameter_out_of_range_is_refused(iris, make, parameters, message):
     with pytest.raises(ValueError, match=message):
         make(SMALL, **parameters).fit(*iris)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"vote": "best"}, "vote in BaggingClassifier: expected 'mean' or 'majority', got 'best'"),
+        ({"sample_share": 0.0}, "sample_share in BaggingClassifier: expected a number > 0 and <= 1, got 0.0"),
+    ],
+)
+def test_impossible_samples_and_votes_are_refused(iris, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        BaggingClassifier(SMALL, **parameters).fit(*iris)

@@ -1,111 +1,205 @@
-"""Layered genetic programming: what it finds, how its layers are evaluated, and what it leaves alone."""
+"""Layered genetic programming: expressions by hand, evolution as the textbook says, layers, features that are left."""
+
+import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pppca_bench.classifiers import RpropMLPClassifier
-from pppca_bench.reducers.layered_gp import Layer, LayeredGP
-
-TINY = {"layer_width": 4, "population_size": 12, "n_generations": 2, "tournament_size": 3}
-SMALL = RpropMLPClassifier((2,), max_epochs=10, random_state=0)
-
-
-@parametrize_with_checks(
-    [LayeredGP(1, layer_width=1, population_size=4, n_generations=1, estimator=SMALL, random_state=0)]
+from pppca_bench.classifiers import expressions
+from pppca_bench.classifiers.expressions import (
+    Evolution,
+    crossed,
+    evolve,
+    features_of,
+    mutated,
+    random_expression,
+    replaced,
+    subtree,
+    text_of,
+    values_of,
 )
-def test_scikit_learn_contract(estimator, check):
+from pppca_bench.classifiers.flgp import FLGPClassifier, share_correct, used_features
+
+TINY = {"n_populations": 2, "population_size": 12, "n_generations": 4, "tournament_size": 3}
+TREE = ("-", "*", 0, 2, "/", 1.5, 1)  # x0 x2 − 1.5 / x1
+
+
+@parametrize_with_checks([FLGPClassifier(random_state=0, n_populations=2, population_size=60, n_generations=15)])
+def test_estimator_keeps_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+def test_values_of_an_expression_by_hand():
+    columns = np.array([[2.0, 0.5], [3.0, -1.0], [4.0, 8.0]])
+    np.testing.assert_allclose(values_of(TREE, columns), [2 * 4 - 1.5 / 3, 0.5 * 8 + 1.5])
+    np.testing.assert_array_equal(values_of((0.25,), columns), [0.25, 0.25])
+
+
+def test_values_are_finite_whatever_the_inputs():
+    columns = np.array([[1e200, -1e200, 0.0]])
+    np.testing.assert_array_equal(values_of(("*", 0, 0), columns), [np.finfo(float).max] * 2 + [0.0])
+    np.testing.assert_array_equal(values_of(("-", "*", 0, 0, "*", 0, 0), columns), [0.0, 0.0, 0.0])
+
+
+def test_division_by_nearly_nothing_is_one():
+    columns = np.array([[5.0, 5.0, 5.0], [0.0, 1e-7, 2.0]])
+    np.testing.assert_array_equal(values_of(("/", 0, 1), columns), [1.0, 1.0, 2.5])
+
+
+def test_text_and_features_of_an_expression():
+    assert text_of(TREE) == "((x0 * x2) - (1.5 / x1))"
+    assert features_of(TREE) == {0, 1, 2}
+    assert features_of(("+", 0.5, 3)) == {3}
+
+
+@pytest.mark.parametrize(("root", "end"), [(0, 7), (1, 4), (2, 3), (4, 7), (6, 7)])
+def test_a_subtree_ends_with_its_last_operand(root, end):
+    assert subtree(TREE, root) == slice(root, end)
+
+
+def test_a_tree_that_lacks_an_operand_is_refused():
+    with pytest.raises(ValueError, match="expected an operand for every operator"):
+        subtree(("+", 1), 0)
+
+
+def test_a_subtree_is_replaced_by_another():
+    assert replaced(TREE, 1, (2,)) == ("-", 2, "/", 1.5, 1)
+    assert replaced(TREE, 0, (7,)) == (7,)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(0, 5))
+def test_random_crossed_and_mutated_trees_are_trees(seed, n_features, depth):
+    rng = np.random.default_rng(seed)
+    first, second = (random_expression(n_features, depth, rng) for _ in range(2))
+    columns = rng.uniform(-1.0, 1.0, size=(n_features, 5))
+    for tree in (first, second, crossed(first, second, rng), mutated(first, n_features, rng)):
+        assert subtree(tree, 0) == slice(0, len(tree))
+        assert features_of(tree) <= set(range(n_features))
+        assert np.isfinite(values_of(tree, columns)).all()
+    assert len(first) < 2 ** (depth + 1)
+
+
+def test_the_fittest_of_a_generation_never_gets_worse():
+    def fitness(expression):
+        return (float(-np.abs(values_of(expression, np.array([[0.3], [0.7]]))[0] - 2.0)),)
+
+    found = list(evolve(fitness, 2, Evolution(30, 15, 3, 0.2, 15), np.random.default_rng(0)))
+    assert len(found) == 15
+    assert all(before[1] <= after[1] for before, after in itertools.pairwise(found))
+    assert found[-1][1][0] > -0.05
+    assert all(worth == fitness(expression) for expression, worth in found)
+
+
+def test_no_child_is_larger_than_the_limit():
+    rng = np.random.default_rng(0)
+    evolution = Evolution(10, 3, 2, 0.5, 7)
+    sizes = [len(expressions._child(TREE, TREE, 3, evolution, rng)) for _ in range(200)]
+    assert max(sizes) <= 7
+    assert min(sizes) < 7
+
+
+def test_share_of_samples_that_the_sign_tells_rightly_by_hand():
+    columns = np.array([[-1.0, 2.0, 3.0, 0.0]])
+    weights = np.array([0.1, 0.2, 0.3, 0.4])
+    # Signs say no, yes, yes, no: the second and the fourth are wrong.
+    assert share_correct((0,), columns, np.array([False, False, True, True]), weights) == pytest.approx(0.4)
+
+
+def test_features_are_traced_through_the_layers():
+    layers = [[(4,), ("+", 1, 2), ("*", 0, 0.5)], [("-", 0, 2), (1,)], [(0,)]]
+    assert used_features(layers) == {4, 0}
+    assert used_features([[(0.5,)]]) == set()
 
 
 @pytest.fixture(scope="module")
 def product():
-    """The class is whether a product is large: no feature tells it alone."""
+    """The class is whether a product is positive: no feature tells it alone, and two of five tell it together."""
     rng = np.random.default_rng(0)
-    X = rng.uniform(-1.0, 1.0, size=(300, 4))
-    y = (X[:, 0] * X[:, 2] > 0.0).astype(int)
+    X = rng.uniform(-1.0, 1.0, size=(300, 5))
+    y = np.where(X[:, 0] * X[:, 3] > 0.0, "yes", "no")
     return X[:200], y[:200], X[200:], y[200:]
 
 
-def test_product_of_features_is_found(product):
+@pytest.fixture(scope="module")
+def found(product):
+    return FLGPClassifier(n_layers=2, population_size=100, tournament_size=5, random_state=1).fit(*product)
+
+
+def test_product_of_two_features_is_found_and_the_others_are_left_out(product, found):
+    assert found.score(*product[2:]) == 1.0
+    np.testing.assert_array_equal(found.selected_, [0, 3])
+    assert found.n_features_ == 2
+
+
+def test_inputs_that_were_left_out_change_no_prediction(product, found):
+    other = product[2].copy()
+    left_out = np.setdiff1d(np.arange(5), found.selected_)
+    other[:, left_out] = np.random.default_rng(1).uniform(size=(100, len(left_out)))
+    np.testing.assert_array_equal(found.decision_function(product[2]), found.decision_function(other))
+
+
+def test_layers_feed_each_other_and_the_sign_decides(product):
+    found = FLGPClassifier(n_layers=3, random_state=2, **TINY).fit(*product)
+    (layers,) = found.layers_
+    assert [len(layer) for layer in layers] == [2, 2, 1]
+    columns = product[2].T
+    for layer in layers:
+        values = np.array([values_of(expression, columns) for expression in layer])
+        columns = values / (1.0 + np.abs(values))
+    np.testing.assert_array_equal(found.decision_function(product[2]), columns[0])
+    np.testing.assert_array_equal(found.predict(product[2]), np.where(columns[0] > 0.0, "yes", "no"))
+    assert found.n_generations_ == 12
+    assert found.history_["correct_percent"].shape == (12,)
+
+
+def test_one_layer_with_the_validation_data_of_training_reports_its_fittest(product):
     X, y = product[:2]
-    gp = LayeredGP(1, n_layers=1, layer_width=4, population_size=100, estimator=SMALL, random_state=0).fit(*product)
-    assert np.max(np.abs([np.corrcoef(column, y)[0, 1] for column in X.T])) < 0.2
-    assert abs(np.corrcoef(gp.transform(X)[:, 0], y)[0, 1]) > 0.7
-    assert "mul" in gp.expressions_[0]
+    found = FLGPClassifier(n_layers=1, random_state=0, **TINY).fit(X, y, X, y)
+    assert found.history_["correct_percent"][-1] == pytest.approx(100.0 * found.score(X, y))
 
 
-def test_number_of_features_is_the_smallest_of_the_least_validation_error(product):
-    gp = LayeredGP(estimator=SMALL, random_state=1, **TINY).fit(*product)
-    errors = gp.history_["validation_error_percent"]
-    assert gp.n_components_ == gp.history_["n_features"][np.flatnonzero(errors == errors.min())[0]]
-    assert gp.transform(product[2]).shape == (100, gp.n_components_)
-    assert len(gp.expressions_) == gp.n_components_
-
-
-def test_layers_feed_each_other(product):
-    X = product[0]
-    gp = LayeredGP(n_layers=3, estimator=SMALL, random_state=1, **TINY).fit(*product)
-    values = X
-    for layer in gp.layers_:
-        values = layer.outputs(values)
-        np.testing.assert_allclose(values.mean(axis=0), 0.0, atol=1e-9)
-        np.testing.assert_allclose(values.std(axis=0), 1.0)
-    np.testing.assert_array_equal(gp.transform(X), values[:, : gp.n_components_])
-    assert len(gp.history_["best_fitness"]) == 3 * 2
-
-
-def test_best_fitness_of_a_layer_is_the_correlation_with_the_class():
+def test_of_three_classes_each_has_a_function_and_the_largest_output_wins():
     X, y = load_iris(return_X_y=True)
-    X, y = X[50:], y[50:]
-    gp = LayeredGP(n_layers=1, estimator=SMALL, random_state=0, **TINY).fit(X, y, X, y)
-    correlations = np.abs(np.corrcoef(gp.layers_[0].outputs(X).T, y)[-1, :-1])
-    assert correlations[0] == pytest.approx(gp.history_["best_fitness"][-1], rel=1e-6)
-
-
-def test_more_classes_take_turns():
-    X, y = load_iris(return_X_y=True)
-    gp = LayeredGP(3, n_layers=1, layer_width=6, population_size=60, n_generations=3, estimator=SMALL, random_state=0)
-    outputs = gp.fit(X, y, X, y).transform(X)
-    for label, column in enumerate(outputs.T):
-        assert abs(np.corrcoef(column, y == label)[0, 1]) > 0.6
-
-
-class _Reciprocal:
-    def execute(self, X):
-        return 1.0 / X[:, 0]
-
-
-def test_values_beyond_the_training_range_are_cut_off():
-    layer = Layer(
-        [_Reciprocal()], low=np.array([1.0]), high=np.array([3.0]), mean=np.array([2.0]), scale=np.array([0.5])
+    found = FLGPClassifier(random_state=0, n_layers=2, population_size=60, n_generations=15).fit(
+        X[::2], y[::2], X[1::2], y[1::2]
     )
-    inputs = np.array([[0.5], [1e-300], [0.0], [-1.0], [np.nan]])
-    np.testing.assert_array_equal(layer.outputs(inputs), [[0.0], [2.0], [2.0], [-2.0], [0.0]])
+    outputs = found.decision_function(X)
+    assert outputs.shape == (150, 3)
+    np.testing.assert_array_equal(found.predict(X), outputs.argmax(axis=1))
+    assert found.score(X[1::2], y[1::2]) > 0.9
 
 
-def test_global_random_state_is_left_alone(product):
-    np.random.seed(3)
-    before = np.random.get_state()[1].copy()
-    LayeredGP(estimator=SMALL, random_state=1, **TINY).fit(*product)
-    np.testing.assert_array_equal(np.random.get_state()[1], before)
+def test_rare_classes_weigh_as_much_as_all_others():
+    classifier = FLGPClassifier()
+    classifier.classes_ = np.arange(3)
+    weights = classifier._weights(np.array([True, False, False, False, False]))
+    np.testing.assert_allclose(weights, [0.5, 0.125, 0.125, 0.125, 0.125])
+
+
+def test_class_that_the_training_data_lack_is_one_of_the_classes(product):
+    found = FLGPClassifier(random_state=0, **TINY).fit(*product, classes=["maybe", "no", "yes"])
+    assert found.decision_function(product[2]).shape == (100, 3)
 
 
 def test_same_seed_gives_the_same_bits_and_another_does_not(product):
-    outputs = [
-        LayeredGP(2, estimator=SMALL, random_state=s, **TINY).fit(*product).transform(product[2]) for s in (0, 0, 1)
-    ]
+    outputs = [FLGPClassifier(random_state=s, **TINY).fit(*product).decision_function(product[2]) for s in (0, 0, 1)]
     np.testing.assert_array_equal(outputs[0], outputs[1])
     assert not np.array_equal(outputs[0], outputs[2])
 
 
 @pytest.mark.parametrize(
-    ("parameters", "expected"),
-    [({"n_layers": 0}, "n_layers in LayeredGP: expected an integer from 1 to 1000000, got 0"),
-     ({"population_size": 3}, r"layer_width in LayeredGP: expected at most population_size \(3\), got 4\."),
-     ({"n_components": 5}, r"n_components in LayeredGP: expected at most layer_width \(4\), got 5\.")],
-)  # fmt: skip
-def test_values_out_of_range_are_refused_by_name(product, parameters, expected):
-    with pytest.raises(ValueError, match=expected):
-        LayeredGP(estimator=SMALL, **TINY | parameters).fit(*product)
+    ("parameter", "value", "expected"),
+    [
+        ("n_layers", 0, "an integer from 1 to 1000000"),
+        ("population_size", 1, "an integer from 2 to 100000"),
+        ("mutation_probability", 1.5, "a number from 0 to 1"),
+    ],
+)
+def test_values_out_of_range_are_refused_by_name(product, parameter, value, expected):
+    with pytest.raises(ValueError, match=rf"{parameter} in FLGPClassifier: expected {expected}, got {value}"):
+        FLGPClassifier(**{parameter: value}).fit(*product)

@@ -1,5 +1,7 @@
 """The genetic algorithm measures errors as the reference does, breeds as the textbook says, and stops by validation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,8 +10,10 @@ from reference_classifier import squared_error
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from pppca_bench.classifiers import RpropMLPClassifier
 from pppca_bench.classifiers.ga_mlp import GAMLPClassifier, PopulationErrors, cross, mutate, select
-from pppca_bench.classifiers.network import Architecture, unpack
+from pppca_bench.classifiers.mlp import Split
+from pppca_bench.classifiers.network import Architecture, pack, uniform_per_weight, unpack
 
 
 @parametrize_with_checks([GAMLPClassifier((3,), max_generations=150, mutation_scale=0.3, random_state=0)])
@@ -196,3 +200,28 @@ def test_inputs_that_overflow_are_refused(iris):
 def test_parameter_out_of_range_is_refused(iris, parameters, message):
     with pytest.raises(ValueError, match=message):
         GAMLPClassifier(**parameters).fit(*iris)
+
+
+def test_trained_start_is_what_rprop_gives_and_evolution_never_makes_it_worse(iris):
+    from_random, from_trained = (
+        GAMLPClassifier((3,), start=start, max_generations=20, random_state=0).fit(*iris)
+        for start in ("random", "trained")
+    )
+    first, last = from_trained.training_curve_[[0, -1]]
+    assert last <= first < 0.5 * from_random.training_curve_[0]
+
+
+def test_first_generation_of_trained_networks_is_the_reports_training(iris):
+    ga = GAMLPClassifier((3,), start="trained", population_size=2, initial_weight_range=0.01, random_state=5)
+    ga.classes_ = np.unique(iris[1])
+    population = ga._first_generation(ga._task(Split(*iris)))
+    rng = np.random.default_rng(5)
+    weights = rng.uniform(-0.01, 0.01, size=(2, 27))
+    for number in range(2):
+        net = RpropMLPClassifier((3,))
+        net.classes_ = ga.classes_
+        task = net._task(Split(*iris))
+        steps = uniform_per_weight(task.architecture, 0.005, 0.02, rng)
+        started = replace(task, weights=unpack(weights[number], task.architecture, task.architecture), steps=steps)
+        (trained,) = net._train([started])
+        np.testing.assert_array_equal(population[number], pack(trained.weights, task.architecture, task.architecture))

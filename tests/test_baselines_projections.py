@@ -220,6 +220,20 @@ def test_discriminants_are_those_of_scikit_learn():
     np.testing.assert_allclose(LDA(1).fit(X, y).transform(X), expected[:, :1], atol=1e-9)
 
 
+@pytest.mark.parametrize("sizes", [(50, 50), (50, 20), (7, 43)])
+def test_fishers_discriminant_is_least_squares_on_targets_that_weigh_the_classes_equally(sizes):
+    """Targets N / N1 and −N / N2, whose sum is zero (Bishop 1995, section 3.2): the weights have the same direction."""
+    X, y = iris()
+    rows = np.concatenate([np.flatnonzero(y == 1)[: sizes[0]], np.flatnonzero(y == 2)[: sizes[1]]])
+    X, y = X[rows], y[rows]
+    targets = np.where(y == 1, len(y) / sizes[0], -len(y) / sizes[1])
+    bias, *weights = np.linalg.lstsq(np.insert(X, 0, 1.0, axis=1), targets, rcond=None)[0]
+    (row,) = LDA().fit(X, y).components_
+    cosine = row @ weights / np.linalg.norm(row) / np.linalg.norm(weights)
+    assert abs(cosine) == pytest.approx(1.0, abs=1e-12)
+    assert bias == pytest.approx(-np.dot(weights, X.mean(axis=0)))
+
+
 @pytest.mark.parametrize(("n_components", "most"), [(0, 1000000), (3, 2), (1.0, 1000000)])
 def test_more_discriminants_than_classes_less_one_are_refused(n_components, most):
     with pytest.raises(

@@ -1,19 +1,34 @@
 """Selectors of features: scores by hand and by scikit-learn, searches by brute force, sizes chosen by validation."""
 
 import itertools
+from typing import get_args
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2_contingency, f_oneway, ttest_ind
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
-from sklearn.feature_selection import RFE, SelectKBest, chi2, mutual_info_classif
+from sklearn.feature_selection import RFE
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import mutual_info_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier
 from pppca_bench.classifiers.mlp import Split
-from pppca_bench.reducers.filter_selection import ChiSquaredSelector, MutualInformationSelector
+from pppca_bench.classifiers.size_rules import chosen_size
+from pppca_bench.reducers.filter_selection import (
+    Criterion,
+    FilterSelector,
+    chi_squared,
+    conditional_mutual_information,
+    discretise,
+    mutual_information,
+    table,
+    variance_ratios,
+)
 from pppca_bench.reducers.network_rfe import NetworkRFE, weight_saliency
 from pppca_bench.reducers.path_selector import Step, patient
 from pppca_bench.reducers.sequential_selection import BackwardSelector, ForwardSelector
@@ -21,13 +36,13 @@ from pppca_bench.reducers.wrapper_scores import seeded, validation_errors
 
 SMALL = RpropMLPClassifier((3,), max_epochs=30, random_state=0)
 TINY = RpropMLPClassifier((1,), max_epochs=5, random_state=0)
-SELECTORS = [MutualInformationSelector, ChiSquaredSelector, ForwardSelector, BackwardSelector, NetworkRFE]
+CRITERIA = get_args(Criterion)
+SELECTORS = [FilterSelector, ForwardSelector, BackwardSelector, NetworkRFE]
 
 
 @parametrize_with_checks(
     [
-        MutualInformationSelector(1, estimator=TINY, random_state=0),
-        ChiSquaredSelector(1, estimator=TINY, random_state=0),
+        *(FilterSelector(1, criterion=criterion, estimator=TINY, random_state=0) for criterion in CRITERIA),
         ForwardSelector(1, estimator=TINY, random_state=0),
         BackwardSelector(patience=1, estimator=TINY, random_state=0),
         NetworkRFE(n_networks=1, estimator=TINY, random_state=0),
@@ -60,48 +75,153 @@ def errors_by_size(selector):
     return dict(zip(sizes.tolist(), errors.tolist(), strict=True))
 
 
-def test_mutual_information_of_counts_is_the_plug_in_formula():
-    # Feature 0 equals the class (log 2); of feature 1, P = 3/8, 1/8; 1/8, 3/8; feature 2 is constant.
-    y = np.array([0, 0, 0, 0, 1, 1, 1, 1])
-    X = np.column_stack([y, [0, 0, 0, 1, 1, 1, 1, 0], np.full(8, 0.3)]).astype(float)
-    selector = MutualInformationSelector(1, estimator=SMALL).fit(X, y, X, y)
-    by_hand = 2 * 3 / 8 * np.log(3 / 2) + 2 * 1 / 8 * np.log(1 / 2)
-    np.testing.assert_allclose(selector.scores_, [np.log(2.0), by_hand, 0.0], atol=1e-12)
-    np.testing.assert_array_equal(selector.ranking_, [1, 2, 3])
+# Eight samples of two classes. Feature 0 is the class; of feature 1 (value, class) counts are 3, 1; 1, 3; feature 2 is
+# constant; feature 3 tells nothing.
+HAND_Y = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+HAND_X = np.column_stack([HAND_Y, [0, 0, 0, 1, 1, 1, 1, 0], np.full(8, 0.3), [0, 1, 0, 1, 0, 1, 0, 1]]).astype(float)
+LITTLE = 2 * 3 / 8 * np.log(3 / 2) + 2 * 1 / 8 * np.log(1 / 2)
 
 
-def test_mutual_information_of_many_values_is_scikit_learns(iris):
+@pytest.mark.parametrize(
+    ("criterion", "expected"),
+    [
+        ("mutual_information", [np.log(2.0), LITTLE, 0.0, 0.0]),
+        # Expected counts are 2 in each cell of feature 1: 4 (3 - 2)² / 2 = 2.
+        ("chi_squared", [8.0, 2.0, 0.0, 0.0]),
+        ("accuracy", [1.0, 6 / 8, 4 / 8, 4 / 8]),
+        # What feature 1 adds to feature 0, which tells all, is nothing.
+        ("conditional_mutual_information", [np.log(2.0), 0.0, 0.0, 0.0]),
+    ],
+)
+def test_scores_of_tables_by_hand(criterion, expected):
+    selector = FilterSelector(1, criterion=criterion, estimator=SMALL).fit(HAND_X, HAND_Y, HAND_X, HAND_Y)
+    np.testing.assert_allclose(selector.scores_, expected, atol=1e-12)
+    assert selector.ranking_[0] == 1
+    assert list(selector.get_support()) == [True, False, False, False]
+
+
+def test_values_are_counted_as_they_are_or_in_intervals_of_equally_many_samples():
+    np.testing.assert_array_equal(discretise(np.array([0.3, -1.0, 0.3, 2.0]), 3), [1, 0, 1, 2])
+    column = np.random.default_rng(0).normal(size=1000)
+    codes = discretise(column, 10)
+    np.testing.assert_array_equal(np.bincount(codes), np.full(10, 100))
+    assert (np.diff(codes[np.argsort(column)]) >= 0).all()
+
+
+def test_a_value_of_many_samples_has_one_interval():
+    column = np.concatenate([np.zeros(70), np.arange(1.0, 31.0)])
+    codes = discretise(column, 10)
+    assert set(codes[:70]) == {0}
+    np.testing.assert_array_equal(np.unique(codes), np.arange(codes.max() + 1))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.integers(2, 4))
+def test_mutual_information_and_the_statistic_of_independence_are_those_of_others(seed, n_bins, n_classes):
+    rng = np.random.default_rng(seed)
+    column, y = rng.normal(size=90), np.append(rng.integers(n_classes, size=90 - n_classes), np.arange(n_classes))
+    codes = discretise(column, n_bins)
+    counts = table(codes, y)
+    assert mutual_information(counts) == pytest.approx(mutual_info_score(codes, y), abs=1e-12)
+    assert chi_squared(counts) == pytest.approx(chi2_contingency(counts, correction=False).statistic)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_conditional_information_keeps_the_chain_rule(seed):
+    """I(X, Z; Y) = I(Z; Y) + I(X; Y | Z), and information is not negative."""
+    x, y, z = (np.random.default_rng(seed).integers(size, size=60) for size in (4, 3, 5))
+    conditional = conditional_mutual_information(table(x, y, z))
+    assert conditional == pytest.approx(mutual_info_score(5 * x + z, y) - mutual_info_score(z, y), abs=1e-12)
+    assert conditional > -1e-12
+
+
+def test_a_copy_of_a_kept_feature_comes_last_by_conditional_information_alone():
+    rng = np.random.default_rng(0)
+    strong, weak = rng.integers(2, size=(2, 200))
+    y = 2 * strong + weak * (rng.random(200) < 0.7)
+    X = np.column_stack([strong, strong, weak]).astype(float)
+    by_itself, conditional = (
+        FilterSelector(criterion=criterion, estimator=TINY).fit(X, y, X, y).ranking_
+        for criterion in ("mutual_information", "conditional_mutual_information")
+    )
+    np.testing.assert_array_equal(by_itself, [1, 2, 3])
+    np.testing.assert_array_equal(conditional, [1, 3, 2])
+
+
+def test_conditional_scores_are_the_least_gain_over_the_features_before(iris):
     X, y = iris[:2]
-    selector = MutualInformationSelector(2, n_values=1, estimator=SMALL, random_state=4).fit(*iris)
-    # The generator's first draw is the classifier's seed, its second that of the scores.
-    seed = int(np.random.default_rng(4).integers(2**31, size=2)[1])
-    expected = mutual_info_classif(X, y, discrete_features=False, random_state=seed)
+    selector = FilterSelector(criterion="conditional_mutual_information", estimator=TINY).fit(*iris)
+    order = np.argsort(selector.ranking_)
+    codes = [discretise(column, 10) for column in X.T]
+    for place, feature in enumerate(order[1:], start=1):
+        gains = {
+            other: min(conditional_mutual_information(table(codes[other], y, codes[kept])) for kept in order[:place])
+            for other in order[place:]
+        }
+        assert gains[feature] == max(gains.values()) == pytest.approx(selector.scores_[feature])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_p_values_are_those_of_the_t_test_and_of_the_analysis_of_variance(iris, n_classes):
+    X, y = iris[0][iris[1] < n_classes], iris[1][iris[1] < n_classes]
+    groups = [X[y == label] for label in range(n_classes)]
+    expected = -np.log10((ttest_ind if n_classes == 2 else f_oneway)(*groups).pvalue)
+    selector = FilterSelector(1, criterion="t_test", estimator=TINY).fit(X, y, X, y)
     np.testing.assert_allclose(selector.scores_, expected)
+    assert selector.ranking_[expected.argmax()] == 1
 
 
-def test_chi_squared_by_hand():
-    # Class 0 holds 3 of the 4 units of feature 0 (expected 2 and 2), and half of those of feature 1.
-    X, y = np.array([[3.0, 1.0], [0.0, 1.0], [1.0, 2.0], [0.0, 0.0]]), np.array([0, 0, 1, 1])
-    selector = ChiSquaredSelector(1, estimator=SMALL).fit(X, y, X, y)
-    np.testing.assert_allclose(selector.scores_, [(3 - 2) ** 2 / 2 + (1 - 2) ** 2 / 2, 0.0])
+def test_ratio_of_a_feature_that_is_the_class_is_infinite_and_that_of_a_constant_undefined():
+    ratios, df = variance_ratios(HAND_X, HAND_Y)
+    # Of feature 1: between the classes 8 / 4² = 1/2, within them 4 · 3/16 · 2 = 3/2.
+    np.testing.assert_allclose(ratios, [np.inf, (1 / 2) / (3 / 2 / 6), np.nan, 0.0])
+    assert df == (1, 6)
+    selector = FilterSelector(1, criterion="t_test", estimator=SMALL).fit(HAND_X, HAND_Y, HAND_X, HAND_Y)
+    np.testing.assert_array_equal(selector.ranking_, [1, 2, 4, 3])
 
 
-def test_chi_squared_keeps_the_features_that_scikit_learn_keeps(iris):
-    X, y = iris[:2]
-    selector = ChiSquaredSelector(2, estimator=SMALL).fit(*iris)
-    np.testing.assert_array_equal(selector.get_support(), SelectKBest(chi2, k=2).fit(X, y).get_support())
+def test_p_values_below_the_smallest_number_still_rank():
+    rng = np.random.default_rng(0)
+    y = np.arange(4000) % 2
+    X = np.column_stack([y + 0.1 * rng.normal(size=4000), y + 0.05 * rng.normal(size=4000)])
+    selector = FilterSelector(1, criterion="t_test", estimator=TINY).fit(X, y, X, y)
+    np.testing.assert_array_equal(selector.scores_, [np.inf, np.inf])
+    np.testing.assert_array_equal(selector.ranking_, [2, 1])
 
 
-def test_chi_squared_puts_a_feature_of_zeros_last(iris):
-    X, y, X_val, y_val = (np.hstack([np.zeros((len(part), 1)), part]) if part.ndim == 2 else part for part in iris)
-    selector = ChiSquaredSelector(estimator=SMALL).fit(X, y, X_val, y_val)
-    assert np.isnan(selector.scores_[0])
-    assert selector.ranking_[0] == 5
+def test_unknown_scores_and_single_intervals_are_refused(iris):
+    with pytest.raises(ValueError, match=r"criterion in FilterSelector: expected 'mutual_information', .* got 'chi2'"):
+        FilterSelector(criterion="chi2").fit(*iris)
+    with pytest.raises(ValueError, match="n_bins in FilterSelector: expected an integer from 2 to 1000000, got 1"):
+        FilterSelector(n_bins=1).fit(*iris)
 
 
-def test_chi_squared_refuses_negative_values():
-    with pytest.raises(ValueError, match=r"X in ChiSquaredSelector: expected values >= 0, .* got -1\."):
-        ChiSquaredSelector(estimator=SMALL).fit(-np.ones((6, 2)), [0, 1] * 3)
+# One standard error of an error of 10 % in 100 samples is 3 points.
+@pytest.mark.parametrize(
+    ("errors", "rule", "chosen"),
+    [
+        ([13.1, 12.9, 10.0, 10.0], "least_error", 2),
+        ([13.1, 12.9, 10.0, 10.0], "one_standard_error", 1),
+        ([12.95, 12.9, 10.0, 11.0], "one_standard_error", 0),
+        ([np.nan, 20.0, 0.0, np.nan], "one_standard_error", 2),
+        ([np.nan, 20.0, 30.0, np.nan], "least_error", 1),
+    ],
+)
+def test_sizes_by_hand(errors, rule, chosen):
+    assert chosen_size(errors, [1, 2, 3, 4], 100, rule) == chosen
+
+
+def test_of_candidates_of_one_size_the_better_one_is_chosen():
+    assert chosen_size([11.0, 10.5, 10.0], [2, 2, 3], 100, "one_standard_error") == 1
+
+
+def test_elimination_within_one_standard_error_keeps_no_more_features(noisy):
+    sizes = [
+        NetworkRFE(n_networks=2, size_rule=rule, estimator=SMALL, random_state=0).fit(*noisy).n_features_
+        for rule in ("least_error", "one_standard_error")
+    ]
+    assert sizes[1] <= sizes[0]
 
 
 @pytest.mark.parametrize("make", SELECTORS)
@@ -163,7 +283,7 @@ def test_left_out_features_are_restored_by_their_mean(noisy, make):
 
 def test_names_are_those_of_the_kept_features():
     frame, y = load_iris(return_X_y=True, as_frame=True)
-    selector = ChiSquaredSelector(1, estimator=SMALL).fit(frame, y)
+    selector = FilterSelector(1, criterion="t_test", estimator=SMALL).fit(frame, y)
     assert list(selector.get_feature_names_out()) == ["petal length (cm)"]
 
 

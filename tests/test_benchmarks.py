@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from benchmarks import alternatives, hebbian, numpy_dgha, rprop
+from benchmarks import alternatives, compilation, hebbian, numpy_dgha, rprop
 from benchmarks.compiled import PeerMissingError
 from benchmarks.measuring import Contestant, Row, alternate, median_ratio
 from benchmarks.plan import METHODS, planned_runs
 from benchmarks.report import table
+from pppca_bench.compiled import simd
 from pppca_bench.engines import DGHA
 
 
@@ -115,3 +116,12 @@ def test_the_compared_plan_holds_the_slides_methods_with_single_nets():
     assert {run.cell.method for run in runs} == METHODS
     assert {run.repeat for run in runs} == {0, 1}
     assert len({run.key for run in runs}) == len(runs)
+
+
+@pytest.mark.skipif(simd.INTERPRETED, reason="nothing is compiled")
+def test_compilation_is_measured_where_nothing_is_kept(monkeypatch):
+    monkeypatch.setattr(compilation, "FAMILIES", ("network_errors",))
+    (row,) = compilation.rows(None)
+    assert row.ours_us > 0.0
+    assert row.ratio == pytest.approx(compilation.LIMIT_S / (1e-6 * row.ours_us))
+    assert row.note.startswith("network_errors ")

@@ -16,20 +16,23 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from full_results import CONFIG, FACTS, full_runs
+from full_results import FACTS, full_runs, store_runs
 from planning import write_dt
+from tqdm import tqdm
 
 from pppca_bench import __version__, problems
+from pppca_bench.cli._shared import Display
 from pppca_bench.cli.main import cli
+from pppca_bench.compiled import cache
 from pppca_bench.config import request
 from pppca_bench.engines import GHA
 from pppca_bench.errors import DataError
 from pppca_bench.experiments import runner
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import known_problems
-from pppca_bench.runs import Plan
 from pppca_bench.store.database import Store
 
+ROOT = Path(__file__).parents[1]
 SMALL = """\
 name: small
 problems: [iris, wine]
@@ -88,6 +91,94 @@ def stored(results: Path) -> dict[str, tuple[str, str, float | None]]:
             else (spec.cell.method, "planned", None)
             for spec, outcome in store.runs()
         }
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT", "0") != "0", reason="nothing is compiled")
+class TestKernels:
+    """A run compiles what it calls, at its start and once, in a folder of its own here."""
+
+    CONFIG = """\
+name: evolved
+problems: [iris]
+repeats: 1
+seed: 1
+methods:
+  - {method: ga_mlp, hidden: [2], population_size: 4, max_generations: 2}
+"""
+
+    @pytest.fixture
+    def run(self, tmp_path):
+        """Return a function that does so many repeats in a process of its own, and returns what it said."""
+        (tmp_path / "evolved.yaml").write_text(self.CONFIG)
+
+        def run(repeats: int, folder: Path = tmp_path / "kernels") -> str:
+            command = [sys.executable, "-m", "pppca_bench", "run", "evolved.yaml", "--workers", "2"]
+            done = subprocess.run(
+                [*command, "--repeats", str(repeats)],
+                env={**os.environ, "NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(ROOT)},
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            assert done.stdout.startswith("1 runs done")
+            return done.stderr
+
+        return run
+
+    def test_kernels_are_compiled_once_and_again_when_they_are_damaged(self, run, tmp_path):
+        assert runner.COMPILING in run(1)
+        files = [path for path in tmp_path.glob("kernels/*/*") if path.name.startswith("measure_networks")]
+        assert len(files) == 2
+        assert runner.COMPILING not in run(2)
+        for path in files:
+            path.write_bytes(path.read_bytes()[:-5])
+        assert runner.COMPILING in run(3)
+        assert all(cache.is_intact(path) for path in files)
+
+    def test_where_they_cannot_be_kept_it_is_told_once_and_the_run_goes_on(self, run, tmp_path):
+        (tmp_path / "file").touch()
+        said = run(1, tmp_path / "file" / "kernels")
+        assert said.count("compiled kernels cannot be kept") == 1
+        assert runner.COMPILING not in said
+
+
+class TestDisplay:
+    @pytest.fixture
+    def bar(self, monkeypatch):
+        """Return a bar whose clock stands at what the test sets, `now`, and the stream it writes to."""
+        bar = tqdm(file=io.StringIO(), total=8)
+        monkeypatch.setattr(bar, "_time", lambda: bar.now, raising=False)
+        bar.now = bar.start_t = bar.last_print_t = 0.0
+        yield bar
+        bar.close()
+
+    def test_what_is_done_before_the_runs_is_shown_at_once_and_does_not_count_as_their_time(self, bar):
+        show = Display(bar)
+        show(0, 8)
+        show.stage("compiling")
+        assert bar.fp.getvalue().rpartition("\r")[2].startswith("compiling:")
+        bar.now = 1000.0
+        show.stage("")
+        bar.now = 1004.0
+        show(2, 8)
+        assert "2/8 [00:04<00:12" in str(bar)
+
+    def test_a_stage_later_on_keeps_what_was_counted(self, bar):
+        show = Display(bar)
+        show(3, 8)
+        show.stage("compiling")
+        show.stage("")
+        assert bar.n == 3
+        show(8, 8)
+        assert bar.n == 8
+
+    def test_a_warning_is_told_once(self, capsys):
+        show = Display(None)
+        show.warn("slow")
+        show.warn("slow")
+        show.stage("unseen")
+        show(1, 2)
+        assert capsys.readouterr() == ("", "slow\n")
 
 
 class TestRun:
@@ -309,19 +400,31 @@ class TestErrors:
         said = f"Error: twin.yaml: expected a name of its own, got 'small', which {config} has.\n"
         assert (result.exit_code, result.stderr) == (2, said)
 
-    def test_an_own_approximation_problem_is_refused_with_all_that_it_lacks(self, config):
-        Path("own.dt").write_text(
-            "bool_in=0\nreal_in=1\nbool_out=0\nreal_out=1\ntraining_examples=2\nvalidation_examples=1\ntest_examples=1\n"
-            "0.1 0.2\n0.3 0.4\n0.5 0.6\n0.7 0.8\n"
-        )
-        config.write_text(SMALL.replace("[iris, wine]", "[own.dt]").replace("{hidden: [4], ", "{"))
-        result = pppca("run", config, "--workers", 0)
-        assert (result.exit_code, result.stderr) == (
-            2,
-            f"Error: {config}:2: problems[0]: expected a classification problem, got own.dt, which is approximation."
-            " Declare its outputs as classes (bool_out, two or more), with `classifier: {hidden: [16, 8]}` or other"
-            " layers here.\n",
-        )
+    @pytest.mark.parametrize(
+        ("methods", "picky"),
+        [
+            ("[{method: all_features}, {method: lda}]", "lda"),
+            ("[{method: ga_mlp, hidden: [2]}]", "ga_mlp"),
+            ("[{method: all_features, classifier: {rule: backprop}}]", "backprop"),
+            ("[{method: all_features, classifier: {rule: bagging, base: {hidden: [2]}}}]", "bagging"),
+        ],
+    )
+    def test_a_method_that_needs_classes_is_refused_in_one_line_where_there_are_numbers(self, config, methods, picky):
+        write_dt(Path("own.dt"), task="real")
+        for problem, remedy in [
+            ("own.dt", "Declare its outputs as classes (bool_out, two or more), or take another method or classifier."),
+            ("building1", "Take another method, or a classifier that approximates too (`pppca methods`)."),
+        ]:
+            config.write_text(
+                f"name: small\nproblems: [{problem}]\nrepeats: 1\nseed: 1\nmethods: {methods}\n"
+                "classifier: {hidden: [4]}\n"
+            )
+            result = pppca("run", config, "--workers", 0)
+            assert (result.exit_code, result.stderr) == (
+                2,
+                f"Error: {config}:2: problems[0]: expected a classification problem, which {picky} needs,"
+                f" got {problem}, which is approximation. {remedy}\n",
+            )
 
     @pytest.mark.parametrize(
         ("name", "said"),
@@ -330,7 +433,6 @@ class TestErrors:
                 "cancer1.dt",
                 "problems[0]: {folder}/cancer1.dt: expected a .dt file, got none there. Did you mean 'cancer1'?",
             ),
-            ("building1", "problems[0]: expected a classification problem, got building1, which is approximation."),
         ],
     )
     @pytest.mark.parametrize("form", ["[{}]", "{}"])
@@ -417,7 +519,7 @@ class TestTables:
     def test_json_and_csv_hold_the_same_records(self, finished):
         records = json.loads(pppca("tables", "--results", finished, "--format", "json").stdout)
         rows = list(csv.DictReader(io.StringIO(pppca("tables", "--results", finished, "--format", "csv").stdout)))
-        assert len(records) == len(rows) == 2 * 14 + 30
+        assert len(records) == len(rows) == 2 * 14 + 36
         for record, row in zip(records, rows, strict=True):
             assert record.keys() == row.keys()
             assert float(row["mean"]) == pytest.approx(record["mean"], rel=1e-12)
@@ -470,9 +572,8 @@ def store_full(folder: Path, n_repeats: int) -> Path:
     # The first repeats of three, whatever their number, so that they are the same runs.
     wanted = [run for run in full_runs(3) if run[0].repeat < n_repeats]
     with Store(folder / "results.sqlite") as store:
-        store.plan(Plan(CONFIG, "", "", tuple(spec for spec, _ in wanted)))
+        store_runs(store, wanted)
         store.describe_problems(list(FACTS.values()))
-        store.record([result for _, result in wanted], "{}")
     return folder
 
 
@@ -508,7 +609,8 @@ class TestCompare:
         assert counts["T3"] == 36
         assert counts["T4"] + counts["T6"] == 32
         assert counts["T5"] + counts["T7"] == 64
-        assert counts["P1"] + counts["P2"] + counts["P3"] == 24
+        assert counts["P3"] + counts["P8"] + counts["P10"] == 198 + 198 + 200
+        assert counts["P4"] + counts["P9"] + counts["P11"] == 65 + 60 + 65
         assert {record["n"] for record in records if record["table"] != "T0"} == {3}
         assert "not run" not in {record["verdict"] for record in records}
 
@@ -516,12 +618,15 @@ class TestCompare:
     def test_other_forms_end_with_the_tally(self, recorded, form, head):
         lines = pppca("compare", "--results", recorded, "--format", form).stdout.splitlines()
         assert lines[0].startswith(head)
-        assert re.fullmatch(r"294 published numbers: \d+ reproduced(, \d+ [a-z]+)*\.", lines[-1])
+        assert re.fullmatch(r"1056 published numbers: \d+ reproduced(, \d+ [a-z]+)*\.", lines[-1])
 
     def test_scores_stand_in_the_place_of_cells(self, recorded):
         lines = pppca("compare", "--scores", "--results", recorded).stdout.splitlines()
-        assert re.fullmatch(r"T1 dimensionality +32 +32 +0\.\d{3} +\d\.\d{3} +\|ln ratio\| +0\.\d+ +(yes|no)", lines[2])
-        assert len(lines) == 2 + 12
+        assert re.fullmatch(
+            r"T1 dimensionality +32 +32 +0\.\d{3} +\d\.\d{3} +\|ln ratio\| +0\.\d+ +– +– +(yes|no)", lines[2]
+        )
+        assert sum(line.startswith("P") for line in lines) == 20 + 3
+        assert len(lines) == 2 + 9 + 20 + 3
 
     def test_strict_passes_on_the_recorded_results(self, recorded):
         result = pppca("compare", "--strict", "--results", recorded)
@@ -622,13 +727,14 @@ class TestRender:
 
     def test_render_writes_every_table_figure_and_the_index(self, copied):
         result = pppca("render", "--results", copied)
-        said = f"Wrote 11 tables, 2 figures and their index to {copied}.\n"
+        said = f"Wrote 18 tables, 2 figures and their index to {copied}.\n"
         assert (result.exit_code, result.stdout, result.stderr) == (0, said, "")
-        names = ["T0", "T1", "T2", "T3", "T4", "T5", "T6", "T7", "P1", "P2", "P3"]
+        names = ["T0", "T1", "T2", "T3", "T4", "T5", "T6", "T7", "P3", "P4", "P8", "P9", "P10", "P11", "P12"]
+        names += [f"D_proben1_{config}" for config in ("linear", "pivot", "no_shortcuts")]
         written = {path.name for path in (copied / "tables").iterdir()}
         assert written == {f"{name}.{form}" for name in names for form in ("md", "tex", "csv")}
         index = (copied / "README.md").read_text(encoding="utf-8")
-        assert re.findall(r'<a id="([TP]\d)"></a>', index) == names
+        assert re.findall(r'<a id="([TPD]\w+)"></a>', index) == names
         assert (copied / "tables" / "T1.md").read_text(encoding="utf-8").rstrip() in index
         targets = re.findall(r"\]\(([^#)]+)\)", index)
         assert [target for target in targets if not (copied / target).is_file()] == []

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from pppca_bench.cli.main import cli
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.reporting.figure_drawing import write_ranking
-from pppca_bench.reporting.ranking import rank
+from pppca_bench.reporting.ranking import CONTESTS, rank
 from pppca_bench.store.database import Store
 
 CONFIG = """\
@@ -80,7 +80,9 @@ def test_rank_of_a_config_that_was_not_run_is_told(results):
 def test_the_diagram_is_drawn_with_its_numbers_the_same_each_time(results, tmp_path):
     with Store(results / "results.sqlite", read_only=True) as store:
         ranking = rank(store.runs(), store.problems())
-    one, two = ({path.name: path.read_bytes() for path in write_ranking(ranking, tmp_path / name)} for name in "ab")
+    one, two = (
+        {path.name: path.read_bytes() for path in write_ranking(CONTESTS[0], ranking, tmp_path / name)} for name in "ab"
+    )
     assert one.keys() == {"F6.svg", "F6.png", "F6.csv"}
     assert one == two
     header, *rows = one["F6.csv"].decode().splitlines()
@@ -93,4 +95,4 @@ def test_render_writes_the_diagram_and_names_it_in_the_index(results):
     assert (results / "figures" / "F6.png").exists()
     index = (results / "README.md").read_text()
     assert "- [F6. Mean ranks of test errors](#F6)" in index
-    assert "published numbers:" in index
+    assert " published results: " in index

@@ -66,7 +66,8 @@ def refusal(load):
 
 def test_a_config_holds_what_is_written_and_defaults_for_the_rest(load):
     config = load(BASE)
-    assert (config.name, config.problems, config.repeats, config.seed) == ("small", ("iris", "wine"), 2, 1)
+    assert (config.name, config.problems, config.seed) == ("small", ("iris", "wine"), 1)
+    assert [method.repeats for method in config.methods] == [2, 2]
     gha, dgha = config.methods
     assert (gha.entry.name, gha.grid["learning_rate"], gha.grid["n_epochs"]) == ("gha", (0.01,), (252,))
     assert (dgha.entry.name, dgha.grid["data_fraction"], dgha.grid["learning_rate"]) == ("dgha", (100.0, 10.0), (1.2,))
@@ -77,9 +78,14 @@ def test_a_config_holds_what_is_written_and_defaults_for_the_rest(load):
     assert gha.classifier.grid == defaults | {"rule": ("rprop",), "hidden": ((8,),)}
 
 
+def test_an_entry_may_have_its_own_number_of_repeats(load):
+    config = load(BASE.replace("method: dgha\n", "method: dgha\n    repeats: 5\n"))
+    assert [method.repeats for method in config.methods] == [2, 5]
+
+
 def test_a_config_cannot_be_changed(load):
     with pytest.raises(AttributeError, match="cannot assign"):
-        load(BASE).repeats = 3
+        load(BASE).seed = 3
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
@@ -114,7 +120,8 @@ def test_what_the_rules_admit_is_admitted(load, old, new):
 
 
 METHOD_NAMES = ", ".join(METHODS)
-KEYS_OF_GHA = ", ".join(["method", *section_of(METHODS["gha"]), "classifier"])
+KEYS_OF_GHA = ", ".join(["method", "repeats", *section_of(METHODS["gha"]), "classifier"])
+KEYS_OF_DGHA = ", ".join(["method", "repeats", *section_of(METHODS["dgha"]), "classifier"])
 KEYS_OF_RPROP = ", ".join(["rule", *section_of(CLASSIFIERS["rprop"])])
 REFUSALS = [
     (
@@ -215,6 +222,26 @@ REFUSALS = [
         "gha: {gha: 1}",
         f"8: methods[0].gha: unknown key, expected one of {KEYS_OF_GHA}.",
     ),
+    (
+        "method: dgha\n",
+        "method: dgha\n    repeats: 0\n",
+        "10: methods[1].repeats: expected an integer from 1 to 10000, got 0.",
+    ),
+    (
+        "method: dgha\n",
+        "method: dgha\n    repeats: [1, 2]\n",
+        "10: methods[1].repeats: expected an integer from 1 to 10000, got [1, 2].",
+    ),
+    (
+        "method: dgha\n",
+        "method: dgha\n    repeats:\n",
+        "10: methods[1].repeats: expected an integer from 1 to 10000, got None.",
+    ),
+    (
+        "method: dgha\n",
+        "method: dgha\n    repeat: 3\n",
+        f"10: methods[1].repeat: unknown key, expected one of {KEYS_OF_DGHA} (did you mean 'repeats'?).",
+    ),
     ("learning_rate: 0.01", "learning_rate: 0", "8: methods[0].learning_rate: expected a number > 0, got 0."),
     (
         "learning_rate: 0.01",
@@ -278,7 +305,7 @@ REFUSALS = [
     (
         "{hidden: [8]}",
         "{rule: bagging, base: {rule: adaboost}}",
-        "11: classifier.base: expected rule to be one of rprop, backprop, slides_mlp, got 'adaboost'.",
+        "11: classifier.base: expected rule to be one of rprop, backprop, slides_mlp, stump, got 'adaboost'.",
     ),
     (
         "{hidden: [8]}",
@@ -294,6 +321,23 @@ REFUSALS = [
         "method: gha\n    learning_rate: 0.01",
         "method: ga_mlp\n    hidden: [4]\n    n_elite: 24",
         "9: methods[0].n_elite: expected below population_size (24), got 24.",
+    ),
+    (
+        "{hidden: [8]}",
+        "{hidden: [8], output_activation: pivot}",
+        "11: classifier: the Proben1 report has no pivot architecture for 'iris': expected an activation, such as"
+        " linear, got output_activation: pivot.",
+    ),
+    (
+        "{hidden: [8]}",
+        "{rule: bagging, base: {hidden: [8], output_activation: [linear, pivot]}}",
+        "11: classifier: the Proben1 report has no pivot architecture for 'iris': expected an activation, such as"
+        " linear, got base.output_activation: pivot.",
+    ),
+    (
+        "{hidden: [8]}",
+        "{rule: backprop, output_activation: pivot}",
+        "11: classifier.output_activation: expected 'linear' or 'logistic', got 'pivot'.",
     ),
     ("{hidden: [8]}", "pivot", "11: classifier: expected a mapping of keys to values, got 'pivot'."),
     (
@@ -369,7 +413,7 @@ def test_a_key_of_another_learning_rule_is_told_to_be_one_and_any_other_is_not(r
     lines = refusal("{hidden: [8]}", "{hidden: [8], momentum: 0.9, n_estimators: 3, max_epoch: 2}")
     assert [line.partition("training_progress")[2] for line in lines] == [
         " (a key of rule: backprop and slides_mlp).",
-        " (a key of rule: bagging and adaboost).",
+        " (a key of rule: bagging and subagging and adaboost).",
         " (did you mean 'max_epochs'?).",
     ]
 
@@ -597,7 +641,7 @@ def _check_refused_or_valid(path: Path, text: str) -> None:
     else:
         taus = [tau for method in config.methods for tau in method.grid.get("tau", ())]
         assert all(tau is None or (tau >= 1 and math.isfinite(tau)) for tau in taus)
-        assert 1 <= config.repeats <= 10_000
+        assert all(1 <= method.repeats <= 10_000 for method in config.methods)
         assert expanded(config, repeats=1)
 
 

@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pppca_bench.cli.main import cli
+from pppca_bench.compiled import cache
 from pppca_bench.errors import DataError
 from pppca_bench.experiments import doctor
 from pppca_bench.experiments.doctor import Finding
@@ -127,6 +128,11 @@ class TestEnvironment:
         ]
         assert findings[-1].text == "1 of 2 required packages are as required."
 
+    def test_a_package_that_is_too_new_is_told(self, monkeypatch):
+        monkeypatch.setattr(metadata, "version", lambda _: "0.70.1")
+        (line,) = told(doctor._packages(["numba<0.69,>=0.62"]))
+        assert line.startswith("numba: expected version 0.62 or newer, below 0.69, got 0.70.1. Run `")
+
     def test_a_missing_package_is_told(self, monkeypatch):
         def version(name: str) -> str:
             raise metadata.PackageNotFoundError(name)
@@ -148,62 +154,53 @@ class TestEnvironment:
 class TestCache:
     @pytest.fixture
     def folder(self, tmp_path, monkeypatch) -> Path:
-        folder = tmp_path / "compiled"
-        monkeypatch.setattr(doctor, "_cache_folders", lambda: [folder])
-        return folder
+        monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
+        monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "compiled"))
+        return cache.folders()[0]
 
-    @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
-    def test_the_folders_are_those_of_numba(self, tmp_path):
-        program = "from pppca_bench.experiments.doctor import _cache_folders; print(*_cache_folders(), sep='\\n')"
-        settings = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-        found = subprocess.run(
-            [sys.executable, "-c", program], env=settings, capture_output=True, text=True, check=True
-        )
-        assert len(folders := found.stdout.splitlines()) == 1
-        assert all(Path(folder).is_relative_to(tmp_path) for folder in folders)
+    @staticmethod
+    def keep(folder: Path, family: str) -> list[Path]:
+        """Put files in place of a family's compiled kernels, and return them."""
+        folder.mkdir(parents=True, exist_ok=True)
+        kernels = [f"pppca_bench.{name}".split(":") for name in cache.FAMILIES[family]]
+        names = [f"{cache.file_name(*kernel)}{ending}" for kernel in kernels for ending in (".nbi", ".1.nbc")]
+        for name in names:
+            (folder / name).write_bytes(cache.sealed(b"code"))
+        return [folder / name for name in names]
 
-    def test_a_new_cache_is_well(self, folder):
+    def test_a_new_cache_is_well_and_stays_as_it_is(self, folder):
         (finding,) = doctor._cache()
-        assert (finding.text, finding.remedy) == (
-            f"{folder}: no compiled code yet; the first run takes a minute longer.",
-            None,
-        )
+        n = len(cache.FAMILIES)
+        text = f"{folder}: can be written; of {n} families of kernels 0 are compiled, others when a run needs them."
+        assert (finding.text, finding.remedy) == (text, None)
         assert not folder.exists()
 
     def test_a_full_cache_is_well(self, folder):
-        folder.mkdir()
-        (folder / "a.nbi").write_bytes(b"index")
-        (folder / "a.1.nbc").write_bytes(b"code")
-        assert [(finding.text, finding.remedy) for finding in doctor._cache()] == [
-            (f"{folder}: 2 files of compiled code.", None)
-        ]
-
-    def test_code_that_is_cut_off_is_told_and_the_remedy_holds(self, folder):
-        folder.mkdir()
-        (folder / "a.nbi").write_bytes(b"index")
-        (folder / "a.1.nbc").touch()
+        for family in cache.FAMILIES:
+            self.keep(folder, family)
         (finding,) = doctor._cache()
-        assert finding.text == f"{folder}: holds compiled code that is cut off."
-        subprocess.run(finding.remedy.split("`")[1], shell=True, check=True)
-        assert wrong(doctor._cache()) == []
+        n = len(cache.FAMILIES)
+        assert finding.text == f"{folder}: can be written; of {n} families of kernels {n} are compiled."
+        assert finding.remedy is None
 
-    def test_a_cache_that_cannot_be_written_is_told(self, folder, monkeypatch):
+    def test_damaged_code_is_told_and_needs_nothing(self, folder):
+        code = self.keep(folder, "hebbian")[-1]
+        code.write_bytes(code.read_bytes()[:-1])
+        first, damaged = doctor._cache()
+        assert "families of kernels 0 are compiled" in first.text
+        assert damaged == Finding("cache", f"{code}: damaged; the next run that needs it compiles it anew.")
+
+    def test_a_cache_that_cannot_be_written_is_told_with_its_place(self, folder, monkeypatch):
         def refuse(**_: object) -> None:
             raise PermissionError(errno.EACCES, "Permission denied")
 
-        monkeypatch.setattr(doctor.tempfile, "TemporaryFile", refuse)
-        assert told(doctor._cache()) == [
-            f"{folder}: cannot be written (Permission denied), so each run compiles anew."
-            " Set NUMBA_CACHE_DIR to a folder of yours, and export it for every run."
-        ]
-
-    def test_where_numba_finds_no_folder_it_is_told(self, monkeypatch):
-        def refuse() -> list[Path]:
-            raise RuntimeError("cannot cache function 'f': no locator available for file 'f.py'")
-
-        monkeypatch.setattr(doctor, "_cache_folders", refuse)
-        (line,) = told(doctor._cache())
-        assert line.startswith("compiled code cannot be kept (cannot cache function 'f': no locator available")
+        monkeypatch.setattr(cache.tempfile, "TemporaryFile", refuse)
+        (finding,) = doctor._cache()
+        assert finding.remedy == ""
+        assert finding.text == (
+            f"compiled kernels cannot be kept, so every process compiles anew ({folder}: Permission denied)."
+            " Set NUMBA_CACHE_DIR."
+        )
 
 
 @pytest.mark.data

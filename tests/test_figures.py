@@ -153,10 +153,10 @@ class TestMissingRuns:
     def test_a_figure_without_runs_is_left_out_and_says_so(self, runs: Runs, tmp_path: Path) -> None:
         runs.add("cancer1", "dgha", 25.0, tau=5.0, variances=[[1.0]])
         figures = runs.figures()
-        assert list(figures) == ["F1", "F2", "F3", "F4", "F5"]
+        assert list(figures) == ["F1", "F2", "F3", "F4", "F8", "F5"]
         assert figures["F1"].missing == ("cancer1", "diabetes1", "glass1", "heart1")
         assert figures["F2"].missing == ("cancer1",)
-        curves = [figures[name] for name in ("F1", "F2", "F3", "F4")]
+        curves = [figures[name] for name in ("F1", "F2", "F3", "F4", "F8")]
         assert write_figures(curves, tmp_path / "figures") == []
         assert list((tmp_path / "figures").iterdir()) == []
 
@@ -204,6 +204,11 @@ class TestDrawing:
                 runs.add(problem, "ne_ppca", mean_dimensionality=rng.uniform(1, 9, 12), variances=variances)
                 for fraction in (100.0, 50.0, 25.0, 10.0):
                     runs.add(problem, "dgha", fraction, variances=variances, dimensionality=range(12, 0, -1))
+            for method, setting in (("ne_ppca", {"result": "final"}), ("dgha", {"track_optimality": True})):
+                fraction = 100.0 if method == "dgha" else None
+                runs.add(
+                    "cancer1", method, fraction, tau=15.0, settings=setting, optimality=rng.uniform(0.5, 1.0, size=12)
+                )
         return runs.figures()
 
     @pytest.fixture(scope="class")
@@ -211,7 +216,7 @@ class TestDrawing:
     def drawings(figures: dict[str, Figure]) -> dict[str, Drawing]:
         return {name: draw(figure) for name, figure in figures.items()}
 
-    @pytest.mark.parametrize("name", ["F1", "F2", "F3", "F4"])
+    @pytest.mark.parametrize("name", ["F1", "F2", "F3", "F4", "F8"])
     def test_the_csv_holds_exactly_the_drawn_curves(
         self, figures: dict[str, Figure], drawings: dict[str, Drawing], name: str
     ) -> None:

@@ -96,6 +96,7 @@ class TestEvolution:
             "mean_dimensionality": (91,),
             "fitness": (91,),
             "variances": (91, 13),
+            "optimality": (91,),
         }
         last = history["variances"][-1]
         np.testing.assert_array_equal(last[: fitted.n_components_], fitted.explained_variance_)

@@ -75,7 +75,8 @@ def test_odd_data_give_finite_numbers_or_a_failure_that_names_its_cause(iris, ki
         return
     assert result.values.keys() & {"test_error_percent", "speedup_operations"}
     assert all(math.isfinite(number) for number in result.values.values())
-    assert result.values["dimensionality"] >= 1
+    # What classifies by itself may find that no feature tells anything.
+    assert result.values["dimensionality"] >= (0 if METHODS[method].makes == "classes" else 1)
 
 
 def write_dt(path: Path, problem: Problem) -> None:

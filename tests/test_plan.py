@@ -18,6 +18,7 @@ from pppca_bench.config.experiment import Config
 from pppca_bench.config.plan import Identity, derive_seed, expand
 from pppca_bench.experiments.build import make_classifier
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
+from pppca_bench.references.pivots import Pivot
 from pppca_bench.runs import RunSpec
 
 CLASSIFIER = {"hidden": [8]}
@@ -134,6 +135,31 @@ def test_more_repeats_add_runs_and_change_none():
     assert [spec.key for spec in expanded(config(), repeats=1)] == first
 
 
+def test_an_entry_may_ask_for_its_own_number_of_repeats():
+    few = config(methods=[GHA, {**NE_PPCA, "repeats": 1}, {**DGHA, "repeats": 4}], problems="iris", tau=5)
+    repeats = {}
+    for spec in expanded(few):
+        repeats.setdefault(spec.cell.method, set()).add(spec.repeat)
+    assert repeats == {"gha": {0, 1}, "ne_ppca": {0}, "dgha": {0, 1, 2, 3}}
+
+
+def test_its_repeats_are_the_first_of_more_with_the_same_keys_and_seeds():
+    own, usual = (config(methods=[{**GHA, **more}]) for more in ({"repeats": 5}, {}))
+    assert {spec.key: spec.seed for spec in expanded(usual)}.items() <= {s.key: s.seed for s in expanded(own)}.items()
+
+
+def test_repeats_that_are_asked_for_take_the_place_of_an_entrys_own_too():
+    few = config(methods=[GHA, {**NE_PPCA, "repeats": 1}], problems="iris", tau=5)
+    assert [(spec.cell.method, spec.repeat) for spec in expanded(few, repeats=3)] == [
+        (method, repeat) for method in ("gha", "ne_ppca") for repeat in range(3)
+    ]
+
+
+def test_two_entries_of_one_setting_ask_for_the_more_repeats_of_the_two():
+    twice = config(methods=[{**GHA, "repeats": 1}, {**GHA, "repeats": 3}], problems="iris")
+    assert [spec.repeat for spec in expanded(twice)] == [0, 1, 2]
+
+
 def test_a_run_that_two_entries_ask_for_is_planned_once():
     twice = config(methods=[DGHA, {**DGHA, "data_fraction": [10, 50]}, DGHA])
     once = [spec for spec in expanded(twice) if spec.cell.problem == "iris" and spec.repeat == 0]
@@ -230,9 +256,31 @@ def test_the_pivot_architecture_is_each_problems_own():
     assert hidden == {"cancer1": (4, 2), "horse1": (16, 8)}
 
 
+def test_so_are_its_output_activation_and_its_permutations_architectures():
+    specs = expanded(
+        config(problems=["gene1", "gene2", "card2"], classifier={"hidden": "pivot", "output_activation": "pivot"})
+    )
+    found = {spec.cell.problem: make_classifier(spec.cell.classifier, spec.cell.problem, 0) for spec in specs}
+    assert {name: (one.hidden_layer_sizes, one.output_activation) for name, one in found.items()} == {
+        "gene1": ((4, 2), "linear"),
+        "gene2": ((4, 2), "softsign"),
+        "card2": ((24,), "linear"),
+    }
+
+
+def test_an_ensembles_networks_may_have_the_pivot_architecture():
+    of = config(
+        problems=["gene2"], methods=[GHA], classifier={"rule": "bagging", "base": {"output_activation": "pivot"}}
+    )
+    (spec, *_) = expanded(of)
+    base = make_classifier(spec.cell.classifier, "gene2", 0).estimator
+    assert (base.hidden_layer_sizes, base.output_activation) == ((4, 2), "softsign")
+
+
 @pytest.mark.parametrize(
     ("changes", "is_same"),
     [
+        ({"classifier": {"hidden": [4], "output_activation": "pivot"}}, True),
         ({"classifier": {"hidden": "pivot"}}, False),
         ({"methods": [{"method": "ga_mlp"}]}, False),
         ({"classifier": {"rule": "bagging"}}, False),
@@ -242,7 +290,7 @@ def test_the_pivot_architecture_is_each_problems_own():
 def test_another_pivot_architecture_gives_the_runs_that_use_it_new_keys(monkeypatch, changes, is_same):
     of = config(problems="cancer1", **changes)
     before = keys(of)
-    monkeypatch.setattr(plan, "pivot_hidden", lambda _: (32,))
+    monkeypatch.setattr(plan, "pivot_of", lambda _: Pivot((32,), "linear"))
     assert (before == keys(of)) == is_same
     assert is_same or set(before).isdisjoint(keys(of))
 

@@ -267,13 +267,17 @@ def test_the_diagram_has_room_for_long_names(tmp_path):
     names = [f"initial_norm = {value / 7:.9f}, decay_epochs = {value}" for value in range(1, 15)]
     errors = {"gha": {f"p_{letter}": place for place, letter in enumerate("abc")}}
     found = rank([run for name in names for run in runs(errors, ((name, True),))])
-    assert len(figures.write_ranking(found, tmp_path)) == 3, "Matplotlib warns where a name has no room"
+    assert len(figures.write_ranking(ranking.CONTESTS[0], found, tmp_path)) == 3, (
+        "Matplotlib warns where a name has no room"
+    )
 
 
 def test_the_diagram_is_the_same_whatever_the_order_of_a_set_of_names():
     names = ["gha", "dgha", "ne_ppca", "lda", "pca", "ica"]
     found = ranked({name: {f"p_{letter}": place for letter in "abc"} for place, name in enumerate(names)})
-    lines = [list(line.get_xdata()) for ax in figures._draw_ranking(found).axes for line in ax.lines]
+    lines = [
+        list(line.get_xdata()) for ax in figures._draw_ranking(ranking.CONTESTS[0], found).axes for line in ax.lines
+    ]
     bars = [places for places in lines if len(places) > 3]
     assert bars
     assert bars == [sorted(places) for places in bars]

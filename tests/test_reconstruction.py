@@ -38,6 +38,7 @@ def test_exact_pca_loses_half_the_sum_of_the_discarded_eigenvalues(inputs, n_com
     assert found["reconstruction_error"] == pytest.approx(0.5 * values[n_components:].sum(), abs=1e-12)
     retained = 100.0 * values[:n_components].sum() / values.sum()
     assert found["retained_variance_percent"] == pytest.approx(retained)
+    assert found["optimality_percent"] == pytest.approx(100.0)
 
 
 def test_features_of_a_method_without_an_inverse_are_rebuilt_by_the_best_linear_map(inputs):
@@ -63,4 +64,27 @@ def test_constant_inputs_have_no_share_of_variance():
 def test_a_figure_beyond_all_numbers_is_left_out():
     X = np.array([[1e200], [-1e200], [3e200]])
     found = measure_reconstruction(_Rows(np.zeros((1, 1)), X.mean(axis=0)), X, np.zeros((3, 1)))
-    assert found == {"retained_variance_percent": pytest.approx(0.0, abs=1e-9)}
+    nothing = pytest.approx(0.0, abs=1e-9)
+    assert found == {"retained_variance_percent": nothing, "optimality_percent": nothing}
+
+
+def test_no_features_have_no_optimality(inputs):
+    found = measure_reconstruction(_Rows(np.zeros((0, 5)), inputs.mean(axis=0)), inputs, np.zeros((60, 0)))
+    assert found["retained_variance_percent"] == pytest.approx(0.0, abs=1e-9)
+    assert "optimality_percent" not in found
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+def test_a_total_variance_beyond_all_numbers_leaves_every_share_out():
+    X = np.array([[1.7e308], [1.7e308], [-1.7e308]])
+    assert measure_reconstruction(_Rows(np.ones((1, 1)), np.zeros(1)), X, X) == {}
+
+
+def test_optimality_is_retained_variance_over_that_of_as_many_exact_components_by_hand():
+    # Variances 4 and 1 along the axes: the second axis retains 20 % of the total where one direction can hold 80 %.
+    X = np.array([[2.0, 1.0], [2.0, -1.0], [-2.0, 1.0], [-2.0, -1.0]])
+    second = _Rows(np.array([[0.0, 1.0]]), np.zeros(2))
+    found = measure_reconstruction(second, X, second.transform(X))
+    assert found["retained_variance_percent"] == pytest.approx(20.0)
+    assert found["optimality_percent"] == pytest.approx(25.0)
+    assert type(found["optimality_percent"]) is float

@@ -4,6 +4,7 @@ malformed reference is told.
 
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from full_results import REFERENCES, cell_of, layouts, published
 
 from pppca_bench.errors import DataError
 from pppca_bench.references.numbers import Number, Tolerance
-from pppca_bench.references.pivots import pivot_hidden
+from pppca_bench.references.pivots import Pivot, pivot_of
 from pppca_bench.references.reference import read_reference
 from pppca_bench.runs import Selector
 
@@ -87,46 +88,70 @@ horse1, 25% 34.06 (1.0) 30.77 (20.1) 29.01 (28.6) 28.57 (33.7)
 horse1, 10% 33.85 (1.0) 29.34 (22.8) 28.02 (30.6) 28.68 (36.3)
 """
 
-# The report's test errors, total epochs and relevant epochs: mean, standard deviation.
-P1 = """
-cancer1 2.93 0.18 129 13
-card1 13.37 0.67 62 9
-diabetes1 25.83 0.56 209 50
-glass1 46.04 2.21 129 13
-heart1 20.65 0.31 134 15
-horse1 26.70 1.87 27 7
-soybean1 9.47 0.51 553 11
-thyroid1 6.56 0.00 104 16
-"""
-P2 = """
-cancer1 1.47 0.60 152 111 133 97
-card1 13.64 0.85 33 7 25 5
-diabetes1 24.57 3.53 196 98 118 72
-glass1 39.03 8.14 67 44 45 39
-heart1 19.89 2.27 65 16 43 12
-horse1 26.65 2.52 28 5 20 4
-soybean1 9.06 0.80 665 259 551 218
-thyroid1 2.32 0.67 491 319 432 266
-"""
+# Rows of the report, as printed: the eight problems of the slides, and others at random.
 P3 = """
-cancer1 1.38 0.49 116 123 95 115
-card1 14.05 1.03 30 7 22 5
-diabetes1 24.10 1.91 201 119 117 83
-glass1 32.70 5.34 71 31 52 27
-heart1 19.72 0.96 57 15 38 12
-horse1 29.19 2.62 19 3 13 3
-soybean1 29.40 2.50 219 112 159 79
-thyroid1 2.38 0.35 377 308 341 280
+cancer1 4.25 0.00 2.91 0.01 3.52 0.04 2.93 0.18 0.55 0.59 129 13 104 31
+cancer2 3.95 0.52 3.77 0.47 4.77 0.39 5.00 0.61 5.36 10.21 87 51 79 51
+card1 9.82 0.01 8.89 0.11 10.61 0.11 13.37 0.67 4.57 1.05 62 9 26 3
+diabetes1 15.39 0.01 16.30 0.04 17.22 0.06 25.83 0.56 0.05 0.07 209 50 203 47
+glass1 8.83 0.01 9.70 0.04 9.98 0.10 46.04 2.21 3.81 0.42 129 13 23 5
+heart1 11.19 0.01 13.28 0.06 14.29 0.05 20.65 0.31 1.14 0.45 134 15 41 5
+horse1 11.31 0.16 15.53 0.29 12.93 0.38 26.70 1.87 6.22 0.57 27 7 9 2
+mushroom1 0.014 | 0.014 | 0.011 | 0.00 | 0.00 | 3000 | 3000 |
+soybean1 0.65 0.00 0.98 0.00 1.16 0.00 9.47 0.51 0.28 0.18 553 11 418 41
+thyroid1 3.76 0.00 3.78 0.01 3.84 0.01 6.56 0.00 0.01 0.03 104 16 99 22
 """
+P4 = """
+building1 0.21 0.01 0.92 0.06 0.78 0.02 2.15 4.64 407 138 401 142
+heartac2 3.37 0.11 5.21 0.21 3.87 0.16 6.99 2.27 19 4 13 4
+"""
+P8 = """
+cancer1 2.87 0.27 1.96 0.25 1.60 0.41 0.81 1.47 0.60 4.48 4.87 152 111 133 97
+card1 8.92 0.54 8.89 0.59 10.53 0.57 0.92 13.64 0.85 3.77 4.47 33 7 25 5
+card3 7.58 0.87 8.42 0.37 13.03 0.50 -0.03 17.36 1.61 3.52 1.46 37 10 28 9
+diabetes1 14.74 2.03 16.36 2.14 17.30 1.91 0.99 24.57 3.53 2.31 0.67 196 98 118 72
+glass1 7.68 0.79 9.48 0.24 9.75 0.41 0.33 39.03 8.14 2.76 0.71 67 44 45 39
+heart1 9.25 1.07 13.22 1.32 14.33 1.26 0.97 19.89 2.27 2.83 1.89 65 16 43 12
+horse1 9.91 1.06 16.52 0.67 13.95 0.60 0.30 26.65 2.52 4.66 2.28 28 5 20 4
+soybean1 0.32 0.08 0.85 0.07 1.03 0.05 0.54 9.06 0.80 2.55 1.37 665 259 551 218
+thyroid1 0.60 0.53 1.04 0.61 1.31 0.55 0.99 2.32 0.67 3.06 3.16 491 319 432 266
+"""
+P9 = """
+building3 0.22 0.02 0.26 0.01 0.26 0.01 0.93 0.42 1.09 1540 466 1408 505
+hearta2 3.69 0.87 4.47 1.00 4.52 1.10 0.97 7.18 24.23 59 21 45 19
+"""
+P10 = """
+cancer1 2.83 0.15 1.89 0.12 1.32 0.13 0.64 1.38 0.49 3.10 2.54 116 123 95 115
+card1 8.86 0.41 8.69 0.26 10.35 0.29 0.25 14.05 1.03 3.54 1.25 30 7 22 5
+diabetes1 14.36 1.14 15.93 1.04 16.99 0.91 0.95 24.10 1.91 2.23 0.53 201 119 117 83
+gene2 4.55 2.60 9.46 1.95 9.54 1.91 0.97 18.41 6.93 2.29 0.28 321 284 250 255
+glass1 7.16 0.65 9.15 0.21 9.24 0.32 0.13 32.70 5.34 2.69 0.64 71 31 52 27
+heart1 9.24 0.82 13.10 0.65 14.19 0.64 0.89 19.72 0.96 3.16 2.38 57 15 38 12
+horse1 10.43 1.23 15.47 0.37 13.32 0.48 0.24 29.19 2.62 6.09 2.53 19 3 13 3
+horse2 6.68 1.85 16.07 0.79 17.68 1.41 -0.19 35.86 2.46 4.28 1.67 25 7 18 6
+soybean1 1.53 0.09 1.94 0.06 2.10 0.07 0.58 29.40 2.50 3.14 1.99 219 112 159 79
+thyroid1 0.59 0.20 1.01 0.16 1.28 0.12 0.84 2.38 0.35 3.99 7.14 377 308 341 280
+"""
+P11 = """
+flare1 0.35 0.02 0.35 0.01 0.54 0.01 0.10 3.02 0.90 48 20 35 16
+heartac2 2.58 0.42 5.16 0.32 4.41 0.56 -0.15 6.43 4.43 24 7 18 7
+"""
+# Of each problem the permutations 1, 2 and 3: nodes of the hidden layers, and l(inear) or s(igmoid) outputs.
 PIVOT = """
-cancer 4 2
-card 32
-diabetes 32
-glass 16 8
-heart 32
-horse 16 8
-soybean 16 8
-thyroid 16 8
+building 16+0 l 16+8 l 16+8 s
+cancer 4+2 l 8+4 l 16+8 l
+card 32+0 l 24+0 l 16+8 l
+diabetes 32+0 l 16+8 l 32+0 l
+flare 32+0 s 32+0 s 24+0 s
+gene 4+2 l 4+2 s 4+2 s
+glass 16+8 l 16+8 l 16+8 l
+heart 32+0 l 32+0 l 32+0 l
+hearta 32+0 l 16+0 l 32+0 l
+heartac 2+0 l 8+4 l 16+8 s
+heartc 16+8 l 8+8 l 32+0 l
+horse 16+8 l 16+8 l 32+0 l
+soybean 16+8 l 32+0 l 16+0 l
+thyroid 16+8 l 8+4 l 16+8 l
 """
 
 Numbers = dict[tuple[str, str, str, str], str]
@@ -163,21 +188,25 @@ def sizes() -> Numbers:
     return numbers
 
 
-def report(table: str, text: str) -> Numbers:
-    names = [
-        ("test error", "test_error_percent"),
-        ("test error", "test_error_percent_sd"),
-        ("total epochs", "total_epochs"),
-        ("total epochs", "total_epochs_sd"),
-        ("relevant epochs", "relevant_epochs"),
-        ("relevant epochs", "relevant_epochs_sd"),
-    ]
+ERRORS = [("training", "train"), ("validation", "validation"), ("test", "test")]
+EPOCHS = [("overfit", "overfit_percent"), ("total epochs", "total_epochs"), ("relevant epochs", "relevant_epochs")]
+
+
+def report(table: str, text: str, *, classes: bool, correlation: bool) -> Numbers:
+    """Read rows of the report: means, each with its standard deviation or a bar, but for the correlation."""
+    names = [(column, f"{split}_squared_error_percent") for column, split in ERRORS]
+    names += [("correlation", "correlation")] if correlation else []
+    names += [("classification", "test_error_percent")] if classes else []
     numbers: Numbers = {}
     for line in text.strip().splitlines():
         row, *values = line.split()
-        numbers |= {
-            (table, row, column, quantity): value for (column, quantity), value in zip(names, values, strict=False)
-        }
+        printed = iter(values)
+        for column, quantity in names + EPOCHS:
+            numbers[table, row, column, quantity] = next(printed)
+            spread = "|" if quantity == "correlation" else next(printed)
+            if spread != "|":
+                numbers[table, row, column, f"{quantity}_sd"] = spread
+        assert list(printed) == [], line
     return numbers
 
 
@@ -190,10 +219,16 @@ TABLES = {
     "T5": slide("T5", T5),
     "T6": slide("T6", T6, "speedup") | {("T6", "horse1", "GHA", "gha_time_ms"): "12993.62"},
     "T7": slide("T7", T7),
-    "P1": report("P1", P1),
-    "P2": report("P2", P2),
-    "P3": report("P3", P3),
 }
+REPORT = (
+    report("P3", P3, classes=True, correlation=False)
+    | report("P4", P4, classes=False, correlation=False)
+    | report("P8", P8, classes=True, correlation=True)
+    | report("P9", P9, classes=False, correlation=True)
+    | report("P10", P10, classes=True, correlation=True)
+    | report("P11", P11, classes=False, correlation=True)
+)
+N_REPORT = {"P3": 217, "P4": 72, "P8": 240, "P9": 84, "P10": 240, "P11": 84}
 N_NUMBERS = {
     "T0": 35,
     "T1": 64,
@@ -203,9 +238,6 @@ N_NUMBERS = {
     "T5": 32,
     "T6": 17,
     "T7": 32,
-    "P1": 32,
-    "P2": 48,
-    "P3": 48,
 }
 
 
@@ -228,15 +260,46 @@ def test_every_number_is_as_printed_to_its_last_digit_and_none_is_added(table):
     assert as_printed(table) == printed
 
 
+def test_the_reports_rows_are_as_printed_to_their_last_digit():
+    ours = {place: text for table in N_REPORT for place, text in as_printed(table).items()}
+    printed = {place: float(text) if place[3].endswith("_sd") else text for place, text in REPORT.items()}
+    assert {place: ours.get(place) for place in printed} == printed
+    rows = {place[:2] for place in printed}
+    assert {place for place in ours if place[:2] in rows} == set(printed)
+
+
+def test_the_report_has_937_means_and_846_standard_deviations():
+    ours = [place for table in N_REPORT for place in as_printed(table)]
+    means = [place for place in ours if not place[3].endswith("_sd")]
+    assert (len(means), len(ours) - len(means)) == (937, 846)
+    assert Counter(place[0] for place in means) == N_REPORT
+
+
+def test_every_cell_of_the_reports_tables_has_a_number():
+    for layout in layouts():
+        if layout.id.startswith("P"):
+            cells = [
+                (row.key, column.key, layout.quantities(row, column))
+                for row in layout.rows
+                for column in layout.columns
+            ]
+            assert all(len(quantities) == 1 for _, _, quantities in cells)
+            assert [published(layout.id, row, column, quantity) for row, column, (quantity,) in cells].count(None) == 0
+            assert layout.spread
+
+
 def test_there_are_no_other_tables():
-    assert [layout.id for layout in layouts()] == [f"T{n}" for n in range(8)] + ["P1", "P2", "P3"]
-    assert {table for reference in REFERENCES for table, _, _ in reference.numbers} == set(TABLES)
+    published_ones = [layout.id for layout in layouts() if layout.place != "not in the slides"]
+    assert published_ones == [*TABLES, *N_REPORT]
+    assert {layout.id for layout in layouts()} - set(published_ones) == {"T1b"}
+    assert {table for reference in REFERENCES for table, _, _ in reference.numbers} == {*TABLES, *N_REPORT}
     assert all(layout.title and layout.place for layout in layouts())
 
 
 def test_a_number_is_found_by_its_place():
     assert published("T5", "cancer1, 100%", "tau=15", "test_error_percent") == Number("1.44")
-    assert published("P1", "cancer1", "test error", "test_error_percent") == Number("2.93", 0.18)
+    assert published("P3", "cancer1", "classification", "test_error_percent") == Number("2.93", 0.18)
+    assert published("P3", "mushroom1", "total epochs", "total_epochs") == Number("3000")
 
 
 @pytest.mark.parametrize(
@@ -263,23 +326,27 @@ def test_a_numbers_precision_is_that_of_print(text, value, half_unit):
 
 
 def test_the_pivot_architectures_are_the_reports_table_7():
+    printed = {}
     for line in PIVOT.strip().splitlines():
-        problem, *layers = line.split()
-        for permutation in "123":
-            assert pivot_hidden(f"{problem}{permutation}") == tuple(map(int, layers))
+        family, *entries = line.split()
+        for permutation, (layers, output) in enumerate(zip(entries[::2], entries[1::2], strict=True), start=1):
+            hidden = tuple(int(nodes) for nodes in layers.split("+") if nodes != "0")
+            printed[f"{family}{permutation}"] = Pivot(hidden, {"l": "linear", "s": "softsign"}[output])
+    assert len(printed) == 42
+    assert {problem: pivot_of(problem) for problem in printed} == printed
 
 
-@pytest.mark.parametrize("problem", ["iris", "mushroom1", "cancer4", "own/cancer1.dt"])
+@pytest.mark.parametrize("problem", ["iris", "mushroom1", "cancer4", "cancer", "own/cancer1.dt"])
 def test_a_problem_of_which_the_report_has_no_pivot_has_none(problem):
-    assert pivot_hidden(problem) is None
+    assert pivot_of(problem) is None
 
 
 def test_the_slides_proben1_column_is_the_reports_table_10_and_for_two_problems_its_table_8():
     for row in ("cancer1", "card1", "diabetes1", "glass1", "heart1", "horse1", "soybean1", "thyroid1"):
-        table = "P2" if row in ("soybean1", "thyroid1") else "P3"
+        table = "P8" if row in ("soybean1", "thyroid1") else "P10"
         slides, report = (
             published("T2", row, "Proben1", "test_error_percent"),
-            published(table, row, "test error", "test_error_percent"),
+            published(table, row, "classification", "test_error_percent"),
         )
         assert slides.value == report.value
 
@@ -309,8 +376,12 @@ class TestSelectors:
             ),
             (("T3", "RFESVM", "heart1"), Selector("heart1", "rfe_svm")),
             (
-                ("P1", "horse1", "test error"),
+                ("P3", "horse1", "classification"),
                 Selector("horse1", "all_features", (("classifier.hidden", ()),)),
+            ),
+            (
+                ("P11", "flare2", "correlation"),
+                Selector("flare2", "all_features", (("classifier.hidden", "pivot"), ("classifier.shortcuts", False))),
             ),
             (("T0", "horse1", "sizes"), None),
         ],
@@ -346,10 +417,31 @@ class TestTolerances:
             (Tolerance(1, 2, "sd", least=0.5), Number("46.04", 2.21), (2.21, 4.42)),
             (Tolerance(1, 2, "sd", least=0.5), Number("2.93", 0.18), (0.5, 1.0)),
             (Tolerance(1, 2, "sd", least=0.5), Number("0.00"), (0.5, 1.0)),
+            (Tolerance(1, 2, "sd"), Number("46.04", 2.21), (2.21, 4.42)),
+            (Tolerance(1, 2, "sd"), Number("6.56", 0.0), (0.005, 0.01)),
+            (Tolerance(1, 2, "sd"), Number("104", 0.0), (0.5, 1.0)),
+            (Tolerance(1, 2, "sd"), Number("2.93"), (0.0, 0.0)),
         ],
     )
     def test_bounds_are_in_the_numbers_own_unit(self, rule, number, bounds):
         assert rule.bounds(number) == pytest.approx(bounds)
+
+    @pytest.mark.parametrize(
+        ("rule", "number", "tells"),
+        [
+            (Tolerance(1, 2, "sd"), Number("0.55", 0.55), True),
+            (Tolerance(1, 2, "sd"), Number("0.55", 0.59), False),
+            (Tolerance(1, 2, "sd"), Number("-0.06", 0.05), True),
+            (Tolerance(1, 2, "sd"), Number("6.56", 0.0), True),
+            (Tolerance(1, 2, "sd"), Number("3000"), False),
+            (Tolerance(1, 2, "sd", least=0.5), Number("3000"), True),
+            (Tolerance(1, 2, "sd", least=0.5), Number("0.55", 0.59), True),
+            (Tolerance(1, 2, "points"), Number("0.55", 0.59), True),
+            (Tolerance(1, 2, "percent"), Number("0.55"), True),
+        ],
+    )
+    def test_a_number_of_unknown_spread_or_of_one_greater_than_itself_says_nothing(self, rule, number, tells):
+        assert rule.tells(number) is tells
 
 
 MINIMAL = {
@@ -411,6 +503,19 @@ class TestReading:
         document = with_table(runs={"classifier.hidden": [16, 8]})
         (layout,) = read_reference(written(tmp_path, document)).layouts
         assert layout.selector(layout.rows[0], layout.columns[0]).settings == (("classifier.hidden", (16, 8)),)
+
+    def test_a_table_may_name_its_own_configs_and_have_pairs_of_columns(self, tmp_path):
+        plain, changed = (
+            read_reference(written(tmp_path, with_table(**changes))).layouts[0]
+            for changes in ({}, {"configs": ["one", "two"], "spread": True})
+        )
+        assert (plain.configs, plain.spread) == ((), False)
+        assert (changed.configs, changed.spread) == (("one", "two"), True)
+
+    def test_a_score_may_aim_at_a_share(self, tmp_path):
+        document = MINIMAL | {"scores": [{"name": "a", "tables": ["A1"], "quantity": "b", "share": 0.95}]}
+        (group,) = read_reference(written(tmp_path, document)).scored
+        assert (group.target, group.share) == (None, 0.95)
 
     def test_a_figure_has_a_curve_for_each_value_of_the_setting_that_it_varies(self, tmp_path):
         figure = FIGURE | {"panels": {"data_fraction": [100, 50], "label": "{letter}) {value} %"}, "n_nodes": 3}
@@ -527,6 +632,8 @@ class TestMalformedDocuments:
                 "tables[0].cells: expected a row and a column of the table, got iris, no such.",
             ),
             ({"cells": [{"row": "iris"}]}, "tables[0].cells[0]: expected the key column, got none."),
+            ({"configs": "a"}, "tables[0].configs: expected a list, got 'a'."),
+            ({"spread": 1}, "tables[0].spread: expected true or false, got 1."),
         ],
         ids=lambda value: str(value)[:40],
     )
@@ -544,6 +651,10 @@ class TestMalformedDocuments:
             (
                 {"scores": [{"name": "a", "tables": ["A1"], "quantity": "b", "rows": ["glass1"]}]},
                 "scores[0].rows: expected some of iris; wine, got 'glass1'.",
+            ),
+            (
+                {"scores": [{"name": "a", "tables": ["A1"], "quantity": "b", "share": "all"}]},
+                "scores[0].share: expected a number of at least 0, got 'all'.",
             ),
             ({"series": {"ours": "T1"}}, "series.ours: expected one of A1, got 'T1'."),
             ({"figures": [{**FIGURE, "id": "a/b"}]}, "figures[0].id: expected letters, digits, _ and -, got 'a/b'."),

@@ -10,9 +10,11 @@ import pytest
 from planning import config_of
 
 from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier
+from pppca_bench.compiled.cache import FAMILIES
 from pppca_bench.errors import ConfigError
+from pppca_bench.methods.entry import Classifier, Method
 from pppca_bench.methods.protocol import contract_of, import_estimator
-from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS, Classifier, Method
+from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS
 from pppca_bench.methods.sections import section_of
 
 ENTRIES = [*METHODS.values(), *CLASSIFIERS.values()]
@@ -140,7 +142,10 @@ def test_what_a_class_may_have_is_seen_in_its_signatures(entry):
         (method(str), "{path}: expected module:Class that can be imported, got module 'test_registry' has no attri"),
         (method(NeverLearns, "measures"), "{path}: expected a class with fit, got one without fit."),
         (method(TakesHalf), "{path}: expected fit to take X_val and y_val together, got one of them."),
-        (method(IsNamedAsAKey), "{path}: expected no parameter named method or classifier, which are keys of every"),
+        (
+            method(IsNamedAsAKey),
+            "{path}: expected no parameter named method or repeats or classifier, which are keys of every",
+        ),
         (classifier(IsNamedAsAKey), "{path}: expected no parameter named rule or base, which are keys of every co"),
     ],
 )
@@ -180,3 +185,13 @@ def test_a_config_that_names_a_broken_entry_is_refused(register, entry):
     document = {"name": "a", "problems": ["iris"], "repeats": 1, "seed": 1, "methods": [{"method": "toy"}]}
     with pytest.raises(ConfigError, match=rf"^{entry.estimator}: expected "):
         config_of(document)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_the_kernels_of_an_entry_are_families_and_parameters_of_its_own(entry):
+    assert entry.kernels.keys() <= FAMILIES.keys()
+    assert {parameter for parameter in entry.kernels.values() if parameter} <= section_of(entry).keys()
+
+
+def test_every_family_of_kernels_is_somebodys():
+    assert {family for entry in ENTRIES for family in entry.kernels} == FAMILIES.keys()

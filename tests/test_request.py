@@ -169,15 +169,28 @@ def test_a_problem_without_test_examples_is_refused(tmp_path):
     )
 
 
-def test_an_approximation_problem_is_refused(tmp_path):
+PICKY = CONFIG.replace("dgha", "lda")
+
+
+def test_an_approximation_problem_is_refused_where_a_method_needs_classes(tmp_path):
     write_dt(tmp_path / "flare.dt", task="real")
-    said = f"{tmp_path}/a.yaml:2: problems[0]: expected a classification problem, got {{}}, which is approximation."
-    remedy = (
-        " Declare its outputs as classes (bool_out, two or more), with `classifier: {hidden: [16, 8]}` or other layers"
-        " here."
+    said = (
+        f"{tmp_path}/a.yaml:2: problems[0]: expected a classification problem, which lda needs, got {{}}, which is"
+        " approximation."
     )
-    assert refused(write(tmp_path, problems="[flare.dt]")) == said.format("flare.dt") + remedy
-    assert refused(write(tmp_path, problems="[flare1]")) == said.format("flare1")
+    remedy = " Declare its outputs as classes (bool_out, two or more), or take another method or classifier."
+    assert refused(write(tmp_path, problems="[flare.dt]", text=PICKY)) == said.format("flare.dt") + remedy
+    remedy = " Take another method, or a classifier that approximates too (`pppca methods`)."
+    assert refused(write(tmp_path, problems="[flare1]", text=PICKY)) == said.format("flare1") + remedy
+
+
+def test_an_approximation_problem_is_planned_where_nothing_needs_classes(tmp_path):
+    write_dt(tmp_path / "flare.dt", task="real")
+    request = read_request([write(tmp_path, problems="[flare.dt]")])
+    assert (len(request.plans[0].specs), [one.task for _, one in request.problems.values()]) == (
+        N_RUNS,
+        ["approximation"],
+    )
 
 
 @pytest.mark.parametrize("problems", ["3", "[[iris]]", "{iris: 1}", "", "[iris, 3, irsi]"])

@@ -603,3 +603,106 @@ def test_nothing_is_computed_beside_timed_runs(open_store, monkeypatch):
 def test_the_cores_are_those_that_this_process_may_use():
     expected = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     assert available_cores() == expected
+
+
+class TestKernels:
+    """Kernels are compiled before the first run, once, and what cannot be is told and survived."""
+
+    @pytest.fixture
+    def events(self, monkeypatch):
+        """Return what happens in order, with a cache that keeps nothing but names of families."""
+        events, kept = [], set()
+
+        def compile_family(family: str) -> None:
+            kept.add(family)
+            events.append(family)
+
+        def compute(group, load):
+            events.append("runs")
+            return original(group, load)
+
+        original = runner.compute
+        monkeypatch.setattr(runner, "compute", compute)
+        monkeypatch.setattr(runner.cache, "is_compiled", kept.__contains__)
+        monkeypatch.setattr(runner.cache, "refusal", lambda: None)
+        monkeypatch.setattr(runner.cache, "compile_family", compile_family)
+        return events
+
+    @staticmethod
+    def run(specs: list[RunSpec], store: Store, events: list[str], **options: int) -> Outcome:
+        return run(specs, store, IRIS, workers=0, stage=events.append, warn=events.append, **options)
+
+    def test_they_are_compiled_once_before_the_first_run(self, open_store, events):
+        specs = planned(repeats=1, methods=METHODS, tau=(5,))
+        store = open_store(specs)
+        assert self.run(specs, store, events).n_done == 3
+        assert events == [runner.COMPILING, "evolution", "hebbian", "batch_training", "", "runs", "runs", "runs"]
+        del events[:]
+        self.run(specs, store, events)
+        assert events == []
+        self.run(specs, store, events, fresh=True)
+        assert events == ["runs"] * 3
+
+    def test_only_those_of_runs_that_are_left_are_compiled(self, open_store, events, monkeypatch):
+        specs = planned(repeats=1, methods=[METHODS[0], METHODS[2]], tau=(5,))
+        store = open_store(specs)
+        with monkeypatch.context() as patched:
+            patched.setattr(runner.cache, "is_compiled", lambda _: True)
+            self.run(specs[:1], store, events)
+        del events[:]
+        self.run(specs, store, events)
+        assert "hebbian" not in events
+        assert {"evolution", "batch_training"} <= set(events)
+
+    def test_a_mistake_in_a_kernel_is_left_to_the_runs(self, open_store, events, monkeypatch):
+        def compile_family(family: str) -> None:
+            raise TypeError(family)
+
+        monkeypatch.setattr(runner.cache, "compile_family", compile_family)
+        specs = planned(repeats=1, tau=(5,))
+        assert self.run(specs, open_store(specs), events).n_done == 1
+        assert events == [runner.COMPILING, "", "runs"]
+
+    def test_workers_that_die_over_them_are_replaced(self, open_store, events, monkeypatch):
+        monkeypatch.setattr(runner, "compile_kernels", dying_workers.die_compiling)
+        specs = planned(repeats=2)
+        outcome = run(specs, open_store(specs), IRIS, workers=2, stage=events.append)
+        assert outcome == Outcome(4, 0, 4, 0, None)
+        assert events == [runner.COMPILING, ""]
+
+    def test_where_none_can_be_kept_it_is_told_once_and_the_runs_go_on(self, open_store, events, monkeypatch):
+        monkeypatch.setattr(runner.cache, "refusal", lambda: "nowhere")
+        specs = planned(repeats=1, tau=(5,))
+        assert self.run(specs, open_store(specs), events).n_done == 1
+        assert events == ["nowhere", "runs"]
+
+    @pytest.mark.parametrize(
+        ("section", "families"),
+        [
+            ({"method": "gha"}, ["hebbian", "batch_training"]),
+            ({"method": "dgha", "tau": 5}, ["hebbian", "batch_training"]),
+            (
+                {"method": "dgha", "tau": 5, "min_variance_ratio": 0.9},
+                ["hebbian", "spanned_variance", "batch_training"],
+            ),
+            ({"method": "pca", "n_components": 2}, ["batch_training"]),
+            ({"method": "ga_mlp", "hidden": [2]}, ["network_errors"]),
+            ({"method": "rfe_svm"}, []),
+            ({"method": "gha", "classifier": {"rule": "backprop", "hidden": [2]}}, ["online_training", "hebbian"]),
+            (
+                {"method": "all_features", "classifier": {"rule": "bagging", "base": {"rule": "rprop", "hidden": [2]}}},
+                ["batch_training"],
+            ),
+        ],
+    )
+    def test_those_are_needed_that_method_and_classifier_name(self, section, families):
+        document = {"name": "a", "problems": ["iris"], "repeats": 2, "seed": 1, "methods": [section]}
+        own = "classifier" in section or section["method"] in ("ga_mlp", "rfe_svm")
+        specs = specs_of(document if own else {**document, "classifier": {"hidden": [4]}})
+        assert runner.needed_families(specs) == set(families)
+
+    def test_methods_that_name_none_need_none(self, register):
+        register(replace(REGISTERED["all_features"], name="toy"))
+        spec = planned(repeats=1)[0]
+        toy = replace(spec, cell=replace(spec.cell, method="toy", algorithms=(("toy", 1),)))
+        assert runner.needed_families([toy]) == set()

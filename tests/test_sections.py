@@ -2,26 +2,28 @@
 
 import inspect
 from datetime import date
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from planning import config_of
 
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier
 from pppca_bench.classifiers.ensembles import AdaBoostClassifier, BaggingClassifier
+from pppca_bench.classifiers.flgp import FLGPClassifier
 from pppca_bench.classifiers.ga_mlp import GAMLPClassifier
+from pppca_bench.classifiers.ga_structure import StructureGAClassifier
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
 from pppca_bench.classifiers.rfe_svm import RFESVMClassifier
 from pppca_bench.engines import DGHA, GHA, NEpPCA
 from pppca_bench.errors import ConfigError
-from pppca_bench.methods.registry import CLASSIFIERS, METHODS, Classifier, Method
+from pppca_bench.methods.entry import Classifier, Method
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.methods.sections import constructor_arguments, section_of
 from pppca_bench.parameters import Count, LayerSizes, Positive, parameters_of
 from pppca_bench.reducers.autoencoder import Autoencoder
-from pppca_bench.reducers.filter_selection import ChiSquaredSelector, MutualInformationSelector
+from pppca_bench.reducers.filter_selection import FilterSelector
 from pppca_bench.reducers.ica import ICA
 from pppca_bench.reducers.kernel_pca import GaussianKernelPCA
-from pppca_bench.reducers.layered_gp import LayeredGP
 from pppca_bench.reducers.lda import LDA
 from pppca_bench.reducers.network_rfe import NetworkRFE
 from pppca_bench.reducers.pca import CovariancePCA, SingularValuePCA
@@ -35,16 +37,20 @@ BASELINES = {
     "ica": ICA,
     "lda": LDA,
     "autoencoder": Autoencoder,
-    "flgp": LayeredGP,
-    "mutual_info": MutualInformationSelector,
-    "chi2": ChiSquaredSelector,
+    "filter": FilterSelector,
     "forward": ForwardSelector,
     "backward": BackwardSelector,
     "rfe": NetworkRFE,
 }
-SYSTEMS = {"ga_mlp": GAMLPClassifier, "pruned_mlp": PrunedMLPClassifier, "rfe_svm": RFESVMClassifier}
+SYSTEMS = {
+    "ga_mlp": GAMLPClassifier,
+    "ga_structure": StructureGAClassifier,
+    "pruned_mlp": PrunedMLPClassifier,
+    "flgp": FLGPClassifier,
+    "rfe_svm": RFESVMClassifier,
+}
 NETWORKS = {"rprop": RpropMLPClassifier, "backprop": BackpropMLPClassifier}
-ENSEMBLES = {"bagging": BaggingClassifier, "adaboost": AdaBoostClassifier}
+ENSEMBLES = {"bagging": BaggingClassifier, "subagging": BaggingClassifier, "adaboost": AdaBoostClassifier}
 
 
 def defaults_of(section) -> dict[str, object]:
@@ -78,9 +84,9 @@ def test_keys_and_defaults_are_the_estimators(method):
 def test_a_systems_keys_and_defaults_are_its_estimators(name):
     theirs = constructor_of(SYSTEMS[name], "validation_fraction", "random_state")
     if "hidden_layer_sizes" in theirs:
-        theirs["hidden"] = "pivot"  # the report's architecture, which is no network's
         del theirs["hidden_layer_sizes"]
-    assert defaults_of(section_of(METHODS[name])) == theirs
+    # The registry's own, such as the report's architecture, take the place of the constructor's.
+    assert defaults_of(section_of(METHODS[name])) == theirs | METHODS[name].defaults
 
 
 @pytest.mark.parametrize("rule", NETWORKS)
@@ -95,7 +101,8 @@ def test_the_classifiers_keys_and_defaults_are_its_estimators(rule):
 @pytest.mark.parametrize("rule", ENSEMBLES)
 def test_an_ensembles_keys_and_defaults_are_its_estimators(rule):
     section = section_of(CLASSIFIERS[rule])
-    assert defaults_of(section) == {"n_estimators": constructor_of(ENSEMBLES[rule])["n_estimators"]}
+    theirs = constructor_of(ENSEMBLES[rule], "estimator", "validation_fraction", "random_state")
+    assert defaults_of(section) == theirs | CLASSIFIERS[rule].defaults
     document = {"name": "a", "problems": ["cancer1"], "repeats": 1, "seed": 1, "methods": [{"method": "gha"}]}
     (method,) = config_of(document | {"classifier": {"rule": rule}}).methods
     base = {key: (one.default,) for key, one in section_of(CLASSIFIERS["rprop"]).items()} | {"rule": ("rprop",)}
@@ -202,4 +209,7 @@ def test_a_classifiers_section_is_read_alike(register):
 def test_what_a_constructor_says_is_what_a_config_is_held_to():
     for name, estimator in {**ENGINES, **BASELINES, **SYSTEMS}.items():
         section, stated = section_of(METHODS[name]), parameters_of(estimator)
-        assert all(section[key].annotation == stated[key].annotation for key in section.keys() - {"hidden"})
+        pivotal = {"hidden", "output_activation"}
+        assert all(section[key].annotation == stated[key].annotation for key in section.keys() - pivotal)
+        for key in section.keys() & pivotal & stated.keys():
+            assert section[key].annotation == Literal["pivot"] | stated[key].annotation

@@ -22,6 +22,7 @@ from pppca_bench.reporting.tables import build_tables
 from pppca_bench.runs import Plan
 from pppca_bench.store.database import Store
 
+REFERENCES = own_references()
 PROBLEMS = ["cancer1", "building1"]
 RUNS = {
     "proben1_search": list(search_runs(PROBLEMS)),
@@ -99,7 +100,7 @@ class TestAgreements:
         assert scores([], sheets)[0].met
 
     def test_every_sheet_of_the_report_is_scored(self):
-        names = [one.name for one in joined_agreements(build_sheets(results_by_config(RUNS), FACTS))]
+        names = [one.name for one in joined_agreements(build_sheets(results_by_config(RUNS), FACTS, REFERENCES))]
         assert names == ["P5 + P6 same best network", "P7 same pivot", "P12 same verdict"]
 
 
@@ -136,7 +137,7 @@ class TestPlaces:
     def test_sheets_stand_after_the_references_tables_and_before_ours(self):
         other = run_of(cell_of("cancer1", (5,)), 0, "other", test_error_percent=1.0)
         results = results_by_config({**RUNS, "other": [other]})
-        sheets = build_sheets(results, FACTS)
+        sheets = build_sheets(results, FACTS, REFERENCES)
         names = [one.id for one in in_order(build_tables(results, FACTS, own_references(), sheets=sheets), sheets)]
         first = names.index("P5")
         d = ["D_proben1_linear", "D_proben1_pivot", "D_proben1_no_shortcuts"]
@@ -146,26 +147,26 @@ class TestPlaces:
 
     def test_the_search_stands_in_no_list_of_settings(self):
         results = results_by_config({"proben1_search": RUNS["proben1_search"]})
-        sheets = build_sheets(results, FACTS)
+        sheets = build_sheets(results, FACTS, REFERENCES)
         shown = {one.id for one in build_tables(results, FACTS, own_references(), sheets=sheets) if one.was_run}
         assert shown <= {"T0"}
         assert "variants_proben1_search" in {one.id for one in build_tables(results, FACTS, own_references())}
 
     def test_one_csv_holds_tables_and_sheets(self):
         results = results_by_config(RUNS)
-        sheets = build_sheets(results, FACTS)
+        sheets = build_sheets(results, FACTS, REFERENCES)
         tables = build_tables(results, FACTS, own_references(), sheets=sheets)
         rows = list(csv.DictReader(io.StringIO(together_as_csv(in_order(tables, sheets)))))
         assert {"P3", "P5", "P12"} <= {row["table"] for row in rows}
         assert {None} == {row.get(None) for row in rows}
 
     def test_what_was_not_run_of_them_is_named(self):
-        lines = not_run([], [], build_sheets(results_by_config({}), FACTS))
+        lines = not_run([], [], build_sheets(results_by_config({}), FACTS, REFERENCES))
         assert "P12. t-test comparison of pivot and no-shortcut results: all of it" in lines
         assert not any(line.startswith("D_") for line in lines)
 
     def test_they_stand_in_the_index(self):
-        index = render_index([], [], None, [ODD])
+        index = render_index([], [], [], [ODD])
         assert re.findall(r"\]\(#([^)]+)\)", index) == ["Z1"]
         assert "[CSV](tables/Z1.csv)" in index
         assert rendered(ODD, "markdown").rstrip() in index

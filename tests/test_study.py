@@ -303,8 +303,12 @@ class TestErrors:
 
     @pytest.mark.data
     def test_a_problem_that_cannot_be_run_is_told_before_anything_runs(self, proben1_dir):
-        result = pppca_study(SMALL.replace("card1", "building1"), "--data", proben1_dir)
-        said = "5: base.problems[1]: expected a classification problem, got building1, which is approximation."
+        text = SMALL.replace("card1", "building1").replace("{hidden: [],", "{rule: backprop, hidden: [],")
+        result = pppca_study(text, "--data", proben1_dir)
+        said = (
+            "5: base.problems[1]: expected a classification problem, which backprop needs, got building1, which is"
+            " approximation. Take another method, or a classifier that approximates too (`pppca methods`)."
+        )
         assert (result.exit_code, result.stderr) == (2, f"Error: small.yaml:{said}\n")
         assert not Path("results").exists()
 

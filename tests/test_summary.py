@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -117,6 +118,68 @@ def test_a_cell_summarises_each_quantity_over_the_repeats_that_are_done():
     assert found.quantities["total_epochs"].mean == 30
     assert (found.n_planned, found.n_failed) == (4, 1)
     assert found.values["test_error_percent"] == {0: 1.0, 1: 2.0}
+
+
+VALIDATION, TEST = [2.0, 1.5, 3.0, 2.5, 1.0], [4.0, 5.0, 6.5, 6.0, 3.0]
+
+
+def correlated(validation: list[float], test: list[float]) -> list[StoredRun]:
+    """Return runs with these errors of the two splits."""
+    return [
+        (spec(k), result(1.0, validation_squared_error_percent=one, test_squared_error_percent=other))
+        for k, (one, other) in enumerate(zip(validation, test, strict=True))
+    ]
+
+
+class TestCorrelation:
+    """Of the squared errors of validation and test split over the repeats."""
+
+    def test_it_is_pearsons_with_fishers_interval(self):
+        found = summarise_runs(correlated(VALIDATION, TEST)).quantities["correlation"]
+        # Means 2 and 4.9; sums of products 0 + -0.05 + 1.6 + 0.55 + 1.9 = 4, of squares 2.5 and 8.2.
+        r = 4.0 / math.sqrt(2.5 * 8.2)
+        assert found.mean == pytest.approx(r)
+        assert found.mean == pytest.approx(np.corrcoef(VALIDATION, TEST)[0, 1])
+        assert (found.n, math.isnan(found.sd)) == (5, True)
+        half = stats.norm.ppf(0.975) / math.sqrt(5 - 3)
+        assert found.low == pytest.approx(math.tanh(math.atanh(r) - half), abs=1e-6)
+        assert found.high == pytest.approx(math.tanh(math.atanh(r) + half), abs=1e-6)
+
+    def test_the_interval_is_scipys(self):
+        rng = np.random.default_rng(0)
+        validation = rng.normal(size=60)
+        test = 0.7 * validation + rng.normal(size=60)
+        found = summarise_runs(correlated(list(validation), list(test))).quantities["correlation"]
+        expected = stats.pearsonr(validation, test)
+        assert found.mean == pytest.approx(expected.statistic)
+        assert (found.low, found.high) == pytest.approx(tuple(expected.confidence_interval(0.95)), abs=1e-6)
+
+    @pytest.mark.parametrize("sign", [1, -1])
+    def test_errors_in_line_are_correlated_wholly(self, sign):
+        found = summarise_runs(correlated(VALIDATION, [9 + sign * 2 * value for value in VALIDATION]))
+        summary = found.quantities["correlation"]
+        assert (summary.mean, summary.low, summary.high) == pytest.approx((sign, sign, sign), abs=1e-9)
+
+    @pytest.mark.parametrize("n", [1, 2, 3])
+    def test_few_repeats_have_none(self, n):
+        assert "correlation" not in summarise_runs(correlated(VALIDATION[:n], TEST[:n])).quantities
+
+    def test_four_repeats_have_one(self):
+        assert summarise_runs(correlated(VALIDATION[:4], TEST[:4])).quantities["correlation"].n == 4
+
+    def test_errors_that_do_not_vary_have_none(self):
+        assert "correlation" not in summarise_runs(correlated([2.0] * 5, TEST)).quantities
+        assert "correlation" not in summarise_runs(correlated(VALIDATION, [2.0] * 5)).quantities
+
+    def test_repeats_that_failed_or_lack_one_of_the_errors_do_not_count(self):
+        runs = correlated(VALIDATION, TEST)
+        more = [(spec(7), FAILED), (spec(8), None), (spec(9), result(1.0, validation_squared_error_percent=9.0))]
+        quantities = summarise_runs(runs + more).quantities
+        assert quantities["correlation"] == summarise_runs(runs).quantities["correlation"]
+        assert quantities["validation_squared_error_percent"].n == 6
+
+    def test_it_is_no_value_of_a_repeat(self):
+        assert "correlation" not in summarise_runs(correlated(VALIDATION, TEST)).values
 
 
 def test_a_cell_without_finished_runs_has_no_quantities():

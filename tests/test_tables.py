@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from full_results import CONFIG, PROBLEMS, REFERENCES, layouts, tables_of
+from full_results import CONFIG, PROBLEMS, REFERENCES, layouts, plans_of, store_runs, tables_of
 
 from pppca_bench.reporting.summary import Results, Summary, summarise
 from pppca_bench.reporting.table import Table, TableCell
@@ -51,6 +51,20 @@ def ne_ppca(tau: float) -> Cell:
     return cell("cancer1", "ne_ppca", CENTRED | {"tau": tau}, PIVOT)
 
 
+def network(error: float, train: float, validation: float, test: float) -> dict[str, float]:
+    """Return what a run tells of a network: the error of the test split, and squared errors of all splits."""
+    return {
+        "dimensionality": 9,
+        "train_squared_error_percent": train,
+        "validation_squared_error_percent": validation,
+        "test_squared_error_percent": test,
+        "test_error_percent": error,
+        "overfit_percent": 10 * validation,
+        "total_epochs": round(100 * train),
+        "relevant_epochs": round(50 * train),
+    }
+
+
 # A cell, then its repeats: (error, dimensionality), "failed" or "planned", or measures.
 RUNS = [
     (ne_ppca(5.0), [(2.0, 1), (2.6, 1)]),
@@ -59,9 +73,13 @@ RUNS = [
     (dgha(15.0, 100.0), [(1.0, 4), (1.88, 4)]),
     (dgha(20.0, 10.0), [(1.9, 7)]),
     (dgha(15.0, 100.0, AUTOCORRELATION), [(2.0, 1), (3.0, 2)]),
-    (cell("cancer1", "all_features", {}, LINEAR), [(2.93, 9), (2.73, 9)]),
-    (cell("cancer1", "all_features", {}, PIVOT), [(1.5, 9), (1.6, 9)]),
+    (cell("cancer1", "all_features", {}, LINEAR), [network(2.93, 4.25, 2.91, 3.56), network(2.73, 4.27, 2.97, 3.5)]),
+    (
+        cell("cancer1", "all_features", {}, PIVOT),
+        [network(1.5, 2.8, 2.0, 1.6), network(1.6, 3.0, 1.8, 1.4), network(1.5, 2.4, 2.4, 1.9), network(1, 2, 3, 4)],
+    ),
     (cell("cancer1", "all_features", {}, NO_SHORTCUTS), [(1.2, 9), (1.4, 9)]),
+    (cell("building1", "all_features", {}, LINEAR), [network(0.8, 0.21, 0.9, 0.8), "planned"]),
     (
         cell("cancer1", "dgha_speedup", CENTRED | {"tau": 5.0, "data_fraction": 100.0}, {}),
         [
@@ -75,23 +93,23 @@ RUNS = [
 
 
 def build(folder: Path) -> list[Table]:
-    specs, results = [], []
+    runs: list[StoredRun] = []
     for place, repeats in RUNS:
         for repeat, outcome in enumerate(repeats):
-            spec = RunSpec(f"{len(specs):032x}", place, repeat, repeat)
-            specs.append(spec)
+            spec, result = RunSpec(f"{len(runs):032x}", place, repeat, repeat), None
             if outcome == "failed":
-                results.append(RunResult(spec.key, "failed", error="Traceback"))
+                result = RunResult(spec.key, "failed", error="Traceback")
             elif isinstance(outcome, dict):
-                results.append(RunResult(spec.key, "done", values=outcome))
+                result = RunResult(spec.key, "done", values=outcome)
             elif outcome != "planned":
                 error, dimensionality = outcome
-                values = {"dimensionality": dimensionality, "test_error_percent": error}
-                results.append(RunResult(spec.key, "done", values=values))
+                result = RunResult(
+                    spec.key, "done", values={"dimensionality": dimensionality, "test_error_percent": error}
+                )
+            runs.append((spec, result))
     with Store(folder / "results.sqlite") as store:
-        store.plan(Plan(CONFIG, "", "", tuple(specs)))
+        store_runs(store, runs)
         store.describe_problems(FACTS)
-        store.record(results, "{}")
         return build_tables(Results(store.runs(), store.plans()), store.problems(), REFERENCES)
 
 
@@ -122,7 +140,19 @@ def test_every_format_is_as_recorded_to_the_letter(tables, form):
 def test_the_tables_stand_in_the_slides_order_and_ours_last(tables):
     assert list(tables) == [*(layout.id for layout in layouts()), "X"]
     shown = [table.id for table in filled(list(tables.values()))]
-    assert shown == ["T0", "T1", "T2", "T3", "T4", "T5", "P1", "P2", "P3", "X"]
+    assert shown == ["T0", "T1", "T2", "T3", "T4", "T5", "P3", "P4", "P8", "P10", "X"]
+
+
+SQUARED_ERRORS = "Training set|Validation set|Test set"
+OVERFIT_AND_EPOCHS = "Overfit|Total epochs|Relevant epochs"
+CLASSIFIED, APPROXIMATED = (
+    [f"{family}{permutation}" for family in families.split() for permutation in "123"]
+    for families in (
+        "cancer card diabetes gene glass heart heartc horse soybean thyroid",
+        "building flare hearta heartac",
+    )
+)
+LINEARLY_SOLVED = [*CLASSIFIED[:24], "mushroom1", *CLASSIFIED[24:]]
 
 
 # Rows and columns as the slides have them; T0 lacks soybean1 on the slides, ours has it between horse1 and thyroid1.
@@ -142,9 +172,12 @@ def test_the_tables_stand_in_the_slides_order_and_ours_last(tables):
         ("T5", "Method", "τ = 5|τ = 10|τ = 15|τ = 20", [f"cancer1, {part}%" for part in (100, 50, 25, 10)]),
         ("T6", "Method", "τ = 5|τ = 10|τ = 15|τ = 20", [f"horse1, {part}%" for part in (100, 50, 25, 10)]),
         ("T7", "Method", "τ = 5|τ = 10|τ = 15|τ = 20", [f"horse1, {part}%" for part in (100, 50, 25, 10)]),
-        ("P1", "Problem", "test error", PROBLEMS),
-        ("P2", "Problem", "test error", PROBLEMS),
-        ("P3", "Problem", "test error", PROBLEMS),
+        ("P3", "Problem", f"{SQUARED_ERRORS}|Test set classification|{OVERFIT_AND_EPOCHS}", LINEARLY_SOLVED),
+        ("P4", "Problem", f"{SQUARED_ERRORS}|{OVERFIT_AND_EPOCHS}", APPROXIMATED),
+        ("P8", "Problem", f"{SQUARED_ERRORS}|ρ|Test set classification|{OVERFIT_AND_EPOCHS}", CLASSIFIED),
+        ("P9", "Problem", f"{SQUARED_ERRORS}|ρ|{OVERFIT_AND_EPOCHS}", APPROXIMATED),
+        ("P10", "Problem", f"{SQUARED_ERRORS}|ρ|Test set classification|{OVERFIT_AND_EPOCHS}", CLASSIFIED),
+        ("P11", "Problem", f"{SQUARED_ERRORS}|ρ|{OVERFIT_AND_EPOCHS}", APPROXIMATED),
     ],
 )
 def test_rows_and_columns_are_the_slides(tables, table, header, columns, rows):
@@ -166,9 +199,37 @@ def test_rows_and_columns_are_the_slides(tables, table, header, columns, rows):
         ("T4", "cancer1, 100%", ["5.50", "–", "–", "–"]),
         ("T5", "cancer1, 100%", ["–", "–", "1.44 (4.0)", "–"]),
         ("T5", "cancer1, 10%", ["–", "–", "–", "1.90 (7.0)"]),
-        ("P1", "cancer1", ["2.83"]),
-        ("P2", "cancer1", ["1.55"]),
-        ("P3", "cancer1", ["1.30"]),
+        # Means and standard deviations; two numbers x and x + 2 d have the deviation d √2.
+        (
+            "P3",
+            "cancer1",
+            ["4.26", "0.01", "2.94", "0.04", "3.53", "0.04", "2.83", "0.14", "29.40", "0.42", "426", "1", "212", "1"],
+        ),
+        ("P4", "building1", ["0.21*", "–", "0.90*", "–", "0.80*", "–", "9.00*", "–", "21*", "–", "10*", "–"]),
+        # Validation errors 2, 1.8, 2.4, 3, test errors 1.6, 1.4, 1.9, 4: the correlation is 1.81 / √(0.84 · 4.3275).
+        (
+            "P8",
+            "cancer1",
+            [
+                "2.55",
+                "0.44",
+                "2.30",
+                "0.53",
+                "2.23",
+                "1.20",
+                "0.95",
+                "–",
+                "1.40",
+                "0.27",
+                "23.00",
+                "5.29",
+                "255",
+                "44",
+                "128",
+                "22",
+            ],
+        ),
+        ("P10", "cancer1", [*["–"] * 8, "1.30", "0.14", *["–"] * 6]),
         ("X", "iris (4), GHA, classifier (hidden = none)", ["4.05 (4.0)", "–"]),
         ("X", "iris (4), NE-pPCA, classifier (hidden = none)", ["–", "11.00 (2.0)"]),
     ],
@@ -194,7 +255,76 @@ def test_what_is_missing_is_said(tables):
         "Means over 2 repeats. * 3 of the repeats asked for are not in (1 of them failed): `pppca run` adds them."
         in text
     )
-    assert "not in" not in render(tables["P1"], "terminal")
+    assert "not in" not in render(tables["P3"], "terminal")
+
+
+def test_a_run_that_several_columns_wait_for_is_missed_once(tables):
+    said = "A single repeat. * 1 of the repeats asked for are not in (0 of them failed): `pppca run` adds them."
+    assert said in render(tables["P4"], "terminal")
+
+
+def test_a_quantity_that_no_repeat_has_is_not_waited_for():
+    """Three repeats or less have no correlation."""
+    networks = [network(1.0, 1.0, 2.0 + k, 3.0) for k in range(3)]
+    own = cell("cancer1", "all_features", {}, PIVOT)
+    runs = [(spec := RunSpec(f"{k}", own, k, k), RunResult(spec.key, "done", values=v)) for k, v in enumerate(networks)]
+    table = by_name(runs, plans_of(runs))["P8"]
+    assert "ρ" in render(table, "terminal")
+    assert "*" not in render(table, "terminal")
+    late = by_name([*runs, (RunSpec("3", own, 3, 3), None)], plans_of([*runs, (RunSpec("3", own, 3, 3), None)]))["P8"]
+    assert "* 1 of the repeats asked for are not in" in render(late, "terminal")
+
+
+class TestSpread:
+    """Tables whose columns are pairs, mean and standard deviation."""
+
+    def row(self, table: Table, caption: str) -> list[str]:
+        text = render(table, "terminal").split(f"{caption}", 1)[1]
+        (line,) = [line for line in text.split("\n\n")[1].splitlines() if line.startswith("cancer1 ")]
+        return line.split()[1:]
+
+    def test_the_published_pairs_are_as_printed_and_a_correlation_has_no_deviation(self, tables):
+        found = " ".join(self.row(tables["P8"], "Published (Proben1 report, table 8):"))
+        assert found == "2.87 0.27 1.96 0.25 1.60 0.41 0.81 – 1.47 0.60 4.48 4.87 152 111 133 97"
+
+    def test_a_number_printed_without_a_deviation_has_a_dash(self, tables):
+        text = render(tables["P3"], "terminal").split("Published")[1]
+        (line,) = [line for line in text.split("\n\n")[1].splitlines() if line.startswith("mushroom1 ")]
+        assert " ".join(line.split()[1:]) == "0.014 – 0.014 – 0.011 – 0.00 – 0.00 – 3000 – 3000 –"
+
+    def test_a_difference_stands_beside_its_verdict_where_it_says_anything(self, tables):
+        # Nothing stands beside the correlation, which has no rule, and the overfit, 4.48 with a deviation of 4.87.
+        caption = "Difference, ours − published; = reproduced, ? undecided, ~ close, ≠ differs:"
+        found = " ".join(self.row(tables["P8"], caption))
+        assert found == "−0.32 ? +0.34 ? +0.62 ? +0.14 −0.07 = +18.52 +103 = −6 ="
+
+    def test_the_second_column_of_a_pair_says_what_it_holds(self, tables):
+        grids = [part for part in render(tables["P8"], "terminal").split("\n\n") if part.startswith("Problem ")]
+        assert [grid.splitlines()[0].count("stddev") for grid in grids] == [8, 8, 0]
+
+    def test_markdown_and_latex_have_the_same_entries(self, tables):
+        terminal = self.row(tables["P8"], "Published")
+        (markdown,) = [
+            line
+            for line in render(tables["P8"], "markdown").split("**Published")[1].split("**Diff")[0].splitlines()
+            if line.startswith("| cancer1 ")
+        ]
+        (latex,) = [
+            line
+            for line in render(tables["P8"], "latex").split("% Published")[1].split("% Diff")[0].splitlines()
+            if line.startswith(" cancer1 ")
+        ]
+        assert markdown.strip("|").replace("|", " ").split()[1:] == terminal
+        assert latex.rstrip("\\").replace("&", " ").replace("--", "–").split()[1:] == terminal
+
+    def test_a_number_of_the_csv_has_one_row_with_its_deviation(self, tables):
+        rows = [row for row in csv.DictReader(io.StringIO(render(tables["P8"], "csv"))) if row["row"] == "cancer1"]
+        assert len(rows) == len(tables["P8"].column_labels) == 8
+        (correlation,) = [row for row in rows if row["quantity"] == "correlation"]
+        assert float(correlation["mean"]) == pytest.approx(1.81 / math.sqrt(0.84 * 4.3275))
+        assert (correlation["sd"], correlation["published"], correlation["n"]) == ("", "0.81", "4")
+        (test,) = [row for row in rows if row["quantity"] == "test_squared_error_percent"]
+        assert float(test["sd"]) == pytest.approx(math.sqrt(4.3275 / 3))
 
 
 def test_a_single_repeat_is_no_mean(tables):
@@ -252,13 +382,15 @@ def test_latex_has_nothing_that_latex_would_stumble_over(tables):
     for table in filled(list(tables.values())):
         for line in render(table, "latex").splitlines():
             if not line.startswith("%"):
-                assert not set("τ−–%#") & set(line.replace(r"\%", "").replace(r"\#", ""))
+                assert not set("τρ≠−–%#~") & set(
+                    line.replace(r"\%", "").replace(r"\#", "").replace(r"\textasciitilde", "")
+                )
 
 
 def test_markdown_rows_have_one_cell_a_column(tables):
     for table in filled(list(tables.values())):
         rows = [line for line in render(table, "markdown").splitlines() if line.startswith("|")]
-        assert {row.count("|") for row in rows} == {len(table.column_labels) + 2}
+        assert {row.count("|") for row in rows} == {(2 if table.spread else 1) * len(table.column_labels) + 2}
 
 
 def test_without_runs_every_table_is_published_numbers_alone():
@@ -278,11 +410,12 @@ def test_a_network_that_the_report_does_not_have_is_shown_beyond_its_tables():
             own = cell(problem, "all_features", {}, PIVOT | {"hidden": hidden, "shortcuts": shortcuts})
             spec = RunSpec(f"{problem} {error}", own, 0, 0)
             runs.append((spec, RunResult(spec.key, "done", values={"dimensionality": 9, "test_error_percent": error})))
-    tables = {table.id: table for table in filled(tables_of(runs, {}))}
-    assert list(tables) == ["P1", "P2", f"variants_{CONFIG}"]
+    in_the_report = {"proben1_linear": [runs[2]], "proben1_pivot": [runs[3]]}
+    tables = by_name(runs, {"mine": runs} | in_the_report)
+    assert [table.id for table in filled(list(tables.values()))] == ["T0", "P3", "P8", "variants_mine"]
     assert {
         row: each.ours["test_error_percent"].mean
-        for (row, column), each in tables[f"variants_{CONFIG}"].cells.items()
+        for (row, column), each in tables["variants_mine"].cells.items()
         if column == "test_error_percent"
     } == {
         "cancer1, all features, classifier (hidden = 16)": 1.0,
@@ -301,7 +434,7 @@ def test_a_cell_is_incomplete_when_planned_repeats_are_not_in(n_planned, incompl
     assert TableCell("a", "b", (), "{}", {}, n_planned=n_planned).incomplete is incomplete
 
 
-MEASURED = {"retained_variance_percent": 91.5, "reconstruction_error": 0.0123}
+MEASURED = {"retained_variance_percent": 91.5, "optimality_percent": 97.2, "reconstruction_error": 0.0123}
 
 
 def run(
@@ -334,7 +467,7 @@ class TestWhatFeaturesRetain:
     def test_each_method_has_a_row_with_error_dimensionality_and_loss(self):
         table = by_name([run("dgha"), run("ne_ppca")])["R"]
         assert ours(table)[2].split("  ")[0] == "cancer1 (9), DGHA, 100%, τ = 15"
-        assert ours(table)[2].split()[-5:] == ["2.00", "3.0", "91.5", "0.0123", "1.5"]
+        assert ours(table)[2].split()[-6:] == ["2.00", "3.0", "91.5", "97.2", "0.0123", "1.5"]
         assert len(table.row_labels) == 2
 
     def test_of_several_thresholds_it_shows_the_slides_own(self):
@@ -345,7 +478,7 @@ class TestWhatFeaturesRetain:
         table = by_name([run("dgha", error=2.0), run("dgha", 1, error=4.0)])["R"]
         (error, *_) = records(table)
         assert (error["quantity"], error["mean"], error["n"], error["n_planned"]) == ("test_error_percent", 3.0, 2, 2)
-        assert len(records(table)) == 5
+        assert len(records(table)) == 6
 
 
 class TestVariants:
@@ -376,7 +509,9 @@ class TestVariants:
 
     def test_networks_that_the_tables_tell_apart_are_none(self):
         runs = [run("all_features", tau=None, network=network) for network in (PIVOT, NO_SHORTCUTS)]
-        assert by_name(runs).keys() & {f"variants_{CONFIG}"} == set()
+        found = by_name(runs, {"mine": runs} | plans_of(runs))
+        assert found.keys() & {"variants_mine", "X"} == set()
+        assert all(found[table].was_run for table in ("P8", "P10"))
 
     def test_one_that_another_config_asks_for_alone_is_none_there(self):
         one, other = run("gha", tau=None, learning_rate=0.1), run("gha", tau=None, learning_rate=0.2)
@@ -500,7 +635,7 @@ class TestMethodsThatAreNotInstalled:
         spec, _ = run("spectral", tau=None)
         runs = [(spec, RunResult(spec.key, "done", values={"gap": 1.0}))]
         found = by_name(runs, {"mine": runs})
-        assert ours(found["X"])[2].split()[-1] == "–*"
+        assert ours(found["X"])[2].split()[-1] == "–"
 
 
 class TestCells:

@@ -190,7 +190,11 @@ def test_a_second_time_nothing_is_computed(checkout):
     ("old", "new", "said"),
     [
         ("[1, 3]", "0", "6: methods[0].n_components: expected an integer from 1 to 1000000, got 0."),
-        ("n_components", "n_component", "unknown key, expected one of method, n_components, classifier (did you mean"),
+        (
+            "n_components",
+            "n_component",
+            "unknown key, expected one of method, repeats, n_components, classifier (did you mean",
+        ),
         ("shrink: 0.1", "shrink: 2", "9: classifier.shrink: expected a number from 0 to 1, got 2."),
         ("random_projection", "random_projections", "got 'random_projections' (did you mean 'random_projection'?)."),
     ],

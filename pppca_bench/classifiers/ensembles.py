@@ -1,21 +1,21 @@
-"""Owns the ensembles of networks, `BaggingClassifier` and `AdaBoostClassifier`."""
+"""Ensembles of classifiers: the estimators `BaggingClassifier` and `AdaBoostClassifier`."""
 
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
-from pppca_bench.classifiers.mlp import Labels, Split, hold_out, validated_split
+from pppca_bench.classifiers.mlp import MLP, Labels, Split, hold_out, one_hot, validated_split
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
-from pppca_bench.parameters import Count, OpenShare, check_parameters, make_generator
+from pppca_bench.parameters import Count, OpenShare, Share, check_parameters, make_generator
 
 
 class _Ensemble(ClassifierMixin, BaseEstimator):
-    """Train networks on samples of the training data; a subclass draws these and combines the networks."""
+    """Train classifiers on samples of the training data; a subclass draws these and combines the classifiers."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class _Ensemble(ClassifierMixin, BaseEstimator):
         *,
         classes: ArrayLike | None = None,
     ) -> Self:
-        """Train every network on samples of (X, y); each stops by (X_val, y_val).
+        """Train every member on samples of (X, y); a network stops by (X_val, y_val).
 
         Parameters
         ----------
@@ -61,8 +61,9 @@ class _Ensemble(ClassifierMixin, BaseEstimator):
         if not len(split.X_val):
             split = hold_out(split, self.validation_fraction, rng)
         self._train(split, rng)
-        self.n_epochs_ = sum(net.n_epochs_ for net in self.estimators_)
-        self.best_epoch_ = sum(net.best_epoch_ for net in self.estimators_)
+        if all(hasattr(member, "n_epochs_") for member in self.estimators_):
+            self.n_epochs_ = sum(net.n_epochs_ for net in self.estimators_)
+            self.best_epoch_ = sum(net.best_epoch_ for net in self.estimators_)
         return self
 
     def decision_function(self, X: ArrayLike) -> Floats:
@@ -77,82 +78,128 @@ class _Ensemble(ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _train(self, split: Split, rng: np.random.Generator) -> None:
-        """Train the networks and set ``estimators_``."""
+        """Train the members and set ``estimators_``."""
 
     @abstractmethod
     def _combine(self, outputs: list[Floats]) -> Floats:
-        """Combine the networks' outputs into the support of each class, (n_samples, n_classes)."""
+        """Combine the members' outputs into the support of each class, (n_samples, n_classes)."""
 
     def _support(self, X: ArrayLike) -> Floats:
         """Validate X and return the support of each class."""
         check_is_fitted(self)
         inputs = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._combine([net._outputs(inputs) for net in self.estimators_])
+        return self._combine([self._outputs_of(member, inputs) for member in self.estimators_])
 
-    def _fit_networks(self, split: Split, samples: Indices, rng: np.random.Generator) -> list[Any]:
-        """Train a network on each row of sample numbers."""
+    def _outputs_of(self, member: Any, X: Floats) -> Floats:
+        """Return a network's outputs, or 1 for the class that another classifier predicts, (n_samples, n_classes)."""
+        return member._outputs(X) if hasattr(member, "_outputs") else one_hot(member.predict(X), self.classes_)
+
+    def _seeded(self, n_members: int, rng: np.random.Generator) -> list[Any]:
+        """Return unfitted members, each with a seed of its own."""
         base = RpropMLPClassifier() if self.estimator is None else self.estimator
-        seeds = rng.integers(2**31, size=len(samples))
-        networks = [clone(base).set_params(random_state=int(seed)) for seed in seeds]
-        data = [(split.X[rows], split.y[rows], split.X_val, split.y_val) for rows in samples]
-        return fit_together(networks, data, classes=self.classes_)
+        seeds = rng.integers(2**31, size=n_members)
+        return [clone(base).set_params(random_state=int(seed)) for seed in seeds]
+
+    def _fit_members(self, split: Split, samples: Indices, rng: np.random.Generator) -> list[Any]:
+        """Train a member on each row of sample numbers, networks side by side."""
+        members = self._seeded(len(samples), rng)
+        if isinstance(members[0], MLP):
+            data = [(split.X[rows], split.y[rows], split.X_val, split.y_val) for rows in samples]
+            return fit_together(members, data, classes=self.classes_)
+        return [
+            member.fit(split.X[rows], split.y[rows], classes=self.classes_)
+            for member, rows in zip(members, samples, strict=True)
+        ]
 
 
 class BaggingClassifier(_Ensemble):
-    """Average networks that are trained on bootstrap samples of the training data (Breiman 1996).
+    """Average, or let vote, classifiers that are trained on bootstrap samples of the training data (Breiman 1996).
 
-    Choice: the outputs are averaged, as scikit-learn averages probabilities, since votes of few networks often tie.
-    scikit-learn's own ensemble is not used because it hands no validation data to its members.
+    With ``sample_share=0.5, replace=False`` it is the textbook's subagging: samples of half the size, drawn without
+    replacement.
+
+    Choice: networks' outputs are averaged unless a vote is asked for, as scikit-learn averages probabilities, since
+    votes of few often tie. scikit-learn's own ensemble is not used because it hands no validation data to its members.
 
     Parameters
     ----------
-    estimator : RpropMLPClassifier, BackpropMLPClassifier or None, default=None
-        The network that is cloned for each sample; its ``random_state`` is not used. None is `RpropMLPClassifier()`.
+    estimator : classifier or None, default=None
+        The network or `StumpClassifier` that is cloned for each sample; its ``random_state`` is not used. None is
+        `RpropMLPClassifier()`.
     n_estimators : int, default=10
-        Number of networks, >= 1. Choice: scikit-learn's default.
+        Number of members, >= 1. Choice: scikit-learn's default; the textbook asks for at least 50.
+    vote : {"mean", "majority"}, default="mean"
+        Average the members' outputs, or count the classes that they name; of equal counts the first class wins.
+    sample_share : float, default=1.0
+        Size of a sample as a share of the training data, at least one; in (0, 1].
+    replace : bool, default=True
+        Whether a sample may have a training example more than once.
     validation_fraction : float, default=1/3
         Share of the training data held out, stratified, where `fit` gets no validation data; in (0, 1).
     random_state : int, RandomState, Generator or None, default=None
-        Source of the bootstrap samples, the networks' seeds and the held-out share.
+        Source of the samples, the members' seeds and the held-out share.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
-    estimators_ : list of the fitted networks
+    estimators_ : list of the fitted members
     n_epochs_, best_epoch_ : int
-        Sums over the networks.
+        Sums over the networks; not there for members without epochs.
     """
 
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: Count = 10,
+        *,
+        vote: Literal["mean", "majority"] = "mean",
+        sample_share: Share = 1.0,
+        replace: bool = True,
+        validation_fraction: OpenShare = 1 / 3,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(estimator, n_estimators, validation_fraction=validation_fraction, random_state=random_state)
+        self.vote = vote
+        self.sample_share = sample_share
+        self.replace = replace
+
     def _train(self, split: Split, rng: np.random.Generator) -> None:
-        """Train all networks side by side."""
+        """Train all members, networks side by side."""
         n_samples = len(split.X)
-        samples = rng.integers(n_samples, size=(self.n_estimators, n_samples))
-        self.estimators_ = self._fit_networks(split, samples, rng)
+        size = max(round(self.sample_share * n_samples), 1)
+        if self.replace:
+            samples = rng.integers(n_samples, size=(self.n_estimators, size))
+        else:
+            samples = np.array([rng.permutation(n_samples)[:size] for _ in range(self.n_estimators)])
+        self.estimators_ = self._fit_members(split, samples, rng)
 
     def _combine(self, outputs: list[Floats]) -> Floats:
-        """Average the outputs."""
+        """Average the outputs, or the members' votes."""
+        if self.vote == "majority":
+            outputs = [np.eye(one.shape[1])[one.argmax(axis=1)] for one in outputs]
         return np.mean(outputs, axis=0)
 
 
 class AdaBoostClassifier(_Ensemble):
-    """Let networks vote, each trained on a sample that favours what its predecessors got wrong.
+    """Let classifiers vote, each trained to favour what its predecessors got wrong.
 
     AdaBoost (Freund & Schapire 1996), for more than two classes SAMME (Zhu, Zou, Rosset & Hastie 2009): with the
-    weighted training error ε of a network and K classes its vote counts α = log((1 − ε) / ε) + log(K − 1), and the
+    weighted training error ε of a member and K classes its vote counts α = log((1 − ε) / ε) + log(K − 1), and the
     weights of the samples that it misclassifies are multiplied by exp(α).
 
-    Choice: samples are drawn with probabilities equal to their weights, since the networks take no weights; the
-    variant is Freund and Schapire's own. A network no better than chance, ε ≥ 1 − 1 / K, ends the
-    boosting and is dropped, unless it is the first; one without errors ends it too and votes with the ε of half a
-    sample, since α would be infinite.
+    A member that takes weights, such as `StumpClassifier`, is trained with them. Choice: for networks, which take
+    none, samples are drawn with probabilities equal to the weights; the variant is Freund and Schapire's own. A member
+    no better than chance, ε ≥ 1 − 1 / K, ends the boosting and is dropped, unless it is the first; one without errors
+    ends it too and votes with the ε of half a sample, since α would be infinite.
 
     Parameters
     ----------
-    estimator : RpropMLPClassifier, BackpropMLPClassifier or None, default=None
-        The network that is cloned in each round; its ``random_state`` is not used. None is `RpropMLPClassifier()`.
+    estimator : classifier or None, default=None
+        The network or `StumpClassifier` that is cloned in each round; its ``random_state`` is not used. None is
+        `RpropMLPClassifier()`.
     n_estimators : int, default=10
-        Largest number of networks, >= 1. Choice: as for bagging.
+        Largest number of members, >= 1. Choice: as for bagging.
     validation_fraction : float, default=1/3
         Share of the training data held out, stratified, where `fit` gets no validation data; in (0, 1).
     random_state : int, RandomState, Generator or None, default=None
@@ -162,32 +209,39 @@ class AdaBoostClassifier(_Ensemble):
     ----------
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
-    estimators_ : list of the fitted networks
-    estimator_weights_ : float64 ndarray of shape (n_networks,)
+    estimators_ : list of the fitted members
+    estimator_weights_ : float64 ndarray of shape (n_members,)
         α of each.
     n_epochs_, best_epoch_ : int
-        Sums over the networks.
+        Sums over the networks; not there for members without epochs.
     """
 
     def _train(self, split: Split, rng: np.random.Generator) -> None:
-        """Train one network after the other."""
+        """Train one member after the other."""
         n_samples, n_classes = len(split.X), len(self.classes_)
         weights = np.full(n_samples, 1.0 / n_samples)
         self.estimators_, votes = [], list[float]()
         while len(votes) < self.n_estimators:
-            rows = rng.choice(n_samples, size=(1, n_samples), p=weights)
-            network = self._fit_networks(split, rows, rng)[0]
-            wrong = network.predict(split.X) != split.y
+            member = self._fit_next(split, weights, rng)
+            wrong = member.predict(split.X) != split.y
             error = float(weights[wrong].sum())
             no_better_than_chance = error >= 1.0 - 1.0 / n_classes
             if no_better_than_chance and votes:
                 break
-            self.estimators_.append(network)
+            self.estimators_.append(member)
             votes.append(1.0 if no_better_than_chance else vote(max(error, 0.5 / n_samples), n_classes))
             if no_better_than_chance or not wrong.any():
                 break
             weights = reweighted(weights, wrong, votes[-1])
         self.estimator_weights_ = np.array(votes)
+
+    def _fit_next(self, split: Split, weights: Floats, rng: np.random.Generator) -> Any:
+        """Train a member with the samples' weights, or on a sample drawn by them."""
+        if self.estimator is not None and has_fit_parameter(self.estimator, "sample_weight"):
+            (member,) = self._seeded(1, rng)
+            return member.fit(split.X, split.y, sample_weight=weights, classes=self.classes_)
+        rows = rng.choice(len(split.X), size=(1, len(split.X)), p=weights)
+        return self._fit_members(split, rows, rng)[0]
 
     def _combine(self, outputs: list[Floats]) -> Floats:
         """Add up the votes."""
@@ -198,7 +252,7 @@ class AdaBoostClassifier(_Ensemble):
 
 
 def vote(error: float, n_classes: int) -> float:
-    """Return what a network's vote counts, α = log((1 - ε) / ε) + log(K - 1) (Zhu et al. 2009).
+    """Return what a member's vote counts, α = log((1 - ε) / ε) + log(K - 1) (Zhu et al. 2009).
 
     Parameters
     ----------

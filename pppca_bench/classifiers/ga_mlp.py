@@ -1,21 +1,24 @@
 """Owns the estimator `GAMLPClassifier`, a network whose weights a genetic algorithm evolves."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from annotated_types import Ge, Le
 
-from pppca_bench.classifiers.batch_training import Task, TrainedNet, empty_samples, fill, network_and_block
+from pppca_bench.classifiers.batch_training import Task, TrainedNet, empty_samples, fill, network_and_block, train_nets
 from pppca_bench.classifiers.lanes import LANES
 from pppca_bench.classifiers.mlp import MLPClassifier, Split, hold_out, one_hot
-from pppca_bench.classifiers.network import Architecture, network_outputs, unpack
+from pppca_bench.classifiers.network import Architecture, network_outputs, pack, uniform_per_weight, unpack
 from pppca_bench.classifiers.passes import measure_networks
-from pppca_bench.compiled.arrays import Floats, Indices, aligned_zeros
+from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier
+from pppca_bench.compiled.arrays import Flags, Floats, Indices, aligned_zeros
 from pppca_bench.parameters import Count, LayerSizes, OpenShare, Positive, Probability, check_order, make_generator
 
 Crossover = Literal["uniform", "single_point"]
+Genes = TypeVar("Genes", Floats, Flags)
+"""Strings of real numbers or of bits."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +89,11 @@ class GAMLPClassifier(MLPClassifier):
         Probability of each weight to change, in [0, 1]; None is 1 / number of weights.
     mutation_scale : float, default=0.1
         Standard deviation of the Gaussian noise of a mutation; > 0.
+    start : {"random", "trained"}, default="random"
+        Random weights in the first generation, or those of networks that RPROP trained from random weights, as the
+        Proben1 report does (section 3.3).
     initial_weight_range : float, default=0.1
-        Initial weights are uniform in plus or minus this; > 0.
+        Random weights are uniform in plus or minus this; > 0.
     max_generations : int, default=2000
         >= 1.
     strip_length : int, default=5
@@ -129,6 +135,7 @@ class GAMLPClassifier(MLPClassifier):
         crossover_probability: Probability = 0.9,
         mutation_probability: Probability | None = None,
         mutation_scale: Positive = 0.1,
+        start: Literal["random", "trained"] = "random",
         initial_weight_range: Positive = 0.1,
         max_generations: Count = 2000,
         strip_length: Count = 5,
@@ -146,6 +153,7 @@ class GAMLPClassifier(MLPClassifier):
         self.crossover_probability = crossover_probability
         self.mutation_probability = mutation_probability
         self.mutation_scale = mutation_scale
+        self.start = start
         self.initial_weight_range = initial_weight_range
         self.max_generations = max_generations
         self.strip_length = strip_length
@@ -186,8 +194,7 @@ class GAMLPClassifier(MLPClassifier):
         """Evolve a population until the validation error has not fallen for long."""
         training_errors = PopulationErrors(task.architecture, task.X, task.targets)
         validation_errors = PopulationErrors(task.architecture, task.X_val, task.targets_val)
-        limit = self.initial_weight_range
-        population = task.rng.uniform(-limit, limit, size=(self.population_size, task.architecture.n_weights))
+        population = self._first_generation(task)
         progress = _Progress()
         while True:
             errors = training_errors(population)
@@ -200,6 +207,24 @@ class GAMLPClassifier(MLPClassifier):
                 if is_last or len(progress.best_curve) - progress.best_generation >= self.patience:
                     return _evolved(task.architecture, progress, is_last)
             population = self._breed(population, errors, task.rng)
+
+    def _first_generation(self, task: EvolutionTask) -> Floats:
+        """Return random weights, trained by RPROP or not, float64 (population_size, n_weights)."""
+        limit, architecture = self.initial_weight_range, task.architecture
+        population = task.rng.uniform(-limit, limit, size=(self.population_size, architecture.n_weights))
+        if self.start == "random":
+            return population
+        trainer = RpropMLPClassifier(shortcuts=self.shortcuts, output_activation=self.output_activation)
+        tasks = [
+            replace(
+                task,
+                weights=unpack(weights, architecture, architecture),
+                steps=uniform_per_weight(architecture, *trainer.initial_step_range, task.rng),
+            )
+            for weights in population
+        ]
+        nets = train_nets(tasks, trainer._rprop_rule(), trainer._stopping_rule())
+        return np.array([pack(net.weights, architecture, architecture) for net in nets])
 
     def _breed(self, population: Floats, errors: Floats, rng: np.random.Generator) -> Floats:
         """Return the next generation."""
@@ -263,12 +288,12 @@ def select(errors: Floats, n_parents: int, tournament_size: int, rng: np.random.
     return winners
 
 
-def cross(first: Floats, second: Floats, how: Crossover, probability: float, rng: np.random.Generator) -> Floats:
+def cross(first: Genes, second: Genes, how: Crossover, probability: float, rng: np.random.Generator) -> Genes:
     """Return a child of each pair of parents, a copy of the first where the pair is not crossed.
 
     Parameters
     ----------
-    first, second : float64 ndarrays of shape (n_children, n_weights)
+    first, second : ndarrays of shape (n_children, n_weights)
     how : {"uniform", "single_point"}
         As in `GAMLPClassifier`.
     probability : float
@@ -283,7 +308,8 @@ def cross(first: Floats, second: Floats, how: Crossover, probability: float, rng
         points = rng.integers(n_weights, size=(n_children, 1))
         from_second = np.arange(n_weights) > points
     is_crossed = rng.random((n_children, 1)) < probability
-    return np.where(from_second & is_crossed, second, first)
+    children: Genes = np.where(from_second & is_crossed, second, first)
+    return children
 
 
 def mutate(children: Floats, probability: float, scale: float, rng: np.random.Generator) -> None:

@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.classifiers.mlp import Labels, Split, hold_out, validated_split
+from pppca_bench.classifiers.size_rules import SizeRule, chosen_size
 from pppca_bench.compiled.arrays import Flags
 from pppca_bench.parameters import Count, OpenShare, ParameterError, Positives, check_parameters, make_generator
 
@@ -30,7 +31,7 @@ class RFESVMClassifier(ClassifierMixin, BaseEstimator):
 
     The machine is trained, the feature with the least sum of squared weights is dropped, and so on down to one
     feature (Guyon, Weston, Barnhill & Vapnik 2002). Slide 'Comparison', row "RFESVM". C and the number of features are
-    those of the least error on the validation data.
+    chosen on the validation data.
 
     Choice: features are standardised on the training data, since weights rank features of equal scale alone. Among
     equal validation errors the fewest features win, then the smallest C. The machine that is used has seen the
@@ -43,6 +44,8 @@ class RFESVMClassifier(ClassifierMixin, BaseEstimator):
         with standardised features more is slow and was never chosen.
     n_features : int or None, default=None
         Number of features to keep, >= 1, or None to choose it on the validation data.
+    size_rule : {"least_error", "one_standard_error"}, default="least_error"
+        Take the fewest features of the least validation error, or of an error within one standard error of it.
     validation_fraction : float, default=1/3
         Share of the training data held out, stratified, where `fit` gets no validation data; in (0, 1).
     random_state : int, RandomState, Generator or None, default=None
@@ -69,11 +72,13 @@ class RFESVMClassifier(ClassifierMixin, BaseEstimator):
         C: Positives = (0.01, 0.1, 1.0),
         *,
         n_features: Count | None = None,
+        size_rule: SizeRule = "least_error",
         validation_fraction: OpenShare = 1 / 3,
         random_state: Any = None,
     ) -> None:
         self.C = C
         self.n_features = n_features
+        self.size_rule = size_rule
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
@@ -110,7 +115,7 @@ class RFESVMClassifier(ClassifierMixin, BaseEstimator):
             expected = f"an integer from 1 to {self.n_features_in_} or null"
             raise ParameterError("n_features", expected, self.n_features, where="RFESVMClassifier")
         self._scaler = StandardScaler().fit(split.X)
-        self._store(list(self._candidates(split)))
+        self._store(list(self._candidates(split)), len(split.X_val))
         return self
 
     def predict(self, X: ArrayLike) -> Labels:
@@ -132,14 +137,16 @@ class RFESVMClassifier(ClassifierMixin, BaseEstimator):
                 error = float(np.mean(machine.predict(Z_val[:, support]) != split.y_val))
                 yield _Candidate(C, support, machine, error)
 
-    def _store(self, candidates: Sequence[_Candidate]) -> None:
-        """Take the candidate of the least validation error."""
-        best = min(candidates, key=lambda one: (one.validation_error, one.support.sum(), one.C))
+    def _store(self, candidates: Sequence[_Candidate], n_validation: int) -> None:
+        """Take the best candidate; they come in ascending order of C, so that of equal ones the smallest is first."""
+        errors = [100.0 * one.validation_error for one in candidates]
+        sizes = [int(one.support.sum()) for one in candidates]
+        best = candidates[chosen_size(errors, sizes, n_validation, self.size_rule)]
         self._machine = best.machine
         self.C_, self.support_, self.n_features_ = best.C, best.support, int(best.support.sum())
         self.measures_ = {"C": best.C}
         self.history_ = {
             "C": np.array([one.C for one in candidates]),
-            "n_features": np.array([one.support.sum() for one in candidates]),
-            "validation_error_percent": np.array([100.0 * one.validation_error for one in candidates]),
+            "n_features": np.array(sizes),
+            "validation_error_percent": np.array(errors),
         }

@@ -93,13 +93,7 @@ class RpropMLP(MLP):
         if not len(split.X_val):
             split = hold_out(split, self.validation_fraction, rng, stratified=is_classifier(self))
         targets = self._targets(split.y)
-        self._architecture = Architecture(
-            split.X.shape[1],
-            tuple(int(size) for size in self.hidden_layer_sizes),
-            targets.shape[1],
-            bool(self.shortcuts),
-            self.output_activation,
-        )
+        self._architecture = self._architecture_for(split)
         weight_range = self.initial_weight_range
         return Task(
             self._architecture,
@@ -109,6 +103,16 @@ class RpropMLP(MLP):
             self._targets(split.y_val),
             weights=uniform_per_weight(self._architecture, -weight_range, weight_range, rng),
             steps=uniform_per_weight(self._architecture, *self.initial_step_range, rng),
+        )
+
+    def _architecture_for(self, split: Split) -> Architecture:
+        """Describe the network for the data's numbers of features and outputs."""
+        return Architecture(
+            split.X.shape[1],
+            tuple(int(size) for size in self.hidden_layer_sizes),
+            self._targets(split.y).shape[1],
+            bool(self.shortcuts),
+            self.output_activation,
         )
 
     def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
@@ -150,9 +154,8 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
     Proben1 report, section 3.3: full batch, one update an epoch, squared error against targets 0 and 1, hidden
     activation x / (1 + |x|); the result has the weights of the validation minimum; the class is the largest output.
 
-    Choice: on a change of sign RPROP takes the last move back, as first published (Riedmiller & Braun 1993). With it
-    and linear outputs all 24 test errors of the report's tables 3, 8 and 10 come out (within one published standard
-    deviation or half a point, 60 runs); without it, or with outputs x / (1 + |x|), some do not.
+    Choice: on a change of sign RPROP takes the last move back, as first published (Riedmiller & Braun 1993); the
+    report's own numbers fit RPROP without it, and other constants than the report prints (docs/proben1.md).
 
     Parameters
     ----------

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -23,6 +23,7 @@ STUDIES = "studies"
 EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
 
 results_option = click.option(
     "--results",
@@ -75,8 +76,45 @@ def stoppable(results: Path) -> Iterator[None]:
         signal.signal(signal.SIGTERM, previous)
 
 
+class Display:
+    """A bar on stderr.
+
+    Parameters
+    ----------
+    bar : tqdm or None
+        None shows nothing but warnings.
+    """
+
+    def __init__(self, bar: Any) -> None:
+        self._bar = bar
+        self._warned: set[str] = set()
+
+    def __call__(self, n_finished: int, n_total: int) -> None:
+        """Show how far it is."""
+        if self._bar is not None:
+            self._bar.total = n_total
+            self._bar.update(n_finished - self._bar.n)
+
+    def stage(self, text: str) -> None:
+        """Show what is done before; with "" the time, and what is left of it, is counted from now on."""
+        if self._bar is not None:
+            n_finished = self._bar.n
+            self._bar.set_description_str(text, refresh=bool(text))
+            self._bar.reset()
+            self._bar.initial = self._bar.n = self._bar.last_print_n = n_finished
+
+    def warn(self, text: str) -> None:
+        """Print a warning, once however often it is given."""
+        if text not in self._warned:
+            self._warned.add(text)
+            if self._bar is None:
+                click.echo(text, err=True)
+            else:
+                self._bar.write(text, file=sys.stderr)
+
+
 @contextmanager
-def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Display]:
     """Show one bar on stderr, once there is something to wait for.
 
     Parameters
@@ -84,25 +122,20 @@ def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Callable[[int, i
     unit : str
         What is counted.
     quiet : bool, default False
-        Show nothing.
+        Show nothing but warnings.
 
     Yields
     ------
-    callable(n_finished, n_total) or None
-        To be called with every step; None where nothing is shown.
+    Display
+        To be called with every step.
     """
     if quiet:
-        yield None
+        yield Display(None)
         return
     from tqdm import tqdm  # needed only here, and start-up time counts
 
     with tqdm(unit=unit, file=sys.stderr, dynamic_ncols=True, leave=False, delay=0.2) as bar:
-
-        def show(n_finished: int, n_total: int) -> None:
-            bar.total = n_total
-            bar.update(n_finished - bar.n)
-
-        yield show
+        yield Display(bar)
 
 
 def read_snapshot(results: Path, configs: Sequence[str] = ()) -> Snapshot:

@@ -78,6 +78,8 @@ def run(
                     retries=retries,
                     fail_fast=fail_fast,
                     progress=progress,
+                    stage=progress.stage,
+                    warn=progress.warn,
                 )
     _print_outcome(outcome, results, quiet)
     if outcome.n_failed:

@@ -68,6 +68,8 @@ def study(
                 problems={(name, source.sha256): (source, problem) for name, (source, problem) in opened.items()},
                 workers=runner.available_cores() if workers is None else workers,
                 progress=progress,
+                stage=progress.stage,
+                warn=progress.warn,
             )
     drawn = front.write_study_front(loaded, scored, folder)
     if not quiet:

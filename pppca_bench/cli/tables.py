@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pppca_bench.cli._shared import DATABASE, FOLDER, read_snapshot, results_option
+from pppca_bench.cli._shared import DATABASE, FILE, FOLDER, read_snapshot, results_option
 from pppca_bench.errors import StoreError
 
 if TYPE_CHECKING:
     from pppca_bench.reporting.figure_data import Figure
-    from pppca_bench.reporting.ranking import Ranking
+    from pppca_bench.reporting.ranking import Contest, Ranking
     from pppca_bench.reporting.sheet import Sheet
     from pppca_bench.reporting.snapshot import Snapshot
     from pppca_bench.reporting.table import Table
@@ -56,46 +56,67 @@ def tables(configs: tuple[str, ...], results: Path, form: Format, out: Path | No
 def figures(results: Path, out: Path | None) -> None:
     """Draw the slides' figures from the results: SVG, PNG, and the plotted numbers as CSV."""
     from pppca_bench.reporting.figure_drawing import write_figures, write_ranking
+    from pppca_bench.reporting.ranking import CONTESTS
 
-    _, built, ranking = _with_figures(results)
+    _, built, rankings = _with_figures(results)
     folder = out or results / "figures"
     paths = write_figures(built, folder)
-    if ranking is not None:
-        paths += write_ranking(ranking, folder)
+    for contest, ranking in rankings:
+        paths += write_ranking(contest, ranking, folder)
     click.echo(f"Wrote {len(paths)} files to {folder}.")
     for figure in built:
         if figure.missing:
             click.echo(f"{figure.figure}: not run: {'; '.join(figure.missing)}.", err=True)
-    if ranking is None:
-        click.echo("F6: not run: no two methods share two data sets (configs/permutations.yaml).", err=True)
+    for contest in CONTESTS:
+        if contest.missing and contest not in [one for one, _ in rankings]:
+            click.echo(f"{contest.id}: not run: {contest.missing} (configs/{contest.configs[0]}.yaml).", err=True)
 
 
 @click.command()
 @results_option
-def render(results: Path) -> None:
-    """Write every table and figure and an index of them, README.md, into the results folder."""
+@click.option("--findings", type=FILE, help="What holds of the slides' claims [default: RESULTS/findings.md].")
+def render(results: Path, findings: Path | None) -> None:
+    """Write every table and figure, an index of them, README.md, and findings.md into the results folder."""
     from pppca_bench.reporting.figure_drawing import write_figures, write_ranking
     from pppca_bench.reporting.index_page import render_index
 
-    snapshot, drawn, ranking = _with_figures(results)
+    snapshot, drawn, rankings = _with_figures(results)
     built = snapshot.filled
     for form in ("markdown", "latex", "csv"):
         _write_tables(built, form, results / "tables")
     n_figures = len(write_figures(drawn, results / "figures")) // 3
-    if ranking is not None:
-        n_figures += len(write_ranking(ranking, results / "figures")) // 3
-    (results / "README.md").write_text(render_index(snapshot.tables, drawn, ranking, snapshot.sheets), encoding="utf-8")
-    click.echo(f"Wrote {len(built)} tables, {n_figures} figures and their index to {results}.")
+    for contest, ranking in rankings:
+        n_figures += len(write_ranking(contest, ranking, results / "figures")) // 3
+    (results / "README.md").write_text(
+        render_index(snapshot.tables, drawn, rankings, snapshot.sheets), encoding="utf-8"
+    )
+    page = findings or results / "findings.md"
+    _write_findings(snapshot, drawn, results, page)
+    click.echo(f"Wrote {len(built)} tables, {n_figures} figures and their index to {results}, and {page}.")
 
 
-def _with_figures(results: Path) -> tuple[Snapshot, list[Figure], Ranking | None]:
+def _write_findings(snapshot: Snapshot, figures: Sequence[Figure], results: Path, page: Path) -> None:
+    import os
+
+    from pppca_bench.reporting.findings import Evidence, find, render_findings
+
+    tables = {table.id: table for table in snapshot.tables}
+    evidence = Evidence(snapshot.results, snapshot.facts, tables, {one.figure: one for one in figures})
+    files = {one.id: results / "tables" / f"{one.id}.md" for one in snapshot.filled}
+    files |= {one.figure: results / "figures" / f"{one.figure}.svg" for one in figures if one.panels}
+    files |= {contest.id: results / "figures" / f"{contest.id}.svg" for contest, _ in snapshot.rankings()}
+    links = {name: Path(os.path.relpath(file, page.parent)).as_posix() for name, file in files.items()}
+    page.write_text(render_findings(find(evidence), links), encoding="utf-8")
+
+
+def _with_figures(results: Path) -> tuple[Snapshot, list[Figure], list[tuple[Contest, Ranking]]]:
     from pppca_bench.references.reference import own_references
     from pppca_bench.reporting.snapshot import take_snapshot
     from pppca_bench.store.database import Store
 
     with Store(results / DATABASE, read_only=True) as store:
         snapshot = take_snapshot(store, own_references())
-        return snapshot, snapshot.figures(store), snapshot.ranking()
+        return snapshot, snapshot.figures(store), snapshot.rankings()
 
 
 def _write_tables(tables: Sequence[Table | Sheet], form: Format, folder: Path) -> None:

@@ -4,6 +4,7 @@ Every array of a kernel is C-contiguous. The names that end in a number of dimen
 for: `compiled.jit` reads the dtype, the number of dimensions and "readonly" from them.
 """
 
+import math
 from typing import Annotated
 
 import numpy as np
@@ -33,7 +34,8 @@ def aligned_zeros(*shape: int) -> Floats:
     Vectors of eight numbers then lie in one line each, where the last dimension is a multiple of eight; one that
     crosses two lines would take two loads.
     """
-    size = int(np.prod(shape))
+    size = math.prod(shape)
     buffer = np.zeros(size + _CACHE_LINE // 8)
-    offset = -buffer.ctypes.data // 8 % (_CACHE_LINE // 8)
+    address = buffer.__array_interface__["data"][0]
+    offset = -address // 8 % (_CACHE_LINE // 8)
     return buffer[offset : offset + size].reshape(shape)

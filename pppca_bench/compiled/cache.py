@@ -22,14 +22,14 @@ from typing import Final
 PACKAGE: Final = Path(__file__).parents[1]
 
 FAMILIES: Final = {
-    "hebbian": ("engines.gha_epochs:learn_epochs",),
     "evolution": ("engines.fitness:sum_products", "engines.evolution:evolve"),
+    "hebbian": ("engines.gha_epochs:learn_epochs",),
     "batch_training": ("classifiers.rprop:train_until_one_stops",),
     "online_training": ("classifiers.backprop:train_epochs",),
     "network_errors": ("classifiers.passes:measure_networks",),
     "spanned_variance": ("engines.fitness:spanned_variances",),
 }
-"""Kernels by what needs them together, as "module:function" below the package.
+"""Kernels by what needs them together, as "module:function" below the package; what takes longest to compile first.
 
 GHA and DGHA share one; NE-pPCA has two; RPROP trains by batches, backpropagation online; "network_errors" is the
 genetic algorithm's on networks; "spanned_variance" is DGHA's with ``min_variance_ratio``.
@@ -74,24 +74,31 @@ def compile_family(family: str) -> None:
             compiled.ensure_compiled()
 
 
-def cache_problem() -> str | None:
-    """Say in one sentence what stands in the way of keeping compiled kernels, or None where nothing does.
-
-    Either no folder can be written, so that every process compiles anew, or files are damaged, which are then
-    compiled once more and replaced.
-    """
+def refusal() -> str | None:
+    """Say in a sentence or two why compiled kernels cannot be kept, and what to do; None where they can."""
     refusals = []
     for folder in folders():
-        if (refusal := _refusal(folder)) is None:
-            break
-        refusals.append(f"{folder}: {refusal}")
-    else:
-        places = "; ".join(refusals) or "there is no home folder"
-        return f"compiled kernels cannot be kept, so every process compiles anew ({places}). Set NUMBA_CACHE_DIR."
-    damaged = [path for family in FAMILIES for path in _damaged(family)]
-    if damaged:
-        return f"compiled kernels are damaged and will be compiled anew: {', '.join(map(str, damaged))}."
-    return None
+        if (reason := refusal_of(folder)) is None:
+            return None
+        refusals.append(f"{folder}: {reason}")
+    places = "; ".join(refusals) or "there is no home folder"
+    return f"compiled kernels cannot be kept, so every process compiles anew ({places}). Set NUMBA_CACHE_DIR."
+
+
+def damaged() -> list[Path]:
+    """Return the files of kept kernels that are cut off or changed: they are compiled anew and replaced."""
+    return [path for family in FAMILIES for path in _damaged(family)]
+
+
+def refusal_of(folder: Path) -> str | None:
+    """Say why nothing can be written into a folder, or into the nearest one above that exists; None where it can."""
+    try:
+        while not folder.exists() and folder != folder.parent:
+            folder = folder.parent
+        with tempfile.TemporaryFile(dir=folder):
+            return None
+    except OSError as error:
+        return error.strerror or str(error)
 
 
 def folders() -> list[Path]:
@@ -163,16 +170,6 @@ def _damaged(family: str) -> Iterator[Path]:
     for name in _names(family):
         for folder in folders():
             yield from (path for path in _files(folder / name) if path.is_file() and not is_intact(path))
-
-
-def _refusal(folder: Path) -> str | None:
-    """Say why nothing can be written into a folder, made where it is missing; None where it can."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return None
-    except OSError as error:
-        return error.strerror or str(error)
 
 
 def _user_cache() -> list[Path]:

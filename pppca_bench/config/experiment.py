@@ -14,8 +14,9 @@ from pydantic import StringConstraints
 
 from pppca_bench.config.messages import Reader, missing, nearest
 from pppca_bench.config.yaml_source import Location, YamlSource
+from pppca_bench.methods.entry import Classifier, Method
 from pppca_bench.methods.protocol import contract_of
-from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS, Classifier, Method
+from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS
 from pppca_bench.methods.sections import PIVOT, PIVOTAL, PORTRAIT, constructor_arguments, section_of
 from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, Tau, parameters_of, shown
 from pppca_bench.references.pivots import pivot_of
@@ -321,11 +322,15 @@ class _ConfigReader(Reader):
         if self.mistakes.at(("problems",)) or self.mistakes.at(place):
             return
         without = [name for name in problems if pivot_of(name) is None]
-        if without and any(PIVOT in grid.get(f"{prefix}{key}", ()) for prefix in ("", "base.") for key in PIVOTAL):
+        asking = [f"{prefix}{key}" for key in PIVOTAL for prefix in ("", "base.")]
+        asking = [key for key in asking if PIVOT in grid.get(key, ())]
+        if without and asking:
+            expected, got = f"layer sizes, such as `{example}`", "hidden: pivot (the default)"
+            if not asking[0].endswith("hidden"):
+                expected, got = "an activation, such as linear", f"{asking[0]}: pivot"
             self.mistakes.add(
                 place,
-                f"the Proben1 report has no pivot architecture for {without[0]!r}: expected layer sizes,"
-                f" such as `{example}`, got hidden: pivot (the default)",
+                f"the Proben1 report has no pivot architecture for {without[0]!r}: expected {expected}, got {got}",
             )
 
 

@@ -21,8 +21,8 @@ class DGHA(HebbianTransformer):
     Var(q̂0) / Var(q̂i) > tau, formula (1), q̂0 being the row of the largest variance, over the whole training
     set; then a fraction of the samples, drawn without replacement, updates the rows. At least one stays.
 
-    The defaults are the setting that reproduces the published dimensionalities best. Where the slides say
-    nothing, the parameter is marked.
+    The defaults are one setting for the published dimensionalities and speed-ups together, a compromise: others come
+    nearer to either alone (docs/choices.md). Where the slides say nothing, the parameter is marked.
 
     Parameters
     ----------
@@ -78,6 +78,8 @@ class DGHA(HebbianTransformer):
     sort_initial : bool, default True
         Whether rows start in decreasing order of their projection variance. Choice: formula (1) supposes
         sorted estimates.
+    track_optimality : bool, default False
+        Whether ``history_`` has "optimality"; it takes time at each epoch.
     sort_at_checks : bool, default True
         Whether a check puts the rows in decreasing order of the variances that it compares. Choice: for the
         same reason.
@@ -127,7 +129,9 @@ class DGHA(HebbianTransformer):
         "dimensionality", shape (n_epochs_ + 1,): number of rows in each epoch, after its check, and at the
         end. "variances", shape (n_epochs_ + 1, n_initial_rows): each row's projection variance at the
         same times, a column per initial row, NaN once it is removed. "direction_variances", of the same shape: the
-        same over the row's squared norm, wᵀ C w / ‖w‖², the variance along its direction.
+        same over the row's squared norm, wᵀ C w / ‖w‖², the variance along its direction. "optimality", shape
+        (n_epochs_ + 1,), if tracked: the variance of the rows' span before each epoch, ahead of its check, and at the
+        end, over the most that so many directions can hold.
     """
 
     def __init__(
@@ -150,6 +154,7 @@ class DGHA(HebbianTransformer):
         initial_samples: Annotated[int, Ge(2), Le(1_000_000)] | None = None,
         initial_norm: Positive = 2.0,
         sort_initial: bool = True,
+        track_optimality: bool = False,
         sort_at_checks: bool = True,
         variance: Literal["direction", "raw"] = "direction",
         first_check: NotNegativeCount = 3,
@@ -176,6 +181,7 @@ class DGHA(HebbianTransformer):
         self.initial_samples = initial_samples
         self.initial_norm = initial_norm
         self.sort_initial = sort_initial
+        self.track_optimality = track_optimality
         self.sort_at_checks = sort_at_checks
         self.variance = variance
         self.first_check = first_check

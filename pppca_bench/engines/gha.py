@@ -49,6 +49,8 @@ class GHA(HebbianTransformer):
         Norm of each row at the start, > 0. Choice: the norm that the rows tend to.
     sort_initial : bool, default False
         Whether rows start in decreasing order of their projection variance.
+    track_optimality : bool, default False
+        Whether ``history_`` has "optimality"; it takes time at each epoch.
     centre : bool, default True
         Subtract the training mean (covariance); False keeps the inputs as they are (autocorrelation: each
         "variance" is then a second moment).
@@ -85,7 +87,9 @@ class GHA(HebbianTransformer):
         "dimensionality", shape (n_epochs_ + 1,): number of rows before each epoch, and at the end.
         "variances", shape (n_epochs_ + 1, n_initial_rows): each row's projection variance at the same
         times, a column per initial row, NaN once it is removed. "direction_variances", of the same shape: the
-        same over the row's squared norm, wᵀ C w / ‖w‖², the variance along its direction.
+        same over the row's squared norm, wᵀ C w / ‖w‖², the variance along its direction. "optimality", shape
+        (n_epochs_ + 1,), if tracked: the variance of the rows' span before each epoch and at the end, over the most
+        that so many directions can hold.
     """
 
     def __init__(
@@ -102,6 +106,7 @@ class GHA(HebbianTransformer):
         initial_samples: Annotated[int, Ge(2), Le(1_000_000)] | None = None,
         initial_norm: Positive = 1.0,
         sort_initial: bool = False,
+        track_optimality: bool = False,
         centre: bool = True,
         shuffle: bool = True,
         kernel: Literal["fast", "literal", "in_place"] = "fast",
@@ -118,6 +123,7 @@ class GHA(HebbianTransformer):
         self.initial_samples = initial_samples
         self.initial_norm = initial_norm
         self.sort_initial = sort_initial
+        self.track_optimality = track_optimality
         self.centre = centre
         self.shuffle = shuffle
         self.kernel = kernel

@@ -37,23 +37,19 @@ def literal_epoch(
         The rows; changed in place.
     n_rows, n_learning : int
         l rows take part, of which the leading ones learn, 0 <= n_learning <= l; the others wait.
-    X : float64 array, shape (N, m)
-        The samples, not centred.
-    mean : float64 array, shape (1, m)
-        Subtracted from each sample as it is read.
+    X, mean : float64 arrays, shape (N, m) and (1, m)
+        The samples, not centred, and what is subtracted from each as it is read.
     order : int64 array, shape (n,)
         Indices of samples, in the order in which they are learnt, each in [0, N).
-    learning_rate : float
-        η of the first sample, > 0.
-    decay : float
-        Sample s = 0, 1, … of the order learns at η / (1 + decay s), >= 0.
+    learning_rate, decay : float
+        Sample s = 0, 1, … of the order learns at learning_rate / (1 + decay s); > 0 and >= 0.
     x, y : float64 arrays, shape (m,) and (>= l,), overwritten
 
     Returns
     -------
     int
-        Multiply-adds made. The products y_j x_i, y_j Σ and η [...] of a weight count one each, as does
-        each term of a sum; the subtraction of the mean is preprocessing and does not count.
+        Multiply-adds made: one for each product y_j x_i, y_j Σ and η [...] of a weight and for each term of a sum; the
+        subtraction of the mean is preprocessing and does not count.
     """
     n_features = W.shape[1]
     n_operations = 0

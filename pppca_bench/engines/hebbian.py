@@ -22,6 +22,7 @@ from pppca_bench.engines.gha_epochs import (
     make_room,
 )
 from pppca_bench.engines.initial_rows import draw_directions, principal_directions
+from pppca_bench.engines.optimality import most_variance, optimality, variance_of_span
 from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import ParameterError, check_parameters, make_generator
 
@@ -44,6 +45,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     decay_epochs: float | None
     decay_samples: float | None
     rows_per_epoch: float | None
+    track_optimality: bool
     initial_rows: str
     initial_samples: int | None
     initial_norm: float
@@ -198,6 +200,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._C = np.zeros((self.n_features_in_, self.n_features_in_))
         self._largest_squared_norm = 0.0
         self._dimensionality: list[int] = []
+        self._optimality: list[float] = []
         self._variances: list[Floats] = []
         self._along_directions: list[Floats] = []
 
@@ -215,6 +218,8 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             self.n_samples_seen_ += len(batch)
         if self.learning_rate is None:
             self._largest_squared_norm = max(self._largest_squared_norm, self._measure_largest(X))
+        if self.track_optimality:
+            self._most = most_variance(self._C)
 
     def _measure_largest(self, X: Floats) -> float:
         """Return the largest ‖x − mean‖² among the samples."""
@@ -237,12 +242,18 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _learn_epochs(self, X: Floats, n_epochs: int) -> None:
         """Make epochs over X, in blocks whose orders of samples fit into memory."""
-        block = 1 if self._limits_move else max(1, _ORDERED_SAMPLES_PER_BLOCK // self._n_drawn(len(X)))
+        block = (
+            1
+            if self._limits_move or self.track_optimality
+            else max(1, _ORDERED_SAMPLES_PER_BLOCK // self._n_drawn(len(X)))
+        )
         while n_epochs > 0:
             self._learn_block(X, min(block, n_epochs))
             n_epochs -= block
 
     def _learn_block(self, X: Floats, n_epochs: int) -> None:
+        if self.track_optimality:
+            self._optimality.append(self._optimality_now())
         schedule = self._schedule(len(X), n_epochs)
         n_made, n_operations, time_ms = self._make_epochs(X, schedule)
         self.learning_time_ms_ += time_ms
@@ -356,6 +367,11 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         squared_norms = np.einsum("ji,ji->j", self._rows, self._rows)
         return np.divide(variances, squared_norms, out=np.zeros_like(variances), where=squared_norms > 0.0)
 
+    def _optimality_now(self) -> float:
+        """Return how near the rows' span comes to exact PCA of the samples seen so far."""
+        spanned = np.array([variance_of_span(self._rows, self._C)])
+        return float(optimality(spanned, np.array([len(self._rows)]), self._most)[0])
+
     def _publish(self) -> None:
         """Set the learned attributes; the record of the end stays out of the running lists."""
         at_end = self._recorded.variances[-1]
@@ -369,3 +385,5 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             "variances": np.array([*self._variances, at_end]),
             "direction_variances": np.array([*self._along_directions, self._recorded.along_directions[-1]]),
         }
+        if self.track_optimality:
+            self.history_["optimality"] = np.array([*self._optimality, self._optimality_now()])

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from pppca_bench.compiled.arrays import Floats
 from pppca_bench.engines.evolution import Rules
 from pppca_bench.engines.fitness import second_moments
 from pppca_bench.engines.initial_rows import principal_directions
+from pppca_bench.engines.optimality import most_variance, optimality
 from pppca_bench.engines.population import Population
 from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import (
@@ -100,6 +101,10 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Threads that evaluate the networks of a population together, -1: one for each processor. The result does not
         depend on it. Source: slide 'Future Research', parallel fitness. Two threads take twice as long as one on 35
         features, whose tasks are too short, and half as long on 200.
+    result : {"final", "best"}, default="final"
+        Whether the fittest network of the last generation is the result, or the fittest of all that were evaluated.
+        Choice: the slides' step 6 returns "the best found individual", which to the letter is an early one that still
+        has too many nodes.
     centre : bool, default=True
         True subtracts the training mean (C is the covariance matrix); False does not (C is the
         autocorrelation matrix and a "variance" is a second moment). Choice: the slides say covariance matrix;
@@ -111,8 +116,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     Attributes
     ----------
     components_ : float64 array of shape (n_components_, n_features)
-        Orthonormal rows of the result, by decreasing variance. Choice: the fittest network of the final
-        population; the best ever evaluated is an early one that still has too many nodes.
+        Orthonormal rows of the result, by decreasing variance.
     n_components_ : int
         Number of nodes left.
     explained_variance_ : float64 array of shape (n_components_,)
@@ -131,7 +135,8 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     history_ : dict of str to array
         One entry per evaluation of the population, n_generations_ + 1 in all, the first the start:
         "dimensionality" (int64, of the fittest), "mean_dimensionality" (of the population), "fitness" (of the
-        fittest), "variances" (n_generations_ + 1, nodes at the start) of the fittest, NaN for removed nodes.
+        fittest), "variances" (n_generations_ + 1, nodes at the start) of the fittest, NaN for removed nodes,
+        "optimality": their sum over the most variance that so many directions can hold.
 
     Examples
     --------
@@ -160,6 +165,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         n_iter_no_change: Count | None = None,
         tol: NotNegative = 1e-4,
         n_jobs: Annotated[int, Ge(-1), Le(1000)] = 1,
+        result: Literal["final", "best"] = "final",
         centre: bool = True,
         random_state: Any = None,
     ) -> None:
@@ -179,6 +185,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.n_jobs = n_jobs
+        self.result = result
         self.centre = centre
         self.random_state = random_state
 
@@ -211,6 +218,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         n_threads = os.cpu_count() or 1 if self.n_jobs == -1 else self.n_jobs
         with _threads(n_threads) as each:
             population = Population(weights, C, self._rules(C), seed, self.n_generations, n_threads, each)
+            self._best = population.fittest()
             self._evolve(population, generator)
         self._take(population, C, exponent)
         return self
@@ -301,10 +309,13 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _evolve(self, population: Population, generator: np.random.Generator) -> None:
         """Make the generations; the numbers drawn for each do not depend on removals."""
         n_children, n_uniforms = self.population_size - self.n_elite, 2 * self.tournament_size + 1
-        at_once = 1 if self.n_iter_no_change else max(1, _UNIFORMS_AT_ONCE // max(1, n_children * n_uniforms))
+        step_by_step = self.n_iter_no_change is not None or self.result == "best"
+        at_once = 1 if step_by_step else max(1, _UNIFORMS_AT_ONCE // max(1, n_children * n_uniforms))
         while population.n_generations < self.n_generations and not self._stagnates(population):
             n = min(at_once, self.n_generations - population.n_generations)
             population.evolve(generator.random((n, n_children, n_uniforms)))
+            if step_by_step:
+                self._best = max(self._best, population.fittest(), key=lambda one: one.fitness)
 
     def _rules(self, C: Floats) -> Rules:
         limits = Limits(
@@ -329,17 +340,17 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return bool(np.all(fitness[1:] <= fitness[0] * (1.0 + self.tol)) and np.all(nodes == nodes[0]))
 
     def _take(self, population: Population, C: Floats, exponent: np.int32) -> None:
-        _, variances, sizes, fitness = population.networks
-        best = int(np.argmax(fitness))
-        n_kept = int(sizes[best])
-        self.n_components_ = n_kept
-        self.components_ = population.nodes_of(best)
-        self.explained_variance_ratio_ = variances[best, :n_kept] / np.trace(C)
-        self.explained_variance_ = np.ldexp(variances[best, :n_kept], exponent)
-        self.fitness_ = float(np.ldexp(fitness[best], exponent))
+        result = self._best if self.result == "best" else population.fittest()
+        self.n_components_ = len(result.nodes)
+        self.components_ = result.nodes
+        self.explained_variance_ratio_ = result.variances / np.trace(C)
+        self.explained_variance_ = np.ldexp(result.variances, exponent)
+        self.fitness_ = float(np.ldexp(result.fitness, exponent))
         self.n_generations_ = population.n_generations
         course = population.course._asdict().items()
         self.history_: History = {name: values[: self.n_generations_ + 1] for name, values in course}
+        retained = np.nansum(self.history_["variances"], axis=1)
+        self.history_["optimality"] = optimality(retained, self.history_["dimensionality"], most_variance(C))
         for name in ("variances", "fitness"):
             self.history_[name] = np.ldexp(self.history_[name], exponent)
 

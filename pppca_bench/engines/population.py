@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,6 +11,14 @@ from pppca_bench.compiled.simd import WIDTH
 from pppca_bench.engines.evolution import Course, Rules, evolve, make_nursery, numbers_of_a_child, record
 from pppca_bench.engines.fitness import Networks, moments_of
 from pppca_bench.engines.gram_schmidt import in_panels, padded
+
+
+class Individual(NamedTuple):
+    """One network: its nodes as rows (size, n_features), their variances (size,), and its fitness."""
+
+    nodes: Floats
+    variances: Floats
+    fitness: float
 
 
 class Population:
@@ -92,6 +101,12 @@ class Population:
         # After an odd number of generations the networks lie in the other room.
         if n_generations % 2 == 1:
             self.networks, self._next = self._next, self.networks
+
+    def fittest(self) -> Individual:
+        """Return the fittest network, the first of several."""
+        _, variances, sizes, fitness = self.networks
+        best = int(np.argmax(fitness))
+        return Individual(self.nodes_of(best), variances[best, : sizes[best]].copy(), float(fitness[best]))
 
     def nodes_of(self, individual: int) -> Floats:
         """Return the nodes of a network as rows, shape (its size, n_features)."""

@@ -8,13 +8,13 @@ import re
 import shlex
 import shutil
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 
+from pppca_bench.compiled import cache
 from pppca_bench.errors import DataError, StoreError
 from pppca_bench.experiments.provenance import older_algorithms
 from pppca_bench.experiments.runner import available_cores
@@ -26,7 +26,7 @@ from pppca_bench.store.schema import SCHEMA_VERSION
 
 DISTRIBUTION = "pppca-bench"
 ENOUGH_SPACE_MB = 200
-_AT_LEAST = re.compile(r"([\w.-]+)\s*(?:>=\s*([\d.]+))?")
+_NAME, _LEAST, _BELOW = (re.compile(pattern) for pattern in (r"[\w.-]+", r">=\s*([\d.]+)", r"<\s*([\d.]+)"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +97,25 @@ def _packages(requirements: list[str]) -> Iterator[Finding]:
     needed = [requirement for requirement in requirements if "extra ==" not in requirement]
     wrong = 0
     for requirement in needed:
-        name, wanted = _at_least(requirement)
+        name, least, below = _limits(requirement)
         try:
             got = metadata.version(name)
         except metadata.PackageNotFoundError:
             got = "none"
-        if got == "none" or _numbers(got) < _numbers(wanted):
+        if got == "none" or _numbers(got) < _numbers(least) or (below and _numbers(got) >= _numbers(below)):
             wrong += 1
+            wanted = f"{least} or newer{below and f', below {below}'}"
             remedy = f"Run `{Path(sys.executable).name} -m pip install '{requirement}'`."
-            yield Finding("environment", f"{name}: expected version {wanted} or newer, got {got}.", remedy)
+            yield Finding("environment", f"{name}: expected version {wanted}, got {got}.", remedy)
     yield Finding("environment", f"{len(needed) - wrong} of {len(needed)} required packages are as required.")
 
 
-def _at_least(requirement: str) -> tuple[str, str]:
-    found = _AT_LEAST.match(requirement)
-    assert found is not None  # every name matches
-    return found[1], found[2] or "0"
+def _limits(requirement: str) -> tuple[str, str, str]:
+    """Return a requirement's package, its least version, "0" for any, and the one that it has to be below, or ""."""
+    name = _NAME.match(requirement)
+    assert name is not None  # every requirement begins with one
+    least, below = _LEAST.search(requirement), _BELOW.search(requirement)
+    return name[0], least[1] if least else "0", below[1] if below else ""
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -121,44 +124,15 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _cache() -> Iterator[Finding]:
-    remedy = "Set NUMBA_CACHE_DIR to a folder of yours, and export it for every run."
-    try:
-        folders = _cache_folders()
-    except RuntimeError as error:  # Numba's, where it finds no folder that it may write to
-        yield Finding("cache", f"compiled code cannot be kept ({str(error).splitlines()[0]}).", remedy)
+    if (refusal := cache.refusal()) is not None:
+        yield Finding("cache", refusal, "")
         return
-    for folder in folders:
-        if (refused := _refused(folder)) is not None:
-            yield Finding("cache", f"{folder}: cannot be written ({refused}), so each run compiles anew.", remedy)
-        files = [path for pattern in ("*.nbi", "*.nbc") for path in folder.glob(pattern)]
-        if any(path.stat().st_size == 0 for path in files):
-            delete = f"Run `rm {shlex.quote(str(folder))}/*.nb[ic]`: the next run compiles anew."
-            yield Finding("cache", f"{folder}: holds compiled code that is cut off.", delete)
-        elif files:
-            yield Finding("cache", f"{folder}: {len(files)} files of compiled code.")
-        else:
-            yield Finding("cache", f"{folder}: no compiled code yet; the first run takes a minute longer.")
-
-
-def _cache_folders() -> list[Path]:
-    """Return where Numba keeps the compiled kernels; none when it is told to compile nothing."""
-    from pppca_bench.classifiers import rprop as _rprop_kernels
-    from pppca_bench.engines import gha_epochs as _hebbian_kernels
-
-    kernels = (kernel for module in (_hebbian_kernels, _rprop_kernels) for kernel in vars(module).values())
-    found = [kernel.stats.cache_path for kernel in kernels if hasattr(kernel, "stats")]
-    return [Path(path) for path in dict.fromkeys(found) if path]
-
-
-def _refused(folder: Path) -> str | None:
-    """Say why nothing can be written into a folder, or into the nearest one above that exists; None where it can."""
-    try:
-        while not folder.exists() and folder != folder.parent:
-            folder = folder.parent
-        with tempfile.TemporaryFile(dir=folder):
-            return None
-    except OSError as error:
-        return error.strerror
+    folder = next(folder for folder in cache.folders() if cache.refusal_of(folder) is None)
+    n_kept = sum(map(cache.is_compiled, cache.FAMILIES))
+    text = f"{folder}: can be written; of {len(cache.FAMILIES)} families of kernels {n_kept} are compiled"
+    yield Finding("cache", f"{text}." if n_kept == len(cache.FAMILIES) else f"{text}, others when a run needs them.")
+    for path in cache.damaged():
+        yield Finding("cache", f"{path}: damaged; the next run that needs it compiles it anew.")
 
 
 def _data(data_dir: Path | None) -> Iterator[Finding]:
@@ -197,7 +171,7 @@ def _fetch_again(name: str, path: Path, data_dir: Path | None) -> str:
 
 
 def _folder(results: Path) -> Iterator[Finding]:
-    if (refused := _refused(results)) is not None:
+    if (refused := cache.refusal_of(results)) is not None:
         yield Finding("store", f"{results}: cannot be written ({refused}).", "Give another folder with --results DIR.")
         return
     nearest = next(folder for folder in (results, *results.absolute().parents) if folder.exists())

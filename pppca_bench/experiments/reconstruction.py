@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pppca_bench.engines.optimality import most_variance
+
 FloatArray = NDArray[np.float64]
 
 
@@ -31,14 +33,21 @@ def measure_reconstruction(reducer: Any, X: FloatArray, reduced: FloatArray) -> 
     dict of str to float
         ``reconstruction_error``: E_M, half the mean squared distance of the inputs to what is rebuilt of them; for
         exact PCA half the sum of the discarded eigenvalues (Bishop 1995, section 8.6);
-        ``retained_variance_percent``: the share of the total variance that is not lost so. A figure that no number
-        can hold is left out.
+        ``retained_variance_percent``: the share of the total variance that is not lost so; ``optimality_percent``: that
+        over the most that so many linear features can retain, 100 for exact PCA. A figure that no number can hold is
+        left out.
     """
     deviations = X - X.mean(axis=0)
     scale = float(np.abs(deviations).max()) or 1.0
     variance = _mean_square(deviations / scale)
     lost = _mean_square((X - rebuilt(reducer, X, reduced)) / scale)
-    measures = {"retained_variance_percent": 100.0 * (1.0 - lost / variance)} if variance else {}
+    measures = {}
+    if variance > 0.0:
+        measures["retained_variance_percent"] = 100.0 * (1.0 - lost / variance)
+        if n_features := min(reduced.shape[1], X.shape[1]):
+            most = most_variance(np.cov(deviations / scale, rowvar=False, ddof=0).reshape(X.shape[1], -1))
+            best = float(most[n_features - 1]) / variance
+            measures["optimality_percent"] = measures["retained_variance_percent"] / best
     with np.errstate(over="ignore"):
         measures["reconstruction_error"] = float(0.5 * lost * np.square(scale))
     return {name: value for name, value in measures.items() if np.isfinite(value)}

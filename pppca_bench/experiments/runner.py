@@ -6,20 +6,25 @@ import itertools
 import os
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from pppca_bench.compiled import cache
 from pppca_bench.experiments.backends import Backend, LocalProcesses, ThisProcess
 from pppca_bench.experiments.provenance import describe
 from pppca_bench.experiments.queue import Group, Queue, spec_of
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem, ProblemSource, load_again
 from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, failed
 from pppca_bench.store.database import Span, Store
 
 Progress = Callable[[int, int], None]
+Tell = Callable[[str], None]
 Computed = tuple[list[RunResult], Span | None]
+COMPILING = "compiling kernels, once"
 OpenProblems = Mapping[tuple[str, str], tuple[ProblemSource, Problem]]
 """Problems by the name and the digest that cells have of them."""
 
@@ -64,6 +69,8 @@ def run(
     retries: int = 0,
     fail_fast: bool = False,
     progress: Progress | None = None,
+    stage: Tell | None = None,
+    warn: Tell | None = None,
 ) -> Outcome:
     """Compute the runs that the store lacks; each result is recorded as soon as its group is done.
 
@@ -87,23 +94,23 @@ def run(
         Stop at the first run that failed and has no attempt left; what is done by then is kept.
     progress : callable(n_finished, n_total), optional
         Called at the start and after every group.
+    stage : callable(text), optional
+        Called with what is done before the runs where that takes time, and with "" when they begin.
+    warn : callable(text), optional
+        Called with what makes the runs slower than they need be.
 
     Returns
     -------
     Outcome
     """
     store.describe_problems([_facts(name, *opened) for (name, _), opened in problems.items()])
-    done = set() if fresh else store.done(spec.key for spec in specs)
-    missing = [spec for spec in specs if spec.key not in done]
-    # The largest problems first: a long group begun last would leave the other workers idle.
-    missing.sort(key=lambda spec: _of(spec, problems)[1].X_train.size, reverse=True)
+    missing = _missing(specs, set() if fresh else store.done(spec.key for spec in specs), problems)
     queue = Queue(missing, store, fresh=fresh, retries=retries)
     progress = progress or (lambda *_: None)
     progress(0, len(missing))
-    provenance = describe(configs)
-    tally = _Tally()
-    backend = LocalProcesses(workers, "pppca_bench.experiments.cell") if workers else ThisProcess()
-    try:
+    provenance, tally = describe(configs), _Tally()
+    with _backend(workers) as backend:
+        _compile(needed_families(missing), backend, stage or _unheard, warn or _unheard)
         for group, (results, span) in _execute(queue, backend, problems):
             store.record(results, provenance, replace=fresh, span=span)
             tally.add(group, [result for result in results if not queue.put_back(group, result)])
@@ -111,12 +118,77 @@ def run(
             if fail_fast and tally.n_failed:
                 backend.kill()
                 break
-        backend.close()
-    except BaseException:  # Ctrl-C, SIGTERM, or a store that cannot be written
-        backend.kill()
-        raise
     store.release()
     return tally.outcome(len(specs), len(specs) - len(missing) + queue.n_done_elsewhere)
+
+
+def _missing(specs: Iterable[RunSpec], done: Collection[str], problems: OpenProblems) -> list[RunSpec]:
+    """Return the runs that are to be computed.
+
+    The largest problems come first: a long group begun last would leave the other workers idle.
+    """
+    missing = [spec for spec in specs if spec.key not in done]
+    return sorted(missing, key=lambda spec: _of(spec, problems)[1].X_train.size, reverse=True)
+
+
+@contextmanager
+def _backend(workers: int) -> Iterator[Backend]:
+    """Give processes, or this one; they are killed at Ctrl-C, SIGTERM, or when the store cannot be written."""
+    backend = LocalProcesses(workers, "pppca_bench.experiments.cell") if workers else ThisProcess()
+    try:
+        yield backend
+        backend.close()
+    except BaseException:
+        backend.kill()
+        raise
+
+
+def needed_families(specs: Iterable[RunSpec]) -> set[str]:
+    """Return the families of kernels that runs call, by their methods' and classifiers' entries.
+
+    Parameters
+    ----------
+    specs : iterable of RunSpec
+        Their cells' `algorithms` name method and classifiers.
+    """
+    needed: set[str] = set()
+    for cell in dict.fromkeys(spec.cell for spec in specs):
+        settings = cell.settings
+        for name, _ in cell.algorithms:
+            entries = [table[name] for table in (METHODS, CLASSIFIERS) if name in table]
+            families = [item for entry in entries for item in entry.kernels.items()]
+            needed |= {family for family, parameter in families if not parameter or settings[parameter]}
+    return needed
+
+
+def _compile(families: Container[str], backend: Backend, stage: Tell, warn: Tell) -> None:
+    """Compile what is not kept of the families, side by side, so that workers find it and nobody compiles it twice.
+
+    Where nothing can be kept, each worker has to compile its own, before its first run.
+    """
+    # In the table's order, the longest first: one begun last would leave the other workers idle.
+    missing = [family for family in cache.FAMILIES if family in families and not cache.is_compiled(family)]
+    if not missing:
+        return
+    if (refusal := cache.refusal()) is not None:
+        warn(refusal)
+        return
+    stage(COMPILING)
+    futures = [backend.submit(compile_kernels, family) for family in missing]
+    wait(futures)
+    if any(map(backend.has_lost, futures)):  # the runs will tell whether it was for lack of memory
+        backend.renew(backend.n_workers)
+    stage("")
+
+
+def compile_kernels(family: str) -> None:
+    """Compile a family of kernels; a failure is left to the runs that call them, which record it."""
+    with suppress(Exception):
+        cache.compile_family(family)
+
+
+def _unheard(_text: str) -> None:
+    """Do nothing."""
 
 
 def _facts(name: str, source: ProblemSource, problem: Problem) -> ProblemFacts:

@@ -26,7 +26,7 @@ from functools import cache
 from typing import Any
 
 from pppca_bench.errors import ConfigError
-from pppca_bench.methods.registry import Classifier, Entry, Method
+from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.parameters import parameters_of
 
 

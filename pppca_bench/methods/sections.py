@@ -7,8 +7,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
+from pppca_bench.methods.entry import Entry
 from pppca_bench.methods.protocol import contract_of
-from pppca_bench.methods.registry import Entry
 from pppca_bench.parameters import Parameter, parameters_of
 
 GIVEN_BY_THE_RUNNER = frozenset({"random_state", "estimator", "validation_fraction"})

@@ -113,13 +113,12 @@ def fetch(
     Returns
     -------
     list of FetchedFile
-        One per file, in the order of the names.
+        In the order of the names.
 
     Raises
     ------
     DataError
-        If a name is unknown, the folder cannot be written, the copy lacks a file or holds a damaged one, or
-        the download fails.
+        A name is unknown, the folder cannot be written, the copy lacks a file or has a damaged one, the download fails.
     """
     target, infos = Path(target_dir), proben1_infos(names)
     if source_dir is not None:

@@ -1,4 +1,4 @@
-"""Owns the auto-associative network as a transformer."""
+"""The auto-associative network as a transformer."""
 
 import warnings
 from typing import Any, Literal, Self
@@ -23,17 +23,19 @@ from pppca_bench.reducers.linear_projection import (
 class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Take the middle layer of a network that was trained to map its inputs to themselves.
 
-    Bishop 1995, section 8.6.2 and figure 8.12: M linear nodes span the space of the first M principal components;
-    four layers of weights, the hidden nodes nonlinear, give a curved one. scikit-learn's MLPRegressor on centred
-    inputs, half the squared error (eq. 8.24), all samples at once by L-BFGS. Give exactly one of the first three
-    parameters.
+    Bishop 1995, section 8.6.2 and figure 8.12: with two layers of weights the M middle nodes, linear or not, lead to
+    the space of the first M principal components (Bourlard & Kamp 1988), since the linear outputs lie in M dimensions
+    and no M dimensions lose less; four layers of weights, the hidden nodes nonlinear, give a curved space.
+    scikit-learn's MLPRegressor on centred inputs, half the squared error (eq. 8.24), all samples at once by L-BFGS.
+    Give exactly one of the first three parameters.
 
     Parameters
     ----------
     n_components, variance_ratio, tau
         Nodes M of the middle layer, counted as `CovariancePCA` does by the eigenvalues of the covariance matrix.
-    kind : {"linear", "nonlinear"}, default="linear"
-        Inputs, M linear nodes, linear outputs; or tanh nodes before, in and after the middle layer.
+    kind : {"linear", "two_layer", "nonlinear"}, default="linear"
+        Inputs, M linear nodes, linear outputs; the same with M tanh nodes; or tanh nodes before, in and after the
+        middle layer.
     n_hidden : int or None, default=None
         Nodes of the layers before and after the middle one, >= 1; of the nonlinear kind alone.
         Choice: None gives as many as there are features, the fewest that do not narrow the data before the middle.
@@ -63,7 +65,7 @@ class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, Transfo
         *,
         variance_ratio: Share | None = None,
         tau: Tau | None = None,
-        kind: Literal["linear", "nonlinear"] = "linear",
+        kind: Literal["linear", "two_layer", "nonlinear"] = "linear",
         n_hidden: Count | None = None,
         max_iter: Count = 1000,
         tol: Positive = 1e-6,
@@ -158,7 +160,7 @@ class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, Transfo
         self.converged_ = self.n_iter_ < self.max_iter
 
     def _layer_sizes(self) -> tuple[int, ...]:
-        if self.kind == "linear":
+        if self.kind != "nonlinear":
             return (self.n_components_,)
         n_hidden = self.n_hidden or self.n_features_in_
         return n_hidden, self.n_components_, n_hidden
@@ -167,6 +169,6 @@ class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, Transfo
         """Pass values through some of the layers of weights."""
         for layer in layers:
             values = values @ self.coefs_[layer] + self.intercepts_[layer]
-            if self.kind == "nonlinear" and layer < len(self.coefs_) - 1:
+            if self.kind != "linear" and layer < len(self.coefs_) - 1:
                 values = np.tanh(values)
         return values

@@ -1,12 +1,13 @@
-"""Owns selection by single scores: mutual information and the chi-squared statistic."""
+"""Selection of features by scores: the estimator `FilterSelector`, and what each score is."""
 
-from abc import abstractmethod
-from typing import Any
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
-from sklearn.feature_selection import chi2, mutual_info_classif
-from sklearn.utils import Tags
+from scipy.stats import f as f_distribution
 
 from pppca_bench.classifiers.mlp import Split
 from pppca_bench.compiled.arrays import Floats, Indices
@@ -14,93 +15,47 @@ from pppca_bench.parameters import Count
 from pppca_bench.reducers.path_selector import PathSelector, Step, ranking_of
 from pppca_bench.reducers.wrapper_scores import subset, validation_errors
 
-
-class _ScoredSelector(PathSelector):
-    """Keep the features of the highest scores; a subclass scores them.
-
-    Attributes
-    ----------
-    scores_ : float64 array, shape (n_features,)
-        nan where a feature is constant.
-    """
-
-    def __init__(self, n_features: Count | None = None, *, estimator: Any = None, random_state: Any = None) -> None:
-        self.n_features = n_features
-        self.estimator = estimator
-        self.random_state = random_state
-
-    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], Indices]:
-        self.scores_ = self._scores(split.X, split.y, rng)
-        # A score that is undefined (a constant feature) comes last; equal scores keep the order of the features.
-        order = np.argsort(np.where(np.isnan(self.scores_), np.inf, -self.scores_), kind="stable")
-        sizes = range(1, len(order) + 1) if self.n_features is None else [self.n_features]
-        errors = validation_errors(classifier, [subset(split, order[:size]) for size in sizes], split)
-        path = [Step(tuple(order[:size].tolist()), float(error)) for size, error in zip(sizes, errors, strict=True)]
-        return path, ranking_of(order, len(order))
-
-    @abstractmethod
-    def _scores(self, X: Floats, y: NDArray[Any], rng: np.random.Generator) -> Floats:
-        """Score each feature, the higher the better."""
+Criterion = Literal["mutual_information", "conditional_mutual_information", "chi_squared", "accuracy", "t_test"]
 
 
-class MutualInformationSelector(_ScoredSelector):
-    """Keep the features that tell most about the class one by one (Mitchell 2006, "Forward1"), by scikit-learn.
+class Scored(NamedTuple):
+    """Scores of all features, float64 (n_features,), and the features by them, the best first."""
 
-    The score is the estimated mutual information in nats: of the counts for a feature of few values,
-    Σ P(x, y) log (P(x, y) / (P(x) P(y))), else by distances to nearest neighbours (Ross 2014).
+    scores: Floats
+    order: Indices
+
+
+class FilterSelector(PathSelector):
+    """Keep the features of the highest scores (Mitchell 2006, "Scoring Individual Features", "Forward1", "Forward2").
+
+    ============================== =====================================================================
+    criterion                      what the score is
+    ============================== =====================================================================
+    mutual_information             I(Xᵢ, Y) = Σ P(x, y) log (P(x, y) / (P(x) P(y))), in nats
+    conditional_mutual_information the same, given the features that were kept before ("Forward2")
+    chi_squared                    the statistic of independence of Xᵢ and Y, Σ (observed − expected)² / expected
+    accuracy                       training accuracy of the classifier that knows Xᵢ alone
+    t_test                         −log₁₀ p that the classes have one mean of Xᵢ
+    ============================== =====================================================================
+
+    All but the last count samples in a table of a feature's values and the classes.
+
+    Choice: a feature of at most `n_bins` distinct training values is counted as it is, one of more in `n_bins`
+    intervals that hold about equally many training samples, since the source writes values k without saying of what.
+    `t_test` is Student's for two classes, by one variance for both, and for more its extension, the analysis of
+    variance. `conditional_mutual_information` takes first the feature of most mutual information, then, again and
+    again, the one of most min over kept k of I(Xᵢ, Y | Xₖ): the source conditions on a set in words, on one feature in
+    its formula, and a table of all values of several features would be nearly empty (Fleuret 2004 takes the minimum).
+    The single-feature classifier predicts, for each value, the class that most training samples of this value have.
 
     Parameters
     ----------
     n_features : int or None, default=None
         Number of features, from 1 to all; None: chosen by the validation error.
-    n_values : int, default=10
-        A feature with at most so many distinct training values is counted; >= 1.
-        Choice: 10, as the Proben1 inputs on ordinal scales have; neighbours' distances are ill-defined among ties.
-    estimator : classifier or None, default=None
-        Unfitted; its validation error chooses the number of features. None: `RpropMLPClassifier` with 16 hidden nodes.
-    random_state : int, RandomState, Generator or None, default=None
-        Source of the noise that separates equal values, of the held-out share and of the classifier's seed.
-
-    Attributes
-    ----------
-    scores_ : float64 array, shape (n_features,)
-    support_, ranking_, n_features_, history_, mean_
-        See `PathSelector`.
-    """
-
-    def __init__(
-        self,
-        n_features: Count | None = None,
-        *,
-        n_values: Count = 10,
-        estimator: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_features, estimator=estimator, random_state=random_state)
-        self.n_values = n_values
-
-    def _scores(self, X: Floats, y: NDArray[Any], rng: np.random.Generator) -> Floats:
-        columns, counted = X.copy(), np.zeros(X.shape[1], dtype=bool)
-        for feature in range(X.shape[1]):
-            values, codes = np.unique(X[:, feature], return_inverse=True)
-            if len(values) <= self.n_values:
-                columns[:, feature], counted[feature] = codes, True
-        scores: Floats = mutual_info_classif(
-            columns,
-            y,
-            discrete_features=counted,
-            random_state=int(rng.integers(2**31)),
-        )
-        return scores
-
-
-class ChiSquaredSelector(_ScoredSelector):
-    """Keep the features least independent of the class by the chi-squared statistic (Mitchell 2006), by scikit-learn.
-
-    Parameters
-    ----------
-    n_features : int or None, default=None
-        Number of features, from 1 to all; None: chosen by the validation error.
+    criterion : str, default="mutual_information"
+        One of those above.
+    n_bins : int, default=10
+        Most values that a table has for a feature; >= 2. Choice: 10, as the Proben1 inputs on ordinal scales have.
     estimator : classifier or None, default=None
         Unfitted; its validation error chooses the number of features. None: `RpropMLPClassifier` with 16 hidden nodes.
     random_state : int, RandomState, Generator or None, default=None
@@ -109,21 +64,157 @@ class ChiSquaredSelector(_ScoredSelector):
     Attributes
     ----------
     scores_ : float64 array, shape (n_features,)
+        Of the conditional one the score with which a feature was taken; nan where it is undefined, as the t-test of a
+        constant feature is.
     support_, ranking_, n_features_, history_, mean_
-        See `PathSelector`.
+        See `PathSelector`. Undefined scores come last, equal ones keep the order of the features.
     """
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
+    def __init__(
+        self,
+        n_features: Count | None = None,
+        *,
+        criterion: Criterion = "mutual_information",
+        n_bins: Annotated[int, Ge(2), Le(1_000_000)] = 10,
+        estimator: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_features = n_features
+        self.criterion = criterion
+        self.n_bins = n_bins
+        self.estimator = estimator
+        self.random_state = random_state
 
-    def _scores(self, X: Floats, y: NDArray[Any], rng: np.random.Generator) -> Floats:  # noqa: ARG002
-        if X.min() < 0.0:
-            raise ValueError(
-                f"X in ChiSquaredSelector: expected values >= 0, which stand for counts, got {X.min():g}. "
-                "Scale the features to [0, 1], or take MutualInformationSelector. Negative values in data passed to "
-                "ChiSquaredSelector"
-            )
-        scores: Floats = chi2(X, y)[0]
-        return scores
+    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], Indices]:  # noqa: ARG002
+        self.scores_, order = _CRITERIA[self.criterion](
+            split.X, np.unique(split.y, return_inverse=True)[1], self.n_bins
+        )
+        sizes = range(1, len(order) + 1) if self.n_features is None else [self.n_features]
+        errors = validation_errors(classifier, [subset(split, order[:size]) for size in sizes], split)
+        path = [Step(tuple(order[:size].tolist()), float(error)) for size, error in zip(sizes, errors, strict=True)]
+        return path, ranking_of(order, len(order))
+
+
+def discretise(column: Floats, n_bins: int) -> Indices:
+    """Number a feature's values from 0, or the intervals in which they lie: see `FilterSelector`.
+
+    Parameters
+    ----------
+    column : float64 array, shape (n_samples,)
+    n_bins : int
+        >= 2.
+
+    Returns
+    -------
+    int64 array, shape (n_samples,)
+    """
+    values, codes = np.unique(column, return_inverse=True)
+    if len(values) <= n_bins:
+        return codes
+    # A value that fills several intervals is a bound more than once; the intervals between them are empty.
+    bounds = np.unique(np.quantile(column, np.arange(1, n_bins) / n_bins))
+    return np.unique(np.searchsorted(bounds, column, side="right"), return_inverse=True)[1]
+
+
+def table(*codes: Indices) -> Floats:
+    """Count how many samples have each combination of codes, float64 with an axis for each."""
+    counts = np.zeros([int(one.max()) + 1 for one in codes])
+    np.add.at(counts, codes, 1.0)
+    return counts
+
+
+def mutual_information(counts: Floats) -> float:
+    """Return Σ P(x, y) log (P(x, y) / (P(x) P(y))) of a table of two features, in nats."""
+    joint = counts / counts.sum()
+    independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+    there = joint > 0.0
+    return float(np.sum(joint[there] * np.log(joint[there] / independent[there])))
+
+
+def conditional_mutual_information(counts: Floats) -> float:
+    """Return I(X, Y | Z) = Σ P(z) I(X, Y | Z = z) of a table (x, y, z), in nats."""
+    sizes = counts.sum(axis=(0, 1))
+    there = [k for k in range(len(sizes)) if sizes[k] > 0.0]
+    return sum(sizes[k] / sizes.sum() * mutual_information(counts[:, :, k]) for k in there)
+
+
+def chi_squared(counts: Floats) -> float:
+    """Return Pearson's statistic Σ (observed − expected)² / expected of a table of two features."""
+    expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True) / counts.sum()
+    there = expected > 0.0
+    return float(np.sum((counts - expected)[there] ** 2 / expected[there]))
+
+
+def accuracy(counts: Floats) -> float:
+    """Return the share of samples whose class is the most frequent one of their value, given a table (value, class)."""
+    return float(counts.max(axis=1).sum() / counts.sum())
+
+
+def variance_ratios(X: Floats, y: NDArray[Any]) -> tuple[Floats, tuple[int, int]]:
+    """Return F of the analysis of variance of each feature, and its degrees of freedom; of two classes F is t².
+
+    Parameters
+    ----------
+    X : float64 array, shape (n_samples, n_features)
+    y : int array, shape (n_samples,)
+
+    Returns
+    -------
+    float64 array, shape (n_features,)
+        nan where a feature is constant, or where there are not more samples than classes, or one class.
+    (int, int)
+        Between and within classes.
+    """
+    groups = [X[y == label] for label in np.unique(y)]
+    between = sum(len(one) * (one.mean(axis=0) - X.mean(axis=0)) ** 2 for one in groups)
+    within = sum(((one - one.mean(axis=0)) ** 2).sum(axis=0) for one in groups)
+    df = len(groups) - 1, len(X) - len(groups)
+    if min(df) < 1:
+        return np.full(X.shape[1], np.nan), df
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.ptp(X, axis=0) > 0.0, (between / df[0]) / (within / df[1]), np.nan), df
+
+
+def _tables(X: Floats, y: Indices, n_bins: int) -> list[Floats]:
+    return [table(discretise(column, n_bins), y) for column in X.T]
+
+
+def _descending(scores: Floats) -> Scored:
+    return Scored(scores, np.argsort(np.where(np.isnan(scores), np.inf, -scores), kind="stable"))
+
+
+def _by_p_value(X: Floats, y: Indices, n_bins: int) -> Scored:  # noqa: ARG001
+    """Order features by F, as p would, which is below the smallest number for some; return −log₁₀ p."""
+    ratios, df = variance_ratios(X, y)
+    return Scored(-f_distribution.logsf(ratios, *df) / np.log(10.0), _descending(ratios).order)
+
+
+def _of_tables(score: Callable[[Floats], float]) -> Callable[[Floats, Indices, int], Scored]:
+    """Return the scoring of features one by one by their tables."""
+    return lambda X, y, n_bins: _descending(np.array([score(counts) for counts in _tables(X, y, n_bins)]))
+
+
+def _conditional(X: Floats, y: Indices, n_bins: int) -> Scored:
+    """Take features one by one, each by what it adds to every one that was taken before."""
+    codes = [discretise(column, n_bins) for column in X.T]
+    scores = np.array([mutual_information(table(one, y)) for one in codes])
+    order: list[int] = []
+    while len(order) < len(codes):
+        left = np.setdiff1d(np.arange(len(codes)), order)
+        taken = int(left[scores[left].argmax()])
+        order.append(taken)
+        for other in left[left != taken]:
+            given_taken = conditional_mutual_information(table(codes[other], y, codes[taken]))
+            scores[other] = given_taken if len(order) == 1 else min(scores[other], given_taken)
+    return Scored(scores, np.array(order, dtype=np.int64))
+
+
+_CRITERIA: Mapping[str, Callable[[Floats, Indices, int], Scored]] = MappingProxyType(
+    {
+        "mutual_information": _of_tables(mutual_information),
+        "conditional_mutual_information": _conditional,
+        "chi_squared": _of_tables(chi_squared),
+        "accuracy": _of_tables(accuracy),
+        "t_test": _by_p_value,
+    }
+)

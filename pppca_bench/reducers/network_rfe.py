@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from pppca_bench.classifiers.mlp import Split
+from pppca_bench.classifiers.size_rules import SizeRule
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.parameters import Count
 from pppca_bench.reducers.path_selector import PathSelector, Step
@@ -16,8 +17,8 @@ from pppca_bench.reducers.wrapper_scores import error_percent, fit_candidates, s
 class NetworkRFE(PathSelector):
     """Remove, again and again, the feature that matters least to the weights of trained networks (Windeatt 2011).
 
-    All features but one are removed, one at a time, networks being trained anew at each size; the size of the smallest
-    validation error is chosen.
+    All features but one are removed, one at a time, networks being trained anew at each size; the validation error
+    chooses the size.
 
     Choice: a feature matters as much as the products of the magnitudes of the weights on all ways from it to the
     outputs add up to, for weights of the first layer alone ignore that a hidden node may count for nothing. Features
@@ -30,6 +31,9 @@ class NetworkRFE(PathSelector):
     n_networks : int, default=8
         Networks at each size, over which weights and errors are averaged; >= 1. Choice: 8 train in the time of one,
         and small weights of a single network are mostly noise.
+    size_rule : {"least_error", "one_standard_error"}, default="least_error"
+        Take the smallest number of features of the least validation error, or of an error within one standard error
+        of it. Choice: the first, as the source's curves are read at their minimum; those are of test errors, though.
     estimator : classifier or None, default=None
         Unfitted; has a random_state and, after `fit`, ``coefs_``. None: `RpropMLPClassifier` with 16 hidden nodes.
     random_state : int, RandomState, Generator or None, default=None
@@ -46,11 +50,13 @@ class NetworkRFE(PathSelector):
         n_features: Count | None = None,
         *,
         n_networks: Count = 8,
+        size_rule: SizeRule = "least_error",
         estimator: Any = None,
         random_state: Any = None,
     ) -> None:
         self.n_features = n_features
         self.n_networks = n_networks
+        self.size_rule = size_rule
         self.estimator = estimator
         self.random_state = random_state
 

@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.classifiers.mlp import Split
+from pppca_bench.classifiers.size_rules import SizeRule, chosen_size
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 from pppca_bench.parameters import ParameterError, check_parameters, make_generator
 from pppca_bench.reducers.wrapper_scores import seeded, training_split
@@ -45,6 +46,7 @@ class PathSelector(SelectorMixin, BaseEstimator):
     n_features: int | None
     estimator: Any
     random_state: Any
+    size_rule: SizeRule = "least_error"
 
     def fit(self, X: ArrayLike, y: ArrayLike, X_val: ArrayLike | None = None, y_val: ArrayLike | None = None) -> Self:
         """Search on (X, y), and choose by the error on (X_val, y_val).
@@ -66,7 +68,7 @@ class PathSelector(SelectorMixin, BaseEstimator):
         split = training_split(self, X, y, X_val, y_val, rng)
         self._check_size()
         path, self.ranking_ = self._search(split, seeded(self.estimator, rng), rng)
-        self._choose(path)
+        self._choose(path, len(split.X_val))
         self.mean_ = split.X.mean(axis=0)
         return self
 
@@ -99,10 +101,11 @@ class PathSelector(SelectorMixin, BaseEstimator):
     def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], Indices]:
         """Return the path of subsets and the ranking of the features."""
 
-    def _choose(self, path: Sequence[Step]) -> None:
+    def _choose(self, path: Sequence[Step], n_validation: int) -> None:
         """Set the support to the best subset, or to the one of the wanted size."""
         wanted = [step for step in path if self.n_features in (None, len(step.features))]
-        best = min(wanted, key=lambda step: (step.error, len(step.features)))
+        errors, sizes = [step.error for step in wanted], [len(step.features) for step in wanted]
+        best = wanted[chosen_size(errors, sizes, n_validation, self.size_rule)]
         self.support_ = np.isin(np.arange(self.n_features_in_), best.features)
         self.n_features_ = len(best.features)
         self.history_ = {

@@ -197,6 +197,7 @@ def _layout(value: Any, place: str) -> Layout:
             **dict.fromkeys(("shows", "also", "notes", "configs"), _texts),
             "spread": _flag,
             "form": _text,
+            "remark": _text,
             "runs": _settings,
             "cells": partial(_list, _override),
         },
@@ -332,8 +333,12 @@ def _shown_of_runs(value: Any, place: str) -> str:
 
 
 def _curves(value: Any, place: str) -> dict[str, dict[str, Any]]:
-    """Return the setting behind each label."""
-    found = [(label, setting) for _, label, setting in _varied(value, place, {"label": "{value}"})]
+    """Return the settings behind each label: listed one by one, or the values of one setting."""
+    if isinstance(value, list) and value:
+        lines = _list(partial(_keys, required={"label": _text, "runs": _settings}, optional={}), value, place)
+        found = [(line["label"], line["runs"]) for line in lines]
+    else:
+        found = [(label, setting) for _, label, setting in _varied(value, place, {"label": "{value}"})]
     _check_once(place, [label for label, _ in found])
     return dict(found)
 

@@ -54,6 +54,8 @@ class Layout:
         Quantities of which the median over the cells stands below.
     form : str
         How the quantities of a cell are printed.
+    remark : str
+        A sentence that stands below the table.
     runs : mapping of str to value
         What all runs have in common.
     overrides : mapping of (str, str) to mapping
@@ -74,6 +76,7 @@ class Layout:
     also: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     form: str = "{} ({})"
+    remark: str = ""
     runs: Mapping[str, Any] = field(default_factory=dict)
     overrides: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     configs: tuple[str, ...] = ()

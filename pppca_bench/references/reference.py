@@ -55,6 +55,14 @@ class Reference:
     figures: tuple[CurveLayout, ...] = ()
     portraits: tuple[PortraitLayout, ...] = ()
 
+    def printed_size(self, problem: str) -> int | None:
+        """Return the number of features that a table prints for a problem, or None where none does."""
+        sizes = (
+            cell["n_features"] for (_, row, _), cell in self.numbers.items() if row == problem and "n_features" in cell
+        )
+        number = next(sizes, None)
+        return None if number is None else int(number.value)
+
     def published(self, table: str, row: str, column: str) -> Mapping[str, Number]:
         """Return the published numbers of a cell, by quantity."""
         return self.numbers.get((table, row, column), {})

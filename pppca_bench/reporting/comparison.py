@@ -2,10 +2,15 @@
 
 The rule, written down before any result was looked at. A cell is
 
-- *reproduced* when the published value lies inside our 95 % interval of the mean widened by the rounding of
-  print, or differs from our mean by no more than the reference's tolerance for its quantity;
+- *undecided* when our 95 % interval of the mean holds the published value, but reaches farther from the mean than the
+  wider tolerance of the reference for its quantity: too few repeats, or too wide a spread, to tell;
+- else *reproduced* when the interval, widened by the rounding of print, holds the published value, or when that differs
+  from our mean by no more than the tolerance;
 - *close* when it differs by no more than the wider tolerance;
 - *differs* otherwise, and *not run* when none of its repeats is in.
+
+A result counts once: a number that the sources print again for the same runs carries the place of the first, and sizes
+of data sets are no results.
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, get_args
 
 from tabulate import tabulate
@@ -24,11 +29,12 @@ from pppca_bench.references.numbers import Number, Tolerance
 from pppca_bench.reporting.sheet import Sheet, joined_agreements
 from pppca_bench.reporting.summary import Summary
 from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.runs import SIZES
 
 Place = tuple[str, str, str, str]
 """Table, row, column and quantity of a published number."""
 
-Verdict = Literal["reproduced", "close", "differs", "not run"]
+Verdict = Literal["reproduced", "undecided", "close", "differs", "not run"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
@@ -50,6 +56,8 @@ class Comparison:
         Ours minus published.
     verdict : str
         By the rule above.
+    same_as : str
+        Place of the first number that the same runs answer; "" for that one itself.
     """
 
     table: str
@@ -64,6 +72,12 @@ class Comparison:
     high: float | None
     difference: float | None
     verdict: Verdict
+    same_as: str = ""
+
+    @property
+    def is_result(self) -> bool:
+        """Tell whether it counts: no size of a data set, and not answered before."""
+        return not self.same_as and self.quantity not in SIZES
 
     @property
     def place(self) -> Place:
@@ -85,14 +99,18 @@ def compare(tables: Iterable[Table]) -> list[Comparison]:
         In the order of the tables; left out are numbers of systems that the sources only cite, and those that say
         nothing (`Tolerance.tells`) or for which the reference has no rule.
     """
-    return [
-        judge((table.id, cell.row, cell.column, quantity), number, cell.ours.get(quantity), rule)
-        for table in tables
-        for cell in table.cells.values()
-        if cell.fillable
-        for quantity, number in cell.published.items()
-        if (rule := tolerance(table, quantity)) and rule.tells(number)
-    ]
+    found, first = list[Comparison](), dict[tuple[object, str], str]()
+    for table in tables:
+        for cell in table.cells.values():
+            for quantity, number in cell.published.items() if cell.fillable else ():
+                if (rule := tolerance(table, quantity)) and rule.tells(number):
+                    one = judge((table.id, cell.row, cell.column, quantity), number, cell.ours.get(quantity), rule)
+                    place = f"{table.id}, {cell.row}, {cell.column}"
+                    problem = cell.selector.problem if cell.selector else ""
+                    runs = (problem, cell.settings or cell.selector or place)
+                    earlier = first.setdefault((runs, quantity), place)
+                    found.append(replace(one, same_as="" if earlier == place else earlier))
+    return found
 
 
 def tolerance(table: Table, quantity: str) -> Tolerance | None:
@@ -115,6 +133,8 @@ def _verdict(number: Number, ours: Summary, distance: float, rule: Tolerance) ->
     # A hair's width, so that a difference of exactly the bound is not lost to binary fractions.
     hair = 1e-9 * max(1.0, abs(number.value))
     inside = ours.low - number.half_unit - hair <= number.value <= ours.high + number.half_unit + hair
+    if inside and ours.high - ours.mean > close + number.half_unit + hair:
+        return "undecided"
     if inside or distance <= reproduced + hair:
         return "reproduced"
     return "close" if distance <= close + hair else "differs"
@@ -238,9 +258,16 @@ def render(comparisons: Sequence[Comparison], form: str) -> str:
         return _json(comparisons)
     headers = ("table", "row", "column", "quantity", "published", "ours", "sd", "n", "95 % interval", "diff", "verdict")
     rows = [_row(item) for item in comparisons]
-    counts = Counter(item.verdict for item in comparisons)
-    tally = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
-    return f"{_grid(rows, headers, form)}\n\n{len(comparisons)} published numbers: {tally}."
+    return f"{_grid(rows, headers, form)}\n\n{tally(comparisons)}"
+
+
+def tally(comparisons: Sequence[Comparison]) -> str:
+    """Count the verdicts on the published results, each once."""
+    counts = Counter(item.verdict for item in comparisons if item.is_result)
+    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    rest = len(comparisons) - counts.total()
+    again = f" ({rest} more numbers repeat one of them, or are sizes of data sets)" if rest else ""
+    return f"{counts.total()} published results: {told}{again}."
 
 
 def render_scores(tables: Sequence[Table], form: str, sheets: Sequence[Sheet] = ()) -> str:

@@ -22,7 +22,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from pppca_bench.reporting.figure_data import CurvePanel, Figure, PointPanel
 from pppca_bench.reporting.portrait_drawing import draw_images, draw_scatter
 from pppca_bench.reporting.portraits import ImagePanel, ScatterPanel
-from pppca_bench.reporting.ranking import ALPHA, Ranking
+from pppca_bench.reporting.ranking import ALPHA, Contest, Ranking
 
 PNG_DPI = 200
 
@@ -135,18 +135,18 @@ def numbers(figure: Figure) -> str:
     return buffer.getvalue()
 
 
-def write_ranking(ranking: Ranking, out_dir: Path) -> list[Path]:
-    """Write the critical-difference diagram of a ranking, F6, as SVG, PNG and, with its numbers, CSV."""
+def write_ranking(contest: Contest, ranking: Ranking, out_dir: Path) -> list[Path]:
+    """Write the critical-difference diagram of a ranking as SVG, PNG and, with its numbers, CSV."""
     out_dir.mkdir(parents=True, exist_ok=True)
     table = ranking.errors.T.assign(mean_rank=ranking.mean_ranks).rename_axis("method")
-    contents = to_images(partial(_draw_ranking, ranking)) | {"csv": table.to_csv(lineterminator="\n").encode()}
-    paths = [out_dir / f"F6.{extension}" for extension in contents]
+    contents = to_images(partial(_draw_ranking, contest, ranking)) | {"csv": table.to_csv(lineterminator="\n").encode()}
+    paths = [out_dir / f"{contest.id}.{extension}" for extension in contents]
     for path, content in zip(paths, contents.values(), strict=True):
         path.write_bytes(content)
     return paths
 
 
-def _draw_ranking(ranking: Ranking) -> Drawing:
+def _draw_ranking(contest: Contest, ranking: Ranking) -> Drawing:
     from scikit_posthocs import critical_difference_diagram
 
     longest = max(len(str(method)) for method in ranking.errors)
@@ -164,7 +164,7 @@ def _draw_ranking(ranking: Ranking) -> Drawing:
     for (bar,) in drawn["crossbars"]:  # drawn through a set of names, whose order changes from process to process
         bar.set_xdata(np.sort(bar.get_xdata()))
     ax.grid(visible=False)
-    drawing.suptitle("F6. Mean ranks of test errors", x=0.01, horizontalalignment="left", fontsize=10)
+    drawing.suptitle(f"{contest.id}. {contest.title}", x=0.01, horizontalalignment="left", fontsize=10)
     permutations = f", {ranking.n_problems} problems," if ranking.n_problems > len(ranking.errors) else ""
     note = (
         f"Over {len(ranking.errors)} data sets{permutations} rank 1 has the least error. Methods that a bar joins do"

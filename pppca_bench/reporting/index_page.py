@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from pppca_bench.reporting.comparison import VERDICTS, compare
+from pppca_bench.reporting.comparison import compare, tally
 from pppca_bench.reporting.document import rendered
 from pppca_bench.reporting.figure_data import Figure, count_in_words
-from pppca_bench.reporting.ranking import Ranking
+from pppca_bench.reporting.ranking import Contest, Ranking
 from pppca_bench.reporting.ranking import render as render_ranking
 from pppca_bench.reporting.sheet import Sheet
 from pppca_bench.reporting.sheets import in_order
@@ -17,7 +16,6 @@ from pppca_bench.reporting.table import Table, TableCell
 TABLE_FILES = {"Markdown": "tables/{}.md", "LaTeX": "tables/{}.tex", "CSV": "tables/{}.csv"}
 FIGURE_FILES = {"SVG": "figures/{}.svg", "PNG": "figures/{}.png", "numbers as CSV": "figures/{}.csv"}
 
-_RANKING_ENTRY = "- [F6. Mean ranks of test errors](#F6)"
 _INTRODUCTION = """\
 # Results
 
@@ -29,7 +27,7 @@ deviation, number of repeats and 95 % interval. A figure's CSV holds the plotted
 def render_index(
     tables: Sequence[Table],
     figures: Sequence[Figure],
-    ranking: Ranking | None = None,
+    rankings: Sequence[tuple[Contest, Ranking]] = (),
     sheets: Sequence[Sheet] = (),
 ) -> str:
     """Render the index as Markdown.
@@ -40,8 +38,8 @@ def render_index(
         All tables, in order; one of which nothing was run was not written and is named as not run.
     figures : sequence of Figure
         All figures; one without panels was not written and is named as not run.
-    ranking : Ranking, optional
-        The ranking of methods, F6.
+    rankings : sequence of (Contest, Ranking), optional
+        The rankings of methods, F6 and F7.
     sheets : sequence of Sheet, optional
         All sheets; they stand after the tables of the references.
 
@@ -54,12 +52,18 @@ def render_index(
     filled = in_order(tables, sheets)
     parts = [
         _INTRODUCTION,
-        "\n".join([*map(_table_entry, filled), *map(_figure_entry, drawn), *([_RANKING_ENTRY] if ranking else [])]),
+        "\n".join(
+            [
+                *map(_table_entry, filled),
+                *map(_figure_entry, drawn),
+                *(f"- [{one.id}. {one.title}](#{one.id})" for one, _ in rankings),
+            ]
+        ),
         _verdicts(tables),
         _not_run(tables, figures, sheets),
         *map(_table_section, filled),
         *map(_figure_section, drawn),
-        *([_ranking_section(ranking)] if ranking else []),
+        *(_ranking_section(contest, ranking) for contest, ranking in rankings),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -78,19 +82,17 @@ def not_run(tables: Sequence[Table], figures: Sequence[Figure], sheets: Sequence
 
 def _verdicts(tables: Sequence[Table]) -> str:
     """Count the verdicts on the published numbers."""
-    counts = Counter(comparison.verdict for comparison in compare(tables))
-    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
-    return f"Of {counts.total()} published numbers: {told} (`pppca compare` tells each; the rule stands in the README)."
+    return f"{tally(compare(tables))} `pppca compare` tells each; the rule stands in the README."
 
 
-def _ranking_section(ranking: Ranking) -> str:
+def _ranking_section(contest: Contest, ranking: Ranking) -> str:
     return "\n\n".join(
         [
-            '<a id="F6"></a>',
-            "## F6. Mean ranks of test errors",
-            f"![Critical-difference diagram]({FIGURE_FILES['PNG'].format('F6')})",
+            f'<a id="{contest.id}"></a>',
+            f"## {contest.id}. {contest.title}",
+            f"![Critical-difference diagram]({FIGURE_FILES['PNG'].format(contest.id)})",
             render_ranking(ranking, "markdown"),
-            _links("F6", FIGURE_FILES),
+            _links(contest.id, FIGURE_FILES),
         ]
     )
 

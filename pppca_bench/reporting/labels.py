@@ -13,7 +13,7 @@ from pppca_bench.runs import Cell, Parameters, Scalar
 _ABSENT: Any = object()
 """Stands for the value of a setting that a cell has not."""
 
-_NAMED_FIRST = ("rule", "hidden", "shortcuts")
+_NAMED_FIRST = ("rule", "base.rule", "hidden", "shortcuts")
 _NOTHING: Mapping[Cell, Collection[str]] = MappingProxyType({})
 
 

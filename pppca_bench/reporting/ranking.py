@@ -22,6 +22,26 @@ SHOWN = 6
 """Methods left out, and cells with too few repeats, that the text names."""
 
 
+class Contest(NamedTuple):
+    """Which runs are ranked together: those of some configs, of which the first must have been run, or all."""
+
+    id: str
+    title: str
+    configs: tuple[str, ...]
+    missing: str = ""
+
+
+CONTESTS = (
+    Contest("F6", "Mean ranks of test errors", ("permutations",), "no two methods share two data sets"),
+    Contest(
+        "F7",
+        "Mean ranks of the Proben1 report's networks",
+        ("proben1_pivot", "proben1_no_shortcuts", "proben1_linear"),
+    ),
+)
+"""The rankings that have a figure; the first is of all runs where its config was not run."""
+
+
 class Shortfall(NamedTuple):
     """A cell with fewer finished repeats than were planned."""
 

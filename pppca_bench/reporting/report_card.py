@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pppca_bench.methods.registry import CLASSIFIERS, METHODS, Entry
+from pppca_bench.methods.entry import Entry
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.references.proben1_tables import LINEAR, Network, published_searches
 from pppca_bench.reporting.architecture_search import n_connections
 from pppca_bench.reporting.labels import value_text

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from pppca_bench.methods.registry import Entry
+from pppca_bench.methods.entry import Entry
 from pppca_bench.reporting.labels import setting_text
 from pppca_bench.runs import Parameters, Scalar
 
@@ -62,6 +62,14 @@ def _progress(value: Scalar) -> str:
     )
 
 
+def _increases(value: Scalar) -> str:
+    return f"It does not stop so before the validation error has risen in {value} successive strips." if value else ""
+
+
+def _quotient(value: Scalar) -> str:
+    return f"Nor does it before GL / P_k has exceeded {_plain(value)}." if value else ""
+
+
 _SENTENCES: Mapping[str, tuple[str, Told]] = {
     "hidden": ("network", _hidden),
     "shortcuts": (
@@ -85,6 +93,13 @@ _SENTENCES: Mapping[str, tuple[str, Told]] = {
     "initial_step_range": ("initialisation", "The first step size of each weight is drawn uniformly from {0} to {1}."),
     "eta_plus": ("algorithm", "The step size of a weight is multiplied by {0} while the gradient keeps its sign."),
     "eta_minus": ("algorithm", "It is multiplied by {0} when the gradient changes its sign."),
+    "weight_backtracking": (
+        "algorithm",
+        {
+            True: "After a change of sign the weight takes its last step back.",
+            False: "After a change of sign the weight moves by the smaller step (no weight backtracking).",
+        },
+    ),
     "step_min": ("algorithm", "The least step size is {0}."),
     "step_max": ("algorithm", "The greatest step size is {0}."),
     "learning_rate": ("algorithm", "The learning rate is {0}."),
@@ -92,6 +107,8 @@ _SENTENCES: Mapping[str, tuple[str, Told]] = {
     "n_estimators": ("algorithm", "It is made of {0} networks."),
     "strip_length": ("termination", "The validation error is measured every {0} {unit} (a strip)."),
     "generalisation_loss": ("termination", _loss),
+    "successive_increases": ("termination", _increases),
+    "progress_quotient": ("termination", _quotient),
     "training_progress": ("termination", _progress),
     "max_epochs": ("termination", "Training ends after {0} epochs at the latest."),
     "max_generations": ("termination", "The evolution ends after {0} generations at the latest."),
@@ -129,8 +146,8 @@ def describe_entry(entry: Entry, settings: Parameters) -> dict[str, list[str]]:
     given, others, unset = dict(settings), list[str](), list[str]()
     unit = "generations" if any(name.endswith("generations") for name in given) else "epochs"
     for name, (point, told) in _SENTENCES.items():
-        if name in given and (sentence := _sentence(told, given[name], unit)):
-            found[point].append(sentence)
+        if name in given and (sentence := _sentence(told, given[name], unit)) is not None:
+            found[point] += [sentence] if sentence else []
             del given[name]
     for name, value in given.items():
         if value is None:
@@ -149,12 +166,12 @@ def listed(words: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
-def _sentence(told: Told, value: Scalar, unit: str) -> str:
-    """Return the sentence of a value, "" where there is none for it."""
+def _sentence(told: Told, value: Scalar, unit: str) -> str | None:
+    """Return the sentence of a value, "" where there is nothing to say of it, None where there is none for it."""
     if value is None:
-        return ""
+        return None
     if isinstance(told, Mapping):
-        return told.get(value, "")
+        return told.get(value)
     if isinstance(told, str):
         return told.format(*map(_plain, value if isinstance(value, tuple) else (value,)), unit=unit)
     return told(value)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.architecture_search import search_sheets
 from pppca_bench.reporting.distributions import distribution_sheets
 from pppca_bench.reporting.sheet import Sheet
 from pppca_bench.reporting.significance import significance_sheet
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table
+from pppca_bench.reporting.training_evidence import training_sheet
 from pppca_bench.runs import ProblemFacts
 
 
-def build_sheets(results: Results, facts: Mapping[str, ProblemFacts]) -> list[Sheet]:
+def build_sheets(results: Results, facts: Mapping[str, ProblemFacts], references: Sequence[Reference]) -> list[Sheet]:
     """Return all sheets, also those that nothing fills.
 
     Parameters
@@ -22,8 +24,15 @@ def build_sheets(results: Results, facts: Mapping[str, ProblemFacts]) -> list[Sh
         What was run.
     facts : mapping of str to ProblemFacts
         Sizes of the problems, by name.
+    references : sequence of Reference
+        Whose tables are filled.
     """
-    return [*search_sheets(results, facts), significance_sheet(results), *distribution_sheets(results)]
+    return [
+        *search_sheets(results, facts),
+        significance_sheet(results),
+        training_sheet(results, facts, references),
+        *distribution_sheets(results),
+    ]
 
 
 def in_order(tables: Sequence[Table], sheets: Sequence[Sheet]) -> list[Table | Sheet]:

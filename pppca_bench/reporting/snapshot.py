@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pppca_bench.errors import StoreError
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.figure_data import Figure, build_figures
-from pppca_bench.reporting.ranking import Ranking, rank
+from pppca_bench.reporting.ranking import CONTESTS, Contest, Ranking, rank
 from pppca_bench.reporting.sheet import Sheet
 from pppca_bench.reporting.sheets import build_sheets, in_order
 from pppca_bench.reporting.summary import Results
@@ -50,12 +50,16 @@ class Snapshot:
         """Return the tables and sheets of which something was asked for, in their order."""
         return in_order(self.tables, self.sheets)
 
-    def ranking(self) -> Ranking | None:
-        """Rank the methods; None where nothing that could be ranked was run."""
-        try:
-            return rank(self.runs, self.facts)
-        except StoreError:
-            return None
+    def rankings(self) -> list[tuple[Contest, Ranking]]:
+        """Rank the methods in each contest; one of which too little was run is left out."""
+        found = []
+        for contest in CONTESTS:
+            runs = [run for config in contest.configs for of in self.results.of_config(config).values() for run in of]
+            try:
+                found.append((contest, rank(runs or (self.runs if contest.missing else ()), self.facts)))
+            except StoreError:
+                continue
+        return found
 
     def figures(self, store: Store) -> list[Figure]:
         """Gather the figures, whose learning curves are read from the database."""
@@ -83,5 +87,5 @@ def take_snapshot(store: Store, references: Sequence[Reference], configs: Sequen
     results = Results(runs, store.plans(configs or None))
     named = {cell.problem for cell in results.cells}
     facts = {name: fact for name, fact in store.problems().items() if name in named}
-    sheets = build_sheets(results, facts)
+    sheets = build_sheets(results, facts, references)
     return Snapshot(runs, facts, results, build_tables(results, facts, references, sheets=sheets), references, sheets)

@@ -209,20 +209,23 @@ def summarise_runs(runs: Sequence[StoredRun]) -> CellSummary:
         for result in done.values()
         if result.values.keys() >= set(CORRELATED)
     ]
-    if len(pairs) > 3:
-        quantities["correlation"] = _correlation(pairs)
+    if len(pairs) > 3 and (found := _correlation(pairs)) is not None:
+        quantities["correlation"] = found
     return CellSummary(quantities, values, len(runs), n_failed, _settings(runs[0][0].cell) if done else "")
 
 
-def _correlation(pairs: Sequence[Sequence[Any]]) -> Summary:
-    """Return Pearson's correlation of two quantities over the repeats, with its 95 % interval by Fisher's z."""
+def _correlation(pairs: Sequence[Sequence[Any]]) -> Summary | None:
+    """Return Pearson's correlation of two quantities over the repeats, with its 95 % interval by Fisher's z.
+
+    It is None where one of the two does not vary.
+    """
     from statistics import StatisticsError, correlation
 
     n = len(pairs)
     try:
         r = correlation(*zip(*pairs, strict=True))
-    except StatisticsError:  # one of the two does not vary
-        return Summary(math.nan, math.nan, n, math.nan, math.nan)
+    except StatisticsError:
+        return None
     half = 1.959964 / math.sqrt(n - 3)
     z = math.atanh(max(-1.0 + 1e-15, min(1.0 - 1e-15, r)))
     return Summary(r, math.nan, n, math.tanh(z - half), math.tanh(z + half))

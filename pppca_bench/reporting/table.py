@@ -62,8 +62,8 @@ class TableCell:
 
     @property
     def incomplete(self) -> bool:
-        """Tell whether repeats that were asked for are not in."""
-        return self.n < self.n_planned
+        """Tell whether repeats that were asked for are not in; those without the cell's quantities are in too."""
+        return max(self.n, *map(len, self.values.values()), 0) < self.n_planned
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,8 @@ class Table:
         Whether each column is a pair, mean and standard deviation.
     is_list : bool
         Whether a row is a cell of the results, and a column one of its quantities.
+    remark : str
+        A sentence that stands below.
     """
 
     id: str
@@ -104,6 +106,7 @@ class Table:
     notes: tuple[str, ...] = ()
     spread: bool = False
     is_list: bool = False
+    remark: str = ""
 
     @property
     def was_run(self) -> bool:
@@ -114,4 +117,9 @@ class Table:
     def late(self) -> list[TableCell]:
         """Return the cells that wait for repeats, one for each cell of runs."""
         first = next(iter(self.column_labels), "")
-        return [cell for cell in self.cells.values() if cell.incomplete and (not self.is_list or cell.column == first)]
+        found: dict[object, TableCell] = {}
+        for cell in self.cells.values():
+            if cell.incomplete and (not self.is_list or cell.column == first):
+                runs = cell.selector or (cell.row, cell.column)
+                found[runs] = max(found.get(runs, cell), cell, key=lambda one: one.n)
+        return list(found.values())

@@ -28,7 +28,13 @@ EXTENSIONS: Mapping[Format, str] = {
     "json": "json",
 }
 EMPTY = "–"
-SIGNS: Mapping[Verdict, str] = {"reproduced": "=", "close": "~", "differs": "≠", "not run": EMPTY}
+SIGNS: Mapping[Verdict, str] = {
+    "reproduced": "=",
+    "undecided": "?",
+    "close": "~",
+    "differs": "≠",
+    "not run": EMPTY,
+}
 """What stands beside a difference."""
 
 _TABULATE = {"terminal": "simple", "markdown": "pipe", "latex": "latex_raw"}
@@ -37,7 +43,7 @@ _ESCAPED = {
     "latex": str.maketrans(
         {character: f"\\{character}" for character in "%#_&${}"}
         | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-        | {"τ": r"$\tau$", "−": "$-$", EMPTY: "--"}
+        | {"τ": r"$\tau$", "ρ": r"$\rho$", "≠": r"$\neq$", "−": "$-$", EMPTY: "--"}
     ),
 }
 _ROUNDING = 1e-12
@@ -96,7 +102,7 @@ def _render_text(table: Table, form: Format) -> str:
     if any(cell.published for cell in cells):
         parts += [_caption(f"Published ({table.place})", form), _grid(table, form, published)]
         if any(cell.ours and cell.published for cell in cells):
-            parts += [_caption(_difference_caption(table), form), _grid(table, form, _difference(table))]
+            parts += [_caption(_difference_caption(table), form), _grid(table, form, _difference(table), second="")]
     for quantity in table.also if any(cell.ours for cell in cells) else ():
         parts += [_caption(f"Ours. {described(quantity).title}", form), _grid(table, form, partial(_single, quantity))]
     return "\n\n".join(parts) + "\n"
@@ -142,10 +148,12 @@ def _caption(text: str, form: Format) -> str:
     return {"markdown": f"**{text}**", "latex": f"% {text}"}.get(form, f"{text}:")
 
 
-def _grid(table: Table, form: Format, text: Callable[[TableCell], str | tuple[str, str]]) -> str:
-    """Lay out a table; in one with spread each cell has two columns, mean and standard deviation."""
+def _grid(
+    table: Table, form: Format, text: Callable[[TableCell], str | tuple[str, str]], second: str = "stddev"
+) -> str:
+    """Lay out a table; in one with spread each cell has two columns, of which this is the second's header."""
     texts = {place: text(cell) for place, cell in table.cells.items()}
-    heads = [[label, "stddev"] if table.spread else [label] for label in table.column_labels.values()]
+    heads = [[label, second] if table.spread else [label] for label in table.column_labels.values()]
     lines = [[table.row_header, *itertools.chain.from_iterable(heads)]]
     for row, label in table.row_labels.items():
         entries = (texts.get((row, column), EMPTY) for column in table.column_labels)
@@ -160,7 +168,7 @@ def _entries(text: str | tuple[str, str], spread: bool) -> tuple[str, ...]:
 
 
 def _notes(table: Table, form: Format) -> list[str]:
-    notes = list(filter(None, [" ".join(_notes_on_repeats(table)), _note_on_settings(table)]))
+    notes = list(filter(None, [" ".join(_notes_on_repeats(table)), _note_on_settings(table), table.remark]))
     return [note_line(note, form) for note in notes]
 
 

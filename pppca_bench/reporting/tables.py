@@ -55,9 +55,15 @@ def build_tables(
     for table, cells in lists.items():
         for cell in cells:
             homes.setdefault(cell, []).append(table)
-    tables = [source.fill(layout, homes) for source in sources for layout in source.reference.layouts]
+    tables = [table for source in sources for table in source.fill_all(homes)]
     problems = dict.fromkeys(name for source in sources for name in source.problems())
     return tables + own_tables(lists, results, facts, list(problems), left_out=in_sheets)
+
+
+def fill_tables(results: Results, facts: Mapping[str, ProblemFacts], references: Sequence[Reference]) -> list[Table]:
+    """Fill the references' tables alone; see `build_tables`."""
+    sources = [_Source(one, one.configs, results, facts) for one in references]
+    return [table for source in sources for table in source.fill_all({})]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +95,10 @@ class _Source:
             if "problem" in (asked := layout.asked(row, column)):
                 yield asked["problem"]
 
+    def fill_all(self, homes: Mapping[Cell, Sequence[str]]) -> list[Table]:
+        """Fill every table."""
+        return [self.fill(layout, homes) for layout in self.reference.layouts]
+
     def fill(self, layout: Layout, homes: Mapping[Cell, Sequence[str]]) -> Table:
         """Fill a table.
 
@@ -112,6 +122,7 @@ class _Source:
             layout.also,
             layout.notes,
             layout.spread,
+            remark=layout.remark,
         )
 
     def _configs(self, layout: Layout) -> Collection[str]:
@@ -144,8 +155,9 @@ class _Source:
         )
 
     def _label(self, line: Line) -> str:
-        known = self.facts.get(line.runs.get("problem", ""))
-        return line.label.replace(" ({n_features})", f" ({known.n_features})" if known else "")
+        problem = line.runs.get("problem", "")
+        known = self.facts[problem].n_features if problem in self.facts else self.reference.printed_size(problem)
+        return line.label.replace(" ({n_features})", f" ({known})" if known else "")
 
 
 def _telling(quantities: Sequence[str], method: str) -> set[str]:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from pppca_bench.errors import StoreError, UnknownConfigError
 from pppca_bench.runs import QUANTITIES, Cell, Parameters, Plan, ProblemFacts, RunResult, RunSpec, StoredRun
 from pppca_bench.store import reservations
+from pppca_bench.store.conflicts import refuse_other_seeds
 from pppca_bench.store.schema import SCHEMA_VERSION, prepare, quantity_columns, read_version
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ class Store:
         wanted = {spec.key: spec for spec in (*plan.specs, *(spec for spec in plan.all_repeats if spec.key in done))}
         with self._transaction() as connection:
             cells = _insert_cells(connection, wanted.values())
+            refuse_other_seeds(connection, plan.name, wanted.values(), cells)
             connection.executemany(
                 "INSERT INTO runs (key, cell, repeat, seed, status) VALUES (?, ?, ?, ?, 'planned')"
                 " ON CONFLICT DO NOTHING",

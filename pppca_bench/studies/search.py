@@ -43,6 +43,8 @@ def run_study(
     problems: runner.OpenProblems,
     workers: int = 1,
     progress: runner.Progress | None = None,
+    stage: runner.Tell | None = None,
+    warn: runner.Tell | None = None,
 ) -> list[ScoredTrial]:
     """Run what the store lacks of a study's trials; the table of trials in ``folder`` grows batch by batch.
 
@@ -60,6 +62,8 @@ def run_study(
         Number of worker processes; 0 computes in this process. No score depends on it.
     progress : callable(n_finished, n_total), optional
         Called with the number of runs that are done, and of all.
+    stage, warn : callable(text), optional
+        See `runner.run`.
 
     Returns
     -------
@@ -79,7 +83,7 @@ def run_study(
         for trial, plan in batch:
             store.plan(Plan(trial.config.name, trial.source.sha256, trial.source.text, tuple(plan)))
         shown = _shifted(progress, n_before + n_batch, n_total)
-        runner.run(specs, store, problems, workers=workers, progress=shown)
+        runner.run(specs, store, problems, workers=workers, progress=shown, stage=stage, warn=warn)
         scored += score_trials(study, batch, store)
         scored.sort(key=lambda one: one.rank)
         write_table(study, scored, folder)

@@ -1,0 +1,158 @@
+"""Genetic programming of arithmetic expressions: random ones, their values, crossover, mutation, evolution."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from pppca_bench.compiled.arrays import Floats
+
+Expression = tuple[str | int | float, ...]
+"""A tree in prefix order: a name of `OPERATORS`, before its two operands; an int, a feature; a float, a constant."""
+
+Fitness = Callable[[Expression], tuple[float, ...]]
+"""What an expression is worth: the greater, the better, a later number deciding between equal earlier ones."""
+
+_LEAST_DIVISOR = 1e-6
+
+
+def _divide(dividend: Floats, divisor: Floats) -> Floats:
+    """Divide; where the divisor is nearly 0 the quotient is 1, as Koza's protected division has it."""
+    is_safe = np.abs(divisor) > _LEAST_DIVISOR
+    return np.where(is_safe, dividend / np.where(is_safe, divisor, 1.0), 1.0)
+
+
+OPERATORS: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": _divide,
+}
+"""Functions of two operands by the name that expressions give them."""
+
+_NAMES = tuple(OPERATORS)
+_LEAF_PROBABILITY = 0.3
+_CONSTANT_PROBABILITY = 0.2
+_MUTANT_DEPTH = 2
+
+
+class Evolution(NamedTuple):
+    """The constants of an evolution; see `FLGPClassifier` for what they mean."""
+
+    population_size: int
+    n_generations: int
+    tournament_size: int
+    mutation_probability: float
+    max_nodes: int
+    initial_depth: int = 4
+
+
+def values_of(expression: Expression, columns: Floats) -> Floats:
+    """Compute an expression for every sample.
+
+    Parameters
+    ----------
+    expression : Expression
+    columns : float64 array, shape (n_features, n_samples)
+        A feature a row.
+
+    Returns
+    -------
+    float64 array, shape (n_samples,)
+        Finite: what overflows is the largest number, and what then has no value is 0.
+    """
+    operands: list[Floats] = []
+    with np.errstate(over="ignore", invalid="ignore"):
+        for node in reversed(expression):
+            if isinstance(node, str):
+                operands.append(OPERATORS[node](operands.pop(), operands.pop()))
+            else:
+                operands.append(columns[node] if isinstance(node, int) else np.full(columns.shape[1], node))
+    return np.nan_to_num(operands[0])
+
+
+def features_of(expression: Expression) -> set[int]:
+    """Return the features that an expression names."""
+    return {node for node in expression if isinstance(node, int)}
+
+
+def text_of(expression: Expression, name: str = "x") -> str:
+    """Return an expression as people write it, such as ``"(x0 + (x2 * 0.5))"``, features counted from 0."""
+    operands: list[str] = []
+    for node in reversed(expression):
+        if isinstance(node, str):
+            operands.append(f"({operands.pop()} {node} {operands.pop()})")
+        else:
+            operands.append(f"{name}{node}" if isinstance(node, int) else f"{node:.3g}")
+    return operands[0]
+
+
+def random_expression(n_features: int, max_depth: int, rng: np.random.Generator) -> Expression:
+    """Grow a random tree, of at most `max_depth` operators on each way down."""
+    if max_depth > 0 and rng.random() >= _LEAF_PROBABILITY:
+        operands = (random_expression(n_features, max_depth - 1, rng) for _ in range(2))
+        return (_NAMES[rng.integers(len(_NAMES))], *next(operands), *next(operands))
+    if rng.random() < _CONSTANT_PROBABILITY:
+        return (float(rng.uniform(-1.0, 1.0)),)
+    return (int(rng.integers(n_features)),)
+
+
+def subtree(expression: Expression, start: int) -> slice:
+    """Return where the tree lies whose root is at `start`."""
+    n_missing = 1
+    for end in range(start, len(expression)):
+        n_missing += 1 if isinstance(expression[end], str) else -1
+        if n_missing == 0:
+            return slice(start, end + 1)
+    raise ValueError(f"expression: expected an operand for every operator, got {expression!r}")
+
+
+def replaced(expression: Expression, start: int, branch: Expression) -> Expression:
+    """Return an expression with another tree in place of the one whose root is at `start`."""
+    cut = subtree(expression, start)
+    return (*expression[: cut.start], *branch, *expression[cut.stop :])
+
+
+def crossed(first: Expression, second: Expression, rng: np.random.Generator) -> Expression:
+    """Return the first parent with a random subtree of the second in place of one of its own."""
+    branch = second[subtree(second, int(rng.integers(len(second))))]
+    return replaced(first, int(rng.integers(len(first))), branch)
+
+
+def mutated(expression: Expression, n_features: int, rng: np.random.Generator) -> Expression:
+    """Return an expression with a random new subtree in place of one of its own."""
+    branch = random_expression(n_features, _MUTANT_DEPTH, rng)
+    return replaced(expression, int(rng.integers(len(expression))), branch)
+
+
+def evolve(
+    fitness: Fitness, n_features: int, evolution: Evolution, rng: np.random.Generator
+) -> Iterator[tuple[Expression, tuple[float, ...]]]:
+    """Evolve a population and yield each generation's fittest expression with its fitness.
+
+    Parents are chosen by tournament; a child is either crossed from two or mutated from one; the fittest passes
+    unchanged to the next generation; a child of more than ``max_nodes`` nodes gives way to its first parent.
+    """
+    known: dict[Expression, tuple[float, ...]] = {}
+
+    def fitness_of(expression: Expression) -> tuple[float, ...]:
+        if expression not in known:
+            known[expression] = fitness(expression)
+        return known[expression]
+
+    size, depth = evolution.population_size, evolution.initial_depth
+    population = [random_expression(n_features, depth, rng) for _ in range(size)]
+    for _ in range(evolution.n_generations):
+        fittest = max(population, key=fitness_of)
+        yield fittest, fitness_of(fittest)
+        draws = rng.integers(size, size=(size - 1, 2, evolution.tournament_size))
+        parents = [[max((population[i] for i in drawn), key=fitness_of) for drawn in pair] for pair in draws]
+        population = [fittest, *(_child(one, other, n_features, evolution, rng) for one, other in parents)]
+
+
+def _child(
+    first: Expression, second: Expression, n_features: int, evolution: Evolution, rng: np.random.Generator
+) -> Expression:
+    mutates = rng.random() < evolution.mutation_probability
+    child = mutated(first, n_features, rng) if mutates else crossed(first, second, rng)
+    return child if len(child) <= evolution.max_nodes else first

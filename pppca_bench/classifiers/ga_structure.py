@@ -1,0 +1,257 @@
+"""The estimator `StructureGAClassifier`: a network whose inputs and hidden nodes a genetic algorithm picks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from annotated_types import Ge, Le
+from numpy.typing import NDArray
+
+from pppca_bench.classifiers.batch_training import Task, TrainedNet, train_nets
+from pppca_bench.classifiers.ga_mlp import cross, select
+from pppca_bench.classifiers.mlp import Split, hold_out
+from pppca_bench.classifiers.network import Architecture, uniform_per_weight
+from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier
+from pppca_bench.classifiers.saliency import connected_inputs
+from pppca_bench.compiled.arrays import Flags, Floats
+from pppca_bench.parameters import (
+    Count,
+    LayerSizes,
+    NotNegativeOrInfinite,
+    OpenShare,
+    Positive,
+    PositivePair,
+    Probability,
+    make_generator,
+)
+
+HELD_OUT = 1 / 3
+"""Share of the training data by which strings are judged; Proben1 has half as much validation as training data."""
+
+
+@dataclass(frozen=True)
+class StructureTask(Task):
+    """Hold the full network's architecture, data and initial state, and what the evolution needs beside them.
+
+    ``selection``: the same network on the part of the training data that strings are trained on, stopped and measured
+    by the rest. ``rng``: the source of all draws.
+    """
+
+    selection: Task
+    rng: np.random.Generator
+
+
+@dataclass(frozen=True)
+class StructuredNet(TrainedNet):
+    """Hold the fittest network, the inputs and hidden nodes that it has, and the evolution's course."""
+
+    kept: Flags
+    history: dict[str, NDArray[Any]]
+
+
+class StructureGAClassifier(RpropMLPClassifier):
+    """Classify with a network whose inputs and hidden nodes a genetic algorithm picks and that RPROP trains.
+
+    Another reading of the slides' column "GA" than `GAMLPClassifier`: the string has a bit for each input and each
+    hidden node of the architecture, as the textbooks' strings have an alphabet of 0 and 1; parents by tournament,
+    uniform crossover, flipped bits with the probability 1 / length of the string, elitism. A node that is left out
+    has weights and step sizes of 0, which RPROP leaves there. Training is the Proben1 report's, section 3.3.
+
+    Choice: a string's networks train on two thirds of the training data, and fitness is their least error on the other
+    third, since the training error asks for all inputs and nodes. The fittest string's network is then trained on all
+    training data, and the validation data stop that training and do nothing else, as for every other network. All
+    networks of an evolution start from the same weights and step sizes, so that a string has one fitness.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : sequence of int, default=(16, 8)
+        Most units of each hidden layer, >= 1.
+    shortcuts : bool, default=False
+        Whether each layer takes the inputs and all earlier layers, or only the layer before it.
+    output_activation : {"linear", "softsign"}, default="linear"
+    population_size : int, default=12
+        Strings of a generation, >= 2.
+    tournament_size : int, default=3
+        Strings drawn, with replacement, for each choice of a parent, >= 1.
+    crossover_probability : float, default=0.9
+        Probability that a child has two parents and is no copy of the first; in [0, 1].
+    max_generations : int, default=8
+        >= 1.
+    patience : int, default=4
+        Generations without a smaller error that end the evolution; >= 1.
+    initial_step_range : (float, float), default=(0.005, 0.02)
+    initial_weight_range : float, default=0.01
+    max_epochs : int, default=500
+        Most epochs of a training; >= 1. Choice: strings and epochs few enough for a minute on the largest problem.
+    strip_length : int, default=5
+    generalisation_loss : float, default=5.0
+        Training and early stopping as in `RpropMLPClassifier`.
+    validation_fraction : float, default=1/3
+        Share of the training data held out, stratified, where `fit` gets no validation data; in (0, 1).
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the held-out share, the initial state and every draw of the evolution.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_, n_features_ : int
+        Inputs, and those from which a way leads to an output.
+    kept_ : bool ndarray of shape (n_features_in_ + number of hidden nodes,)
+        The fittest string: inputs first, then hidden nodes layer by layer.
+    coefs_, intercepts_ : list of float64 ndarrays
+        As in `RpropMLPClassifier`; 0 where a node is left out.
+    n_generations_ : int
+    n_epochs_, best_epoch_, training_curve_, validation_curve_, stop_reason_
+        Of the result's training.
+    history_ : dict of float64 ndarrays of shape (n_generations_,)
+        ``best_error`` and ``mean_error`` on the held-out third, squared error percentages.
+    """
+
+    def __init__(
+        self,
+        hidden_layer_sizes: LayerSizes = (16, 8),
+        *,
+        shortcuts: bool = False,
+        output_activation: Literal["linear", "softsign"] = "linear",
+        population_size: Annotated[int, Ge(2), Le(100_000)] = 12,
+        tournament_size: Count = 3,
+        crossover_probability: Probability = 0.9,
+        max_generations: Count = 8,
+        patience: Count = 4,
+        initial_step_range: PositivePair = (0.005, 0.02),
+        initial_weight_range: Positive = 0.01,
+        max_epochs: Count = 500,
+        strip_length: Count = 5,
+        generalisation_loss: NotNegativeOrInfinite = 5.0,
+        validation_fraction: OpenShare = 1 / 3,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            hidden_layer_sizes,
+            shortcuts=shortcuts,
+            output_activation=output_activation,
+            initial_step_range=initial_step_range,
+            initial_weight_range=initial_weight_range,
+            max_epochs=max_epochs,
+            strip_length=strip_length,
+            generalisation_loss=generalisation_loss,
+            validation_fraction=validation_fraction,
+            random_state=random_state,
+        )
+        self.population_size = population_size
+        self.tournament_size = tournament_size
+        self.crossover_probability = crossover_probability
+        self.max_generations = max_generations
+        self.patience = patience
+
+    def _task(self, split: Split) -> StructureTask:
+        """Draw the initial state of the full network and say what is to be evolved."""
+        rng = make_generator(self.random_state)
+        if not len(split.X_val):
+            split = hold_out(split, self.validation_fraction, rng)
+        inner = hold_out(split, HELD_OUT, rng)
+        weight_range, architecture = self.initial_weight_range, self._architecture_for(split)
+        weights = uniform_per_weight(architecture, -weight_range, weight_range, rng)
+        steps = uniform_per_weight(architecture, *self.initial_step_range, rng)
+        data = [(one.X, self._targets(one.y), one.X_val, self._targets(one.y_val)) for one in (split, inner)]
+        whole, selection = (Task(architecture, *one, weights=weights, steps=steps) for one in data)
+        self._architecture = architecture
+        return StructureTask(**vars(whole), selection=selection, rng=rng)
+
+    def _train(self, tasks: Sequence[Any]) -> list[TrainedNet]:
+        """Evolve one network after the other; the networks of a generation train side by side."""
+        return [self._evolve(task) for task in tasks]
+
+    def _evolve(self, task: StructureTask) -> StructuredNet:
+        """Evolve strings until the least error has not fallen for long; train the fittest string's network."""
+        architecture = task.architecture
+        length = architecture.n_inputs + sum(architecture.hidden_layer_sizes)
+        population = task.rng.random((self.population_size, length)) < 0.5
+        population[0] = True
+        known: dict[bytes, float] = {}
+        best: list[float] = []
+        mean: list[float] = []
+        while True:
+            errors = self._errors(population, task.selection, known)
+            best.append(float(errors.min()))
+            mean.append(float(errors.mean()))
+            has_stalled = len(best) - 1 - int(np.argmin(best)) >= self.patience
+            if has_stalled or len(best) == self.max_generations:
+                break
+            population = self._breed(population, errors, task.rng)
+        kept = population[errors.argmin()].copy()
+        (net,) = self._trained([without(task, masks_of(architecture, kept))])
+        return StructuredNet(
+            **vars(net), kept=kept, history={"best_error": np.array(best), "mean_error": np.array(mean)}
+        )
+
+    def _errors(self, population: Flags, task: Task, known: dict[bytes, float]) -> Floats:
+        """Train the strings' networks that are not known yet, side by side; return every string's error."""
+        new = {string.tobytes(): string for string in population if string.tobytes() not in known}
+        if new:
+            nets = self._trained([without(task, masks_of(task.architecture, string)) for string in new.values()])
+            known.update(zip(new, map(least_error, nets), strict=True))
+        return np.array([known[string.tobytes()] for string in population])
+
+    def _trained(self, tasks: Sequence[Task]) -> list[TrainedNet]:
+        return train_nets(tasks, self._rprop_rule(), self._stopping_rule())
+
+    def _breed(self, population: Flags, errors: Floats, rng: np.random.Generator) -> Flags:
+        """Return the next generation, the fittest string first."""
+        n_children = len(population) - 1
+        first, second = (population[select(errors, n_children, self.tournament_size, rng)] for _ in range(2))
+        children = cross(first, second, "uniform", self.crossover_probability, rng)
+        is_flipped = rng.random(children.shape) < 1.0 / population.shape[1]
+        return np.concatenate([population[[errors.argmin()]], children ^ is_flipped])
+
+    def _updates_per_epoch(self, n_samples: int) -> int | None:  # noqa: ARG002
+        """Return None: the traversals of one training are not those of the evolution."""
+        return None
+
+    def _store(self, net: TrainedNet, task: Task) -> None:
+        """Take over the fittest network."""
+        super()._store(net, task)
+        if isinstance(net, StructuredNet):
+            self.kept_, self.history_ = net.kept, net.history
+            self.n_generations_ = len(net.history["best_error"])
+            self.n_features_ = int(connected_inputs(self._architecture, masks_of(self._architecture, net.kept)).sum())
+            self.measures_["n_hidden_nodes"] = int(net.kept[self._architecture.n_inputs :].sum())
+
+
+def least_error(net: TrainedNet) -> float:
+    """Return the least error of a training on what stopped it, infinite where its numbers broke down."""
+    return np.inf if net.stop_reason == "not_finite" else float(net.validation_curve.min())
+
+
+def masks_of(architecture: Architecture, kept: Flags) -> list[Flags]:
+    """Return which weights a network has of which some inputs and hidden nodes are left out.
+
+    Parameters
+    ----------
+    architecture : Architecture
+        With all inputs and nodes.
+    kept : bool ndarray of shape (n_inputs + number of hidden nodes,)
+
+    Returns
+    -------
+    list of bool ndarrays of shape (n_units, n_sources)
+        One a layer, the biases' column first.
+    """
+    sizes = (architecture.n_inputs, *architecture.hidden_layer_sizes)
+    layers = np.split(kept, np.cumsum(sizes)[:-1])
+    units = [*layers[1:], np.ones(architecture.n_outputs, dtype=bool)]
+    masks = []
+    for number, unit in enumerate(units):
+        sources = layers[: number + 1] if architecture.shortcuts else [layers[number]]
+        masks.append(np.outer(unit, np.concatenate([[True], *sources])))
+    return masks
+
+
+def without(task: Task, masks: list[Flags]) -> Task:
+    """Return a task whose weights and step sizes are 0 where a node is left out."""
+    weights, steps = (
+        [np.where(mask, matrix, 0.0) for mask, matrix in zip(masks, matrices, strict=True)]
+        for matrices in (task.weights, task.steps)
+    )
+    return Task(task.architecture, task.X, task.targets, task.X_val, task.targets_val, weights, steps)

@@ -1,0 +1,84 @@
+"""The estimator `StumpClassifier`: a decision tree that asks one question."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from pppca_bench.classifiers.mlp import Labels
+from pppca_bench.parameters import check_parameters, make_generator
+
+
+class StumpClassifier(ClassifierMixin, BaseEstimator):
+    """Classify by the first question of a decision tree, one feature against one bound, by scikit-learn.
+
+    The textbook's "stumping": boosted by `AdaBoostClassifier`, which hands it the samples' weights.
+
+    Choice: the question is the one of most information gain, as in the textbooks' ID3.
+
+    Parameters
+    ----------
+    random_state : int, RandomState, Generator or None, default=None
+        Decides between questions of equal gain.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    tree_ : the fitted DecisionTreeClassifier
+    """
+
+    def __init__(self, *, random_state: Any = None) -> None:
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        classes: ArrayLike | None = None,
+    ) -> Self:
+        """Find the question.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite numbers.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            >= 0; equal ones where there is none.
+        classes : array-like, optional
+            All classes of the problem; else those of y. One that y lacks is never predicted.
+
+        Raises
+        ------
+        ValueError
+            If the data are unfit.
+        """
+        check_parameters(self)
+        samples, labels = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(labels)
+        seed = int(make_generator(self.random_state).integers(2**31))
+        self.tree_ = DecisionTreeClassifier(criterion="entropy", max_depth=1, random_state=seed)
+        self.tree_.fit(samples, labels, sample_weight=sample_weight)
+        self.classes_ = self.tree_.classes_ if classes is None else np.unique(column_or_1d(classes))
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn that one question does not classify well."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    def predict(self, X: ArrayLike) -> Labels:
+        """Return the class of each sample."""
+        check_is_fitted(self)
+        samples = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.tree_.predict(samples)

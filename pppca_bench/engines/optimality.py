@@ -1,0 +1,53 @@
+"""How near directions come to exact PCA: the variance that they retain, over the most that so many can hold."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pppca_bench.compiled.arrays import Floats
+
+
+def most_variance(C: Floats) -> Floats:
+    """Return the most variance that 1, 2, ... m orthogonal directions hold: sums of the largest eigenvalues.
+
+    Parameters
+    ----------
+    C : float64 array of shape (m, m)
+        Covariance or autocorrelation matrix.
+    """
+    eigenvalues = np.linalg.eigvalsh(C)[::-1]
+    return np.cumsum(np.maximum(eigenvalues, 0.0))
+
+
+def variance_of_span(rows: Floats, C: Floats) -> float:
+    """Return the variance of the orthogonal projection on the rows' span, whatever their norms and angles.
+
+    Parameters
+    ----------
+    rows : float64 array of shape (n_rows, m)
+        Those of zeros, and those that others span but for rounding, add nothing.
+    C : float64 array of shape (m, m)
+    """
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    scaled = rows[largest[:, 0] > 0.0] / largest[largest[:, 0] > 0.0]
+    if not len(scaled):
+        return 0.0
+    directions = scaled / np.linalg.norm(scaled, axis=1, keepdims=True)
+    _, singular, basis = np.linalg.svd(directions, full_matrices=False)
+    basis = basis[singular > singular[0] * max(directions.shape) * np.finfo(np.float64).eps]
+    return float(np.einsum("ij,jk,ik->", basis, C, basis))
+
+
+def optimality(variance: NDArray[np.float64], n_directions: NDArray[np.int64], most: Floats) -> Floats:
+    """Return retained variance over the most that so many directions can hold: 1 is exact PCA, nan without any variance.
+
+    Parameters
+    ----------
+    variance, n_directions : arrays of shape (n_steps,)
+        Retained variance and number of directions, step by step.
+    most : float64 array of shape (m,)
+        See `most_variance`.
+    """
+    held = most[np.minimum(n_directions, len(most)) - 1]
+    return np.divide(variance, held, out=np.full(len(held), np.nan), where=held > 0.0)

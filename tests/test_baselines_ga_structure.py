@@ -1,0 +1,117 @@
+"""The genetic algorithm over inputs and hidden nodes: masks by hand, fitness on data of its own, RPROP inside."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pppca_bench.classifiers import RpropMLPClassifier
+from pppca_bench.classifiers.batch_training import TrainedNet
+from pppca_bench.classifiers.ga_structure import StructureGAClassifier, least_error, masks_of
+from pppca_bench.classifiers.mlp import Split
+from pppca_bench.classifiers.network import Architecture, network_outputs
+
+TINY = {"population_size": 8, "max_generations": 3, "max_epochs": 30}
+
+
+@parametrize_with_checks([StructureGAClassifier((3,), population_size=8, max_generations=3, random_state=0)])
+def test_estimator_keeps_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    """Six features: the second and the fourth tell the class, the others nothing."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(size=(300, 6))
+    y = (X[:, 1] + X[:, 3] > 1.0).astype(int)
+    return X[:200], y[:200], X[200:], y[200:]
+
+
+def test_masks_by_hand():
+    kept = np.array([True, False, True, True, False, True])  # inputs 0 and 2 of 3, node 0 of 2, node 0 of 1
+    first, second, last = masks_of(Architecture(3, (2, 1), 2, shortcuts=False, output_activation="linear"), kept)
+    np.testing.assert_array_equal(first, [[1, 1, 0, 1], [0, 0, 0, 0]])
+    np.testing.assert_array_equal(second, [[1, 1, 0]])
+    np.testing.assert_array_equal(last, [[1, 1], [1, 1]])
+    *_, last = masks_of(Architecture(3, (2, 1), 2, shortcuts=True, output_activation="linear"), kept)
+    np.testing.assert_array_equal(last, [[1, 1, 0, 1, 1, 0, 1]] * 2)
+
+
+@pytest.mark.parametrize("shortcuts", [False, True])
+def test_weights_of_left_out_nodes_are_zero_after_the_training(noisy, shortcuts):
+    net = StructureGAClassifier((4, 2), shortcuts=shortcuts, random_state=0, **TINY).fit(*noisy)
+    assert not net.kept_.all()
+    for mask, matrix in zip(masks_of(net._architecture, net.kept_), net._weights, strict=True):
+        assert (matrix[~mask] == 0.0).all()
+        assert (matrix[mask] != 0.0).any() or not mask.any()
+
+
+def test_result_is_the_network_that_rprop_gives_without_those_nodes(noisy):
+    """A node that is left out and one that never was there are the same to the others."""
+    net = StructureGAClassifier((), random_state=4, **TINY).fit(*noisy)
+    kept = net.kept_
+    X, X_val = noisy[0][:, kept], noisy[2][:, kept]
+    task = StructureGAClassifier((), random_state=4, **TINY)
+    task.classes_ = np.array([0, 1])
+    full = task._task(Split(*noisy))
+    small = RpropMLPClassifier((), max_epochs=30)
+    small.classes_ = task.classes_
+    of_small = small._task(Split(X, noisy[1], X_val, noisy[3]))
+    columns = np.concatenate([[True], kept])
+    for mine, theirs in ((full.weights, of_small.weights), (full.steps, of_small.steps)):
+        theirs[0][:] = mine[0][:, columns]
+    (trained,) = small._train([of_small])
+    np.testing.assert_allclose(net._weights[0][:, columns], trained.weights[0], atol=1e-12)
+    np.testing.assert_allclose(net.validation_curve_, trained.validation_curve, rtol=1e-9)
+
+
+def test_inputs_that_tell_the_class_are_kept(noisy):
+    net = StructureGAClassifier((4,), random_state=0).fit(*noisy)
+    assert net.kept_[[1, 3]].all()
+    assert net.n_features_ < 6
+    assert net.score(*noisy[2:]) > 0.9
+
+
+def test_strings_are_judged_without_the_validation_data(noisy):
+    X, y, X_val, y_val = noisy
+    one = StructureGAClassifier((3,), random_state=0, **TINY).fit(X, y, X_val, y_val)
+    other = StructureGAClassifier((3,), random_state=0, **TINY).fit(X, y, X_val[::-1] ** 2, 1 - y_val)
+    np.testing.assert_array_equal(one.kept_, other.kept_)
+    np.testing.assert_array_equal(one.history_["best_error"], other.history_["best_error"])
+
+
+def test_the_fittest_string_never_gets_worse_and_patience_ends_the_evolution(noisy):
+    net = StructureGAClassifier((3,), random_state=1, patience=2, max_generations=30).fit(*noisy)
+    best = net.history_["best_error"]
+    assert (np.diff(best) <= 0.0).all()
+    assert net.n_generations_ == len(best) == int(np.argmin(best)) + 3
+
+
+def test_inputs_without_a_way_to_an_output_do_not_count(noisy):
+    net = StructureGAClassifier((2,), random_state=0, **TINY).fit(*noisy)
+    outputs = network_outputs(net._architecture, net._weights, noisy[2])
+    changed = noisy[2].copy()
+    changed[:, ~net.kept_[:6]] += 5.0
+    np.testing.assert_array_equal(outputs, network_outputs(net._architecture, net._weights, changed))
+    assert net.n_features_ <= net.kept_[:6].sum()
+
+
+def test_training_that_broke_down_is_the_worst():
+    curve = np.array([3.0, 1.0, 2.0])
+    assert least_error(TrainedNet([], 1, curve, curve, "max_epochs")) == 1.0
+    assert least_error(TrainedNet([], 1, curve, curve, "not_finite")) == np.inf
+
+
+def test_same_seed_gives_the_same_bits_and_another_does_not():
+    X, y = load_iris(return_X_y=True)
+    outputs = [StructureGAClassifier((3,), random_state=s, **TINY).fit(X, y)._outputs(X) for s in (0, 0, 1)]
+    np.testing.assert_array_equal(outputs[0], outputs[1])
+    assert not np.array_equal(outputs[0], outputs[2])
+
+
+def test_values_out_of_range_are_refused_by_name(noisy):
+    with pytest.raises(
+        ValueError, match="patience in StructureGAClassifier: expected an integer from 1 to 1000000, got 0"
+    ):
+        StructureGAClassifier(patience=0).fit(*noisy)

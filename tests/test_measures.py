@@ -1,0 +1,117 @@
+"""What a training tells of itself: the Proben1 report's quantities of a run, worked out by hand."""
+
+import numpy as np
+import pytest
+
+from pppca_bench.classifiers import (
+    BackpropMLPClassifier,
+    RpropMLPClassifier,
+    RpropMLPRegressor,
+    squared_error_percent,
+)
+from pppca_bench.classifiers.ga_mlp import GAMLPClassifier
+
+# A linear network of one input, y = b + w x, on the points (0, 0) and (1, 1), validated on (1, 0.5), from b = w = 0
+# with steps of 0.1, which grow by 1.2 as long as no gradient changes its sign:
+#
+# epoch   b = w at its start   training error                     b = w at its end   validation error
+# 1       0                    100 (0 + 1) / 2 = 50               0.1                100 (0.2 - 0.5)² = 9
+# 2       0.1                  100 (0.01 + 0.64) / 2 = 32.5       0.22               100 (0.44 - 0.5)² = 0.36
+# 3       0.22                 100 (0.0484 + 0.3136) / 2 = 18.1   0.364              100 (0.728 - 0.5)² = 5.1984
+X, Y, X_VAL, Y_VAL = [[0.0], [1.0]], [0.0, 1.0], [[1.0]], [0.5]
+BY_HAND = {
+    "initial_weight_range": 1e-300,
+    "initial_step_range": (0.1, 0.1),
+    "generalisation_loss": np.inf,
+    "training_progress": 0.0,
+    "max_epochs": 3,
+}
+
+
+def trained(strip_length=1):
+    return RpropMLPRegressor((), strip_length=strip_length, **BY_HAND).fit(X, Y, X_VAL, Y_VAL)
+
+
+def test_a_tiny_training_follows_hand_worked_numbers():
+    network = trained()
+    np.testing.assert_allclose(network.training_curve_, [50.0, 32.5, 18.1], rtol=1e-12)
+    np.testing.assert_allclose(network.validation_curve_, [9.0, 0.36, 5.1984], rtol=1e-12)
+    assert (network.coefs_[0].item(), network.intercepts_[0].item()) == pytest.approx((0.22, 0.22))
+
+
+def test_measures_are_least_errors_the_loss_at_the_end_epochs_and_traversals():
+    # 2 connections: 3 epochs with 2 samples forward and backward and an update, and 3 validations of a sample.
+    assert trained().measures_ == {
+        "train_squared_error_percent": pytest.approx(18.1),
+        "validation_squared_error_percent": pytest.approx(0.36),
+        "overfit_percent": pytest.approx(100 * (5.1984 / 0.36 - 1)),
+        "total_epochs": 3,
+        "relevant_epochs": 2,
+        "connection_traversals": 2 * (3 * (2 * 2 + 1) + 3 * 1),
+    }
+
+
+def test_a_training_validated_once_has_no_loss_at_its_end():
+    measures = trained(strip_length=3).measures_
+    assert measures["validation_squared_error_percent"] == pytest.approx(5.1984)
+    assert (measures["overfit_percent"], measures["relevant_epochs"]) == (0.0, 3)
+    assert measures["connection_traversals"] == 2 * (3 * 5 + 1)
+
+
+def test_the_least_training_error_is_the_least_of_all_epochs_not_that_of_the_kept_weights():
+    network = trained()
+    assert network.best_epoch_ == 2
+    assert network.measures_["train_squared_error_percent"] == network.training_curve_.min()
+    assert network.squared_error_percent(X, Y) == pytest.approx(18.1), "which the third epoch starts from"
+
+
+def test_shortcuts_and_biases_are_connections_too():
+    rng = np.random.default_rng(0)
+    inputs, classes = rng.normal(size=(12, 3)), np.arange(12) % 2
+    network = RpropMLPClassifier(
+        (4, 2), shortcuts=True, max_epochs=7, training_progress=0.0, generalisation_loss=np.inf
+    )
+    measures = network.fit(inputs, classes, inputs[:5], classes[:5]).measures_
+    n_connections = 4 * (1 + 3) + 2 * (1 + 3 + 4) + 2 * (1 + 3 + 4 + 2)
+    assert measures["connection_traversals"] == n_connections * (7 * (2 * 12 + 1) + 2 * 5)
+
+
+def test_online_training_updates_every_weight_after_every_sample():
+    rng = np.random.default_rng(0)
+    inputs, classes = rng.normal(size=(12, 3)), np.arange(12) % 2
+    network = BackpropMLPClassifier((4,), max_epochs=4, strip_length=2, keep="best", random_state=0)
+    measures = network.fit(inputs, classes, inputs[:5], classes[:5]).measures_
+    n_epochs, n_validations = measures["total_epochs"], len(network.validation_curve_)
+    assert measures["connection_traversals"] == (16 + 10) * (n_epochs * 3 * 12 + n_validations * 5)
+
+
+def test_generations_are_no_passes_so_that_a_genetic_algorithm_tells_no_traversals():
+    rng = np.random.default_rng(0)
+    inputs, classes = rng.normal(size=(12, 3)), np.arange(12) % 2
+    network = GAMLPClassifier((2,), max_generations=5, random_state=0).fit(inputs, classes, inputs, classes)
+    assert "connection_traversals" not in network.measures_
+    assert network.measures_["total_epochs"] == network.n_generations_
+
+
+def test_squared_error_percentage_follows_hand_worked_numbers():
+    outputs, targets = np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[1.0, 0.0], [0.0, 1.0]])
+    assert squared_error_percent(outputs, targets) == 12.5, "100 / (2 outputs, 2 samples) (0.25 + 0.25)"
+    assert squared_error_percent(outputs, outputs) == 0.0
+
+
+def test_squared_error_percentage_of_a_classifier_is_of_its_outputs_against_0_and_1():
+    network = RpropMLPClassifier((), max_epochs=1, random_state=0).fit([[0.0], [1.0]], ["a", "b"])
+    network._weights = [np.array([[0.9, 0.0], [0.3, 0.2]])]
+    # Outputs 0.9, 0.3 at x = 0 and 0.9, 0.5 at x = 1.
+    assert network.squared_error_percent([[0.0]], ["a"]) == pytest.approx(100 * (0.01 + 0.09) / 2)
+    assert network.squared_error_percent([[0.0], [1.0]], ["a", "b"]) == pytest.approx(
+        100 * (0.01 + 0.09 + 0.81 + 0.25) / 4
+    )
+
+
+def test_squared_error_percentage_of_a_regressor_is_of_its_outputs_against_the_targets():
+    network = trained()  # y = 0.22 + 0.22 x
+    assert network.squared_error_percent([[1.0], [2.0]], [0.44, 0.76]) == pytest.approx(100 * 0.01 / 2)
+    two = RpropMLPRegressor((), max_epochs=1).fit(X, np.array([[0.0, 1.0], [1.0, 0.0]]), X, [[0.0, 1.0], [1.0, 0.0]])
+    two._weights = [np.array([[0.5, 0.0], [0.0, 1.0]])]
+    assert two.squared_error_percent([[0.2]], [[0.1, 0.2]]) == pytest.approx(100 * 0.16 / 2)
