@@ -12,7 +12,7 @@ from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table
 from pppca_bench.reporting.tables import build_tables
-from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, RunResult, RunSpec, Selector, StoredRun
+from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, RunSpec, Selector, StoredRun, described
 from pppca_bench.store.database import Store
 
 REFERENCES = own_references()
@@ -138,7 +138,7 @@ def full_runs(n_repeats: int, seed: int = 0) -> list[tuple[RunSpec, RunResult]]:
 def _others(centre: dict[str, float], rng: np.random.Generator) -> dict[str, float]:
     """Return the quantities of a run that are neither errors of classes nor the method's own."""
     drawn = {name: value * rng.normal(1, 0.05) for name, value in centre.items() if name not in _OWN}
-    return {name: round(value) if QUANTITIES[name].is_count else value for name, value in drawn.items()}
+    return {name: round(value) if described(name).is_count else value for name, value in drawn.items()}
 
 
 def _runs_of(

@@ -42,12 +42,13 @@ BASELINES = {
     "rfe": {"n_networks": 2},
 }
 LINES = {"majority_class": {}}
-REDUCING = [method for method in METHODS if method not in ("dgha_speedup", *SYSTEMS, *LINES)]
+REDUCING = [method for method in METHODS if method not in ("dgha_speedup", "hebbian_pca", *SYSTEMS, *LINES)]
 SHORT = BASELINES | {
     "gha": {"n_epochs": 20},
     "dgha": {"n_epochs": 20},
     "ne_ppca": {"n_generations": 5},
     "all_features": {},
+    "hebbian_pca": {"n_epochs": 5},
 }
 SHORT = SHORT | SYSTEMS | LINES | {"dgha_speedup": SHORT["dgha"]}
 

@@ -13,7 +13,7 @@ from pppca_bench.reporting.finding import Finding, all_of, geometric_mean, no_wo
 from pppca_bench.reporting.findings import COMPARED, Evidence, find, render_findings
 from pppca_bench.reporting.summary import Results, Summary, summarise
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec
+from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec, Selector
 
 CLAIMS = own_references()[0].claims
 NOTHING = Evidence(Results([]), {}, {}, {}, CLAIMS)
@@ -152,7 +152,8 @@ def figure(name: str, panels: dict[str, dict[str, list[float]]]) -> Figure:
     ],
 )
 def test_self_repair_is_judged_by_the_optimality_regained_since_its_least(curves, verdict):
-    found = find(Evidence(Results([]), {}, {}, {"F8": figure("F8", {"a) NE-pPCA, by generation": curves})}, CLAIMS))[REPAIR]
+    figures = {"F8": figure("F8", {"a) NE-pPCA, by generation": curves})}
+    found = find(Evidence(Results([]), {}, {}, figures, CLAIMS))[REPAIR]
     assert found.verdict == verdict
     assert all(sentence.startswith("NE-pPCA: ") for sentence in found.evidence)
 
@@ -163,15 +164,23 @@ def test_self_repair_is_judged_by_the_optimality_regained_since_its_least(curves
     [(1.0, "holds"), (900.0, "does not hold")],
 )
 def test_times_are_counted_along_the_dimensionalities(nodes, verdict):
-    found = find(Evidence(Results([]), FACTS, {}, {"F1": figure("F1", {"": {"cancer1": [nodes, nodes]}})}, CLAIMS))[TIME]
+    figures = {"F1": figure("F1", {"": {"cancer1": [nodes, nodes]}})}
+    found = find(Evidence(Results([]), FACTS, {}, figures, CLAIMS))[TIME]
     assert found.verdict == verdict
     if nodes == 1.0:
         assert f"take {100 * 1000 / 1045:.0f} to {100 * 1000 / 1045:.0f} %" in found.evidence[0]
 
 
 def table(name: str, values: dict[tuple[str, str], dict[str, float]]) -> Table:
+    methods = {"NE-pPCA": "ne_ppca", "Proben1": "all_features"}
     cells = {
-        place: TableCell(*place, shows=(), form="", published={}, ours={q: summarise([v]) for q, v in one.items()})
+        place: TableCell(
+            *place,
+            shows=(),
+            form="",
+            ours={q: summarise([v]) for q, v in one.items()},
+            selector=Selector(place[0], methods[place[1]]) if place[1] in methods else None,
+        )
         for place, one in values.items()
     }
     return Table(name, "", "", "", {}, {}, cells)

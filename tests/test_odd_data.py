@@ -73,8 +73,10 @@ def test_odd_data_give_finite_numbers_or_a_failure_that_names_its_cause(iris, ki
         assert cause.startswith("ValueError: ")
         assert re.search(CAUSES[kind], cause), cause
         return
-    assert result.values.keys() & {"test_error_percent", "speedup_operations"}
+    assert result.values.keys() & {"test_error_percent", "speedup_operations", "residual_norm"}
     assert all(math.isfinite(number) for number in result.values.values())
+    if method == "hebbian_pca":  # which keeps all components
+        return
     # What classifies by itself may find that no feature tells anything.
     assert result.values["dimensionality"] >= (0 if METHODS[method].makes == "classes" else 1)
 

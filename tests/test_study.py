@@ -21,6 +21,7 @@ from pppca_bench.experiments import cell as experiment
 from pppca_bench.problems import Problem, ProblemSource, known_problems, load_problem
 from pppca_bench.runs import RunSpec
 from pppca_bench.store.database import Store
+from pppca_bench.studies import scoring, trial_table
 from pppca_bench.studies import search as study
 from pppca_bench.studies.config import Study, load_study
 
@@ -171,7 +172,7 @@ class TestDrawing:
     @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
     def test_the_studies_that_are_shipped_are_valid(self, path):
         shipped = load_study(path, problems=known_problems(), trials=20)
-        study.check_cells(shipped)
+        scoring.check_cells(shipped)
         assert shipped.name == path.stem
         assert shipped.trials[0].config.seed != 2012
 
@@ -183,7 +184,11 @@ RATE = "methods[*].learning_rate: {low: 0.01, high: 0.1, log: true}"
 SCORED = '{tables: T5, quantity: dimensionality, rows: ["cancer1, 100%"]}'
 BROKEN = [
     ("trials: 4", "trials: 0", "3: trials: expected an integer from 1 to 100000, got 0."),
-    ("trials: 4", "trial: 4", "3: trial: unknown key, expected one of name, seed, trials, base, vary, score, report"),
+    (
+        "trials: 4",
+        "trial: 4",
+        "3: trial: unknown key, expected one of name, seed, trials, sampler, base, vary, score, report",
+    ),
     ("trials: 4\n", "", "1: trials: expected a value, got none. Add the key `trials`."),
     ("base:\n", "base:\n  name: mine\n", "5: base.name: expected no name, got one."),
     ("repeats: 2", "repeats: two", "6: repeats: expected an integer from 1 to 10000, got 'two'."),
@@ -315,7 +320,7 @@ class TestErrors:
     @pytest.mark.parametrize(("text", "found"), [("- a\n", "['a']"), ("", "nothing")])
     def test_a_document_without_keys_is_refused(self, text, found):
         result = pppca_study(text)
-        keys = "name, seed, trials, base, vary, score, report"
+        keys = "name, seed, trials, sampler, base, vary, score, report"
         said = f"Error: small.yaml:1: config: expected a mapping with the keys {keys}, got {found}.\n"
         assert (result.exit_code, result.stderr) == (2, said)
 
@@ -361,10 +366,10 @@ class TestRunning:
         lines = result.stdout.splitlines()
         assert lines[0].split()[:5] == ["trial", "learning_rate", "n_epochs", "variance", "score"]
         assert [line.split()[0] for line in lines[2:6]] == [row["trial"] for row in rows]
-        assert lines[-1] == "All 4 trials are in results/studies/small/trials.csv."
+        assert "All 4 trials are in results/studies/small/trials.csv." in lines
 
     def test_the_markdown_table_holds_the_best(self, monkeypatch):
-        monkeypatch.setattr(study, "N_SHOWN", 3)
+        monkeypatch.setattr(trial_table, "N_SHOWN", 3)
         pppca_study(SMALL, "--trials", 5)
         text = Path("results/studies/small/trials.md").read_text()
         assert "5 of 5 trials, drawn with seed 7; trial 0 is the base. Repeats of each cell: 2." in text
