@@ -37,9 +37,13 @@ def layouts() -> list[Layout]:
 
 
 def configs_of(cell: Cell) -> list[str]:
-    """Return the names of configs that ask for a cell: one for each table that shows it, else `CONFIG`."""
+    """Return the names of configs that ask for a cell: one for each table that shows it, else `CONFIG`.
+
+    It is the first of the table's configs, or the one that is named after the problem, as mushroom1's.
+    """
+    named = f"proben1_{cell.problem.rstrip('123')}"
     found = [
-        (layout.configs or reference.configs)[0]
+        named if named in layout.configs else (layout.configs or reference.configs)[0]
         for reference in REFERENCES
         for layout in reference.layouts
         if any(one.matches(cell) for one in selectors_of(layout) if one.problem == cell.problem)

@@ -74,6 +74,19 @@ def rprop_step(w, step, g, g_before, eta_plus=1.2, eta_minus=0.5, step_min=0.0, 
     return w - sign(g) * step, step, g
 
 
+def rprop_step_by_sign(w, step, g, g_before, eta_plus=1.2, eta_minus=0.5, step_min=0.0, step_max=50.0):
+    """Return the same without weight backtracking (Igel & Huesken 2003): no move back, no gradient forgotten."""
+    if g * g_before > 0:
+        step = min(step * eta_plus, step_max)
+    if g * g_before < 0:
+        step = max(step * eta_minus, step_min)
+    if g > 0:
+        return w - step, step, g
+    if g < 0:
+        return w + step, step, g
+    return w, step, g
+
+
 @dataclass
 class Training:
     weights: list
@@ -97,6 +110,7 @@ def train(
     progress_limit=0.1,
     n_increases=0,
     quotient_limit=None,
+    weight_backtracking=True,
 ):
     """Train until the Proben1 report's rule stops it (section 3.3), or that of its search (section 3.3.2)."""
     network = {"shortcuts": shortcuts, "output_activation": output_activation}
@@ -105,15 +119,14 @@ def train(
     before = [[[0.0] * len(row) for row in matrix] for matrix in matrices]
     run = Training([], 0, [], [], "max_epochs")
     has_lost = has_risen = has_slowed = False
+    rule = rprop_step if weight_backtracking else rprop_step_by_sign
     for epoch in range(1, max_epochs + 1):
         run.training_curve.append(_percentage(W, data, network))
         G = gradient(W, *data, **network)
         for k, matrix in enumerate(W):
             for j, row in enumerate(matrix):
                 for i in range(len(row)):
-                    row[i], steps[k][j][i], before[k][j][i] = rprop_step(
-                        row[i], steps[k][j][i], G[k][j][i], before[k][j][i]
-                    )
+                    row[i], steps[k][j][i], before[k][j][i] = rule(row[i], steps[k][j][i], G[k][j][i], before[k][j][i])
         if epoch % strip_length and epoch < max_epochs:
             continue
         error = _percentage(W, validation, network)

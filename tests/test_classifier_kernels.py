@@ -127,6 +127,20 @@ def test_rprop_follows_hand_worked_numbers():
     np.testing.assert_allclose(path, expected, rtol=1e-13)
 
 
+def test_rprop_without_weight_backtracking_follows_hand_worked_numbers():
+    path = follow(RPROP._replace(weight_backtracking=False), [2.0, 3.0, -1.0, -1.0, 0.5, 0.0, 4.0])
+    expected = [
+        (0.9, 0.1),  # no gradient before: the step as it is
+        (0.78, 0.12),  # same sign: 1.2 times the step
+        (0.84, 0.06),  # other sign: half the step, against the new gradient
+        (0.912, 0.072),  # the gradient was not forgotten: same sign
+        (0.876, 0.036),
+        (0.876, 0.036),  # zero gradient: no move
+        (0.84, 0.036),
+    ]
+    np.testing.assert_allclose(path, expected, rtol=1e-13)
+
+
 def test_rprop_keeps_steps_within_their_bounds():
     rule = RPROP._replace(step_min=0.08, step_max=0.11)
     path = follow(rule, [1.0, 1.0, -1.0])
@@ -178,6 +192,35 @@ def test_training_agrees_with_plain_loops(architecture, seed, max_epochs, stop_r
     np.testing.assert_allclose(net.validation_curve, expected.validation_curve, rtol=1e-12)
     for computed, matrix in zip(net.weights, expected.weights, strict=True):
         np.testing.assert_allclose(computed, matrix, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "architecture", [Architecture(2, (3,), 2, True, "linear"), Architecture(3, (), 2, False, "linear")]
+)
+def test_training_with_and_without_weight_backtracking_agrees_with_plain_loops(architecture, seed):
+    task, curves = make_task(architecture, seed, n_samples=9), []
+    for weight_backtracking in (True, False):
+        rule = RPROP._replace(weight_backtracking=weight_backtracking)
+        net = train_nets([task], rule, StoppingRule(5, math.inf, 0.0, 40))[0]
+        expected = reference.train(
+            as_lists(task.weights),
+            as_lists(task.steps),
+            (task.X.tolist(), task.targets.tolist()),
+            (task.X_val.tolist(), task.targets_val.tolist()),
+            shortcuts=architecture.shortcuts,
+            output_activation=architecture.output_activation,
+            max_epochs=40,
+            loss_limit=math.inf,
+            progress_limit=0.0,
+            weight_backtracking=weight_backtracking,
+        )
+        np.testing.assert_allclose(net.training_curve, expected.training_curve, rtol=1e-9)
+        np.testing.assert_allclose(net.validation_curve, expected.validation_curve, rtol=1e-9)
+        for computed, matrix in zip(net.weights, expected.weights, strict=True):
+            np.testing.assert_allclose(computed, matrix, rtol=1e-9, atol=1e-12)
+        curves.append(list(net.training_curve))
+    assert curves[0] != curves[1]
 
 
 @pytest.mark.parametrize(("n_increases", "quotient"), [(0, 0.0), (3, 0.0), (0, 40.0), (8, 3.0)])

@@ -7,11 +7,11 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from full_results import full_tables, tables_of
+from full_results import PROBLEMS, full_tables, tables_of
 
 from pppca_bench.references.numbers import Number, Tolerance
 from pppca_bench.references.reference import own_references
-from pppca_bench.reporting.comparison import Score, compare, judge, render, render_scores, scores
+from pppca_bench.reporting.comparison import Score, compare, judge, render, render_scores, scores, tally
 from pppca_bench.reporting.summary import Summary, summarise
 from pppca_bench.reporting.table import Table
 from pppca_bench.runs import Cell, RunResult, RunSpec, StoredRun
@@ -326,8 +326,106 @@ def test_the_terminal_shows_a_line_a_number_and_the_tally():
     # Not run: all but sizes of 7 problems, two cells with two numbers and a speed-up; NE-pPCA twice more; of P3 three
     # numbers (an overfit of 0.55 ± 0.59 is not compared).
     assert counts["not run"] == 35 - 35 + 39 + sum(COUNTS.values()) - 4 - 1 - 4 - 3
-    assert text.endswith(f" {counts['differs']} differs, {counts['not run']} not run.")
-    assert f"\n\n{len(compared)} published numbers: " in text
+    results = Counter(item.verdict for item in compared if item.is_result)
+    again = len(compared) - results.total()
+    assert text.endswith(
+        f" {results['differs']} differs, {results['not run']} not run ({again} more numbers repeat one of them, or are"
+        " sizes of data sets)."
+    )
+    assert f"\n\n{results.total()} published results: " in text
+
+
+class TestUndecided:
+    """A wide interval decides nothing; one is wide where it reaches beyond the wider tolerance."""
+
+    # 2.30 with bounds of 1 and 2.5 points, printed to half a unit of 0.005: the interval may reach 2.505 from the mean.
+    @pytest.mark.parametrize(
+        ("mean", "half", "expected"),
+        [
+            (2.3, 2.505, "reproduced"),
+            (2.3, 2.506, "undecided"),
+            (4.3, 2.505, "reproduced"),
+            (4.3, 2.506, "undecided"),
+            (0.3, 2.505, "reproduced"),
+            (0.3, 2.506, "undecided"),
+            # Misses 2.30: whatever its width, it says that ours is another number.
+            (9.0, 6.6, "differs"),
+            (9.0, 6.7, "undecided"),
+            (4.7, 2.3, "close"),
+        ],
+    )
+    def test_errors_in_points(self, mean, half, expected):
+        assert verdict(T1, "test_error_percent", "2.30", mean, mean - half, mean + half) == expected
+
+    @pytest.mark.parametrize(
+        ("half", "expected"),
+        # 35 % of 26.1 is 9.135, and half a unit of print 0.05.
+        [(9.185, "reproduced"), (9.186, "undecided")],
+    )
+    def test_dimensionalities_in_percent(self, half, expected):
+        assert verdict(T1, "dimensionality", "26.1", 26.0, 26.0 - half, 26.0 + half) == expected
+
+    @pytest.mark.parametrize(
+        ("half", "expected"),
+        # Twice the printed deviation of 2.21 is 4.42.
+        [(4.425, "reproduced"), (4.426, "undecided")],
+    )
+    def test_the_reports_errors_in_deviations(self, half, expected):
+        assert verdict(P3_GLASS, "test_error_percent", "46.04", 46.0, 46.0 - half, 46.0 + half) == expected
+
+    def test_a_single_repeat_is_judged_by_its_distance(self):
+        assert verdict(T1, "test_error_percent", "2.30", 2.3, NAN, NAN) == "reproduced"
+
+
+class TestCountedOnce:
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def compared(everything):
+        return compare(everything)
+
+    def test_a_number_printed_twice_carries_the_place_of_the_first(self, compared):
+        # NE-pPCA at tau = 15 on heart1 stands in T1, T2 and T3.
+        found = {item.place[:3]: item.same_as for item in compared if item.quantity == "test_error_percent"}
+        assert found["T1", "heart1", "tau=15"] == ""
+        assert found["T2", "heart1", "NE-pPCA"] == "T1, heart1, tau=15"
+        assert found["T3", "NE pPCA", "heart1"] == "T1, heart1, tau=15"
+        assert found["T1", "heart1", "tau=10"] == found["T1", "cancer1", "tau=15"] == ""
+
+    def test_another_quantity_of_the_same_runs_is_another_result(self, compared):
+        of_cell = [item for item in compared if item.place[:3] == ("T1", "heart1", "tau=15")]
+        assert {item.quantity: item.is_result for item in of_cell} == {
+            "test_error_percent": True,
+            "dimensionality": True,
+        }
+
+    def test_no_two_results_are_of_the_same_runs_and_every_repetition_names_a_result(self, compared):
+        results = {(f"{item.table}, {item.row}, {item.column}", item.quantity) for item in compared if item.is_result}
+        repeated = [(item.same_as, item.quantity) for item in compared if item.same_as]
+        assert repeated
+        assert set(repeated) <= results
+        assert len(results) + len(repeated) + 35 == len(compared)
+
+    def test_problems_of_the_same_data_are_different_results(self, compared):
+        # All data of these runs have one digest.
+        assert {item.row for item in compared if item.table == "T1" and item.is_result} == set(PROBLEMS)
+
+    def test_it_is_the_same_where_nothing_was_run(self, compared):
+        nothing = compare(tables_of([], {}))
+        assert [item.same_as for item in nothing] == [item.same_as for item in compared]
+
+    def test_sizes_are_no_results(self, compared):
+        assert {item.is_result for item in compared if item.table == "T0"} == {False}
+
+    def test_the_tally_counts_results_by_verdict_and_tells_the_rest(self):
+        one = judge((*T1, "test_error_percent"), Number("2.30"), None, SLIDES.tolerances["test_error_percent"])
+        size = replace(one, table="T0", quantity="n_features", verdict="reproduced")
+        again = replace(one, table="T2", same_as="T1, cancer1, tau=5")
+        assert tally([one, replace(one, row="card1", verdict="undecided")]) == (
+            "2 published results: 1 undecided, 1 not run."
+        )
+        assert tally([size, one, again]) == (
+            "1 published results: 1 not run (2 more numbers repeat one of them, or are sizes of data sets)."
+        )
 
 
 def test_markdown_is_a_table():

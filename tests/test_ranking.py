@@ -9,6 +9,8 @@ from scipy import stats
 from pppca_bench.errors import StoreError
 from pppca_bench.reporting import figure_drawing as figures
 from pppca_bench.reporting import ranking
+from pppca_bench.reporting.snapshot import Snapshot
+from pppca_bench.reporting.summary import Results
 from pppca_bench.runs import Cell, Parameters, ProblemFacts, RunResult, RunSpec, StoredRun
 
 NETWORK = (("hidden", (4,)),)
@@ -281,3 +283,45 @@ def test_the_diagram_is_the_same_whatever_the_order_of_a_set_of_names():
     bars = [places for places in lines if len(places) > 3]
     assert bars
     assert bars == [sorted(places) for places in bars]
+
+
+class TestContests:
+    """Which runs F6 and F7 rank."""
+
+    def rankings(self, **configs: list[StoredRun]) -> dict[str, ranking.Ranking]:
+        found = [run for own in configs.values() for run in own]
+        plans = {name: [spec.key for spec, _ in own] for name, own in configs.items()}
+        snapshot = Snapshot(found, facts(found), Results(found, plans), [], ())
+        return {contest.id: one for contest, one in snapshot.rankings()}
+
+    def test_f6_is_of_the_permutations_alone_where_they_were_run(self):
+        other = runs({"lda": ERRORS["gha"], "pca": ERRORS["dgha"]})
+        assert set(self.rankings(permutations=runs(ERRORS), mine=other)["F6"].errors) == set(rank(runs(ERRORS)).errors)
+
+    def test_f6_is_of_all_runs_where_they_were_not(self):
+        half = [{name: ERRORS[name]} for name in ("gha", "dgha")]
+        found = self.rankings(mine=runs(half[0]), yours=runs(half[1]))
+        assert list(found) == ["F6"]
+        assert set(found["F6"].errors) == set(rank(runs(half[0] | half[1])).errors)
+
+    def test_f7_is_of_the_reports_networks(self):
+        networks = {
+            name: runs({"all_features": errors}, classifier=(("hidden", (size,)),))
+            for size, (name, errors) in enumerate(
+                [
+                    ("proben1_pivot", ERRORS["gha"]),
+                    ("proben1_no_shortcuts", ERRORS["dgha"]),
+                    ("proben1_linear", ERRORS["ne_ppca"]),
+                ],
+                1,
+            )
+        }
+        found = self.rankings(permutations=runs(ERRORS), **networks)
+        assert list(found) == ["F6", "F7"]
+        assert found["F7"].errors.shape[1] == 3
+        assert found["F6"].errors.shape[1] == len(ERRORS)
+        assert not set(found["F6"].errors) & set(found["F7"].errors)
+
+    def test_too_little_is_no_ranking(self):
+        assert self.rankings(permutations=runs({"gha": ERRORS["gha"]})) == {}
+        assert self.rankings() == {}

@@ -377,11 +377,15 @@ class TestSelectors:
             (("T3", "RFESVM", "heart1"), Selector("heart1", "rfe_svm")),
             (
                 ("P3", "horse1", "classification"),
-                Selector("horse1", "all_features", (("classifier.hidden", ()),)),
+                Selector("horse1", "all_features", (("classifier.hidden", ()), ("classifier.rule", "rprop"))),
             ),
             (
                 ("P11", "flare2", "correlation"),
-                Selector("flare2", "all_features", (("classifier.hidden", "pivot"), ("classifier.shortcuts", False))),
+                Selector(
+                    "flare2",
+                    "all_features",
+                    (("classifier.hidden", "pivot"), ("classifier.rule", "rprop"), ("classifier.shortcuts", False)),
+                ),
             ),
             (("T0", "horse1", "sizes"), None),
         ],

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pppca_bench.errors import StoreError
+from pppca_bench.errors import ConfigError, StoreError
 from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, Quantity, RunResult, RunSpec
 from pppca_bench.store import database as store_module
 from pppca_bench.store import schema
@@ -240,6 +240,41 @@ def test_the_plan_of_a_changed_config_takes_the_place_of_its_older_one_and_resul
     assert planned.done(["key0"]) == {"key0"}
     planned.plan(plan("a", SPECS))
     assert [result for _, result in planned.runs()] == [done(SPECS[0]), done(SPECS[1]), None]
+
+
+class TestOtherSeeds:
+    """Two configs that ask for one setting with two seeds."""
+
+    OTHER = tuple(replace(spec, key=f"other{spec.repeat}", seed=spec.seed - 100) for spec in SPECS)
+
+    def test_they_are_refused_and_nothing_is_lost(self, planned):
+        planned.record([done(SPECS[0])], "{}")
+        before = planned.runs()
+        with pytest.raises(ConfigError, match=r"^b: expected the seed that a has for dgha on iris, got another one"):
+            planned.plan(plan("b", [GHA, *self.OTHER]))
+        assert (planned.configs(), planned.runs()) == (["a"], before)
+
+    def test_a_single_repeat_in_common_is_enough(self, store):
+        store.plan(plan("a", SPECS[:1]))
+        with pytest.raises(ConfigError, match="the same settings"):
+            store.plan(plan("b", self.OTHER))
+
+    def test_the_same_seed_and_other_repeats_are_fine(self, planned):
+        planned.plan(plan("b", SPECS))
+        planned.plan(plan("c", [replace(self.OTHER[0], key="late", repeat=7)]))
+        assert planned.configs() == ["a", "b", "c"]
+
+    def test_other_settings_may_have_another_seed(self, planned):
+        cell = replace(CELL, parameters=(("tau", 6.0),))
+        planned.plan(plan("b", [replace(spec, cell=cell) for spec in self.OTHER]))
+        assert planned.configs() == ["a", "b"]
+
+    def test_a_config_may_change_its_own_seed_and_then_another_may_have_it(self, planned):
+        planned.plan(plan("a", self.OTHER))
+        assert [spec.seed for spec, _ in planned.runs()] == [spec.seed for spec in self.OTHER]
+        planned.plan(plan("b", self.OTHER))
+        with pytest.raises(ConfigError, match="Give both configs one seed"):
+            planned.plan(plan("a", SPECS))
 
 
 def test_runs_of_later_planned_configs_come_last_and_shared_runs_once(store):

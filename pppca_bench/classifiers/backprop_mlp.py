@@ -1,4 +1,4 @@
-"""Owns the estimator `BackpropMLPClassifier`."""
+"""A network trained by online backpropagation: the estimator `BackpropMLPClassifier`."""
 
 import math
 from collections.abc import Sequence

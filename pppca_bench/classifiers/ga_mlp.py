@@ -1,4 +1,4 @@
-"""Owns the estimator `GAMLPClassifier`, a network whose weights a genetic algorithm evolves."""
+"""A network whose weights a genetic algorithm evolves: the estimator `GAMLPClassifier`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Owns the multi-layer perceptron: its architecture, its weight matrices, their initial values and its outputs."""
+"""The multi-layer perceptron: architecture, weight matrices, initial values and outputs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Owns the estimator `PrunedMLPClassifier`, a network that loses weights by saliency and is trained again."""
+"""A network that loses weights by saliency and is trained again: the estimator `PrunedMLPClassifier`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Owns the estimator `RFESVMClassifier`, recursive feature elimination with a linear support vector machine."""
+"""Recursive feature elimination with a linear support vector machine: the estimator `RFESVMClassifier`."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self

@@ -1,4 +1,4 @@
-"""Owns what a network's weight is worth: the diagonal second derivatives of the error, and which inputs still count."""
+"""Saliency of a network's weights: diagonal second derivatives of the error, and which inputs are still connected."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

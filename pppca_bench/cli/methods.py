@@ -36,8 +36,9 @@ def methods(form: str) -> None:
 def rank(configs: tuple[str, ...], results: Path, form: str) -> None:
     """Rank methods by test error: Friedman's test, critical difference, paired Wilcoxon tests with Holm's correction.
 
-    Ranked are the methods that were run on all of the most problems that any was run on; one with other parameters, or
-    before another classifier, is another method. CONFIGS are names of configs that were run (all by default).
+    Ranked are the methods that were run on all of the most problems that two or more were run on; one with other
+    parameters, or before another classifier, is another method. CONFIGS are names of configs that were run (all by
+    default).
     """
     from pppca_bench.reporting import ranking
     from pppca_bench.store.database import Store

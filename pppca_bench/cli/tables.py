@@ -106,6 +106,7 @@ def _write_findings(snapshot: Snapshot, figures: Sequence[Figure], results: Path
     files |= {one.figure: results / "figures" / f"{one.figure}.svg" for one in figures if one.panels}
     files |= {contest.id: results / "figures" / f"{contest.id}.svg" for contest, _ in snapshot.rankings()}
     links = {name: Path(os.path.relpath(file, page.parent)).as_posix() for name, file in files.items()}
+    page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(render_findings(find(evidence), links), encoding="utf-8")
 
 

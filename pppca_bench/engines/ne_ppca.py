@@ -1,4 +1,4 @@
-"""Own NE-pPCA, the neuroevolutionary pseudo-PCA, as a scikit-learn transformer."""
+"""NE-pPCA, the neuroevolutionary pseudo-PCA, as a scikit-learn transformer."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator

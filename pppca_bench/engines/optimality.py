@@ -40,7 +40,7 @@ def variance_of_span(rows: Floats, C: Floats) -> float:
 
 
 def optimality(variance: NDArray[np.float64], n_directions: NDArray[np.int64], most: Floats) -> Floats:
-    """Return retained variance over the most that so many directions can hold: 1 is exact PCA, nan without any variance.
+    """Return retained variance over the most that so many directions can hold: 1 is exact PCA, nan without variance.
 
     Parameters
     ----------

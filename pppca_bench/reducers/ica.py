@@ -1,4 +1,4 @@
-"""Owns independent component analysis as a transformer."""
+"""Independent component analysis as a transformer."""
 
 import warnings
 from typing import Any, Self

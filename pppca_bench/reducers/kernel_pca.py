@@ -1,4 +1,4 @@
-"""Owns kernel principal component analysis with a Gaussian kernel whose width is chosen on validation data."""
+"""Kernel principal component analysis with a Gaussian kernel whose width is chosen on validation data."""
 
 from typing import Any, Self
 

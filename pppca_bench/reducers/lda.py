@@ -1,4 +1,4 @@
-"""Owns Fisher's linear discriminants as a transformer."""
+"""Fisher's linear discriminants as a transformer."""
 
 from typing import Self
 

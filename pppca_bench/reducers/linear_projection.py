@@ -1,4 +1,4 @@
-"""Owns how many components are kept, and what linear projections share."""
+"""How many components are kept, and what linear projections share."""
 
 from typing import Any
 

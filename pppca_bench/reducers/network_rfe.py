@@ -1,4 +1,4 @@
-"""Owns recursive feature elimination ranked by the weights of networks."""
+"""Recursive feature elimination ranked by the weights of networks."""
 
 from collections.abc import Iterator
 from typing import Any

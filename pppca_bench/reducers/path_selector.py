@@ -1,4 +1,4 @@
-"""Owns what the selectors of features share: their data, their path of subsets, and the size chosen on it."""
+"""What selectors of features share: their data, their path of subsets, and the size chosen on it."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence

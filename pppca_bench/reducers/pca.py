@@ -1,4 +1,4 @@
-"""Owns exact principal component analysis, by the covariance matrix and by singular values."""
+"""Exact principal component analysis, by the covariance matrix and by singular values."""
 
 from abc import abstractmethod
 from typing import Self

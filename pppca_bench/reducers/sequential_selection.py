@@ -1,4 +1,4 @@
-"""Owns conditional sequential search: forward addition and backward elimination of features."""
+"""Sequential search: forward addition and backward elimination of features."""
 
 from abc import abstractmethod
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Owns how candidates are compared: a classifier for each, trained side by side, and its validation error."""
+"""How candidates are compared: a classifier for each, trained side by side, and its validation error."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -298,6 +298,7 @@ def _figure(value: Any, place: str) -> CurveLayout:
             **dict.fromkeys(("curves", "panels"), _curves),
             "note": _text,
             "n_nodes": _count,
+            "configs": _texts,
         },
     )
     runs, curves, panels = given.pop("runs"), given.pop("curves", {"": {}}), given.pop("panels", {"": {}})

@@ -122,6 +122,8 @@ class CurveLayout:
         Of a history with a value for each node, how many leading nodes have a curve each; 0 for a history of numbers.
     x_linear_to, y_linear_to : float or None
         Up to where the axis is linear; logarithmic from there on. None: linear all the way.
+    configs : tuple of str
+        Names of the configs whose runs count here; empty for the reference's.
     """
 
     id: str
@@ -135,6 +137,7 @@ class CurveLayout:
     n_nodes: int = 0
     x_linear_to: float | None = None
     y_linear_to: float | None = None
+    configs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

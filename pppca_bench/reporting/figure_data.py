@@ -189,7 +189,7 @@ def _curve_figure(layout: CurveLayout, reference: Reference, results: Results, s
     for title, selectors in layout.panels.items():
         curves: list[Curve] = []
         for label, selector in selectors.items():
-            runs = results.select(selector, reference.configs)
+            runs = results.select(selector, layout.configs or reference.configs)
             done = [spec.key for spec, result in runs if result is not None and result.status == "done"]
             found = list(_curves(label, layout, store.histories(done).values()))
             curves += found

@@ -139,7 +139,8 @@ def write_ranking(contest: Contest, ranking: Ranking, out_dir: Path) -> list[Pat
     """Write the critical-difference diagram of a ranking as SVG, PNG and, with its numbers, CSV."""
     out_dir.mkdir(parents=True, exist_ok=True)
     table = ranking.errors.T.assign(mean_rank=ranking.mean_ranks).rename_axis("method")
-    contents = to_images(partial(_draw_ranking, contest, ranking)) | {"csv": table.to_csv(lineterminator="\n").encode()}
+    drawn = to_images(partial(_draw_ranking, contest, ranking))
+    contents = drawn | {"csv": table.to_csv(lineterminator="\n").encode()}
     paths = [out_dir / f"{contest.id}.{extension}" for extension in contents]
     for path, content in zip(paths, contents.values(), strict=True):
         path.write_bytes(content)

@@ -65,7 +65,9 @@ def all_of(verdicts: Sequence[Verdict]) -> Verdict:
     kinds = set(verdicts) - {"not run"}
     if len(kinds) <= 1:
         return next(iter(kinds), "not run")
-    return "holds in part" if "holds" in kinds or "holds in part" in kinds else "undecided"
+    if "holds" in kinds or "holds in part" in kinds:
+        return "holds in part"
+    return "does not hold" if "does not hold" in kinds else "undecided"
 
 
 def told(difference: Summary, unit: str = " points") -> str:

@@ -104,11 +104,15 @@ def _cutting(evidence: Evidence) -> Finding:
         difference = paired_difference(evidence.by_data_set(method), whole)
         verdicts.append(no_worse(difference))
         near = evidence.by_data_set(method, "optimality_percent")
-        if difference and near:
+        if difference:
             sentences.append(
                 f"At τ = 15 the test error with {_TITLES[method]} is {told(difference)} above that with all features,"
-                f" before the same classifier. Its features retain {fmean(near.values()):.1f} % of the variance that as"
-                f" many exact components retain (least: {min(near.values()):.1f} %)."
+                " before the same classifier."
+            )
+        if difference and near:
+            sentences[-1] += (
+                f" Its features retain {fmean(near.values()):.1f} % of the variance that as many exact components"
+                f" retain (least: {min(near.values()):.1f} %)."
             )
     return Finding(
         "Low-informative subspaces can be cut without knowing the exact components.",
@@ -133,8 +137,8 @@ def _finite_resource(evidence: Evidence) -> Finding:
             ]
     verdict: Verdict = "not run" if not errors else "holds" if max(errors) < _EXACT else "does not hold"
     evidence_text = (
-        f"In {len(errors)} runs NE-pPCA kept as many orthonormal nodes as there are features, none of them exact"
-        f" components: they retain 100 % of the variance, to {max(errors):.1g} %."
+        f"In {len(errors)} runs NE-pPCA kept as many orthonormal nodes as there are features: they retain 100 % of"
+        f" the variance, to {max(errors):.1g} %."
         if errors
         else ""
     )
@@ -242,7 +246,7 @@ def _speed(evidence: Evidence) -> Finding:
             }
             for r in (100, 10)
         )
-        if math.isnan(part["speedup_operations"]):
+        if math.isnan(part["speedup_operations"]) or math.isnan(whole["speedup_operations"]):
             continue
         verdicts.append("holds" if part["speedup_operations"] > whole["speedup_operations"] > 1.0 else "does not hold")
         sentences.append(

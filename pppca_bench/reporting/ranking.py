@@ -91,7 +91,7 @@ class Ranking:
 
 
 def rank(runs: Iterable[StoredRun], facts: Mapping[str, ProblemFacts]) -> Ranking:
-    """Rank the methods that were run on all of the most problems that any was run on.
+    """Rank the methods that were run on all of the most problems that two or more were run on.
 
     Choice: the permutations of a problem share their examples, so they are no independent data sets: their errors are
     averaged first, and a data set counts once, whatever the number of its permutations.
@@ -111,7 +111,7 @@ def rank(runs: Iterable[StoredRun], facts: Mapping[str, ProblemFacts]) -> Rankin
         Fewer than two methods have the problems in common, or these are fewer than two data sets.
     """
     found = columns(runs)
-    problems = max((list(column.errors) for column in found), key=len, default=[])
+    problems = _shared_problems(found)
     errors = pd.DataFrame([column.errors for column in found], columns=problems).dropna()
     labels = _labels(found, ranked=list(errors.index))
     ranked = errors.T.set_axis([labels[place] for place in errors.index], axis=1)
@@ -131,6 +131,13 @@ def rank(runs: Iterable[StoredRun], facts: Mapping[str, ProblemFacts]) -> Rankin
     distance = _critical_difference(*data_sets.shape[::-1])
     notes = left_out, _shortfalls(labels, found, problems)
     return Ranking(data_sets[ranks.index], ranks, statistic, p, distance, *pairs, len(problems), *notes)
+
+
+def _shared_problems(found: Sequence[Column]) -> list[str]:
+    """Return the most problems that one method and at least one other were run on."""
+    sets = [set(column.errors) for column in found]
+    shared = (list(column.errors) for column in found if sum(set(column.errors) <= problems for problems in sets) > 1)
+    return max(shared, key=len, default=[])
 
 
 def render(ranking: Ranking, form: str = "terminal") -> str:

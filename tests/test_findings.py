@@ -1,0 +1,233 @@
+"""The slides' claims: each verdict by made-up evidence, and the page that holds them."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from pppca_bench.reporting.curves import Curve
+from pppca_bench.reporting.figure_data import CurvePanel, Figure
+from pppca_bench.reporting.finding import Finding, all_of, geometric_mean, no_worse, paired_difference, told
+from pppca_bench.reporting.findings import COMPARED, Evidence, find, render_findings
+from pppca_bench.reporting.summary import Results, Summary, summarise
+from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec
+
+NOTHING = Evidence(Results([]), {}, {}, {})
+CUTTING, RESOURCE, REPAIR, TIME, ACCURACY, SPEED, BESIDE_PCA = range(7)
+NAMES = ("cancer1", "glass1", "heart1", "horse1")
+FACTS = {name: ProblemFacts(name, "a", "classification", name[:-1], 9, 2, 100, 50, 50) for name in NAMES}
+VERDICTS = {"holds", "holds in part", "does not hold", "undecided", "not run"}
+
+
+def interval(low: float, high: float) -> Summary:
+    return Summary((low + high) / 2, 1.0, 4, low, high)
+
+
+@pytest.mark.parametrize(
+    ("difference", "verdict"),
+    [
+        (interval(-3.0, 0.5), "holds"),
+        (interval(-3.0, 1.0), "holds"),
+        (interval(0.5, 1.01), "undecided"),
+        (interval(1.0, 4.0), "undecided"),
+        (interval(1.01, 4.0), "does not hold"),
+        (interval(-9.0, 9.0), "undecided"),
+        (Summary(0.0, math.nan, 1, math.nan, math.nan), "not run"),
+        (None, "not run"),
+    ],
+)
+def test_no_worse_is_judged_by_the_interval_and_the_point_that_matters(difference, verdict):
+    assert no_worse(difference) == verdict
+
+
+def test_differences_are_paired_over_the_data_sets_that_both_have():
+    found = paired_difference({"a": 3.0, "b": 5.0, "c": 9.0}, {"b": 4.0, "a": 1.0, "d": 0.0})
+    assert found == summarise([2.0, 1.0])
+    assert paired_difference({"a": 3.0, "c": 1.0}, {"a": 1.0}) is None
+    assert told(Summary(-0.5, 1.0, 4, -1.25, 0.25)) == "−0.50 points (95 % interval −1.25 to +0.25, 4 data sets)"
+
+
+@pytest.mark.parametrize(
+    ("parts", "joined"),
+    [
+        ([], "not run"),
+        (["not run", "not run"], "not run"),
+        (["holds", "not run"], "holds"),
+        (["holds", "does not hold"], "holds in part"),
+        (["holds in part", "does not hold"], "holds in part"),
+        (["holds", "undecided"], "holds in part"),
+        (["does not hold", "does not hold"], "does not hold"),
+    ],
+)
+def test_parts_of_a_claim_are_joined(parts, joined):
+    assert all_of(parts) == joined
+
+
+def test_the_geometric_mean_by_hand():
+    assert geometric_mean([2.0, 8.0]) == pytest.approx(4.0)
+    assert math.isnan(geometric_mean([]))
+
+
+def compared(**errors: list[float]) -> Evidence:
+    """Return the comparison of methods with the given test errors on the problems, and nothing else."""
+    runs = []
+    for method, values in errors.items():
+        for problem, error in zip(NAMES, values, strict=True):
+            cell = Cell(problem, "a", method, (), ())
+            spec = RunSpec(repr(cell), cell, 0, 0)
+            known = {"test_error_percent": error, "dimensionality": 3, "fit_time_ms": 2.0}
+            runs.append((spec, RunResult(spec.key, "done", values=known)))
+    return Evidence(Results(runs, {COMPARED: [spec.key for spec, _ in runs]}), FACTS, {}, {})
+
+
+WHOLE = [10.0, 20.0, 30.0, 40.0]
+SHIFTS = {"holds": [0.0, 0.1, 0.0, 0.1], "does not hold": [3.0, 3.1, 3.0, 3.1], "undecided": [-9.0, 12.0, -3.0, 5.0]}
+
+
+@pytest.mark.parametrize("verdict", SHIFTS)
+def test_cutting_is_judged_by_the_errors_beside_all_features(verdict):
+    errors = [a + b for a, b in zip(WHOLE, SHIFTS[verdict], strict=True)]
+    found = find(compared(ne_ppca=errors, dgha=errors, all_features=WHOLE))[CUTTING]
+    assert found.verdict == verdict
+    assert len(found.evidence) == 2, "also where no optimality was measured"
+
+
+def test_a_claim_of_which_one_method_falls_short_holds_in_part():
+    high = [error + 3.0 for error in WHOLE]
+    assert find(compared(ne_ppca=WHOLE, dgha=high, all_features=WHOLE))[CUTTING].verdict == "holds in part"
+
+
+@pytest.mark.parametrize(
+    ("shift", "verdict"),
+    [
+        ([3.0, 3.1, 3.0, 3.1], "holds"),
+        ([0.0, 0.1, -0.1, 0.0], "does not hold"),
+        ([-1.0, -1.1, -1.0, -1.2], "does not hold"),
+        ([-9.0, 12.0, -3.0, 5.0], "undecided"),
+    ],
+)
+def test_what_pseudo_pca_buys_is_judged_by_the_errors_of_exact_pca_above_its_own(shift, verdict):
+    exact = [a + b for a, b in zip(WHOLE, shift, strict=True)]
+    found = find(compared(ne_ppca=WHOLE, pca=exact))[BESIDE_PCA]
+    assert found.verdict == verdict
+    assert "1.00 times as many dimensions" in found.evidence[0]
+
+
+@pytest.mark.parametrize(("retained", "verdict"), [(100.0, "holds"), (99.9, "does not hold")])
+def test_a_complete_basis_holds_the_whole_variance(retained, verdict):
+    cell = Cell("cancer1", "a", "ne_ppca", (), ())
+    runs = [
+        (RunSpec(f"{n}", cell, n, 0), RunResult(f"{n}", "done", values=values))
+        for n, values in enumerate(
+            [
+                {"dimensionality": 9, "retained_variance_percent": retained},
+                {"dimensionality": 3, "retained_variance_percent": 50.0},
+            ]
+        )
+    ]
+    found = find(Evidence(Results(runs), FACTS, {}, {}))[RESOURCE]
+    assert found.verdict == verdict
+    assert found.evidence[0].startswith("In 1 runs ")
+
+
+def figure(name: str, panels: dict[str, dict[str, list[float]]]) -> Figure:
+    drawn = tuple(
+        CurvePanel(title, tuple(Curve(label, np.array(y), np.array(y), np.array(y), 3) for label, y in curves.items()))
+        for title, curves in panels.items()
+    )
+    return Figure(name, "", "", "", "", drawn, "")
+
+
+@pytest.mark.parametrize(
+    ("curves", "verdict"),
+    [
+        ({"a": [1.0, 0.8, 0.95], "b": [1.0, 0.9, 0.96]}, "holds"),
+        ({"a": [1.0, 0.8, 0.95], "b": [1.0, 0.9, 0.92]}, "holds in part"),
+        ({"a": [1.0, 0.8, 0.85], "b": [1.0, 0.9, 0.92]}, "does not hold"),
+        ({"a": [1.0, 1.0, 1.0]}, "not run"),
+    ],
+)
+def test_self_repair_is_judged_by_the_optimality_regained_since_its_least(curves, verdict):
+    found = find(Evidence(Results([]), {}, {}, {"F8": figure("F8", {"a) NE-pPCA, by generation": curves})}))[REPAIR]
+    assert found.verdict == verdict
+    assert all(sentence.startswith("NE-pPCA: ") for sentence in found.evidence)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "verdict"),
+    # Of 9 features and 100 samples with 1 node: responses 1000, Gram–Schmidt 9, breeding 36. With 900: 90 %, then less.
+    [(1.0, "holds"), (900.0, "does not hold")],
+)
+def test_times_are_counted_along_the_dimensionalities(nodes, verdict):
+    found = find(Evidence(Results([]), FACTS, {}, {"F1": figure("F1", {"": {"cancer1": [nodes, nodes]}})}))[TIME]
+    assert found.verdict == verdict
+    if nodes == 1.0:
+        assert f"take {100 * 1000 / 1045:.0f} to {100 * 1000 / 1045:.0f} %" in found.evidence[0]
+
+
+def table(name: str, values: dict[tuple[str, str], dict[str, float]]) -> Table:
+    cells = {
+        place: TableCell(*place, shows=(), form="", published={}, ours={q: summarise([v]) for q, v in one.items()})
+        for place, one in values.items()
+    }
+    return Table(name, "", "", "", {}, {}, cells)
+
+
+@pytest.mark.parametrize("verdict", SHIFTS)
+def test_accuracy_is_judged_column_by_column(verdict):
+    ours = [a + b for a, b in zip(WHOLE, SHIFTS[verdict], strict=True)]
+    values = {(name, "NE-pPCA"): {"test_error_percent": error} for name, error in zip(NAMES, ours, strict=True)}
+    values |= {(name, "Proben1"): {"test_error_percent": error} for name, error in zip(NAMES, WHOLE, strict=True)}
+    found = find(Evidence(Results([]), FACTS, {"T2": table("T2", values)}, {}))[ACCURACY]
+    assert found.verdict == verdict
+    assert found.evidence[1].startswith("T2, NE-pPCA, Proben1: ")
+
+
+def speeds(*shares: tuple[int, float]) -> Evidence:
+    names = ("speedup", "speedup_operations", "speedup_fast")
+    values = {
+        (f"cancer1, {share}%", f"tau={tau}"): dict.fromkeys(names, value) for share, value in shares for tau in (5, 10)
+    }
+    return Evidence(Results([]), FACTS, {"T4": table("T4", values)}, {})
+
+
+def test_speed_is_judged_by_operations_with_part_of_the_data_and_with_all():
+    assert find(speeds((100, 5.0), (10, 8.0)))[SPEED].verdict == "holds"
+    assert find(speeds((100, 5.0), (10, 3.0)))[SPEED].verdict == "does not hold"
+    assert find(speeds((100, 0.5), (10, 0.8)))[SPEED].verdict == "does not hold"
+
+
+@pytest.mark.parametrize("share", [10, 100])
+def test_speed_is_not_judged_where_one_of_the_two_was_not_run(share):
+    found = find(speeds((share, 5.0)))[SPEED]
+    assert (found.verdict, found.evidence) == ("not run", ())
+
+
+def test_without_results_nothing_is_claimed():
+    found = find(NOTHING)
+    assert {one.verdict for one in found} == {"not run"}
+    assert [one.evidence for one in found] == [()] * len(found)
+    assert render_findings(found, {}).count("Nothing of it was run.") == len(found)
+
+
+@pytest.mark.parametrize(
+    "evidence", [NOTHING, compared(ne_ppca=WHOLE, all_features=WHOLE, pca=WHOLE, gha=WHOLE, dgha=WHOLE)]
+)
+def test_every_claim_has_a_verdict_a_place_and_sources(evidence):
+    found = find(evidence)
+    assert {one.verdict for one in found} <= VERDICTS
+    assert all(one.claim and one.place and one.sources for one in found)
+    assert [bool(one.evidence) for one in found] == [one.verdict != "not run" for one in found]
+    page = render_findings(found, {})
+    for number, one in enumerate(found, 1):
+        assert f"| {number} | {one.claim} | **{one.verdict}** |" in page
+        assert f"## {number}. {one.claim}\n\n**{one.verdict.capitalize()}.** Source: {one.place}." in page
+
+
+def test_the_page_links_to_what_is_there_and_names_the_rest():
+    finding = Finding("It works.", "slide 1", "holds", ("Two of two.",), ("T1", "F8"))
+    page = render_findings([finding], {"T1": "tables/T1.md", "T2": "tables/T2.md"})
+    assert re.findall(r"\]\(([^)]+)\)", page) == ["tables/T1.md"]
+    assert page.endswith("- Two of two.\n\nNumbers: [T1](tables/T1.md), F8.\n")
