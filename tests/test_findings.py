@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.curves import Curve
 from pppca_bench.reporting.figure_data import CurvePanel, Figure
 from pppca_bench.reporting.finding import Finding, all_of, geometric_mean, no_worse, paired_difference, told
@@ -14,7 +15,8 @@ from pppca_bench.reporting.summary import Results, Summary, summarise
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec
 
-NOTHING = Evidence(Results([]), {}, {}, {})
+CLAIMS = own_references()[0].claims
+NOTHING = Evidence(Results([]), {}, {}, {}, CLAIMS)
 CUTTING, RESOURCE, REPAIR, TIME, ACCURACY, SPEED, BESIDE_PCA = range(7)
 NAMES = ("cancer1", "glass1", "heart1", "horse1")
 FACTS = {name: ProblemFacts(name, "a", "classification", name[:-1], 9, 2, 100, 50, 50) for name in NAMES}
@@ -79,7 +81,7 @@ def compared(**errors: list[float]) -> Evidence:
             spec = RunSpec(repr(cell), cell, 0, 0)
             known = {"test_error_percent": error, "dimensionality": 3, "fit_time_ms": 2.0}
             runs.append((spec, RunResult(spec.key, "done", values=known)))
-    return Evidence(Results(runs, {COMPARED: [spec.key for spec, _ in runs]}), FACTS, {}, {})
+    return Evidence(Results(runs, {COMPARED: [spec.key for spec, _ in runs]}), FACTS, {}, {}, CLAIMS)
 
 
 WHOLE = [10.0, 20.0, 30.0, 40.0]
@@ -127,7 +129,7 @@ def test_a_complete_basis_holds_the_whole_variance(retained, verdict):
             ]
         )
     ]
-    found = find(Evidence(Results(runs), FACTS, {}, {}))[RESOURCE]
+    found = find(Evidence(Results(runs), FACTS, {}, {}, CLAIMS))[RESOURCE]
     assert found.verdict == verdict
     assert found.evidence[0].startswith("In 1 runs ")
 
@@ -150,7 +152,7 @@ def figure(name: str, panels: dict[str, dict[str, list[float]]]) -> Figure:
     ],
 )
 def test_self_repair_is_judged_by_the_optimality_regained_since_its_least(curves, verdict):
-    found = find(Evidence(Results([]), {}, {}, {"F8": figure("F8", {"a) NE-pPCA, by generation": curves})}))[REPAIR]
+    found = find(Evidence(Results([]), {}, {}, {"F8": figure("F8", {"a) NE-pPCA, by generation": curves})}, CLAIMS))[REPAIR]
     assert found.verdict == verdict
     assert all(sentence.startswith("NE-pPCA: ") for sentence in found.evidence)
 
@@ -161,7 +163,7 @@ def test_self_repair_is_judged_by_the_optimality_regained_since_its_least(curves
     [(1.0, "holds"), (900.0, "does not hold")],
 )
 def test_times_are_counted_along_the_dimensionalities(nodes, verdict):
-    found = find(Evidence(Results([]), FACTS, {}, {"F1": figure("F1", {"": {"cancer1": [nodes, nodes]}})}))[TIME]
+    found = find(Evidence(Results([]), FACTS, {}, {"F1": figure("F1", {"": {"cancer1": [nodes, nodes]}})}, CLAIMS))[TIME]
     assert found.verdict == verdict
     if nodes == 1.0:
         assert f"take {100 * 1000 / 1045:.0f} to {100 * 1000 / 1045:.0f} %" in found.evidence[0]
@@ -180,7 +182,7 @@ def test_accuracy_is_judged_column_by_column(verdict):
     ours = [a + b for a, b in zip(WHOLE, SHIFTS[verdict], strict=True)]
     values = {(name, "NE-pPCA"): {"test_error_percent": error} for name, error in zip(NAMES, ours, strict=True)}
     values |= {(name, "Proben1"): {"test_error_percent": error} for name, error in zip(NAMES, WHOLE, strict=True)}
-    found = find(Evidence(Results([]), FACTS, {"T2": table("T2", values)}, {}))[ACCURACY]
+    found = find(Evidence(Results([]), FACTS, {"T2": table("T2", values)}, {}, CLAIMS))[ACCURACY]
     assert found.verdict == verdict
     assert found.evidence[1].startswith("T2, NE-pPCA, Proben1: ")
 
@@ -190,7 +192,7 @@ def speeds(*shares: tuple[int, float]) -> Evidence:
     values = {
         (f"cancer1, {share}%", f"tau={tau}"): dict.fromkeys(names, value) for share, value in shares for tau in (5, 10)
     }
-    return Evidence(Results([]), FACTS, {"T4": table("T4", values)}, {})
+    return Evidence(Results([]), FACTS, {"T4": table("T4", values)}, {}, CLAIMS)
 
 
 def test_speed_is_judged_by_operations_with_part_of_the_data_and_with_all():

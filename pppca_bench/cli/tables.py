@@ -101,7 +101,8 @@ def _write_findings(snapshot: Snapshot, figures: Sequence[Figure], results: Path
     from pppca_bench.reporting.findings import Evidence, find, render_findings
 
     tables = {table.id: table for table in snapshot.tables}
-    evidence = Evidence(snapshot.results, snapshot.facts, tables, {one.figure: one for one in figures})
+    claims = {part: method for one in snapshot.references for part, method in one.claims.items()}
+    evidence = Evidence(snapshot.results, snapshot.facts, tables, {one.figure: one for one in figures}, claims)
     files = {one.id: results / "tables" / f"{one.id}.md" for one in snapshot.filled}
     files |= {one.figure: results / "figures" / f"{one.figure}.svg" for one in figures if one.panels}
     files |= {contest.id: results / "figures" / f"{contest.id}.svg" for contest, _ in snapshot.rankings()}

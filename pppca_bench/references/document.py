@@ -40,7 +40,7 @@ def read_document(path: Path) -> dict[str, Any]:
     -------
     dict
         By the names of the attributes of a reference: ``title``, ``citation``, ``configs``, ``layouts``,
-        ``tolerances``, ``series``, ``scored``, ``figures``, ``portraits``.
+        ``tolerances``, ``series``, ``claims``, ``scored``, ``figures``, ``portraits``.
 
     Raises
     ------
@@ -58,6 +58,7 @@ def read_document(path: Path) -> dict[str, Any]:
         "layouts": given["tables"],
         "tolerances": given["verdicts"],
         "series": given.get("series", {}),
+        "claims": given.get("claims", {}),
         "scored": given.get("scores", ()),
         "figures": given.get("figures", ()),
         "portraits": given.get("portraits", ()),
@@ -165,6 +166,7 @@ def _reference(value: Any, place: str) -> dict[str, Any]:
         {
             "configs": _texts,
             "series": partial(_by_name, _text),
+            "claims": partial(_by_name, _text),
             "scores": partial(_list, _scored),
             "figures": partial(_list, _figure),
             "portraits": partial(_list, _portrait),

@@ -36,6 +36,8 @@ class Reference:
         By cell and quantity.
     series : mapping of str to str
         Series of the figure that holds published numbers against ours, in order: the table that each is of.
+    claims : mapping of str to str
+        The methods that the source's claims speak of, by the part that each plays in them.
     scored : tuple of Scored
         Groups of numbers whose mean distance is a score.
     figures : tuple of CurveLayout
@@ -51,6 +53,7 @@ class Reference:
     tolerances: Mapping[str, Tolerance]
     numbers: Published
     series: Mapping[str, str] = field(default_factory=dict)
+    claims: Mapping[str, str] = field(default_factory=dict)
     scored: tuple[Scored, ...] = ()
     figures: tuple[CurveLayout, ...] = ()
     portraits: tuple[PortraitLayout, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from statistics import fmean
 
 import numpy as np
 
+from pppca_bench.methods.registry import METHODS
 from pppca_bench.reporting.curves import Curve
 from pppca_bench.reporting.figure_data import CurvePanel, Figure
 from pppca_bench.reporting.finding import (
@@ -28,7 +30,6 @@ from pppca_bench.runs import ProblemFacts
 COMPARED = "permutations"
 """The config that runs every method at one threshold on all permutations, before one classifier."""
 
-_TITLES = {"ne_ppca": "NE-pPCA", "dgha": "DGHA", "gha": "GHA", "pca": "exact PCA", "all_features": "all features"}
 _EXACT = 1e-6
 
 
@@ -43,19 +44,31 @@ class Evidence:
     tables : mapping of str to Table
     figures : mapping of str to Figure
         By identifier.
+    claims : mapping of str to str
+        The methods that the claims speak of, see `Reference.claims`.
     """
 
     results: Results
     facts: Mapping[str, ProblemFacts]
     tables: Mapping[str, Table]
     figures: Mapping[str, Figure]
+    claims: Mapping[str, str]
 
-    def by_data_set(self, method: str, quantity: str = "test_error_percent") -> dict[str, float]:
+    def title(self, part: str) -> str:
+        """Return the title of the method that plays a part in the claims."""
+        entry = METHODS.get(self.claims.get(part, ""))
+        return entry.title if entry else part
+
+    def is_named(self, method: str, *parts: str) -> bool:
+        """Tell whether a method plays one of some parts."""
+        return method in {self.claims.get(part) for part in parts}
+
+    def by_data_set(self, part: str, quantity: str = "test_error_percent") -> dict[str, float]:
         """Return a method's means in the comparison of methods, by data set; permutations of one are averaged."""
         found: dict[str, list[float]] = {}
         for cell, runs in self.results.of_config(COMPARED).items():
             summary = summarise_runs(runs).quantities.get(quantity)
-            if cell.method == method and summary is not None:
+            if self.is_named(cell.method, part) and summary is not None:
                 family = self.facts[cell.problem].family if cell.problem in self.facts else cell.problem
                 found.setdefault(family, []).append(summary.mean)
         return {name: fmean(values) for name, values in found.items()}
@@ -70,6 +83,15 @@ class Evidence:
             for cell in cells
             if quantity in cell.ours and (cell.row == row or cell.column == column)
         }
+
+    def beside_others(self, table: str, *, by_column: bool) -> Iterator[tuple[str, dict[str, float], dict[str, float]]]:
+        """Yield each line of a table whose method the claims name, beside each other line: names and means."""
+        cells = self.tables[table].cells.values() if table in self.tables else ()
+        methods = {cell.column if by_column else cell.row: cell.selector.method for cell in cells if cell.selector}
+        own = [line for line, method in methods.items() if self.is_named(method, "evolved", "dynamical")]
+        for mine, other in itertools.product(own, [line for line in methods if line not in own]):
+            means = [self.line(table, **{"column" if by_column else "row": line}) for line in (mine, other)]
+            yield f"{table}, {mine}, {other}", means[0], means[1]
 
     def curves(self, figure: str) -> Iterator[tuple[str, Curve]]:
         """Yield a figure's curves, each with the title of its panel."""
@@ -99,14 +121,14 @@ def find(evidence: Evidence) -> list[Finding]:
 
 def _cutting(evidence: Evidence) -> Finding:
     """Cut features cost no accuracy, and what is kept is near to what exact components keep."""
-    whole, verdicts, sentences = evidence.by_data_set("all_features"), list[Verdict](), list[str]()
-    for method in ("ne_ppca", "dgha"):
-        difference = paired_difference(evidence.by_data_set(method), whole)
+    whole, verdicts, sentences = evidence.by_data_set("untouched"), list[Verdict](), list[str]()
+    for part in ("evolved", "dynamical"):
+        difference = paired_difference(evidence.by_data_set(part), whole)
         verdicts.append(no_worse(difference))
-        near = evidence.by_data_set(method, "optimality_percent")
+        near = evidence.by_data_set(part, "optimality_percent")
         if difference:
             sentences.append(
-                f"At τ = 15 the test error with {_TITLES[method]} is {told(difference)} above that with all features,"
+                f"At τ = 15 the error with {evidence.title(part)} is {told(difference)} above that with all features,"
                 " before the same classifier."
             )
         if difference and near:
@@ -128,7 +150,7 @@ def _finite_resource(evidence: Evidence) -> Finding:
     errors = []
     for cell, runs in evidence.results.cells.items():
         known = evidence.facts.get(cell.problem)
-        if cell.method == "ne_ppca" and known is not None:
+        if evidence.is_named(cell.method, "evolved") and known is not None:
             values = [result.values for _, result in runs if result is not None]
             errors += [
                 abs(one["retained_variance_percent"] - 100.0)
@@ -210,21 +232,13 @@ def _time_in_fitness(evidence: Evidence) -> Finding:
 
 def _accuracy(evidence: Evidence) -> Finding:
     """NE-pPCA beside the other systems of T2, both of ours beside the selections of T3."""
-    pairs = [
-        ("T2", evidence.line("T2", column="NE-pPCA"), f"NE-pPCA, {name}", evidence.line("T2", column=name))
-        for name in ("Proben1", "GA", "Pruning")
-    ]
-    pairs += [
-        ("T3", evidence.line("T3", row=ours), f"{ours}, {name}", evidence.line("T3", row=name))
-        for ours in ("DGHA", "NE pPCA")
-        for name in ("FLGP", "RFENN", "RFESVM")
-    ]
+    pairs = [*evidence.beside_others("T2", by_column=True), *evidence.beside_others("T3", by_column=False)]
     verdicts, sentences = list[Verdict](), list[str]()
-    for table, ours, name, theirs in pairs:
+    for name, ours, theirs in pairs:
         difference = paired_difference(ours, theirs)
         verdicts.append(no_worse(difference))
         if difference:
-            sentences.append(f"{table}, {name}: {told(difference)}: {verdicts[-1]}.")
+            sentences.append(f"{name}: {told(difference)}: {verdicts[-1]}.")
     introduction = f"Differences of test errors, ours first, allowed are {MATTERS:g} points:"
     return Finding(
         "Classification accuracy does not suffer, against the Proben1 networks, GA, pruning and feature selection.",
@@ -261,7 +275,7 @@ def _speed(evidence: Evidence) -> Finding:
         verdicts.append(no_worse(difference))
         if difference:
             sentences.append(f"{problem}: with 10 % of the data the error is {told(difference)} above that with all.")
-    loss = paired_difference(evidence.by_data_set("dgha"), evidence.by_data_set("gha"))
+    loss = paired_difference(evidence.by_data_set("dynamical"), evidence.by_data_set("hebbian"))
     verdicts.append(no_worse(loss))
     if loss:
         sentences.append(f"At τ = 15 the error with DGHA is {told(loss)} above that with all of GHA's nodes.")
@@ -276,20 +290,20 @@ def _speed(evidence: Evidence) -> Finding:
 
 def _beside_pca(evidence: Evidence) -> Finding:
     """What pseudo-PCA buys beside exact PCA under the same criterion."""
-    exact, sizes = evidence.by_data_set("pca"), evidence.by_data_set("pca", "dimensionality")
-    time = evidence.by_data_set("pca", "fit_time_ms")
+    exact, sizes = evidence.by_data_set("exact"), evidence.by_data_set("exact", "dimensionality")
+    time = evidence.by_data_set("exact", "fit_time_ms")
     sentences, verdicts = list[str](), list[Verdict]()
-    for method in ("ne_ppca", "dgha"):
-        difference = paired_difference(exact, evidence.by_data_set(method))
+    for part in ("evolved", "dynamical"):
+        difference = paired_difference(exact, evidence.by_data_set(part))
         if difference is None:
             continue
         verdicts.append(
             "holds" if difference.low > 0.0 else "does not hold" if difference.high < MATTERS else "undecided"
         )
-        ratio = _ratio(evidence.by_data_set(method, "dimensionality"), sizes)
-        slower = _ratio(evidence.by_data_set(method, "fit_time_ms"), time)
+        ratio = _ratio(evidence.by_data_set(part, "dimensionality"), sizes)
+        slower = _ratio(evidence.by_data_set(part, "fit_time_ms"), time)
         sentences.append(
-            f"With exact PCA at the same τ = 15 the error is {told(difference)} above that with {_TITLES[method]},"
+            f"With exact PCA at the same τ = 15 the error is {told(difference)} above that with {evidence.title(part)},"
             f" which keeps {ratio:.2f} times as many dimensions and takes {slower:.0f} times as long (geometric means)."
         )
     return Finding(
