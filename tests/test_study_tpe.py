@@ -47,7 +47,8 @@ class TestRefusals:
         result = pppca_study()
         assert result.exit_code == 2
         assert result.stderr == (
-            "Error: small.yaml:4: sampler: tpe needs Optuna, which is not installed: `pip install 'pppca-bench[optuna]'`.\n"
+            "Error: small.yaml:4: sampler: tpe needs Optuna, which is not installed:"
+            " `pip install 'pppca-bench[optuna]'`.\n"
         )
         assert not Path("results").exists()
 
