@@ -45,7 +45,7 @@ def rprop(hidden: tuple[int, ...] | str, **others: float | bool) -> Parameters:
 
 
 def test_settings_of_a_method_are_columns_of_their_own_named_by_what_is_no_default():
-    slow, usual = (("centre", True), ("learning_rate", 0.02)), (("centre", True), ("learning_rate", 0.0586))
+    slow, usual = (("centre", True), ("learning_rate", 0.02)), (("centre", True), ("learning_rate", None))
     found = columns([run("cancer1", "gha", usual, error=2.0), run("cancer1", "gha", slow), run("glass1", "gha", slow)])
     assert [(column.name, column.errors) for column in found] == [
         ("GHA", {"cancer1": 2.0}),

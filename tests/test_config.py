@@ -69,7 +69,7 @@ def test_a_config_holds_what_is_written_and_defaults_for_the_rest(load):
     assert (config.name, config.problems, config.seed) == ("small", ("iris", "wine"), 1)
     assert [method.repeats for method in config.methods] == [2, 2]
     gha, dgha = config.methods
-    assert (gha.entry.name, gha.grid["learning_rate"], gha.grid["n_epochs"]) == ("gha", (0.01,), (252,))
+    assert (gha.entry.name, gha.grid["learning_rate"], gha.grid["n_epochs"]) == ("gha", (0.01,), (2000,))
     assert (dgha.entry.name, dgha.grid["data_fraction"], dgha.grid["learning_rate"]) == ("dgha", (100.0, 10.0), (1.2,))
     assert dgha.grid["tau"] == (5.0, 10.0)
     assert "tau" not in gha.grid
@@ -120,8 +120,8 @@ def test_what_the_rules_admit_is_admitted(load, old, new):
 
 
 METHOD_NAMES = ", ".join(METHODS)
-KEYS_OF_GHA = ", ".join(["method", "repeats", *section_of(METHODS["gha"]), "classifier"])
-KEYS_OF_DGHA = ", ".join(["method", "repeats", *section_of(METHODS["dgha"]), "classifier"])
+KEYS_OF_GHA = ", ".join(["method", "repeats", *section_of(METHODS["gha"]), "classifier", "portrait"])
+KEYS_OF_DGHA = ", ".join(["method", "repeats", *section_of(METHODS["dgha"]), "classifier", "portrait"])
 KEYS_OF_RPROP = ", ".join(["rule", *section_of(CLASSIFIERS["rprop"])])
 REFUSALS = [
     (
@@ -242,7 +242,7 @@ REFUSALS = [
         "method: dgha\n    repeat: 3\n",
         f"10: methods[1].repeat: unknown key, expected one of {KEYS_OF_DGHA} (did you mean 'repeats'?).",
     ),
-    ("learning_rate: 0.01", "learning_rate: 0", "8: methods[0].learning_rate: expected a number > 0, got 0."),
+    ("learning_rate: 0.01", "learning_rate: 0", "8: methods[0].learning_rate: expected a number > 0 or null, got 0."),
     (
         "learning_rate: 0.01",
         "initial_rows: ones",
@@ -495,9 +495,9 @@ def test_a_word_may_stand_beside_lists(load):
     [
         ("rate: 0.01", "rate: [0.1, 0.2, 0.1]", "8: methods[0].learning_rate[2]: expected each value once, got 0.1 ag"),
         ("rate: 0.01", "rate: [1, 1.0]", "8: methods[0].learning_rate[1]: expected each value once, got 1.0 again."),
-        ("rate: 0.01", "rate: [0.1, no]", "8: methods[0].learning_rate[1]: expected a number > 0, got False."),
+        ("rate: 0.01", "rate: [0.1, no]", "8: methods[0].learning_rate[1]: expected a number > 0 or null, got False."),
         ("rate: 0.01", "rate: []", "8: methods[0].learning_rate: expected 1 to 1000 values, got 0."),
-        ("rate: 0.01", "rate: [[0.1]]", "8: methods[0].learning_rate[0]: expected a number > 0, got [0.1]."),
+        ("rate: 0.01", "rate: [[0.1]]", "8: methods[0].learning_rate[0]: expected a number > 0 or null, got [0.1]."),
         ("[8]", "[[8], [4], [8]]", "11: classifier.hidden[2]: expected each value once, got [8] again."),
         ("[8]", "[[8], 4]", "11: classifier.hidden[1]: expected 'pivot' or a list of at most 5 integers from 1 to"),
         ("rate: 0.01", f"rate: {list(range(1, 1002))}", "8: methods[0].learning_rate: expected 1 to 1000 values, got"),

@@ -229,6 +229,7 @@ REPORT = (
     | report("P11", P11, classes=False, correlation=True)
 )
 N_REPORT = {"P3": 217, "P4": 72, "P8": 240, "P9": 84, "P10": 240, "P11": 84}
+N_NOTEBOOK = {"N1": 16, "N2": 16, "N3": 2}
 N_NUMBERS = {
     "T0": 35,
     "T1": 64,
@@ -288,11 +289,16 @@ def test_every_cell_of_the_reports_tables_has_a_number():
             assert layout.spread
 
 
+def test_the_notebook_has_two_matrices_and_two_errors():
+    counts = Counter(table for reference in REFERENCES for table, _, _ in reference.numbers if table in N_NOTEBOOK)
+    assert counts == N_NOTEBOOK
+
+
 def test_there_are_no_other_tables():
     published_ones = [layout.id for layout in layouts() if layout.place != "not in the slides"]
-    assert published_ones == [*TABLES, *N_REPORT]
+    assert published_ones == [*TABLES, *N_REPORT, *N_NOTEBOOK]
     assert {layout.id for layout in layouts()} - set(published_ones) == {"T1b"}
-    assert {table for reference in REFERENCES for table, _, _ in reference.numbers} == {*TABLES, *N_REPORT}
+    assert {table for reference in REFERENCES for table, _, _ in reference.numbers} == {*TABLES, *N_REPORT, *N_NOTEBOOK}
     assert all(layout.title and layout.place for layout in layouts())
 
 
@@ -560,7 +566,7 @@ class TestMalformedDocuments:
             (MINIMAL | {"title": 3}, "title: expected a text, got 3."),
             (
                 MINIMAL | {"sources": []},
-                "expected keys among title, citation, verdicts, tables, configs, series, scores,",
+                "expected keys among title, citation, verdicts, tables, configs, series, claims, scores,",
             ),
             ({k: v for k, v in MINIMAL.items() if k != "tables"}, "expected the key tables, got none."),
             (MINIMAL | {"configs": "cancer1"}, "configs: expected a list, got 'cancer1'."),

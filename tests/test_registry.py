@@ -58,7 +58,7 @@ def test_the_registry_itself_imports_no_estimator():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = json.loads(done.stdout.replace("'", '"'))
-    assert loaded == ["pppca_bench", "pppca_bench.methods", "pppca_bench.methods.registry"]
+    assert loaded == ["pppca_bench", "pppca_bench.methods", "pppca_bench.methods.entry", "pppca_bench.methods.registry"]
 
 
 class Learns:
@@ -144,7 +144,7 @@ def test_what_a_class_may_have_is_seen_in_its_signatures(entry):
         (method(TakesHalf), "{path}: expected fit to take X_val and y_val together, got one of them."),
         (
             method(IsNamedAsAKey),
-            "{path}: expected no parameter named method or repeats or classifier, which are keys of every",
+            "{path}: expected no parameter named method or repeats or classifier or portrait, which are keys of every",
         ),
         (classifier(IsNamedAsAKey), "{path}: expected no parameter named rule or base, which are keys of every co"),
     ],

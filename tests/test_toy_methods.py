@@ -193,7 +193,7 @@ def test_a_second_time_nothing_is_computed(checkout):
         (
             "n_components",
             "n_component",
-            "unknown key, expected one of method, repeats, n_components, classifier (did you mean",
+            "unknown key, expected one of method, repeats, n_components, classifier, portrait (did",
         ),
         ("shrink: 0.1", "shrink: 2", "9: classifier.shrink: expected a number from 0 to 1, got 2."),
         ("random_projection", "random_projections", "got 'random_projections' (did you mean 'random_projection'?)."),

@@ -88,6 +88,7 @@ _METHODS = (
         does="the iris notebook's run of GHA: tells one row and the error of what is rebuilt",
         source="Hebbian-Based Principal Component Analysis",
         estimator="pppca_bench.engines.notebook_gha:NotebookGHA",
+        kernels={"hebbian": ""},
         makes="measures",
         reduces=False,
     ),

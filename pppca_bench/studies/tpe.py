@@ -56,8 +56,7 @@ def import_optuna(study: Study) -> Any:
         import optuna
     except ImportError:
         raise ConfigError(
-            f"{study.where('sampler')}: sampler: tpe needs Optuna, which is not installed:"
-            " `pip install 'pppca-bench[optuna]'`."
+            f"{study.where('sampler')}: tpe needs Optuna, which is not installed: `pip install 'pppca-bench[optuna]'`."
         ) from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna

@@ -1,0 +1,85 @@
+"""The iris notebook: its printed matrices and errors, from the estimator, the problems and the config."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from sklearn.datasets import load_iris
+
+from pppca_bench.cli.main import cli
+from pppca_bench.engines.notebook_gha import NotebookGHA
+from pppca_bench.problems import load_problem
+
+# Printed in "Hebbian-Based Principal Component Analysis"; of each row the largest weight is made positive.
+CENTRED = [
+    [0.3868362, -0.03370618, 0.8417560, 0.37670935],
+    [0.6365878, 0.71272462, -0.1696528, -0.05774605],
+    [0.5986174, -0.54297189, -0.1008112, -0.54043736],
+    [0.2621777, -0.36708316, -0.4533275, 0.70828539],
+]
+ENCODED = [
+    [0.4349662, -0.1248902, 0.61242855, 0.64859483],
+    [0.4298506, 0.8961971, -0.09053084, -0.03808553],
+    [0.7020452, -0.3530506, 0.06045431, -0.61216302],
+    [-0.3503979, 0.2245385, 0.78301676, -0.45535006],
+]
+CONFIG = Path(__file__).parents[1] / "configs" / "iris_hebbian.yaml"
+
+
+@pytest.mark.parametrize(
+    ("problem", "printed", "error"),
+    [("iris_centred", CENTRED, 1.878206), ("iris_encoded", ENCODED, 0.1473655)],
+)
+def test_rows_and_error_are_the_printed_ones_to_the_last_digit(problem, printed, error):
+    notebook = NotebookGHA(component=3, random_state=1).fit(load_problem(problem).X_train)
+    np.testing.assert_allclose(notebook.components_, printed, rtol=0, atol=1e-7)
+    assert notebook.residual_norm_ == pytest.approx(error, rel=1e-6)
+    row = [notebook.measures_[f"weight_{place}"] for place in range(1, 5)]
+    np.testing.assert_allclose(row, printed[2], rtol=0, atol=1e-7)
+
+
+def test_the_problems_hold_all_samples_in_their_order_for_training():
+    centred, encoded = (load_problem(name) for name in ("iris_centred", "iris_encoded"))
+    X = load_iris().data
+    np.testing.assert_allclose(centred.X_train, X - X.mean(axis=0), atol=1e-9)
+    assert (encoded.X_train.min(axis=0), encoded.X_train.max(axis=0)) == (
+        pytest.approx(np.full(4, -1.0)),
+        pytest.approx(np.ones(4)),
+    )
+    for problem in (centred, encoded):
+        assert [len(part) for part in (problem.X_train, problem.X_validation, problem.X_test)] == [150, 0, 0]
+
+
+def test_a_component_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match=r"component in NotebookGHA: expected an integer from 1 to 4, got 5\."):
+        NotebookGHA(component=5).fit(load_iris().data)
+
+
+def test_a_single_pass_starts_from_the_rows_as_drawn():
+    X = load_iris().data - load_iris().data.mean(axis=0)
+    once = NotebookGHA(n_epochs=1, random_state=0).fit(X)
+    twice = NotebookGHA(n_epochs=2, random_state=0).fit(X)
+    assert np.abs(once.components_ - twice.components_).max() > 1e-3
+
+
+@pytest.mark.usefixtures("nowhere_else")
+class TestCommand:
+    def test_the_config_prints_the_notebooks_numbers_beside_ours(self):
+        ran = CliRunner().invoke(cli, ["run", str(CONFIG), "--workers", "0"])
+        assert ran.exit_code == 0, ran.stderr
+        told = CliRunner().invoke(cli, ["tables"]).stdout
+        for number in ("1.878206", "0.1473655", "0.70828539", "−0.45535006", "1.8782059"):
+            assert number in told
+        compared = CliRunner().invoke(cli, ["compare"]).stdout
+        assert compared.count("reproduced") >= 34
+        assert [line for line in compared.splitlines() if line.startswith("N") and "reproduced" not in line] == []
+
+    def test_a_classifier_is_refused_where_there_is_nothing_to_test_it_on(self):
+        Path("mine.yaml").write_text(
+            "name: mine\nproblems: [iris_centred]\nrepeats: 1\nseed: 1\n"
+            "methods:\n  - method: all_features\nclassifier: {hidden: [2]}\n"
+        )
+        result = CliRunner().invoke(cli, ["run", "mine.yaml", "--workers", "0"])
+        assert result.exit_code == 2
+        assert "expected training, validation and test examples, got 150 / 0 / 0 in iris_centred." in result.stderr

@@ -1,0 +1,144 @@
+"""Figures of single runs: what is stored of them, what is drawn of it, and the textbooks' examples."""
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from planning import specs_of
+
+from pppca_bench.cli.main import cli
+from pppca_bench.experiments.cell import run_group
+from pppca_bench.problems import load_problem
+from pppca_bench.problems.bundled import draw_noisy_circle
+from pppca_bench.reporting.curves import summarise_estimate
+from pppca_bench.reporting.portraits import ImagePanel, ScatterPanel, portrait_panels, retained_percent
+
+CONFIGS = Path(__file__).parents[1] / "configs"
+
+
+def planned(problem: str = "iris", **method: object) -> list:
+    document = {"name": "a", "problems": [problem], "repeats": 1, "seed": 1, "methods": [method]}
+    return specs_of(document | {"classifier": {"hidden": [2], "max_epochs": 5}})
+
+
+def portrait_of(problem: str = "iris", **method: object) -> dict[str, np.ndarray]:
+    (result,) = run_group(planned(problem, portrait=True, **method), load_problem(problem))
+    assert result.status == "done", result.error
+    return dict(result.history)
+
+
+class TestStored:
+    def test_a_portrait_holds_what_is_rebuilt_of_the_training_samples_alone(self):
+        iris, portrait = load_problem("iris"), portrait_of(method="pca", n_components=2)
+        np.testing.assert_array_equal(portrait["portrait_inputs"], iris.X_train.astype(np.float32))
+        np.testing.assert_array_equal(portrait["portrait_targets"], iris.y_train)
+        mean, rows = iris.X_train.mean(axis=0), portrait["portrait_components"]
+        projected = (iris.X_train - mean) @ rows.T
+        np.testing.assert_allclose(portrait["portrait_features"], projected, atol=1e-6)
+        np.testing.assert_allclose(portrait["portrait_rebuilt"], mean + projected @ rows, atol=1e-6)
+        assert len(portrait["portrait_eigenvalues"]) == 4
+
+    def test_it_changes_no_number_and_has_a_key_of_its_own(self):
+        iris = load_problem("iris")
+        (plain,), (drawn,) = (planned(method="pca", n_components=2, **more) for more in ({}, {"portrait": True}))
+        assert plain.key != drawn.key
+        assert drawn.changed == plain.changed
+        assert planned(method="pca", n_components=2, portrait=False)[0].key == plain.key
+        one, two = (run_group([spec], iris)[0] for spec in (plain, drawn))
+        exact = {name for name in one.values if "time" not in name}
+        assert {name: one.values[name] for name in exact} == {name: two.values[name] for name in exact}
+        assert dict(one.history) == {}
+
+    def test_the_test_split_is_not_in_it(self):
+        iris = load_problem("iris")
+        other = replace(iris, X_test=iris.X_test[::-1] * 0.5, X_validation=iris.X_validation)
+        (spec,) = planned(method="pca", n_components=2, portrait=True)
+        first, second = (run_group([spec], problem)[0].history for problem in (iris, other))
+        for name in first:
+            np.testing.assert_array_equal(first[name], second[name])
+
+
+class TestPanels:
+    INPUTS = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]], np.float32)
+
+    def made(self, **more: np.ndarray) -> dict[str, np.ndarray]:
+        rebuilt = self.INPUTS * [1.0, 0.0] + np.array([0.0, 1.0])  # the second input by its mean
+        given = {"inputs": self.INPUTS, "rebuilt": rebuilt, "features": self.INPUTS, "targets": np.array([0, 0, 1, 1])}
+        return {f"portrait_{name}": np.asarray(one, np.float32) for name, one in {**given, **more}.items()}
+
+    def test_of_two_inputs_that_vary_alike_one_alone_retains_half(self):
+        assert retained_percent(self.made()) == pytest.approx(50.0)
+
+    def test_features_are_series_by_class(self):
+        (panel,) = portrait_panels("features", {"PCA": self.made()})
+        assert isinstance(panel, ScatterPanel)
+        assert panel.labels == ("class 0", "class 1")
+        np.testing.assert_array_equal(panel.series["class 1"], self.INPUTS[2:])
+        assert next(panel.records()) == {"panel": "PCA", "series": "class 0", "x": 0.0, "y": 0.0}
+
+    def test_what_is_rebuilt_stands_beside_the_shares_of_the_eigenvalues(self):
+        panels = portrait_panels("rebuilt", {"PCA": self.made(eigenvalues=np.array([3.0, 1.0])), "net": self.made()})
+        assert [panel.title for panel in panels] == [
+            *("eigenvalues", "PCA: 50.0 % of the variance", "net: 50.0 % of the variance")
+        ]
+        np.testing.assert_allclose(panels[0].series["eigenvalue"], [[1.0, 0.75], [2.0, 0.25]])
+
+    def test_images_are_the_first_sample_of_each_class_and_the_components_of_the_richest_run(self):
+        inputs = np.arange(16.0).reshape(4, 4)
+        few, many = (
+            self.made(inputs=inputs, rebuilt=inputs, components=np.full((n, 4), float(n)), features=inputs)
+            for n in (1, 3)
+        )
+        panels = portrait_panels("images", {"1 component": few, "3 components": many})
+        assert all(isinstance(panel, ImagePanel) for panel in panels)
+        assert [panel.title.split(":")[0] for panel in panels] == [
+            *("inputs", "1 component", "3 components", "components 1 to 2")
+        ]
+        np.testing.assert_array_equal(panels[0].images, inputs[[0, 2]].reshape(2, 2, 2))
+        assert (panels[-1].images == 3.0).all()
+
+    def test_nothing_is_drawn_of_no_run(self):
+        assert portrait_panels("features", {}) == ()
+
+
+def test_points_of_the_noisy_circle_lie_near_it_evenly_all_round():
+    X, quarter = draw_noisy_circle()
+    radii = np.linalg.norm(X, axis=1)
+    assert radii.mean() == pytest.approx(1.0, abs=0.01)
+    assert radii.std() == pytest.approx(0.05, rel=0.15)
+    np.testing.assert_array_equal(np.bincount(quarter), [100] * 4)
+    np.testing.assert_array_equal(quarter, np.floor(np.arctan2(*X.T[::-1]) % (2 * np.pi) / (np.pi / 2)))
+
+
+def test_an_estimate_is_removed_where_half_of_the_repeats_have_lost_it():
+    curve = summarise_estimate("e", [np.array([2.0, 1.0, 0.0, 0.0]), np.array([2.0, 1.0, 1.0, 0.0])])
+    assert curve.removed.tolist() == [0.0, 0.0, 0.5, 1.0]
+    assert curve.removed_at == 2
+    assert summarise_estimate("e", [np.array([2.0, 1.0])]).removed_at is None
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("nowhere_else")
+def test_the_textbooks_examples_run_and_are_drawn():
+    configs = [str(CONFIGS / f"{name}.yaml") for name in ("iris_projections", "digits_components", "noisy_circle")]
+    ran = CliRunner().invoke(cli, ["run", *configs, "--workers", "0"])
+    assert ran.exit_code == 0, ran.stderr
+    drawn = CliRunner().invoke(cli, ["figures"])
+    assert drawn.exit_code == 0
+    assert not any(f"E{number}: not run" in drawn.stderr for number in (1, 2, 3))
+    found = {}
+    for name in ("E1", "E2", "E3"):
+        assert (Path("results/figures") / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        with (Path("results/figures") / f"{name}.csv").open() as file:
+            found[name] = {row["panel"] for row in csv.DictReader(file)}
+    assert found["E1"] == {"PCA", "LDA", "kernel PCA"}
+    assert {panel.split(":")[0] for panel in found["E2"]} == {
+        *("inputs", "2 components", "4 components", "8 components", "16 components", "32 components"),
+        "components 1 to 10",
+    }
+    shares = dict(panel.split(": ") for panel in found["E3"] if ":" in panel)
+    assert float(shares["PCA"].split()[0]) < 55.0
+    assert float(shares["autoencoder"].split()[0]) > 95.0
