@@ -261,7 +261,7 @@ class TestDrawing:
         dimensionality, comparison = drawings["F1"].axes[0], drawings["F5"].axes[0]
         assert dimensionality.get_xlabel() == "generation"
         assert dimensionality.get_ylabel() == "mean dimensionality (nodes left)"
-        assert drawings["F3"].get_supylabel() == "projection variance (squared input units)"
+        assert drawings["F3"].get_supylabel() == "projection variance, wᵀCw / ‖w‖² (squared input units)"
         assert comparison.get_xlabel() == "published test error (%)"
         assert comparison.get_ylabel() == "our test error (%)"
 

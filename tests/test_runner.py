@@ -686,7 +686,7 @@ class TestKernels:
                 ["hebbian", "spanned_variance", "batch_training"],
             ),
             ({"method": "pca", "n_components": 2}, ["batch_training"]),
-            ({"method": "ga_mlp", "hidden": [2]}, ["network_errors"]),
+            ({"method": "ga_mlp", "hidden": [2]}, ["batch_training", "network_errors"]),
             ({"method": "rfe_svm"}, []),
             ({"method": "gha", "classifier": {"rule": "backprop", "hidden": [2]}}, ["online_training", "hebbian"]),
             (
