@@ -77,8 +77,14 @@ def _draw(front: Front) -> Drawing:
     ax.plot(
         [one.x for one in best], [one.y for one in best], "o-", color="#0072b2", drawstyle="steps-post", label="front"
     )
+    told: list[FrontPoint] = []
     for one in best:
-        ax.annotate(str(one.trial), (one.x, one.y), xytext=(4, 4), textcoords="offset points", fontsize=NOTE_SIZE)
+        # Numbers of trials that lie together would hide each other.
+        if all(abs(one.x - other.x) > 0.02 * one.x or abs(one.y - other.y) > 0.02 * one.y for other in told):
+            ax.annotate(
+                str(one.trial), (one.x, one.y), xytext=(-4, -10), textcoords="offset points", fontsize=NOTE_SIZE
+            )
+            told.append(one)
     base = next((one for one in front.points if one.trial == 0), None)
     if base is not None:
         ax.plot(base.x, base.y, "s", color="#d55e00", label="trial 0, the base")
@@ -91,7 +97,7 @@ def _draw(front: Front) -> Drawing:
         (ax.set_ylim, [one.y for one in front.points], front.targets[1]),
     ):
         least = min([*values, *([target] if target is not None else [])])
-        limits(0.9 * least, max(2.5 * least, 1.1 * min(values)))
+        limits(0.9 * least, max(1.8 * least, 1.1 * min(values)))
     ax.set(xlabel=front.x_label, ylabel=front.y_label, title=front.title)
     ax.legend(loc="upper right")
     text = textwrap.fill(front.note, int(drawing.get_figwidth() * NOTE_CHARACTERS_PER_INCH))
