@@ -23,7 +23,7 @@ from benchmarks.torch_rprop import train as train_by_rprop
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight
 from pppca_bench.methods.sections import PIVOT
 from pppca_bench.problems import Problem, load_problem
-from pppca_bench.references.pivots import pivot_of
+from pppca_bench.references.proben1_tables import pivot_of
 from pppca_bench.runs import RunSpec
 
 Floats = NDArray[np.float64]

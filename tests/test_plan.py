@@ -18,7 +18,7 @@ from pppca_bench.config.experiment import Config
 from pppca_bench.config.plan import Identity, derive_seed, expand
 from pppca_bench.experiments.build import make_classifier
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
-from pppca_bench.references.pivots import Pivot
+from pppca_bench.references.proben1_tables import Network
 from pppca_bench.runs import RunSpec
 
 CLASSIFIER = {"hidden": [8]}
@@ -290,7 +290,7 @@ def test_an_ensembles_networks_may_have_the_pivot_architecture():
 def test_another_pivot_architecture_gives_the_runs_that_use_it_new_keys(monkeypatch, changes, is_same):
     of = config(problems="cancer1", **changes)
     before = keys(of)
-    monkeypatch.setattr(plan, "pivot_of", lambda _: Pivot((32,), "linear"))
+    monkeypatch.setattr(plan, "pivot_of", lambda _: Network((32,), "linear"))
     assert (before == keys(of)) == is_same
     assert is_same or set(before).isdisjoint(keys(of))
 

@@ -14,7 +14,7 @@ from full_results import REFERENCES, cell_of, layouts, published
 
 from pppca_bench.errors import DataError
 from pppca_bench.references.numbers import Number, Tolerance
-from pppca_bench.references.pivots import Pivot, pivot_of
+from pppca_bench.references.proben1_tables import Network, pivot_of
 from pppca_bench.references.reference import read_reference
 from pppca_bench.runs import Selector
 
@@ -337,7 +337,7 @@ def test_the_pivot_architectures_are_the_reports_table_7():
         family, *entries = line.split()
         for permutation, (layers, output) in enumerate(zip(entries[::2], entries[1::2], strict=True), start=1):
             hidden = tuple(int(nodes) for nodes in layers.split("+") if nodes != "0")
-            printed[f"{family}{permutation}"] = Pivot(hidden, {"l": "linear", "s": "softsign"}[output])
+            printed[f"{family}{permutation}"] = Network(hidden, {"l": "linear", "s": "softsign"}[output])
     assert len(printed) == 42
     assert {problem: pivot_of(problem) for problem in printed} == printed
 

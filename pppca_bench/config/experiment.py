@@ -19,7 +19,7 @@ from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS
 from pppca_bench.methods.sections import PIVOT, PIVOTAL, PORTRAIT, constructor_arguments, section_of
 from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, Tau, parameters_of, shown
-from pppca_bench.references.pivots import pivot_of
+from pppca_bench.references.proben1_tables import pivot_of
 from pppca_bench.runs import Scalar
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pppca_bench.config.experiment import ClassifierRequest, Config, MethodRequest, variants
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS
 from pppca_bench.methods.sections import PIVOT, PORTRAIT, section_of
-from pppca_bench.references.pivots import pivot_of
+from pppca_bench.references.proben1_tables import pivot_of
 from pppca_bench.runs import Cell, Parameters, RunSpec, Scalar
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.methods.sections import PIVOT, PORTRAIT, constructor_arguments
-from pppca_bench.references.pivots import pivot_of
+from pppca_bench.references.proben1_tables import pivot_of
 from pppca_bench.runs import Parameters, RunSpec
 
 _BASE = "base."

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Literal
 
 LINEAR, SIGMOID = "linear", "softsign"
-"""Output activations by the names that configs have for them; the report's sigmoid is x / (1 + |x|)."""
+"""Output activations by the names that the networks have for them; the report's sigmoid is x / (1 + |x|)."""
 
 _OUTPUTS = {"linear": LINEAR, "sigmoid": SIGMOID, "l": LINEAR, "s": SIGMOID}
 
@@ -20,23 +20,23 @@ Better = Literal["pivot", "no_shortcut", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Name a network of the report's search.
+    """Name a network of the report's search, by the keys that configs have for it.
 
     Attributes
     ----------
     hidden : tuple of int
         Nodes of each hidden layer; () for a linear network.
-    output : str
+    output_activation : str
         Activation of the output nodes, `LINEAR` or `SIGMOID`.
     """
 
     hidden: tuple[int, ...]
-    output: str
+    output_activation: str
 
     def __str__(self) -> str:
         """Write it as the report does, such as ``"16+8 l"``; one hidden layer as ``"4+0 l"``."""
         layers = self.hidden if len(self.hidden) != 1 else (*self.hidden, 0)
-        return f"{'+'.join(map(str, layers)) or '0'} {'s' if self.output == SIGMOID else 'l'}"
+        return f"{'+'.join(map(str, layers)) or '0'} {'s' if self.output_activation == SIGMOID else 'l'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,12 @@ class PublishedTest:
 def published_searches() -> Mapping[str, PublishedSearch]:
     """Return tables 5, 6 and 7 with appendix D, by problem, in alphabetical order."""
     return MappingProxyType({row["problem"]: _search(row) for row in _rows("architectures.csv")})
+
+
+def pivot_of(problem: str) -> Network | None:
+    """Return a problem's pivot architecture (table 7), or None where the report has none."""
+    found = published_searches().get(problem)
+    return found.pivot if found else None
 
 
 @cache
