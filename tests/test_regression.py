@@ -72,6 +72,9 @@ def first(recorded: Mapping[Place, RecordedCell], n_repeats: int) -> Values:
 
 
 def standard_error(cell: RecordedCell) -> float:
+    """Return that of a cell's mean, 0 of a cell of one repeat: its method has no chance in it."""
+    if len(cell.values) == 1:
+        return 0.0
     return float(np.std(list(cell.values.values()), ddof=1)) / len(cell.values) ** 0.5
 
 
