@@ -178,6 +178,8 @@ class RunResult:
         The run's numbers, by the names of `QUANTITIES` or the method's own.
     history : mapping of str to ndarray
         The method's learning curves, one value (or row) a step.
+    origin : str
+        Where a stored result came from, as JSON text (`provenance.describe`); "" before it is stored.
     """
 
     key: str
@@ -185,6 +187,7 @@ class RunResult:
     error: str | None = None
     values: Mapping[str, float] = field(default_factory=dict)
     history: Mapping[str, NDArray] = field(default_factory=dict)  # type: ignore[type-arg]
+    origin: str = ""
 
 
 def failed(spec: RunSpec, cause: str) -> RunResult:

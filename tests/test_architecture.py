@@ -29,11 +29,11 @@ MAY_IMPORT = {
     "methods": "errors parameters",
     "config": "errors runs parameters problems references methods",
     "experiments": "errors runs compiled problems store references engines classifiers reducers methods config",
-    "reporting": "errors runs store references methods",
-    "studies": "errors runs parameters problems store references methods config experiments reporting",
-    "cli": "errors runs problems store references methods config experiments reporting studies",
+    "reporting": "errors files runs store references methods",
+    "studies": "errors files runs parameters problems store references methods config experiments reporting",
+    "cli": "errors files runs problems store references methods config experiments reporting studies",
 }
-LEAVES = ("errors", "runs", "parameters")
+LEAVES = ("errors", "files", "runs", "parameters")
 ALONE = ("engines", "reducers", "classifiers")
 SCIENCE = (*ALONE, "problems", "experiments")
 AFTER_THE_STORE = ("reporting", "studies", "cli")

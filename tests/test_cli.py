@@ -707,7 +707,7 @@ class TestCompare:
         result = pppca("compare", "--strict", "--results", recorded, "--baseline", "other.json")
         assert result.exit_code == 1
         assert result.stderr.startswith(f"Error: other.json: {said}")
-        assert result.stderr.endswith(" Write one with `pppca compare --record`.\n")
+        assert result.stderr.endswith(" Write one with `pppca compare --record --force`.\n")
         assert result.stderr.count("\n") == 1
 
     def test_a_baseline_that_cannot_be_written_is_named(self, recorded):

@@ -274,11 +274,6 @@ class TestFile:
         write_baseline(synthetic, tmp_path / "baseline.json")
         assert len((tmp_path / "baseline.json").read_text().splitlines()) == len(synthetic) + 2
 
-    def test_an_empty_baseline_is_one(self, tmp_path):
-        write_baseline({}, tmp_path / "baseline.json")
-        assert read_baseline(tmp_path / "baseline.json") == {}
-        assert changes({}, {}, {}) == []
-
     def test_a_missing_file_is_told(self, tmp_path):
         with pytest.raises(
             StoreError, match=r"none\.json: the baseline cannot be read \(No such file or directory\)\. "

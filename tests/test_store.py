@@ -16,7 +16,7 @@ import pytest
 from pppca_bench.errors import ConfigError, StoreError
 from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, Quantity, RunResult, RunSpec
 from pppca_bench.store import database as store_module
-from pppca_bench.store import schema
+from pppca_bench.store import opening, rows, schema
 from pppca_bench.store.database import Span, Store
 from pppca_bench.store.schema import SCHEMA_VERSION
 
@@ -135,7 +135,7 @@ def test_counts_are_read_back_as_whole_numbers_and_the_rest_as_they_were(planned
 def new_quantity(monkeypatch):
     """Let the package know a number more."""
     more = dict(QUANTITIES) | {"n_parameters": Quantity("Parameters", is_count=True)}
-    for module in (schema, store_module):
+    for module in (schema, rows, store_module):
         monkeypatch.setattr(module, "QUANTITIES", more)
 
 
@@ -371,11 +371,11 @@ def test_a_file_that_another_process_is_just_beginning_is_no_emptied_one(path, m
     def other_begins(*arguments: object) -> str:
         monkeypatch.undo()
         Store(path).close()
-        return store_module._access_mode(*arguments)
+        return opening._access_mode(*arguments)
 
     path.parent.mkdir(exist_ok=True)
     path.touch()
-    monkeypatch.setattr(store_module, "_access_mode", other_begins)
+    monkeypatch.setattr(opening, "_access_mode", other_begins)
     with Store(path, read_only=read_only) as store:
         assert not store.was_emptied
         assert store.runs() == []
@@ -722,7 +722,7 @@ def test_a_store_that_another_process_moves_at_the_same_moment_is_not_missed(pat
 
         return read_version
 
-    monkeypatch.setattr(store_module, "read_version", other_moves(store_module.read_version))
+    monkeypatch.setattr(opening, "read_version", other_moves(opening.read_version))
     with Store(path) as store:
         assert store.moved_to is None
         assert store.runs() == []

@@ -3,6 +3,7 @@
 import csv
 import math
 import re
+import shutil
 import sqlite3
 from collections import Counter
 from contextlib import closing
@@ -18,8 +19,9 @@ from pppca_bench.cli.main import cli
 from pppca_bench.engines import DGHA
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import cell as experiment
+from pppca_bench.experiments import runner
 from pppca_bench.problems import Problem, ProblemSource, known_problems, load_problem
-from pppca_bench.runs import RunSpec
+from pppca_bench.runs import Plan, RunSpec
 from pppca_bench.store.database import Store
 from pppca_bench.studies import scoring, trial_table
 from pppca_bench.studies import search as study
@@ -401,6 +403,22 @@ class TestRunning:
         monkeypatch.setattr(experiment, "run_group", fails)
         assert pppca_study().exit_code == 0
         assert [(folder / name).read_bytes() for name in ("trials.csv", "trials.md")] == before
+
+    def test_trust_a_study_of_the_same_name_at_the_same_time_takes_no_run_away(self, monkeypatch):
+        computed = runner.run
+
+        def while_another_plans(specs, store, *arguments, **keywords):
+            outcome = computed(specs, store, *arguments, **keywords)
+            for name in store.configs():
+                store.plan(Plan(name, "", "", ()))
+            return outcome
+
+        pppca_study()
+        alone = trials_of()
+        shutil.rmtree("results")
+        monkeypatch.setattr(runner, "run", while_another_plans)
+        assert pppca_study().exit_code == 0
+        assert trials_of() == alone
 
     def test_more_trials_leave_the_others_as_they_were(self):
         pppca_study(SMALL, "--trials", 2)

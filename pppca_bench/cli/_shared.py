@@ -56,6 +56,14 @@ def tell_what_was_found(store: Store) -> None:
         )
 
 
+def warn_of_network(results: Path) -> None:
+    """Say that a results folder is where SQLite's locks may not hold."""
+    from pppca_bench.store.opening import NETWORK_REMEDY, network_file_system
+
+    if (network := network_file_system(results)) is not None:
+        click.echo(f"{results} is on a network file system ({network}). {NETWORK_REMEDY}", err=True)
+
+
 @contextmanager
 def stoppable(results: Path) -> Iterator[None]:
     """Stop on Ctrl-C and SIGTERM with what is done kept, and say how to go on."""

@@ -18,6 +18,7 @@ from pppca_bench.cli._shared import read_snapshot, results_option
 @click.option("--strict", is_flag=True, help="Exit 1 if a cell is worse than recorded in the baseline, or not run.")
 @click.option("--baseline", type=click.Path(dir_okay=False, path_type=Path), help="[default: RESULTS/baseline.json]")
 @click.option("--record", is_flag=True, help="Write the baseline from these results.")
+@click.option("--force", is_flag=True, help="Record fewer cells than the baseline has.")
 def compare(
     configs: tuple[str, ...],
     results: Path,
@@ -26,6 +27,7 @@ def compare(
     strict: bool,
     baseline: Path | None,
     record: bool,
+    force: bool,
 ) -> None:
     """Compare every published number with ours: mean, sd, 95 % interval, difference and verdict.
 
@@ -40,7 +42,7 @@ def compare(
     click.echo(comparison.render_scores(built, form, snapshot.sheets) if scores else comparison.render(compared, form))
     path = baseline or results / "baseline.json"
     if record:
-        recorded.write_baseline(recorded.record(built), path)
+        recorded.write_baseline(recorded.record(built), path, force=force)
         click.echo(f"Wrote {path}.", err=True)
     if strict:
         worse = recorded.regressions(built, recorded.read_baseline(path))

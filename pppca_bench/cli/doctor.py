@@ -14,13 +14,17 @@ from pppca_bench.cli.data import data_option
 @click.command()
 @data_option
 @results_option
-def doctor(data_dir: Path | None, results: Path) -> None:
+@click.option("--mend", is_flag=True, help="Remove the rows of results that are damaged, to be computed again.")
+def doctor(data_dir: Path | None, results: Path, mend: bool) -> None:
     """Check environment, compiler cache, data, results and studies, and say what to do; exit 1 where something is."""
-    from pppca_bench.experiments.doctor import examine
+    from pppca_bench.experiments import doctor as room
 
     n_wrong = 0
     studies = sorted(results.glob(f"{STUDIES}/*/{DATABASE}"))
-    for finding in examine(data_dir, results / DATABASE, studies):
+    for database in (results / DATABASE, *studies) if mend else ():
+        if database.exists() and (n := room.mend(database)):
+            click.echo(f"Removed {n} damaged rows from {database}: the next `pppca run` computes them again.")
+    for finding in room.examine(data_dir, results / DATABASE, studies):
         n_wrong += finding.remedy is not None
         mark = "ok" if finding.remedy is None else "!!"
         click.echo(f"{mark}  {finding.subject}: {finding.text} {finding.remedy or ''}".rstrip())

@@ -15,6 +15,7 @@ from pppca_bench.cli._shared import (
     results_option,
     stoppable,
     tell_what_was_found,
+    warn_of_network,
     workers_option,
 )
 from pppca_bench.cli.data import data_option
@@ -61,6 +62,7 @@ def run(
         if dry_run:
             _print_dry_run(request.specs, results, fresh)
             return
+        warn_of_network(results)
         with Store(results / DATABASE) as store:
             tell_what_was_found(store)
             if not quiet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import traceback
 from collections.abc import Mapping, Sequence
@@ -61,13 +62,19 @@ def run_group(specs: Sequence[RunSpec], problem: Problem) -> list[RunResult]:
     results = {one.key: one for one in outcomes if isinstance(one, RunResult)}
     for result in _classify([one for one in outcomes if isinstance(one, _Learned)], problem):
         results[result.key] = result
-    return [_with_plain_numbers(results[spec.key]) for spec in specs]
+    return [_with_plain_numbers(spec, results[spec.key]) for spec in specs]
 
 
-def _with_plain_numbers(result: RunResult) -> RunResult:
-    """Return a result with Python's numbers in place of NumPy's, which the store does not take."""
+def _with_plain_numbers(spec: RunSpec, result: RunResult) -> RunResult:
+    """Return a result with Python's numbers in place of NumPy's, without those that are undefined (nan).
+
+    An infinite number makes it a failure.
+    """
     values = {name: value.item() if isinstance(value, np.generic) else value for name, value in result.values.items()}
-    return replace(result, values=values)
+    for name, value in values.items():
+        if math.isinf(value):
+            return failed(spec, f"{name}: expected a finite number, got {value}. Scale the data, or lower the rate.")
+    return replace(result, values={name: value for name, value in values.items() if not math.isnan(value)})
 
 
 def warm_up(spec: RunSpec) -> None:

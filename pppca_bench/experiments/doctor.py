@@ -22,6 +22,7 @@ from pppca_bench.problems import fetch_dir, find_file, known_problems, search_pa
 from pppca_bench.runs import RunResult
 from pppca_bench.store import reservations
 from pppca_bench.store.database import Store
+from pppca_bench.store.opening import NETWORK_REMEDY, network_file_system
 from pppca_bench.store.schema import SCHEMA_VERSION
 
 DISTRIBUTION = "pppca-bench"
@@ -64,9 +65,19 @@ def examine(data_dir: Path | None, database: Path, studies: Iterable[Path] = ())
     yield from _cache()
     yield from _data(data_dir)
     yield from _folder(database.parent)
+    if (network := network_file_system(database.parent)) is not None:
+        yield Finding("store", f"{database.parent} is on a network file system ({network}).", NETWORK_REMEDY)
     yield from _store(database)
     for path in studies:
         yield from (replace(finding, subject=f"study {path.parent.name}") for finding in _store(path, "study"))
+
+
+def mend(database: Path) -> int:
+    """Remove the rows that no run can have written, so that the next run computes them again; return how many."""
+    with Store(database) as store:
+        wrong = store.wrong_rows()
+        store.remove(wrong)
+    return len(wrong)
 
 
 def _environment() -> Iterator[Finding]:
@@ -188,6 +199,9 @@ def _store(database: Path, command: str = "run") -> Iterator[Finding]:
         with Store(database, read_only=True) as store:
             if errors := store.integrity_errors():
                 yield Finding("store", f"{database}: damaged ({errors[0].splitlines()[0]}).", _saved(database))
+                return
+            if wrong := store.wrong_rows():
+                yield from (Finding("store", f"{store.path}: {error}", "") for error in wrong.values())
                 return
             yield Finding("store", f"{store.path}: whole, of version {SCHEMA_VERSION}.")
             yield from _runs(store) if command == "run" else _trials(store)

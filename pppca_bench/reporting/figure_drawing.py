@@ -19,6 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, SymmetricalLogLocator
 
+from pppca_bench.files import atomic_write
 from pppca_bench.reporting.figure_data import CurvePanel, Figure, PointPanel
 from pppca_bench.reporting.portrait_drawing import draw_images, draw_scatter
 from pppca_bench.reporting.portraits import ImagePanel, ScatterPanel
@@ -104,7 +105,7 @@ def write_figures(figures: Iterable[Figure], out_dir: Path) -> list[Path]:
         if figure.panels:
             for extension, content in (render(figure) | {"csv": numbers(figure).encode()}).items():
                 paths.append(out_dir / f"{figure.figure}.{extension}")
-                paths[-1].write_bytes(content)
+                atomic_write(paths[-1], content)
     return paths
 
 
@@ -143,7 +144,7 @@ def write_ranking(contest: Contest, ranking: Ranking, out_dir: Path) -> list[Pat
     contents = drawn | {"csv": table.to_csv(lineterminator="\n").encode()}
     paths = [out_dir / f"{contest.id}.{extension}" for extension in contents]
     for path, content in zip(paths, contents.values(), strict=True):
-        path.write_bytes(content)
+        atomic_write(path, content)
     return paths
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure as Drawing
 
+from pppca_bench.files import atomic_write
 from pppca_bench.reporting.figure_drawing import NOTE_CHARACTERS_PER_INCH, NOTE_SIZE, to_images
 
 
@@ -66,7 +67,7 @@ def write_front(front: Front, folder: Path) -> list[Path]:
     contents = to_images(partial(_draw, front)) | {"csv": text.getvalue().encode()}
     paths = [folder / f"front.{extension}" for extension in contents]
     for path, content in zip(paths, contents.values(), strict=True):
-        path.write_bytes(content)
+        atomic_write(path, content)
     return paths
 
 

@@ -121,7 +121,9 @@ def _other_runs(
         summary = summarise_runs(results.cells[cell])
         ours = {name: summary.quantities[name] for name in _BOTH if name in summary.quantities}
         counts = summary.n_planned, summary.n_failed
-        found[place] = TableCell(*place, _BOTH, "{} ({})", ours, {}, summary.values, *counts)
+        found[place] = TableCell(
+            *place, _BOTH, "{} ({})", ours, {}, summary.values, *counts, differing=summary.differing
+        )
     rows = {row: row for row, _ in found}
     return Table("X", "Runs beyond the published tables", "", "Problem, method", rows, columns, found)
 
@@ -164,7 +166,8 @@ def _list(
         for name in columns:
             known = {name: summary.quantities[name]} if name in summary.quantities else {}
             counts = (summary.n_planned, summary.n_failed) if known or name == columns[0] else (0, 0)
-            found[row, name] = TableCell(row, name, (name,), "{}", known, {}, {}, *counts)
+            differing = summary.differing if name == columns[0] else ()
+            found[row, name] = TableCell(row, name, (name,), "{}", known, {}, {}, *counts, differing=differing)
     titles = {name: described(name).title for name in columns}
     return Table(table, title, "", "Problem, method", rows, titles, found, is_list=True)
 

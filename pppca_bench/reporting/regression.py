@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from pppca_bench.errors import StoreError
+from pppca_bench.files import atomic_write
 from pppca_bench.references.numbers import Number, Tolerance
 from pppca_bench.reporting.comparison import VERDICTS, Place, Verdict, judge, tolerance
 from pppca_bench.reporting.summary import Summary, summarise
@@ -263,11 +264,31 @@ def standard_error(summary: Summary) -> float:
     return 0.0 if summary.n == 1 else summary.sd / math.sqrt(summary.n)
 
 
-def write_baseline(recorded: Mapping[Place, RecordedCell], path: Path) -> None:
-    """Write a baseline as JSON, one cell a line."""
+def write_baseline(recorded: Mapping[Place, RecordedCell], path: Path, *, force: bool = False) -> None:
+    """Write a baseline as JSON, one cell a line, in the place of an older one.
+
+    Parameters
+    ----------
+    recorded : mapping of place to RecordedCell
+    path : Path
+    force : bool, default False
+        Replace one that holds more cells.
+
+    Raises
+    ------
+    StoreError
+        There is no cell to record, or fewer than the older one has.
+    """
+    if not recorded:
+        raise StoreError(f"{path}: expected cells that were published and run, got none: nothing was recorded.")
+    if path.exists() and not force and len(lost := read_baseline(path).keys() - recorded.keys()) > 0:
+        raise StoreError(
+            f"{path}: expected results of every cell that it has, got none of {len(lost)}, such as"
+            f" {', '.join(min(lost))}: nothing was recorded. Run their configs, or take `--force`."
+        )
     lines = [json.dumps(_to_json(place, cell), ensure_ascii=False) for place, cell in recorded.items()]
     text = f'{{"format": {FORMAT}, "cells": [\n' + ",\n".join(lines) + "\n]}\n"
-    path.write_text(text, encoding="utf-8")
+    atomic_write(path, text)
 
 
 def read_baseline(path: Path) -> dict[Place, RecordedCell]:
@@ -278,11 +299,13 @@ def read_baseline(path: Path) -> dict[Place, RecordedCell]:
     StoreError
         The file is missing or no baseline.
     """
-    remedy = "Write one with `pppca compare --record`."
+    remedy = "Write one with `pppca compare --record --force`."
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["format"] != FORMAT:
             raise StoreError(f"{path}: expected a baseline of format {FORMAT}, got {document['format']}. {remedy}")
+        if not document["cells"]:
+            raise StoreError(f"{path}: expected a baseline of at least one cell, got none. {remedy}")
         return dict(_from_json(cell) for cell in document["cells"])
     except OSError as error:
         raise StoreError(f"{path}: the baseline cannot be read ({error.strerror}). {remedy}") from None

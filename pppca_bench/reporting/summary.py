@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.runs import Cell, Selector, StoredRun
+from pppca_bench.runs import Cell, RunResult, Selector, StoredRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,8 @@ class CellSummary:
         Repeats that were asked for, and those that failed.
     settings : str
         Digest of what was run: method, parameters, classifier and data; "" when no repeat is in.
+    differing : tuple of str
+        In what the computation of the repeats differs: code, Python, libraries, processor, BLAS or system.
     """
 
     quantities: Mapping[str, Summary]
@@ -90,6 +92,7 @@ class CellSummary:
     n_planned: int
     n_failed: int
     settings: str = ""
+    differing: tuple[str, ...] = ()
 
 
 class Results:
@@ -211,7 +214,18 @@ def summarise_runs(runs: Sequence[StoredRun]) -> CellSummary:
     ]
     if len(pairs) > 3 and (found := _correlation(pairs)) is not None:
         quantities["correlation"] = found
-    return CellSummary(quantities, values, len(runs), n_failed, _settings(runs[0][0].cell) if done else "")
+    settings = _settings(runs[0][0].cell) if done else ""
+    return CellSummary(quantities, values, len(runs), n_failed, settings, _differing(done.values()))
+
+
+def _differing(results: Iterable[RunResult]) -> tuple[str, ...]:
+    """Return the names of the facts of their origins that some results do not share; the configs are no such fact."""
+    origins = dict.fromkeys(result.origin for result in results if result.origin)
+    if len(origins) < 2:
+        return ()
+    facts = [{name: fact for name, fact in json.loads(origin).items() if name != "configs"} for origin in origins]
+    names = sorted({name for one in facts for name in one})
+    return tuple("code" if name == "pppca" else name for name in names if len({one.get(name) for one in facts}) > 1)
 
 
 def _correlation(pairs: Sequence[Sequence[Any]]) -> Summary | None:

@@ -39,6 +39,8 @@ class TableCell:
         Digest of the settings and the data behind ours; see `CellSummary`.
     elsewhere : tuple of str
         Where runs of several settings would fill it, the tables that list them; it shows none of them then.
+    differing : tuple of str
+        In what the computation of its repeats differs; see `CellSummary`.
     """
 
     row: str
@@ -54,6 +56,7 @@ class TableCell:
     fillable: bool = False
     settings: str = ""
     elsewhere: tuple[str, ...] = ()
+    differing: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:

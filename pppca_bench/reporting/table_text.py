@@ -168,7 +168,8 @@ def _entries(text: str | tuple[str, str], spread: bool) -> tuple[str, ...]:
 
 
 def _notes(table: Table, form: Format) -> list[str]:
-    notes = list(filter(None, [" ".join(_notes_on_repeats(table)), _note_on_settings(table), table.remark]))
+    told = [" ".join(_notes_on_repeats(table)), _note_on_settings(table), _note_on_origins(table), table.remark]
+    notes = list(filter(None, told))
     return [note_line(note, form) for note in notes]
 
 
@@ -209,6 +210,15 @@ def _note_on_settings(table: Table) -> str:
     places = "; ".join(f"{row} at {', '.join(columns)}" for row, columns in rows.items())
     homes = ", ".join(dict.fromkeys(home for cell in ambiguous for home in cell.elsewhere))
     return f"Several settings were run, so that none is shown, of {places}. They stand in {homes}."
+
+
+def _note_on_origins(table: Table) -> str:
+    """Say in how many cells the repeats were computed by different code, libraries or machines, if in any."""
+    mixed = [cell.differing for cell in table.cells.values() if cell.differing]
+    if not mixed:
+        return ""
+    what = ", ".join(sorted(set[str]().union(*mixed)))
+    return f"In {len(mixed)} of the cells the repeats were computed by different {what}."
 
 
 def _ours_text(cell: TableCell) -> str:

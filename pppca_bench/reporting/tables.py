@@ -152,6 +152,7 @@ class _Source:
             n_planned=summary.n_planned,
             n_failed=summary.n_failed,
             settings=summary.settings,
+            differing=summary.differing,
         )
 
     def _label(self, line: Line) -> str:

@@ -7,10 +7,7 @@ that the tables of a changed config never mix in results of its older form (whic
 
 from __future__ import annotations
 
-import io
-import itertools
 import json
-import os
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,16 +17,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from pppca_bench.errors import StoreError, UnknownConfigError
-from pppca_bench.runs import QUANTITIES, Cell, Parameters, Plan, ProblemFacts, RunResult, RunSpec, StoredRun
+from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, RunResult, RunSpec, StoredRun
 from pppca_bench.store import reservations
 from pppca_bench.store.conflicts import refuse_other_seeds
+from pppca_bench.store.opening import connect, move_older_version
+from pppca_bench.store.rows import CellRow, RowError, cell_row, pack, read_cells, read_run, to_json, unpack
 from pppca_bench.store.schema import SCHEMA_VERSION, prepare, quantity_columns, read_version
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-BUSY_TIMEOUT_S = 60.0
-
+_RUN_COLUMNS = ("key", "cell", "repeat", "seed", "status", "error", "measures", "provenance")
 _CELL_COLUMNS = "problem, data_sha256, method, parameters, classifier, algorithms"
 _NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
 _AMONG = "IN (SELECT value FROM json_each(?))"
@@ -76,9 +74,9 @@ class Store:
         with self._explained():
             if not read_only:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                self.moved_to = _move_older_version(path)
+                self.moved_to = move_older_version(path)
             had_no_byte = path.exists() and path.stat().st_size == 0
-            self._connection = _connect(path, read_only)
+            self._connection = connect(path, read_only)
             with ExitStack() as on_failure:
                 on_failure.callback(self.close)
                 self._prepare(read_only, had_no_byte)
@@ -155,11 +153,11 @@ class Store:
             for result in results:
                 known = [result.values.get(name) for name in QUANTITIES]
                 others = {name: value for name, value in result.values.items() if name not in QUANTITIES}
-                row = (result.status, result.error, _json(others), *known, *(span or (None, None)))
+                row = (result.status, result.error, to_json(others), *known, *(span or (None, None)))
                 if connection.execute(update, (*row, provenance, result.key, replace)).rowcount:
                     connection.execute("DELETE FROM histories WHERE key = ?", (result.key,))
                     if result.history:
-                        connection.execute("INSERT INTO histories VALUES (?, ?)", (result.key, _pack(result.history)))
+                        connection.execute("INSERT INTO histories VALUES (?, ?)", (result.key, pack(result.history)))
                 connection.execute("DELETE FROM reservations WHERE key = ?", (result.key,))
 
     def reserve(self, keys: Collection[str]) -> set[str]:
@@ -190,12 +188,15 @@ class Store:
             The wanted cell, the stored one, and how many runs of the stored one are done.
         """
         rows = self._all(
-            f"SELECT {_CELL_COLUMNS}, changed, count(*) FROM cells JOIN runs ON runs.cell = cells.id"
+            "SELECT cells.id, count(*) FROM cells JOIN runs ON runs.cell = cells.id"
             " WHERE status = 'done' GROUP BY cells.id ORDER BY cells.id"
         )
         stored: dict[tuple[object, ...], list[tuple[Cell, int]]] = {}
-        for *row, _, n in rows:
-            cell = _cell(row)
+        known = self._cells()
+        for number, n in rows:
+            if isinstance(found := known[number], RowError):  # told by the commands that read its runs
+                continue
+            cell = found[0]
             stored.setdefault(_without_origin(cell), []).append((cell, n))
         return [
             (wanted, cell, n)
@@ -244,18 +245,39 @@ class Store:
                     " Run it first with `pppca run`."
                 )
         wanted = json.dumps([name for name in known if configs is None or name in configs])
-        cells = {
-            row[0]: (_cell(row[1:-1]), tuple(json.loads(row[-1])))
-            for row in self._all(f"SELECT id, {_CELL_COLUMNS}, changed FROM cells")
-        }
-        quantities = [name for name in QUANTITIES if name in quantity_columns(self._connection)]
-        rows = self._all(
-            f"SELECT runs.key, cell, repeat, seed, status, error, measures, {', '.join(quantities)}"
-            " FROM runs JOIN plans ON plans.key = runs.key JOIN configs ON configs.name = plans.config"
+        return self._read(
+            " JOIN plans ON plans.key = runs.key JOIN configs ON configs.name = plans.config"
             f" WHERE configs.name {_AMONG} GROUP BY runs.key ORDER BY max(sequence), repeat, runs.rowid",
             wanted,
         )
-        return [_stored_run(row, cells, quantities) for row in rows]
+
+    def runs_by_key(self, keys: Collection[str]) -> dict[str, StoredRun]:
+        """Return runs by their keys, whichever config asks for them now."""
+        return {run[0].key: run for run in self._read(f" WHERE runs.key {_AMONG}", json.dumps(list(keys)))}
+
+    def wrong_rows(self) -> dict[str, RowError]:
+        """Return the keys of the runs whose row, cell or learning curves no run can have written, and what is wrong."""
+        found: dict[str, RowError] = {}
+        known = self._cells(), self._origins(), self._quantities()
+        for row in self._all(f"SELECT {', '.join((*_RUN_COLUMNS, *known[-1]))} FROM runs"):
+            try:
+                read_run(row, *known)
+            except RowError as error:
+                found[row[0]] = error
+        for key, curves in self._connection.execute("SELECT key, curves FROM histories"):
+            try:
+                unpack(key, curves)
+            except RowError as error:
+                found.setdefault(key, error)
+        return found
+
+    def remove(self, keys: Collection[str]) -> None:
+        """Remove runs, with all that belongs to them, and the cells that no run is left of."""
+        asked = json.dumps(list(keys))
+        with self._transaction() as connection:
+            for table in ("histories", "plans", "reservations", "runs"):
+                connection.execute(f"DELETE FROM {table} WHERE key {_AMONG}", (asked,))
+            connection.execute("DELETE FROM cells WHERE id NOT IN (SELECT cell FROM runs)")
 
     def plans(self, configs: Sequence[str] | None = None) -> dict[str, list[str]]:
         """Return the keys of the runs that each config asks for, by name, the latest planned config last."""
@@ -269,16 +291,37 @@ class Store:
     def histories(self, keys: Collection[str]) -> dict[str, Mapping[str, NDArray]]:  # type: ignore[type-arg]
         """Return the learning curves of those of the runs that have some."""
         rows = self._all(f"SELECT key, curves FROM histories WHERE key {_AMONG}", json.dumps(list(keys)))
-        return {key: _unpack(curves) for key, curves in rows}
+        return {key: unpack(key, curves) for key, curves in rows}
+
+    def _cells(self) -> dict[int, CellRow | RowError]:
+        return read_cells(self._all(f"SELECT id, {_CELL_COLUMNS}, changed FROM cells"))
+
+    def _read(self, which: str, *values: object) -> list[StoredRun]:
+        known = self._cells(), self._origins(), self._quantities()
+        rows = self._all(f"SELECT runs.{', '.join((*_RUN_COLUMNS, *known[-1]))} FROM runs{which}", *values)
+        with self._located():
+            return [read_run(row, *known) for row in rows]
+
+    def _origins(self) -> dict[int | None, str]:
+        return dict(self._all("SELECT id, description FROM provenances"))
+
+    def _quantities(self) -> list[str]:
+        return [name for name in QUANTITIES if name in quantity_columns(self._connection)]
+
+    @contextmanager
+    def _located(self) -> Iterator[None]:
+        """Say in which database a row is that cannot be read."""
+        try:
+            yield
+        except RowError as error:
+            raise StoreError(f"{self.path}: {error}") from error
 
     def _all(self, query: str, *values: object) -> list[Any]:
         with self._explained():
             return self._connection.execute(query, values).fetchall()
 
     def _prepare(self, read_only: bool, had_no_byte: bool) -> None:
-        self._connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
         if read_only:
-            self._connection.execute("PRAGMA query_only = ON")
             if had_no_byte and read_version(self._connection) == 0:
                 raise StoreError(
                     f"{self.path}: expected a results database, got a file of 0 bytes: no run has written to it yet, or"
@@ -319,51 +362,6 @@ class Store:
             ) from error
 
 
-def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
-    uri = f"{path.absolute().as_uri()}?mode={_access_mode(path, read_only)}"
-    return sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)
-
-
-def _access_mode(path: Path, read_only: bool) -> str:
-    if not read_only:
-        return "rwc"
-    # After a killed run the next reader has to roll its unfinished transaction back, which takes the right to write.
-    return "rw" if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK) else "ro"
-
-
-def _move_older_version(path: Path) -> Path | None:
-    """Move the database of an older version aside, and return its new place; None where there is none.
-
-    Choice: it is kept, not migrated, for its runs do not tell the data that they were computed from well enough.
-    """
-    while (found := _stat(path)) is not None and found.st_size:
-        connection = _connect(path, read_only=False)
-        try:
-            version = read_version(connection)
-            if not 0 < version < SCHEMA_VERSION:
-                return None
-            connection.execute("BEGIN EXCLUSIVE")
-            now = _stat(path)
-            if now is not None and now.st_ino == found.st_ino:  # else another process moved it meanwhile
-                return path.rename(_free_name(path, f".version-{version}"))
-        finally:
-            connection.close()
-    return None
-
-
-def _stat(path: Path) -> os.stat_result | None:
-    try:
-        return path.stat()
-    except FileNotFoundError:
-        return None
-
-
-def _free_name(path: Path, suffix: str) -> Path:
-    """Return a name beside a file that nothing has yet: what was moved aside before stays, too."""
-    names = (f"{path.stem}{suffix}{f'.{n}' if n else ''}{path.suffix}" for n in itertools.count())
-    return next(free for name in names if not (free := path.with_name(name)).exists())
-
-
 def _remedy(error: Exception) -> str:
     if getattr(error, "sqlite_errorname", None) in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):
         return "What was recorded is kept: free some space on the disk, then run the same command again."
@@ -375,7 +373,7 @@ def _insert_cells(connection: sqlite3.Connection, specs: Iterable[RunSpec]) -> d
     found: dict[Cell, int] = {}
     for spec in specs:
         if spec.cell not in found:
-            row = (*_cell_row(spec.cell), _json(spec.changed))
+            row = (*cell_row(spec.cell), to_json(spec.changed))
             connection.execute(
                 f"INSERT INTO cells ({_CELL_COLUMNS}, changed) VALUES (?, ?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT DO UPDATE SET changed = excluded.changed",
@@ -389,57 +387,5 @@ def _insert_cells(connection: sqlite3.Connection, specs: Iterable[RunSpec]) -> d
     return found
 
 
-def _cell_row(cell: Cell) -> tuple[object, ...]:
-    settings = (_json(dict(part)) for part in (cell.parameters, cell.classifier, cell.algorithms))
-    return (cell.problem, cell.data_sha256, cell.method, *settings)
-
-
-def _cell(row: Sequence[Any]) -> Cell:
-    problem, data_sha256, method, *settings = row
-    parameters, classifier, algorithms = map(_parameters, settings)
-    return Cell(problem, data_sha256, method, parameters, classifier, algorithms)  # type: ignore[arg-type]
-
-
 def _without_origin(cell: Cell) -> tuple[object, ...]:
     return (cell.problem, cell.method, cell.parameters, cell.classifier)
-
-
-def _json(values: object) -> str:
-    return json.dumps(values, sort_keys=True)
-
-
-def _parameters(text: str) -> Parameters:
-    values = json.loads(text)
-    return tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in sorted(values.items()))
-
-
-def _stored_run(
-    row: Sequence[Any], cells: Mapping[int, tuple[Cell, tuple[str, ...]]], quantities: Sequence[str]
-) -> StoredRun:
-    key, cell, repeat, seed, status, error, measures, *numbers = row
-    place, changed = cells[cell]
-    spec = RunSpec(key, place, repeat, seed, changed)
-    if status == "planned":
-        return spec, None
-    values = {
-        name: int(value) if QUANTITIES[name].is_count else value
-        for name, value in zip(quantities, numbers, strict=True)
-        if value is not None
-    }
-    return spec, RunResult(key, status, error, values | json.loads(measures or "{}"))
-
-
-def _pack(history: Mapping[str, NDArray]) -> bytes:  # type: ignore[type-arg]
-    import numpy as np
-
-    buffer = io.BytesIO()
-    curves: Any = {name: np.asarray(curve, np.float32) for name, curve in history.items()}
-    np.savez_compressed(buffer, **curves)
-    return buffer.getvalue()
-
-
-def _unpack(blob: bytes) -> Mapping[str, NDArray]:  # type: ignore[type-arg]
-    import numpy as np
-
-    with np.load(io.BytesIO(blob), allow_pickle=False) as curves:
-        return {name: curves[name] for name in curves.files}

@@ -119,7 +119,7 @@ def needed_runs(study: Study, trial: Trial, identities: Mapping[str, Identity]) 
 
 def score_trials(study: Study, batch: Sequence[Planned], store: Store) -> list[ScoredTrial]:
     """Score trials by those of their runs that are given and that a store holds."""
-    stored = {run[0].key: run for run in store.runs([trial.config.name for trial, _ in batch])}
+    stored = store.runs_by_key([spec.key for _, specs in batch for spec in specs])
     facts = store.problems()
     scored = []
     for trial, specs in batch:

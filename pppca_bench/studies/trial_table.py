@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from tabulate import tabulate
 
+from pppca_bench.files import atomic_write
 from pppca_bench.studies.config import Study
 from pppca_bench.studies.scoring import ScoredTrial
 
@@ -22,8 +23,8 @@ Part = TypeVar("Part")
 
 def write_table(study: Study, scored: Sequence[ScoredTrial], folder: Path) -> None:
     """Write the trials, which come by rank, into a folder as `CSV` and `MARKDOWN`."""
-    folder.joinpath(CSV).write_text(render(study, scored, "csv"), encoding="utf-8")
-    folder.joinpath(MARKDOWN).write_text(render(study, scored, "markdown"), encoding="utf-8")
+    atomic_write(folder / CSV, render(study, scored, "csv"))
+    atomic_write(folder / MARKDOWN, render(study, scored, "markdown"))
 
 
 def render(study: Study, scored: Sequence[ScoredTrial], form: str) -> str:

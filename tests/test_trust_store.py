@@ -1,0 +1,263 @@
+"""What a damaged row, a full disk or a careless record must not do to stored results."""
+
+import errno
+import json
+import os
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from planning import opened, specs_of
+
+from pppca_bench.cli.main import cli
+from pppca_bench.errors import StoreError
+from pppca_bench.experiments import cell, runner
+from pppca_bench.experiments.cell import run_group
+from pppca_bench.files import atomic_write
+from pppca_bench.reporting.comparison import Place
+from pppca_bench.reporting.regression import RecordedCell, read_baseline, write_baseline
+from pppca_bench.runs import Plan
+from pppca_bench.store import opening
+from pppca_bench.store.database import Store
+from pppca_bench.store.opening import network_file_system
+
+pytestmark = pytest.mark.usefixtures("nowhere_else")
+
+CONFIG = {
+    "name": "small",
+    "problems": ["iris"],
+    "repeats": 2,
+    "seed": 1,
+    "methods": [{"method": "dgha", "tau": 5.0, "n_epochs": 2}],
+    "classifier": {"hidden": [2], "max_epochs": 5},
+}
+SPECS = specs_of(CONFIG)
+
+DAMAGES = {
+    "parameters are no JSON": "UPDATE cells SET parameters = '{'",
+    "parameters are no mapping": "UPDATE cells SET parameters = '[1]'",
+    "a parameter is a mapping": """UPDATE cells SET parameters = '{"tau": {}}'""",
+    "a version is text": """UPDATE cells SET algorithms = '{"dgha": "new"}'""",
+    "changed is no list": "UPDATE cells SET changed = '3'",
+    "an infinite error": "UPDATE runs SET test_error_percent = 9e999 WHERE repeat = 0",
+    "an infinite measure": """UPDATE runs SET measures = '{"x": Infinity}' WHERE repeat = 0""",
+    "a measure is text": """UPDATE runs SET measures = '{"x": "1"}' WHERE repeat = 0""",
+    "measures are no JSON": "UPDATE runs SET measures = 'x' WHERE repeat = 0",
+    "a negative repeat": "UPDATE runs SET repeat = -1 WHERE repeat = 0",
+    "a cell that is not there": "UPDATE runs SET cell = 99 WHERE repeat = 0",
+}
+COMMANDS = ("tables", "compare", "rank", "figures", "render")
+
+
+def pppca(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="pppca")
+
+
+def query(path: Path, statement: str) -> list[tuple]:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        return connection.execute(statement).fetchall()
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory) -> bytes:
+    """Return a database of two runs that were really computed."""
+    path = tmp_path_factory.mktemp("template") / "results.sqlite"
+    with Store(path) as store:
+        store.plan(Plan("small", "c" * 64, "name: small\n", tuple(SPECS)))
+        assert runner.run(SPECS, store, opened(["iris"]), workers=0).n_done == 2
+    return path.read_bytes()
+
+
+@pytest.fixture
+def path(template, tmp_path) -> Path:
+    found = tmp_path / "results" / "results.sqlite"
+    found.parent.mkdir()
+    found.write_bytes(template)
+    return found
+
+
+class TestDamagedRows:
+    @pytest.mark.parametrize("damage", DAMAGES)
+    def test_trust_each_command_names_the_row_and_what_to_do(self, path, damage):
+        query(path, DAMAGES[damage])
+        for command in COMMANDS:
+            result = pppca(command, "--results", path.parent)
+            assert result.exit_code == 1, (command, result.output)
+            assert re.fullmatch(
+                rf"Error: {re.escape(str(path))}: (run [0-9a-f]+|cell 1 \(dgha on iris\)): .*`pppca doctor --mend`.*\n",
+                result.stderr,
+            ), (command, result.stderr)
+
+    @pytest.mark.parametrize("damage", DAMAGES)
+    def test_trust_doctor_finds_them_and_mends_what_it_found(self, path, damage):
+        query(path, DAMAGES[damage])
+        assert pppca("doctor", "--results", path.parent).stdout.count("`pppca doctor --mend`") in (1, 2)
+        mended = pppca("doctor", "--mend", "--results", path.parent)
+        assert "`pppca doctor --mend`" not in mended.stdout
+        with Store(path) as store:
+            store.plan(Plan("small", "c" * 64, "name: small\n", tuple(SPECS)))
+            outcome = runner.run(SPECS, store, opened(["iris"]), workers=0)
+        assert outcome.n_failed == 0
+        assert outcome.n_done + outcome.n_reused == 2
+        assert pppca("tables", "--results", path.parent).exit_code == 0
+
+    def test_trust_a_whole_database_is_mended_by_nothing(self, path):
+        before = path.read_bytes()
+        assert "Removed" not in pppca("doctor", "--mend", "--results", path.parent).stdout
+        assert query(path, "SELECT count(*) FROM runs") == [(2,)]
+        assert len(path.read_bytes()) == len(before)
+
+    def test_trust_damaged_curves_are_named(self, path):
+        query(path, "UPDATE histories SET curves = x'0102'")
+        with (
+            Store(path, read_only=True) as store,
+            pytest.raises(StoreError, match=r"learning curves of run [0-9a-f]+:"),
+        ):
+            store.histories([SPECS[0].key])
+        assert pppca("doctor", "--results", path.parent).stdout.count("learning curves of run") == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "status", "told"),
+    [(np.inf, "failed", "optimality_percent: expected a finite number, got inf"), (np.nan, "done", None)],
+)
+def test_trust_an_infinite_number_is_a_failed_run_and_an_undefined_one_is_none(monkeypatch, value, status, told):
+    monkeypatch.setattr(cell, "measure_reconstruction", lambda *_: {"optimality_percent": np.float64(value)})
+    (result, _) = run_group(SPECS, next(iter(opened(["iris"]).values()))[1])
+    assert result.status == status
+    assert "optimality_percent" not in result.values
+    assert (result.error or "").startswith(told or "")
+
+
+class TestOneMoment:
+    def test_trust_a_reader_sees_one_moment_of_the_database(self, path):
+        with Store(path, read_only=True) as reader:
+            before = reader.configs()
+            writer = sqlite3.connect(path, timeout=0)
+            with closing(writer), pytest.raises(sqlite3.OperationalError, match="locked"):
+                writer.executescript("INSERT INTO configs VALUES ('other', '', 9, '', '')")
+            assert reader.configs() == before
+            assert reader.plans().keys() == set(before)
+
+    def test_trust_what_is_recorded_outlives_a_power_cut(self, path):
+        with closing(opening.connect(path, read_only=False)) as connection:
+            assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+            assert connection.execute("PRAGMA synchronous").fetchone() == (3,)
+            assert connection.execute("PRAGMA page_size").fetchone() == (4096,)
+
+
+class TestOrigins:
+    ORIGINS = ({"pppca": "1+abc", "numpy": "2.1", "configs": {"a": "1"}}, {"pppca": "1+abd", "numpy": "2.1"})
+
+    @pytest.mark.parametrize(("origins", "n_told"), [(ORIGINS, 2), ((ORIGINS[0], ORIGINS[0] | {"configs": {}}), 0)])
+    def test_trust_a_cell_of_different_code_says_so(self, path, origins, n_told):
+        with Store(path) as store:
+            results = [result for _, result in store.runs()]
+            for result, origin in zip(results, origins, strict=True):
+                store.record([result], json.dumps(origin), replace=True)
+        told = pppca("tables", "--results", path.parent).stdout
+        # In the list of runs, and in the table of what they retain.
+        assert told.count("In 1 of the cells the repeats were computed by different code.") == n_told
+        assert told.count("the repeats were computed by different") == n_told
+
+
+class TestNetworkFileSystem:
+    MOUNTS = (
+        "/dev/vda / ext4 rw 0 0\n"
+        "server:/home /home/me nfs4 rw 0 0\n"
+        "//nas/big\\040disk /mnt/big\\040disk cifs rw 0 0\n"
+        "tmpfs /home/me/fast tmpfs rw 0 0\n"
+    )
+
+    @pytest.mark.parametrize(
+        ("folder", "expected"),
+        [
+            ("/var/results", None),
+            ("/home/me/work/results", "nfs4"),
+            ("/home/me", "nfs4"),
+            ("/home/me/fast/results", None),
+            ("/home/meadow/results", None),
+            ("/mnt/big disk/results", "cifs"),
+        ],
+    )
+    def test_trust_it_is_noticed(self, tmp_path, monkeypatch, folder, expected):
+        mounts = tmp_path / "mounts"
+        mounts.write_text(self.MOUNTS)
+        monkeypatch.setattr(opening, "_MOUNTS", mounts)
+        assert network_file_system(Path(folder)) == expected
+
+    def test_trust_run_and_doctor_warn_of_it(self, tmp_path, monkeypatch, path):
+        mounts = tmp_path / "mounts"
+        mounts.write_text(f"server:/x {tmp_path} nfs4 rw 0 0\n")
+        monkeypatch.setattr(opening, "_MOUNTS", mounts)
+        config = tmp_path / "c.yaml"
+        config.write_text(
+            "name: c\nproblems: iris\nrepeats: 1\nseed: 1\nmethods: [{method: pca, tau: 5}]\n"
+            "classifier: {hidden: [2], max_epochs: 2}\n"
+        )
+        ran = pppca("run", config, "--results", path.parent, "--workers", 0)
+        assert ran.exit_code == 0
+        assert ran.stderr.count("network file system (nfs4)") == 1
+        assert "network file system (nfs4)" in pppca("doctor", "--results", path.parent).stdout
+
+
+class TestBaseline:
+    CELLS: dict[Place, RecordedCell] = {  # noqa: RUF012
+        ("T5", "cancer1, 100%", tau, "test_error_percent"): RecordedCell("reproduced", {0: 1.5, 1: 2.0}, "ab")
+        for tau in ("τ = 5", "τ = 10")
+    }
+
+    def test_trust_fewer_cells_are_recorded_only_by_force(self, tmp_path):
+        path = tmp_path / "baseline.json"
+        write_baseline(self.CELLS, path)
+        one = dict(list(self.CELLS.items())[:1])
+        with pytest.raises(StoreError, match=r"none of 1, such as T5, cancer1, 100%, τ = 10, .*`--force`"):
+            write_baseline(one, path)
+        assert read_baseline(path) == self.CELLS
+        write_baseline(one, path, force=True)
+        assert read_baseline(path) == one
+
+    @pytest.mark.parametrize("force", [False, True])
+    def test_trust_nothing_is_never_recorded(self, tmp_path, force):
+        path = tmp_path / "baseline.json"
+        write_baseline(self.CELLS, path)
+        with pytest.raises(StoreError, match="got none: nothing was recorded"):
+            write_baseline({}, path, force=force)
+        assert read_baseline(path) == self.CELLS
+
+    def test_trust_strict_fails_on_an_empty_baseline(self, path):
+        empty = path.parent / "baseline.json"
+        empty.write_text('{"format": 3, "cells": []}')
+        result = pppca("compare", "--strict", "--results", path.parent)
+        assert result.exit_code == 1
+        assert "expected a baseline of at least one cell, got none" in result.stderr
+
+
+class TestAtomicWrite:
+    def test_trust_a_full_disk_leaves_the_old_file_and_nothing_beside_it(self, tmp_path, monkeypatch):
+        path = tmp_path / "table.md"
+        atomic_write(path, "old")
+
+        def full(_: int) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            atomic_write(path, "new")
+        assert path.read_text() == "old"
+        assert list(tmp_path.iterdir()) == [path]
+
+    def test_trust_it_keeps_mode_and_links(self, tmp_path):
+        path = tmp_path / "table.md"
+        atomic_write(path, "old")
+        path.chmod(0o640)
+        link = tmp_path / "link.md"
+        link.symlink_to(path)
+        atomic_write(link, b"new \xcf\x84")
+        assert link.is_symlink()
+        assert path.read_text(encoding="utf-8") == "new τ"
+        assert path.stat().st_mode & 0o777 == 0o640
