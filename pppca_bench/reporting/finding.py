@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pppca_bench.reporting.summary import Summary, summarise
+from pppca_bench.reporting.table_text import true_minus
 
 Verdict = Literal["holds", "holds in part", "does not hold", "undecided", "not run"]
 
@@ -72,9 +73,7 @@ def all_of(verdicts: Sequence[Verdict]) -> Verdict:
 
 def told(difference: Summary, unit: str = " points") -> str:
     """Return a mean difference with its interval, as a sentence has it."""
-    low, mean, high = (
-        f"{value:+.2f}".replace("-", "−") for value in (difference.low, difference.mean, difference.high)
-    )
+    low, mean, high = (true_minus(f"{value:+.2f}") for value in (difference.low, difference.mean, difference.high))
     return f"{mean}{unit} (95 % interval {low} to {high}, {difference.n} data sets)"
 
 

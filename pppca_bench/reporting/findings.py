@@ -67,8 +67,10 @@ class Evidence:
         """Return a method's means in the comparison of methods, by data set; permutations of one are averaged."""
         found: dict[str, list[float]] = {}
         for cell, runs in self.results.of_config(COMPARED).items():
+            if not self.is_named(cell.method, part):
+                continue
             summary = summarise_runs(runs).quantities.get(quantity)
-            if self.is_named(cell.method, part) and summary is not None:
+            if summary is not None:
                 family = self.facts[cell.problem].family if cell.problem in self.facts else cell.problem
                 found.setdefault(family, []).append(summary.mean)
         return {name: fmean(values) for name, values in found.items()}
