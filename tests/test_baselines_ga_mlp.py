@@ -12,8 +12,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pppca_bench.classifiers import RpropMLPClassifier
 from pppca_bench.classifiers.ga_mlp import GAMLPClassifier, PopulationErrors, cross, mutate, select
-from pppca_bench.classifiers.mlp import Split
 from pppca_bench.classifiers.network import Architecture, pack, uniform_per_weight, unpack
+from pppca_bench.classifiers.training_data import Split
 
 
 @parametrize_with_checks([GAMLPClassifier((3,), max_generations=150, mutation_scale=0.3, random_state=0)])

@@ -8,8 +8,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from pppca_bench.classifiers import RpropMLPClassifier
 from pppca_bench.classifiers.batch_training import TrainedNet
 from pppca_bench.classifiers.ga_structure import StructureGAClassifier, least_error, masks_of
-from pppca_bench.classifiers.mlp import Split
 from pppca_bench.classifiers.network import Architecture, network_outputs
+from pppca_bench.classifiers.training_data import Split
 
 TINY = {"population_size": 8, "max_generations": 3, "max_epochs": 30}
 

@@ -17,8 +17,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier
-from pppca_bench.classifiers.mlp import Split
 from pppca_bench.classifiers.size_rules import chosen_size
+from pppca_bench.classifiers.training_data import Split
 from pppca_bench.reducers.filter_selection import (
     Criterion,
     FilterSelector,

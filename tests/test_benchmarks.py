@@ -8,7 +8,7 @@ from benchmarks.compiled import PeerMissingError
 from benchmarks.measuring import Contestant, Row, alternate, median_ratio
 from benchmarks.plan import METHODS, planned_runs
 from benchmarks.report import table
-from pppca_bench.compiled import simd
+from pppca_bench.compiled.operation import INTERPRETED
 from pppca_bench.engines import DGHA
 
 
@@ -118,7 +118,7 @@ def test_the_compared_plan_holds_the_slides_methods_with_single_nets():
     assert len({run.key for run in runs}) == len(runs)
 
 
-@pytest.mark.skipif(simd.INTERPRETED, reason="nothing is compiled")
+@pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
 def test_compilation_is_measured_where_nothing_is_kept(monkeypatch):
     monkeypatch.setattr(compilation, "FAMILIES", ("network_errors",))
     (row,) = compilation.rows(None)

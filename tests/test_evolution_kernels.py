@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import kstest
 
 from pppca_bench.compiled.arrays import aligned_zeros
-from pppca_bench.compiled.simd import INTERPRETED
+from pppca_bench.compiled.operation import INTERPRETED
 from pppca_bench.engines import evolution as kernels
 from pppca_bench.engines import fitness as evaluation
 from pppca_bench.engines import gram_schmidt as orthonormalisation

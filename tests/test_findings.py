@@ -49,6 +49,7 @@ def test_differences_are_paired_over_the_data_sets_that_both_have():
     assert found == summarise([2.0, 1.0])
     assert paired_difference({"a": 3.0, "c": 1.0}, {"a": 1.0}) is None
     assert told(Summary(-0.5, 1.0, 4, -1.25, 0.25)) == "−0.50 points (95 % interval −1.25 to +0.25, 4 data sets)"
+    assert told(Summary(0.5, 1.0, 2, 0.0, 1.0), "thresholds").endswith(" to +1.00, 2 thresholds)")
 
 
 @pytest.mark.parametrize(
@@ -158,6 +159,14 @@ def test_self_repair_is_judged_by_the_optimality_regained_since_its_least(curves
     assert all(sentence.startswith("NE-pPCA: ") for sentence in found.evidence)
 
 
+def test_self_repair_tells_the_interval_over_the_problems():
+    # Regained: 0.75 and 0.6125, mean 0.68125, half width 12.706 * 0.097227 / sqrt(2) = 0.8735.
+    curves = {"a": [1.0, 0.8, 0.95], "b": [1.0, 0.9, 0.96125]}
+    figures = {"F8": figure("F8", {"a) NE-pPCA, by generation": curves})}
+    found = find(Evidence(Results([]), {}, {}, figures, CLAIMS))[REPAIR]
+    assert "68 % on average (95 % interval −19 to 155 %); at least half on 2 of 2 problems" in found.evidence[0]
+
+
 @pytest.mark.parametrize(
     ("nodes", "verdict"),
     # Of 9 features and 100 samples with 1 node: responses 1000, Gram–Schmidt 9, breeding 36. With 900: 90 %, then less.
@@ -193,7 +202,7 @@ def test_accuracy_is_judged_column_by_column(verdict):
     values |= {(name, "Proben1"): {"test_error_percent": error} for name, error in zip(NAMES, WHOLE, strict=True)}
     found = find(Evidence(Results([]), FACTS, {"T2": table("T2", values)}, {}, CLAIMS))[ACCURACY]
     assert found.verdict == verdict
-    assert found.evidence[1].startswith("T2, NE-pPCA, Proben1: ")
+    assert found.evidence[1].startswith("T2, NE-pPCA against Proben1: ")
 
 
 def speeds(*shares: tuple[int, float]) -> Evidence:
@@ -208,6 +217,19 @@ def test_speed_is_judged_by_operations_with_part_of_the_data_and_with_all():
     assert find(speeds((100, 5.0), (10, 8.0)))[SPEED].verdict == "holds"
     assert find(speeds((100, 5.0), (10, 3.0)))[SPEED].verdict == "does not hold"
     assert find(speeds((100, 0.5), (10, 0.8)))[SPEED].verdict == "does not hold"
+
+
+def test_the_interval_of_the_speed_is_that_of_the_repeats_geometric_means_along_the_row():
+    cells = {
+        ("cancer1, 10%", f"tau={tau}"): TableCell(
+            "cancer1, 10%", f"tau={tau}", (), "", {}, {}, values={"speedup_operations": dict(enumerate(values))}
+        )
+        for tau, values in ((5, [2.0, 4.0, 9.0]), (10, [8.0, 4.0]))
+    }
+    evidence = Evidence(Results([]), FACTS, {"T4": Table("T4", "", "", "", {}, {}, cells)}, {}, CLAIMS)
+    assert evidence.over_repeats("T4", "cancer1, 10%", "speedup_operations") == summarise([4.0, 4.0])
+    assert evidence.over_repeats("T4", "cancer1, 100%", "speedup_operations") is None
+    assert evidence.over_repeats("T6", "cancer1, 10%", "speedup_operations") is None
 
 
 @pytest.mark.parametrize("share", [10, 100])

@@ -127,3 +127,16 @@ def test_a_cell_of_several_settings_is_not_called_not_run(tmp_path: Path) -> Non
     (told,) = [line for line in lines if "several settings" in line]
     assert told.startswith("T1. ")
     assert told.endswith(": 1 of 32 cells left empty, of several settings (cancer1)")
+
+
+def test_scores_and_the_results_that_differ_stand_in_it(tiny: tuple[list[Table], list[Figure]]) -> None:
+    index = render_index(*tiny)
+    verdicts = index[index.index("## Verdicts") : index.index('<a id="T0">')]
+    scores, differing = verdicts.split("Results that differ:")
+    # T1 has 2.30 (1) and 2.82 (1.2) for ours of 2.0 (2) each: |ln 2| and |ln (2 / 1.2)|.
+    assert re.search(r"\| T1 dimensionality +\| 32 +\| 2 +\| 0\.602 +\| 0\.693 +\| \\\|ln ratio\\\| ", scores)
+    rows = [line for line in differing.splitlines() if line.startswith("| T")]
+    assert [re.split(r" *\| *", row)[1:5] for row in rows] == [
+        ["T1", "cancer1", "tau=5", "dimensionality"],
+        ["T1", "cancer1", "tau=10", "dimensionality"],
+    ]

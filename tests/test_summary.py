@@ -29,9 +29,9 @@ def cell(
     return Cell(problem, data, method, *sections, ((method, version),))
 
 
-def spec(repeat: int = 0, of: Cell | None = None, seed: int = 0) -> RunSpec:
+def spec(repeat: int = 0, of: Cell | None = None) -> RunSpec:
     own = of or cell()
-    return RunSpec(repr((own, repeat, seed)), own, repeat, seed)
+    return RunSpec(repr((own, repeat)), own, repeat, 0)
 
 
 def result(error: float, dimensionality: int = 4, **changes: float) -> RunResult:
@@ -259,22 +259,15 @@ class TestSelection:
         assert len(results.select(CENTRED, ["a"])) == 2, "a config's tables know nothing of another's repeats"
         assert results.configs_of(cell()) == {"a", "b"}
 
-    def test_another_configs_seeds_do_not_take_the_place_of_the_named_ones(self):
-        again = [(spec(repeat, seed=7), result(5.0)) for repeat in range(3)]
-        results = planned(a=OURS, mine=again)
-        assert mean_error(results.select(CENTRED, ["a"])) == 1.0
-        assert mean_error(results.select(CENTRED)) == 5.0
+    def test_a_summary_is_that_of_the_runs_that_the_named_configs_ask_for(self):
+        results = planned(a=OURS[:2], b=OURS)
+        for configs, n in ((["a"], 2), (["b"], 3), ([], 3)):
+            assert results.summary(CENTRED, configs) == summarise_runs(results.select(CENTRED, configs))
+            assert results.summary(CENTRED, configs).n_planned == n
 
     @pytest.mark.parametrize("other", [cell(data="b"), cell(version=2)], ids=["other data", "another version"])
     def test_runs_on_other_data_and_of_other_versions_are_settings_of_their_own(self, other):
         assert planned(a=OURS, b=[(spec(0, other), result(9.0))]).select(CENTRED) == []
-
-
-def test_a_repeat_that_two_plans_ask_for_with_their_own_seeds_counts_once():
-    runs = [(spec(0, seed=1), result(1.0)), (spec(1, seed=1), result(3.0)), (spec(0, seed=2), result(5.0))]
-    found = summarise_runs(Results(runs).select(CENTRED))
-    assert (found.n_planned, found.quantities["test_error_percent"].n) == (2, 2)
-    assert found.values["test_error_percent"] == {0: 5.0, 1: 3.0}
 
 
 def test_every_planned_cell_is_there_once_with_its_runs():

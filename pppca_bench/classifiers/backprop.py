@@ -70,8 +70,10 @@ def learn(network: Network, momentum: float, state: BackpropState, sample: Sampl
         The sample's values and its output units' errors; the errors change.
     """
     output = network.layers[len(network.layers) - 1]
+    # D of the outputs times −η: the gradients that follow from it are −η ∂E/∂w, ready to be added.
     for row in range(output[UNIT], output[UNIT] + output[N_UNITS]):
         store(block.errors, row, 0, multiply(load(block.errors, row, 0), load(state.minus_rates, 0, 0)))
+    # Without momentum they go straight into the weights: each layer passes its errors back before its own change.
     step = state.weights
     if momentum > 0.0:
         step = state.step
@@ -86,6 +88,7 @@ def learn(network: Network, momentum: float, state: BackpropState, sample: Sampl
 @part
 def take_samples(pool: Pool, order: Indices2D, position: int, sample: Samples) -> None:
     """Copy the sample that each network takes next, a row of the order, into the lanes, in place."""
+    # Every network has an order of its own, so lanes are filled one by one.
     for lane in range(LANES):
         index = order[position, lane]
         for i in range(pool.inputs.shape[2]):
@@ -150,6 +153,7 @@ def train_epochs(
     """
     for epoch in range(len(orders)):
         for lane in range(LANES):
+            # η / (1 + epoch / decay_epochs), by the age of each network: they did not start together.
             age = progress.epochs[lane] / rule.decay_epochs
             state.minus_rates[0, lane] = -(rule.learning_rate / (1.0 + age))
         learn_epoch(network, pool, orders[epoch], rule.momentum, state, sample, block)

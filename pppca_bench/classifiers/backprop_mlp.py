@@ -12,10 +12,11 @@ from scipy.special import expit
 from pppca_bench.classifiers import backprop as kernels
 from pppca_bench.classifiers.batch_training import TrainedNet
 from pppca_bench.classifiers.lanes import LINEAR
-from pppca_bench.classifiers.mlp import MLPClassifier, Split, hold_out
+from pppca_bench.classifiers.mlp import MLPClassifier
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight
 from pppca_bench.classifiers.online_training import BackpropTask, Training, train_by_backprop
 from pppca_bench.classifiers.passes import EXACT_SOFTSIGN, LOGISTIC
+from pppca_bench.classifiers.training_data import Split, hold_out
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import (
     Count,

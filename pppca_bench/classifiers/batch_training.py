@@ -69,6 +69,7 @@ def train_nets(
     _seat_waiting(lanes, waiting, seated)
     while seated:
         lanes.train_until_one_stops(rprop_rule, stopping_rule)
+        # A net that has stopped leaves its lane to the next one while the others train on.
         for lane in [lane for lane in seated if lanes.has_stopped(lane)]:
             index = seated.pop(lane)
             trained[index] = lanes.take_out(lane, tasks[index])
@@ -150,6 +151,7 @@ def network_and_block(
     if output_activation is None:
         output_activation = SOFTSIGN if architecture.output_activation == "softsign" else LINEAR
     values, errors = (aligned_zeros(BLOCK_SAMPLES * n_units, LANES) for _ in range(2))
+    # The constant 1 of each sample: kernels read it and never write it.
     for unit in constants:
         values[unit::n_units] = 1.0
     network = Network(layers, 1 + architecture.n_inputs, n_units, hidden_activation, output_activation)
@@ -169,6 +171,7 @@ def fill(samples: Samples, lane: int, X: Floats, targets: Floats) -> None:
     end = 1 + X.shape[1]
     inputs[:, 0, lane] = 1.0
     inputs[:, 1:end, lane] = X
+    # A net with fewer inputs has zeros here, and zero weights for them.
     inputs[:, end:, lane] = 0.0
     samples.targets.reshape(*targets.shape, LANES)[:, :, lane] = targets
 

@@ -99,6 +99,7 @@ def end_epoch(rule: StoppingRule, progress: Progress, error: Floats1D) -> bool:
     """Enter an epoch's training errors; tell whether a lane is at the end of a strip."""
     at_strip_end = False
     for lane in range(LANES):
+        # Other lanes compute too, idle or stopped; nothing of them is entered.
         if progress.status[lane] == TRAINING:
             progress.training_curve[progress.epochs[lane], lane] = error[lane]
             progress.epochs[lane] += 1
@@ -144,6 +145,7 @@ def _keep_if_best(progress: Progress, lane: int, error: float, weights: Floats2D
 @part
 def _conditions_met(rule: StoppingRule, progress: Progress, lane: int, loss: float, speed: float, error: float) -> int:
     """Enter which conditions of the rule hold at the end of a strip; return all that have held by now, as bits."""
+    # A condition counts once it has held, so its bit is never cleared: GL 1, rising strips 2, GL / P_k 4.
     progress.n_increases[lane] = progress.n_increases[lane] + 1 if error > progress.last_error[lane] else 0
     progress.last_error[lane] = error
     if loss > rule.generalisation_loss:
@@ -159,9 +161,11 @@ def _conditions_met(rule: StoppingRule, progress: Progress, lane: int, loss: flo
 def _judge(rule: StoppingRule, progress: Progress, lane: int, error: float) -> int:
     """Return the status of a lane at the end of its strip."""
     epochs = progress.epochs[lane]
+    # The last strip may be shorter than the others.
     n_epochs = (epochs - 1) % rule.strip_length + 1
     if not (math.isfinite(error) and math.isfinite(progress.strip_sum[lane])):
         return NOT_FINITE
+    # Of several causes the first is told: the conditions (GL), P_k, the number of epochs.
     loss = generalisation_loss(error, progress.best_error[lane])
     speed = training_progress(progress.strip_sum[lane] / n_epochs, progress.strip_min[lane])
     if _conditions_met(rule, progress, lane, loss, speed, error) == _ALL_CONDITIONS:

@@ -9,7 +9,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
-from pppca_bench.classifiers.mlp import MLP, Labels, Split, hold_out, one_hot, validated_split
+from pppca_bench.classifiers.mlp import MLP
+from pppca_bench.classifiers.training_data import Labels, Split, hold_out, one_hot, validated_split
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 from pppca_bench.parameters import Count, OpenShare, Share, check_parameters, make_generator
 

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.classifiers.expressions import Evolution, Expression, evolve, features_of, text_of, values_of
-from pppca_bench.classifiers.mlp import Labels, Split, hold_out, validated_split
+from pppca_bench.classifiers.training_data import Labels, Split, hold_out, validated_split
 from pppca_bench.compiled.arrays import Flags, Floats
 from pppca_bench.parameters import Count, OpenShare, Probability, check_parameters, make_generator
 

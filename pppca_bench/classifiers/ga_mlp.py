@@ -9,10 +9,11 @@ from annotated_types import Ge, Le
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet, empty_samples, fill, network_and_block, train_nets
 from pppca_bench.classifiers.lanes import LANES
-from pppca_bench.classifiers.mlp import MLPClassifier, Split, hold_out, one_hot
+from pppca_bench.classifiers.mlp import MLPClassifier
 from pppca_bench.classifiers.network import Architecture, network_outputs, pack, uniform_per_weight, unpack
 from pppca_bench.classifiers.passes import measure_networks
 from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier
+from pppca_bench.classifiers.training_data import Split, hold_out, one_hot
 from pppca_bench.compiled.arrays import Flags, Floats, Indices, aligned_zeros
 from pppca_bench.parameters import Count, LayerSizes, OpenShare, Positive, Probability, check_order, make_generator
 

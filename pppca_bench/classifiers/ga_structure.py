@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet, train_nets
 from pppca_bench.classifiers.ga_mlp import cross, select
-from pppca_bench.classifiers.mlp import Split, hold_out
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight
 from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier
 from pppca_bench.classifiers.saliency import connected_inputs
+from pppca_bench.classifiers.training_data import Split, hold_out
 from pppca_bench.compiled.arrays import Flags, Floats
 from pppca_bench.parameters import (
     Count,

@@ -16,7 +16,7 @@ from numba import types
 
 from pppca_bench.compiled.arrays import Floats2D
 from pppca_bench.compiled.jit import part
-from pppca_bench.compiled.simd import INT, VECTOR, WIDTH, Call, cgutils, constant, llvm_call, llvm_fma, operation
+from pppca_bench.compiled.operation import INT, VECTOR, WIDTH, Call, cgutils, constant, llvm_call, llvm_fma, operation
 
 LANES: Final = WIDTH
 """Networks side by side."""
@@ -57,6 +57,7 @@ def _reciprocals(builder: Any, numbers: list[Any]) -> list[Any]:
     """Write the reciprocals of vectors with one division: 1 / a = b / (a b), and the same for products."""
     if len(numbers) == 1:
         return [builder.fdiv(constant(1.0), numbers[0])]
+    # By twos, and their products by twos again: two or three multiplications a number in the place of a division.
     evens, odds = numbers[::2], numbers[1::2]
     products = [builder.fmul(a, b) for a, b in zip(evens, odds, strict=False)] + evens[len(odds) :]
     inverses = _reciprocals(builder, products)
@@ -89,9 +90,11 @@ def _write_tile(builder: Any, matrices: list[_Matrix], rows: list[Any], columns:
     sums = {(i, j): cgutils.alloca_once(builder, VECTOR) for i in rows for j in columns}
     for total in sums.values():
         builder.store(constant(0.0), total)
+    # C = 0 + …, or what C holds + …
     with builder.if_then(builder.icmp_signed("!=", builder.and_(mode, INT(ADD)), INT(0))):
         for (i, j), total in sums.items():
             builder.store(C.load(builder, i, j), total)
+    # Column k of A times column k of B: each number loaded serves a whole row or column of the tile.
     with cgutils.for_range(builder, n) as loop:
         a = {i: A.load(builder, i, loop.index) for i in rows}
         b = {j: B.load(builder, j, loop.index) for j in columns}
@@ -108,6 +111,7 @@ def _write_tile(builder: Any, matrices: list[_Matrix], rows: list[Any], columns:
 @contextmanager
 def _strips(builder: Any, length: Any, size: int) -> Iterator[list[Any]]:
     """Write a loop that cuts a length into fours, then a two, then a one; this one takes those of ``size``."""
+    # What the larger sizes took: a multiple of four before the two, of two before the one.
     rest = builder.and_(length, INT(-2 * size)) if size < 4 else INT(0)
     count = builder.udiv(builder.sub(length, rest), INT(size))
     with cgutils.for_range(builder, count) as loop:
@@ -143,6 +147,7 @@ def _emit_multiply(call: Call) -> None:
     b, matrices = call.builder, []
     for place, matrix_type in enumerate(call.types[:3]):
         lanes, start, down, across = (b.extract_value(call.args[place], k) for k in range(4))
+        # From the lane array, the start and the strides to an address and strides, counted in vectors.
         data = call._replace(types=matrix_type.types, args=[lanes]).data(0)
         matrices += [b.gep(b.bitcast(data, VECTOR.as_pointer()), [start]), down, across]
     b.call(_multiply_function(b.module), matrices + [call.integer(k) for k in range(3, 7)])

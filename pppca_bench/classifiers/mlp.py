@@ -2,35 +2,26 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.model_selection import train_test_split
 from sklearn.utils import Tags
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet
 from pppca_bench.classifiers.early_stopping import StoppingRule, generalisation_loss
+from pppca_bench.classifiers.training_data import (
+    Labels,
+    Split,
+    TrainingSet,
+    check_both_or_neither,
+    one_hot,
+    validated_split,
+)
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import check_parameters
-
-Labels = NDArray[Any]
-TrainingSet = tuple[ArrayLike, ArrayLike, ArrayLike | None, ArrayLike | None]
-"""X, y, X_val, y_val as `MLPClassifier.fit` and `MLPRegressor.fit` take them."""
-
-
-@dataclass(frozen=True)
-class Split:
-    """Hold training and validation data; the latter has no rows where none was given."""
-
-    X: Floats
-    y: Labels
-    X_val: Floats
-    y_val: Labels
 
 
 class MLP(BaseEstimator):
@@ -245,7 +236,7 @@ class MLPRegressor(RegressorMixin, MLP):
         if classes is not None:
             raise ValueError(f"classes of {self}: expected none, since it approximates numbers, got some")
         X, y, X_val, y_val = data
-        _check_both_or_neither(self, X_val, y_val)
+        check_both_or_neither(self, X_val, y_val)
         rule: dict[str, Any] = {"dtype": np.float64, "y_numeric": True, "multi_output": True}
         training: tuple[Floats, Floats] = validate_data(self, X, y, **rule)
         self._is_single = training[1].ndim == 1
@@ -336,63 +327,6 @@ def _check_alike(networks: Sequence[Any]) -> None:
                     f"{name} in fit_together: expected {first[name]!r} for all networks, got {value!r}. "
                     "Fit networks with different parameters in separate calls."
                 )
-
-
-def validated_split(
-    classifier: Any,
-    X: ArrayLike,
-    y: ArrayLike,
-    X_val: ArrayLike | None,
-    y_val: ArrayLike | None,
-    classes: ArrayLike | None,
-) -> Split:
-    """Check what a classifier's `fit` is given, and set its ``classes_`` and ``n_features_in_``.
-
-    Raises
-    ------
-    ValueError
-        If the data are unfit, one of X_val and y_val is missing, or a label is not among the classes.
-    """
-    training: tuple[Floats, Labels] = validate_data(classifier, X, y, dtype=np.float64)
-    check_classification_targets(training[1])
-    _check_both_or_neither(classifier, X_val, y_val)
-    validation = training[0][:0], training[1][:0]
-    if X_val is not None:
-        validation = validate_data(classifier, X_val, y_val, dtype=np.float64, reset=False)
-    labels = np.concatenate([training[1], validation[1]])
-    classifier.classes_ = np.unique(labels) if classes is None else np.unique(column_or_1d(classes))
-    unknown = np.setdiff1d(labels, classifier.classes_)
-    if unknown.size:
-        raise ValueError(f"labels of {classifier}: expected members of classes, got {unknown[0]!r}")
-    return Split(*training, *validation)
-
-
-def _check_both_or_neither(network: Any, X_val: ArrayLike | None, y_val: ArrayLike | None) -> None:
-    if (X_val is None) != (y_val is None):
-        raise ValueError(f"validation data of {network}: expected both X_val and y_val, or neither, got one")
-
-
-def hold_out(split: Split, fraction: float, rng: np.random.Generator, *, stratified: bool = True) -> Split:
-    """Hold out a share for validation, stratified unless y are numbers to approximate.
-
-    Choice: where a class has a single sample, or the share has less samples than there are classes, the draw is not
-    stratified; a single sample in all serves both sides.
-    """
-    X, y = split.X, split.y
-    if len(X) == 1:
-        return Split(X, y, X, y)
-    n_val = min(max(round(fraction * len(X)), 1), len(X) - 1)
-    if stratified:
-        counts = np.unique(y, return_counts=True)[1]
-        stratified = counts.min() > 1 and len(counts) <= min(n_val, len(X) - n_val)
-    seed = int(rng.integers(2**31))
-    X, X_val, y, y_val = train_test_split(X, y, test_size=n_val, stratify=y if stratified else None, random_state=seed)
-    return Split(X, y, X_val, y_val)
-
-
-def one_hot(y: Labels, classes: Labels) -> Floats:
-    """Return targets: 1 for the sample's class, 0 for the others, float64 (n_samples, n_classes)."""
-    return (y[:, None] == classes).astype(np.float64)
 
 
 def squared_error_percent(outputs: Floats, targets: Floats) -> float:

@@ -54,7 +54,7 @@ class Architecture:
     def layer_table(self) -> tuple[Indices, list[int]]:
         """Place the units of a sample in one row; return the kernels' table of layers and the constant units.
 
-        See `_network_kernels.Network` for the table's columns.
+        See `passes.Network` for the table's columns.
         """
         constants: list[int] = []
         rows: list[list[int]] = []

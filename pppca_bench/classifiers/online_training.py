@@ -96,6 +96,7 @@ class BackpropLanes:
         """Train the seated nets to the next end of a strip of one of them, or for the epochs of one call."""
         n_samples = len(self.pool.targets[0])
         n_epochs = min(self._epochs_to_strip_end(), MAX_EPOCHS_A_CALL)
+        # Orders come from each net's own generator, so they are those that it would have alone.
         orders = np.zeros((n_epochs, n_samples, LANES), dtype=np.int64)
         for lane, index in self.seated.items():
             for order in orders:

@@ -88,6 +88,7 @@ def forward(network: Network, weights: Floats2D, samples: Samples, first: int, n
         layer = network.layers[index]
         activation = network.output_activation if index == n_layers - 1 else network.hidden_activation
         last = activation & SOFTSIGN
+        # S_k is a run of inputs and a run of units, W_k has their columns side by side: two products, the second added.
         n_inputs, n_sources, n_units = layer[N_INPUTS], layer[N_SOURCES], layer[N_UNITS]
         values = LaneMatrix(block.values, layer[UNIT], network.n_units, 1)
         if n_inputs > 0:
@@ -98,6 +99,7 @@ def forward(network: Network, weights: Floats2D, samples: Samples, first: int, n
             sources = LaneMatrix(block.values, layer[SOURCE], network.n_units, 1)
             W = LaneMatrix(weights, layer[WEIGHT] + n_inputs, n_inputs + n_sources, 1)
             multiply_matrices(values, sources, W, n, n_units, n_sources, last | (ADD if n_inputs > 0 else LINEAR))
+        # These have no mode of the product: they pass over the finished sums.
         if activation > SOFTSIGN:
             for s in range(n):
                 activate(activation, block.values, s * network.n_units + layer[UNIT], n_units)
@@ -129,6 +131,7 @@ def _logistic(x: Floats1D) -> Floats1D:
     Choice: exp(−|x|) is the 256th power of a Taylor polynomial of exp(−|x| / 256); below −40 the exponent counts as
     −40, where the result is 4e-18 or 1 to the last bit.
     """
+    # exp(r) = Σ rⁿ / n! up to the ninth power, by Horner's rule; then squared eight times.
     magnitude = absolute(x)
     r = multiply(select_less(splat(40.0), magnitude, splat(40.0), magnitude), splat(-1 / 256))
     power = add(splat(1 / 40320), multiply(r, splat(1 / 362880)))
@@ -142,6 +145,7 @@ def _logistic(x: Floats1D) -> Floats1D:
     power = add(splat(1.0), multiply(r, power))
     for _ in range(8):
         power = multiply(power, power)
+    # exp(−|x|) / (1 + exp(−|x|)) is the value at −|x|; at |x| it is 1 minus that.
     small = divide(power, add(splat(1.0), power))
     return select_less(x, splat(0.0), small, subtract(splat(1.0), small))
 
@@ -152,6 +156,7 @@ def compare_outputs(network: Network, samples: Samples, first: int, n: int, bloc
     layer = network.layers[len(network.layers) - 1]
     n_outputs = layer[N_UNITS]
     for s in range(n):
+        # D of the output layer, the derivative of half the squared error by its values; f′ follows in `backward`.
         unit, target = s * network.n_units + layer[UNIT], (first + s) * n_outputs
         for j in range(n_outputs):
             error = subtract(load(block.values, unit + j, 0), load(samples.targets, target + j, 0))
@@ -187,6 +192,7 @@ def backward(
         layer = network.layers[index]
         activation = network.output_activation if index == n_layers - 1 else network.hidden_activation
         n_inputs, n_sources, n_units = layer[N_INPUTS], layer[N_SOURCES], layer[N_UNITS]
+        # D_k: errors times f′.
         if activation != LINEAR:
             for s in range(n):
                 _multiply_by_slope(activation, block, s * network.n_units + layer[UNIT], n_units)
@@ -197,6 +203,7 @@ def backward(
             received = LaneMatrix(block.errors, layer[SOURCE] + layer[N_CONSTANT], network.n_units, 1)
             W = LaneMatrix(weights, layer[WEIGHT] + n_inputs + layer[N_CONSTANT], 1, n_inputs + n_sources)
             multiply_matrices(received, errors, W, n, n_hidden, n_units, ADD if layer[ADDS] > 0 else LINEAR)
+        # D_kᵀ S_k, of the inputs and of the units; D_k and S_k are read as columns, which takes no copy.
         transposed = LaneMatrix(block.errors, layer[UNIT], 1, network.n_units)
         if n_inputs > 0:
             sources = LaneMatrix(samples.inputs, first * n_inputs, 1, n_inputs)

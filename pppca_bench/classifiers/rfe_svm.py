@@ -11,8 +11,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pppca_bench.classifiers.mlp import Labels, Split, hold_out, validated_split
 from pppca_bench.classifiers.size_rules import SizeRule, chosen_size
+from pppca_bench.classifiers.training_data import Labels, Split, hold_out, validated_split
 from pppca_bench.compiled.arrays import Flags
 from pppca_bench.parameters import Count, OpenShare, ParameterError, Positives, check_parameters, make_generator
 

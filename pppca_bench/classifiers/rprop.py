@@ -70,12 +70,14 @@ def _step_taking_back(rule: RpropRule, state: RpropState) -> None:
     """
     for k in range(len(state.weights)):
         g, previous, step = load(state.gradient, k, 0), load(state.previous_gradient, k, 0), load(state.steps, k, 0)
+        # Where g' g < 0: size Δ as it was, direction −g', so that subtracting the move undoes the last one.
         agreement = multiply(g, previous)
         larger, smaller = _larger(rule, step), _smaller(rule, step)
         size = select_less(zeros(), agreement, larger, step)
         direction = select_less(agreement, zeros(), subtract(zeros(), previous), g)
         store(state.weights, k, 0, subtract(load(state.weights, k, 0), _move(size, direction)))
         store(state.steps, k, 0, select_less(agreement, zeros(), smaller, size))
+        # g is forgotten there: the next g' g is 0, which leaves Δ alone.
         store(state.previous_gradient, k, 0, select_less(agreement, zeros(), zeros(), g))
 
 
@@ -109,6 +111,7 @@ def _smaller(rule: RpropRule, step: Any) -> Any:
 @part
 def _move(size: Any, direction: Any) -> Any:
     """Return what is subtracted from a weight: ± its size by the sign of a direction, nothing where that is zero."""
+    # copysign would move a weight of gradient 0 as well.
     return select_less(absolute(direction), splat(_LEAST_NUMBER), zeros(), copysign(size, direction))
 
 
@@ -117,6 +120,7 @@ def compute_gradient(network: Network, weights: Floats2D, samples: Samples, bloc
     """Compute the gradient of half the squared error over all samples, and the block's squared error, in place."""
     clear_error(block)
     for first in range(0, samples.n_samples, block.n_samples):
+        # The first block overwrites the gradient of the epoch before, the others add.
         n = fitting(block, samples, first)
         forward(network, weights, samples, first, n, block)
         compare_outputs(network, samples, first, n, block)
@@ -146,5 +150,6 @@ def train_until_one_stops(
         compute_gradient(network, state.weights, training, block, state.gradient)
         rprop_step(rprop_rule, state)
         if end_epoch(stopping_rule, progress, block.percentage):
+            # All lanes pass; `end_strips` reads those that are due.
             measure_error(network, state.weights, validation, block)
             stopped = end_strips(stopping_rule, progress, block.percentage, state.weights)

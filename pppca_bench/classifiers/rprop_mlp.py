@@ -8,9 +8,10 @@ from sklearn.base import is_classifier
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet, train_nets
 from pppca_bench.classifiers.early_stopping import StoppingRule
-from pppca_bench.classifiers.mlp import MLP, MLPClassifier, MLPRegressor, Split, hold_out
+from pppca_bench.classifiers.mlp import MLP, MLPClassifier, MLPRegressor
 from pppca_bench.classifiers.network import Activation, Architecture, network_outputs, uniform_per_weight
 from pppca_bench.classifiers.rprop import RpropRule
+from pppca_bench.classifiers.training_data import Split, hold_out
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import (
     FINITE,

@@ -10,7 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from pppca_bench.classifiers.mlp import Labels
+from pppca_bench.classifiers.training_data import Labels
 from pppca_bench.parameters import check_parameters, make_generator
 
 

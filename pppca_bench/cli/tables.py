@@ -91,11 +91,17 @@ def render(results: Path, findings: Path | None) -> None:
         render_index(snapshot.tables, drawn, rankings, snapshot.sheets), encoding="utf-8"
     )
     page = findings or results / "findings.md"
-    _write_findings(snapshot, drawn, results, page)
+    _write_findings(snapshot, drawn, rankings, results, page)
     click.echo(f"Wrote {len(built)} tables, {n_figures} figures and their index to {results}, and {page}.")
 
 
-def _write_findings(snapshot: Snapshot, figures: Sequence[Figure], results: Path, page: Path) -> None:
+def _write_findings(
+    snapshot: Snapshot,
+    figures: Sequence[Figure],
+    rankings: Sequence[tuple[Contest, Ranking]],
+    results: Path,
+    page: Path,
+) -> None:
     import os
 
     from pppca_bench.reporting.findings import Evidence, find, render_findings
@@ -105,7 +111,7 @@ def _write_findings(snapshot: Snapshot, figures: Sequence[Figure], results: Path
     evidence = Evidence(snapshot.results, snapshot.facts, tables, {one.figure: one for one in figures}, claims)
     files = {one.id: results / "tables" / f"{one.id}.md" for one in snapshot.filled}
     files |= {one.figure: results / "figures" / f"{one.figure}.svg" for one in figures if one.panels}
-    files |= {contest.id: results / "figures" / f"{contest.id}.svg" for contest, _ in snapshot.rankings()}
+    files |= {contest.id: results / "figures" / f"{contest.id}.svg" for contest, _ in rankings}
     links = {name: Path(os.path.relpath(file, page.parent)).as_posix() for name, file in files.items()}
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(render_findings(find(evidence), links), encoding="utf-8")

@@ -1,219 +1,95 @@
 """Vectors of eight float64 for kernels: their operations, each beside its twin in NumPy.
 
 Numba's own loops use half of the widest registers and keep tiles of numbers in memory; a variable of this type stays
-in a register. `operation` pairs what LLVM is told to do with a function that says the same in NumPy and carries the
-description: with NUMBA_DISABLE_JIT=1 that function is the operation, a vector is an array of shape (8,), and a vector
-whose numbers are all equal may be a number.
+in a register. See `compiled.operation` for what an operation is made of.
 
 A and B are C-contiguous matrices; row and column say where a vector starts, and no bounds are checked.
 """
 
-import inspect
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-import numba
-import numba.core.cgutils
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
-from numba.extending import intrinsic, models, register_model
 
-cgutils: Any = numba.core.cgutils
-_config: Any = numba.config
-
-WIDTH: Final = 8
-"""Numbers in a vector. They fill one AVX-512 register; on other machines LLVM splits the vector."""
-
-INTERPRETED: Final = bool(_config.DISABLE_JIT)
-"""Whether kernels run as plain Python."""
-
-INT: Final = ir.IntType(64)
-VECTOR: Final = ir.VectorType(ir.DoubleType(), WIDTH)
-_INTS: Final = ir.VectorType(INT, WIDTH)
-_PLACE: Final = ir.IntType(32)
-
-
-class VectorType(types.Type):
-    """Numba's type of a vector."""
-
-
-vector: Any = VectorType("Vector")
-tile: Any = types.UniTuple(vector, WIDTH)  # type: ignore[no-untyped-call]
-
-
-@register_model(VectorType)
-class _VectorModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, vector_type: Any) -> None:
-        super().__init__(manager, vector_type, VECTOR)  # type: ignore[no-untyped-call]
-
-
-# ---- What the operations are made of, in LLVM's terms.
-
-
-def constant(number: float) -> Any:
-    """Return the constant vector of one number."""
-    return ir.Constant(VECTOR, [number] * WIDTH)
-
-
-def _ints(number: int) -> Any:
-    return ir.Constant(_INTS, [number] * WIDTH)
-
-
-def _shuffle(builder: Any, a: Any, b: Any, places: list[int]) -> Any:
-    """Pick numbers by their places in a, then in b, which begins at place 8."""
-    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_PLACE, WIDTH), places))
-
-
-def _splat(builder: Any, number: Any) -> Any:
-    undefined = ir.Constant(ir.VectorType(number.type, WIDTH), ir.Undefined)
-    return _shuffle(builder, builder.insert_element(undefined, number, _PLACE(0)), undefined, [0] * WIDTH)
-
-
-def llvm_call(builder: Any, name: str, *args: Any) -> Any:
-    """Call LLVM's own function of vectors, such as llvm.sqrt."""
-    function_type = ir.FunctionType(VECTOR, [VECTOR] * len(args))
-    return builder.call(cgutils.get_or_insert_function(builder.module, function_type, f"{name}.v{WIDTH}f64"), args)
-
-
-def llvm_fma(builder: Any, a: Any, b: Any, c: Any) -> Any:
-    """Write a b + c: rounded once on every processor that can, never now so and then otherwise."""
-    return llvm_call(builder, "llvm.fmuladd", a, b, c)
-
-
-def _present(builder: Any, n: Any) -> Any:
-    """Tell which places of a vector are among the first n."""
-    return builder.icmp_signed("<", ir.Constant(_INTS, list(range(WIDTH))), _splat(builder, n))
-
-
-class Call(NamedTuple):
-    """A call of an operation while it is compiled: Numba's types and LLVM's values of its arguments."""
-
-    context: Any
-    builder: Any
-    types: Any
-    args: Any
-
-    def integer(self, place: int) -> Any:
-        """Return an argument, whichever type of integer or literal it is, as a 64-bit integer."""
-        return self.context.cast(self.builder, self.args[place], self.types[place], types.intp)
-
-    def data(self, place: int) -> Any:
-        """Return the address of an array's first item."""
-        if self.types[place].layout != "C":
-            raise TypeError(f"array of a vector: expected a C-contiguous one, got {self.types[place]}. Copy it.")
-        return self.context.make_array(self.types[place])(self.context, self.builder, self.args[place]).data
-
-    def places(self, first: int, n_rows: int = 1) -> list[Any]:
-        """Return where vectors start in a matrix: at the row and column that follow it, and in the rows below."""
-        data, b = self.data(first), self.builder
-        matrix = self.context.make_array(self.types[first])(self.context, b, self.args[first])
-        row, column = self.integer(first + 1), self.integer(first + 2)
-        n_columns = b.extract_value(matrix.shape, 1)
-        rows = [b.add(b.mul(b.add(row, INT(k)), n_columns), column) for k in range(n_rows)]
-        return [b.bitcast(b.gep(data, [start]), VECTOR.as_pointer()) for start in rows]
-
-    def load(self, first: int) -> Any:
-        """Load the vector of a matrix."""
-        return self.builder.load(self.places(first)[0], align=8)
-
-
-def operation(emit: Callable[[Call], Any], result: Any = vector, *, literal: bool = False) -> Callable[[Any], Any]:
-    """Make an operation of its twin: the twin itself where kernels are interpreted, else what ``emit`` writes.
-
-    Parameters
-    ----------
-    emit : callable
-        Writes LLVM's instructions of a call and returns the value.
-    result : Numba type
-        Type of the value; void operations return nothing.
-    literal : bool
-        Whether integers that stand in the source are passed as such, for what must be known while it is compiled.
-    """
-
-    def decorate(twin: Any) -> Any:
-        def define(_typing: Any, *argument_types: Any) -> Any:
-            def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-                value = emit(Call(context, builder, signature.args, args))
-                return context.get_dummy_value() if result == types.void else value
-
-            return result(*argument_types), generate
-
-        # Numba binds arguments by the signature: that of the twin, after the typing context.
-        parameters = inspect.signature(twin).parameters.values()
-        context = inspect.Parameter("_typing", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        define.__name__, define.__doc__ = twin.__name__, twin.__doc__
-        define.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]
-        made: Any = twin if INTERPRETED else intrinsic(prefer_literal=literal)(define)
-        made.twin = twin
-        return made
-
-    return decorate
-
-
-def _elementwise(write: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Make an operation of numbers at equal places from the instruction for whole vectors."""
-    return operation(lambda call: write(call.builder, *call.args))
-
+from pppca_bench.compiled.operation import (
+    INT,
+    INTS,
+    PLACE,
+    VECTOR,
+    WIDTH,
+    Call,
+    cgutils,
+    constant,
+    elementwise,
+    ints,
+    llvm_call,
+    llvm_fma,
+    operation,
+    present,
+    shuffle,
+    splatted,
+    tile,
+)
 
 # ---- Arithmetic, number by number.
 
 
-@_elementwise(lambda b, x, y: b.fadd(x, y))
+@elementwise(lambda b, x, y: b.fadd(x, y))
 def add(x: Any, y: Any) -> Any:
     """Return x + y."""
     return x + y
 
 
-@_elementwise(lambda b, x, y: b.fsub(x, y))
+@elementwise(lambda b, x, y: b.fsub(x, y))
 def subtract(x: Any, y: Any) -> Any:
     """Return x − y."""
     return x - y
 
 
-@_elementwise(lambda b, x, y: b.fmul(x, y))
+@elementwise(lambda b, x, y: b.fmul(x, y))
 def multiply(x: Any, y: Any) -> Any:
     """Return x y."""
     return x * y
 
 
-@_elementwise(lambda b, x, y: b.fdiv(x, y))
+@elementwise(lambda b, x, y: b.fdiv(x, y))
 def divide(x: Any, y: Any) -> Any:
     """Return x / y."""
     return x / y
 
 
-@_elementwise(llvm_fma)
+@elementwise(llvm_fma)
 def fma(a: Any, b: Any, c: Any) -> Any:
     """Return a b + c, rounded once."""
     return a * b + c
 
 
-@_elementwise(lambda b, x, y, z: llvm_fma(b, b.fneg(x), y, z))
+@elementwise(lambda b, x, y, z: llvm_fma(b, b.fneg(x), y, z))
 def fnma(a: Any, b: Any, c: Any) -> Any:
     """Return c − a b, rounded once."""
     return c - a * b
 
 
-@_elementwise(lambda b, x: llvm_call(b, "llvm.sqrt", x))
+@elementwise(lambda b, x: llvm_call(b, "llvm.sqrt", x))
 def sqrt(x: Any) -> Any:
     """Return √x."""
     return np.sqrt(x)
 
 
-@_elementwise(lambda b, x: llvm_call(b, "llvm.fabs", x))
+@elementwise(lambda b, x: llvm_call(b, "llvm.fabs", x))
 def absolute(x: Any) -> Any:
     """Return |x|."""
     return abs(x)
 
 
-@_elementwise(lambda b, x, y: llvm_call(b, "llvm.copysign", x, y))
+@elementwise(lambda b, x, y: llvm_call(b, "llvm.copysign", x, y))
 def copysign(x: Any, y: Any) -> Any:
     """Return |x| with the signs of y."""
     return np.copysign(x, y)
 
 
-@_elementwise(lambda b, x, y, then, otherwise: b.select(b.fcmp_ordered("<", x, y), then, otherwise))
+@elementwise(lambda b, x, y, then, otherwise: b.select(b.fcmp_ordered("<", x, y), then, otherwise))
 def select_less(x: Any, y: Any, then: Any, otherwise: Any) -> Any:
     """Return ``then`` where x < y, else ``otherwise``."""
     return np.where(x < y, then, otherwise)
@@ -228,14 +104,14 @@ def zeros() -> Any:
     return np.zeros(WIDTH)
 
 
-@operation(lambda call: _splat(call.builder, call.args[0]))
+@operation(lambda call: splatted(call.builder, call.args[0]))
 def splat(number: float) -> Any:
     """Return the vector of one float."""
     return number
 
 
 @operation(
-    lambda call: _shuffle(call.builder, call.args[0], call.args[0], [call.types[1].literal_value] * WIDTH), literal=True
+    lambda call: shuffle(call.builder, call.args[0], call.args[0], [call.types[1].literal_value] * WIDTH), literal=True
 )
 def broadcast_lane(x: Any, lane: int) -> Any:
     """Return the vector of the number of x at a place, a literal."""
@@ -244,7 +120,8 @@ def broadcast_lane(x: Any, lane: int) -> Any:
 
 def _emit_blend(call: Call) -> Any:
     lane, (_, x, y) = call.types[0].literal_value, call.args
-    return _shuffle(call.builder, x, y, [k + WIDTH * (k > lane) for k in range(WIDTH)])
+    # Place k of x, or place k of y, which a shuffle counts from eight on.
+    return shuffle(call.builder, x, y, [k + WIDTH * (k > lane) for k in range(WIDTH)])
 
 
 @operation(_emit_blend, literal=True)
@@ -255,9 +132,10 @@ def blend(lane: int, x: Any, y: Any) -> Any:
 
 def _emit_sum(call: Call) -> Any:
     (total,), b = call.args, call.builder
+    # Each number plus the one so many places on, round the end: after three rounds every place holds the whole sum.
     for distance in (4, 2, 1):
-        total = b.fadd(total, _shuffle(b, total, total, [(k + distance) % WIDTH for k in range(WIDTH)]))
-    return b.extract_element(total, _PLACE(0))
+        total = b.fadd(total, shuffle(b, total, total, [(k + distance) % WIDTH for k in range(WIDTH)]))
+    return b.extract_element(total, PLACE(0))
 
 
 @operation(_emit_sum, types.float64)
@@ -279,10 +157,10 @@ def load(A: Any, row: int, column: int) -> Any:
 
 def _emit_masked_load(call: Call) -> Any:
     b = call.builder
-    (place,), present = call.places(0), _present(b, call.integer(3))
-    function_type = ir.FunctionType(VECTOR, [place.type, _PLACE, present.type, VECTOR])
+    (place,), mask = call.places(0), present(b, call.integer(3))
+    function_type = ir.FunctionType(VECTOR, [place.type, PLACE, mask.type, VECTOR])
     function = cgutils.get_or_insert_function(b.module, function_type, f"llvm.masked.load.v{WIDTH}f64.p0")
-    return b.call(function, [place, _PLACE(8), present, constant(0.0)])
+    return b.call(function, [place, PLACE(8), mask, constant(0.0)])
 
 
 @operation(_emit_masked_load)
@@ -302,7 +180,7 @@ def store(A: Any, row: int, column: int, x: Any) -> None:
 
 def _emit_broadcast(call: Call) -> Any:
     (place,) = call.places(0)
-    return _splat(call.builder, call.builder.load(call.builder.bitcast(place, ir.DoubleType().as_pointer())))
+    return splatted(call.builder, call.builder.load(call.builder.bitcast(place, ir.DoubleType().as_pointer())))
 
 
 @operation(_emit_broadcast)
@@ -316,7 +194,7 @@ def _emit_gather(call: Call) -> Any:
     start = b.bitcast(call.places(0)[0], ir.DoubleType().as_pointer())
     for lane in range(WIDTH):
         number = b.load(b.gep(start, [b.load(b.gep(offsets, [INT(lane)]))]))
-        x = b.insert_element(x, number, _PLACE(lane))
+        x = b.insert_element(x, number, PLACE(lane))
     return x
 
 
@@ -358,13 +236,14 @@ def store_tile(A: Any, row: int, column: int, x: Any) -> None:
 
 
 def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
-    """Swap the off-diagonal halves of a square, then those of its quarters, then those of their quarters."""
+    """Transpose a square of eight vectors by three rounds of shuffles."""
+    # Squares of ``size`` trade places over the diagonal, between rows i and i + size.
     for size in (1, 2, 4):
         swapped = list(rows)
         for i in (k for k in range(WIDTH) if not k & size):
             upper, lower = rows[i], rows[i + size]
-            swapped[i] = _shuffle(builder, upper, lower, [k + (WIDTH - size) * bool(k & size) for k in range(WIDTH)])
-            swapped[i + size] = _shuffle(
+            swapped[i] = shuffle(builder, upper, lower, [k + (WIDTH - size) * bool(k & size) for k in range(WIDTH)])
+            swapped[i + size] = shuffle(
                 builder, upper, lower, [k + size if not k & size else k + WIDTH for k in range(WIDTH)]
             )
         rows = swapped
@@ -391,8 +270,9 @@ _BIAS: Final = 1023
 
 def _emit_exponent(call: Call) -> Any:
     b = call.builder
-    bits = b.lshr(b.bitcast(call.args[0], _INTS), _ints(_FRACTION_BITS))
-    return b.sitofp(b.sub(bits, _ints(_BIAS)), VECTOR)
+    # A float64 is a sign, eleven bits of e + 1023 and 52 of the fraction; the sign of a positive number is 0.
+    bits = b.lshr(b.bitcast(call.args[0], INTS), ints(_FRACTION_BITS))
+    return b.sitofp(b.sub(bits, ints(_BIAS)), VECTOR)
 
 
 @operation(_emit_exponent)
@@ -403,8 +283,9 @@ def exponent(a: Any) -> Any:
 
 def _emit_significand(call: Call) -> Any:
     b = call.builder
-    fraction = b.and_(b.bitcast(call.args[0], _INTS), _ints((1 << _FRACTION_BITS) - 1))
-    return b.bitcast(b.or_(fraction, _ints(_BIAS << _FRACTION_BITS)), VECTOR)
+    # The fraction under the exponent 0.
+    fraction = b.and_(b.bitcast(call.args[0], INTS), ints((1 << _FRACTION_BITS) - 1))
+    return b.bitcast(b.or_(fraction, ints(_BIAS << _FRACTION_BITS)), VECTOR)
 
 
 @operation(_emit_significand)
@@ -423,12 +304,14 @@ _LAST_SHIFT: Final = 31
 def _emit_uniform(call: Call) -> Any:
     b = call.builder
     low, n_bits = (one.literal_value for one in call.types[2:])
-    counters = b.add(ir.Constant(_INTS, list(range(1, WIDTH + 1))), _splat(b, call.integer(1)))
-    bits = b.add(_splat(b, call.args[0]), b.mul(counters, _ints(_GAMMA)))
+    # SplitMix64: the states of eight steps at once, then its mixing of each.
+    counters = b.add(ir.Constant(INTS, list(range(1, WIDTH + 1))), splatted(b, call.integer(1)))
+    bits = b.add(splatted(b, call.args[0]), b.mul(counters, ints(_GAMMA)))
     for shift, factor in _MIXERS:
-        bits = b.mul(b.xor(bits, b.lshr(bits, _ints(shift))), _ints(factor))
-    bits = b.xor(bits, b.lshr(bits, _ints(_LAST_SHIFT)))
-    bits = b.and_(b.lshr(bits, _ints(low)), _ints((1 << n_bits) - 1))
+        bits = b.mul(b.xor(bits, b.lshr(bits, ints(shift))), ints(factor))
+    bits = b.xor(bits, b.lshr(bits, ints(_LAST_SHIFT)))
+    # n_bits of them, and half a unit more, so that no number is 0.
+    bits = b.and_(b.lshr(bits, ints(low)), ints((1 << n_bits) - 1))
     return b.fmul(b.fadd(b.sitofp(bits, VECTOR), constant(0.5)), constant(2.0**-n_bits))
 
 

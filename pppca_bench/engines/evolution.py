@@ -10,8 +10,8 @@ import numpy as np
 
 from pppca_bench.compiled.arrays import Floats1D, Floats2D, Floats3D, Indices1D, Indices2D, aligned_zeros
 from pppca_bench.compiled.jit import kernel, part, shared
+from pppca_bench.compiled.operation import WIDTH
 from pppca_bench.compiled.simd import (
-    WIDTH,
     add,
     fma,
     load,
@@ -116,8 +116,10 @@ def evolve(
     n_individuals = len(networks.sizes)
     numbers = uniforms.shape[1] * numbers_of_a_child(networks.weights.shape[1])
     for g in range(len(uniforms)):
+        # Every generation has its place in the random sequence, however many of them a call makes.
         here = start + g * numbers
         reproduce(networks, uniforms[g], seed, here, rules, moments, offspring, first, last, nursery)
+        # What was room holds the parents now.
         networks, offspring = offspring, networks
         if last - first == n_individuals:
             record(networks, course, evaluation + g)
@@ -172,11 +174,13 @@ def reproduce(
     """
     depth = len(moments.full)
     panels, parents = nursery.panels, nursery.parents
+    # Each thread selects all parents, from the same numbers, and breeds its own share.
     select_parents(networks.fitness, uniforms, rules.crossover_probability, parents, nursery.ranks)
     n_elite = len(parents) - len(uniforms)
     for c in range(first, last):
         n_nodes = breed(networks, parents[c, 0], parents[c, 1], depth, panels, nursery.steps)
         if c >= n_elite:
+            # Nothing depends on which thread breeds a child: its numbers have their place in the sequence too.
             here = start + (c - n_elite) * numbers_of_a_child(len(panels))
             n_rows = (n_nodes + WIDTH - 1) // WIDTH * depth
             mutate(panels, n_rows, moments.n_features, depth, seed, here, rules, nursery.steps)
@@ -218,6 +222,7 @@ def select_parents(
         parents[c, 0] = parents[c, 1] = ranks[c]
     for c in range(len(uniforms)):
         first, second = _fittest(fitness, uniforms, c, 0, size), _fittest(fitness, uniforms, c, size, size)
+        # Without crossing the child is a copy of the fitter parent.
         if not uniforms[c, 2 * size] < crossover_probability:
             first = second = first if fitness[first] >= fitness[second] else second
         parents[n_elite + c, 0], parents[n_elite + c, 1] = first, second
@@ -226,6 +231,7 @@ def select_parents(
 @part
 def _fittest(fitness: Floats1D, uniforms: Floats2D, c: int, start: int, size: int) -> int:
     """Return the winner among the networks that some of the uniform numbers of a child choose."""
+    # Drawn with replacement: of n contestants some may be one network.
     best = -1
     for i in range(start, start + size):
         p = int(uniforms[c, i] * len(fitness))
@@ -257,6 +263,7 @@ def breed(networks: Networks, first: int, second: int, depth: int, panels: Float
     -------
     n_nodes : int
     """
+    # The longer parent comes first: it gives the nodes that the other lacks, all where there is one parent.
     if networks.sizes[first] < networks.sizes[second]:
         first, second = second, first
     n_nodes, common = networks.sizes[first], networks.sizes[second] if first != second else 0
@@ -264,11 +271,13 @@ def breed(networks: Networks, first: int, second: int, depth: int, panels: Float
     v, v_others = networks.variances[first], networks.variances[second]
     for place in range(0, n_nodes, WIDTH):
         row = place // WIDTH * depth
+        # The shorter parent has no node in this panel.
         if common <= place:
             for k in range(row, row + depth):
                 store(panels, k, 0, load(W, k, 0))
             continue
         find_steps(W, others, row, depth, v, v_others, place, common, steps)
+        # c = (1 + s) w_i − s w_j, formula (2), of eight nodes at once, feature by feature.
         of_first, of_second = load(steps, 0, 0), load(steps, 1, 0)
         for k in range(row, row + depth):
             store(panels, k, 0, fma(of_second, load(others, k, 0), multiply(of_first, load(W, k, 0))))
@@ -316,6 +325,7 @@ def find_steps(
         x, y = subtract(load(W, k, 0), load(others, k, 0)), subtract(load(W, k + 1, 0), load(others, k + 1, 0))
         a, b = fma(x, x, a), fma(y, y, b)
     store(steps, 0, 0, add(a, b))
+    # The sign of v − v' tells which parent is i; s is positive either way.
     for i in range(WIDTH):
         step, node = 0.0, place + i
         if node < common and steps[0, i] > 0.0 and v[node] + v_others[node] > 0.0:
@@ -358,6 +368,8 @@ def mutate(
         return
     for i in range(2):
         store(scales, i, 0, splat(rules.mutation_scale))
+    # Rows beyond the features stay zero. A row owns sixteen numbers of the sequence; a pair of rows takes eight for its
+    # noise and sixteen to choose genes.
     for panel in range(0, n_rows, depth):
         for row in range(panel, panel + n_features, 2):
             here = start + 2 * WIDTH * row
@@ -365,6 +377,7 @@ def mutate(
             if rules.mutation_probability < 1.0:
                 _choose(scales, seed, here + WIDTH, rules)
             store(panels, row, 0, fma(load(scales, 0, 0), first, load(panels, row, 0)))
+            # The last of an odd number of rows has no partner.
             if row + 1 < panel + n_features:
                 store(panels, row + 1, 0, fma(load(scales, 1, 0), second, load(panels, row + 1, 0)))
 

@@ -19,8 +19,8 @@ from pppca_bench.compiled.arrays import (
     aligned_zeros,
 )
 from pppca_bench.compiled.jit import kernel, part
+from pppca_bench.compiled.operation import WIDTH
 from pppca_bench.compiled.simd import (
-    WIDTH,
     add,
     broadcast,
     fma,
@@ -145,6 +145,7 @@ def sum_products(X: Samples2D, mean: Floats2D, block: Floats2D, sums: Floats2D) 
     """
     n_samples, n_features = X.shape
     depth = len(sums)
+    # Blocks outermost: 128 centred samples stay in the second cache while every tile takes its products from them.
     for first in range(0, n_samples, _BLOCK):
         n = _BLOCK if first + _BLOCK <= n_samples else n_samples - first
         for i in range(n):
@@ -152,6 +153,7 @@ def sum_products(X: Samples2D, mean: Floats2D, block: Floats2D, sums: Floats2D) 
                 present = n_features - k
                 centred = subtract(masked_load(X, first + i, k, present), masked_load(mean, 0, k, present))
                 store(block, i, k, centred)
+        # X_Bᵀ X_B by tiles of eight by eight, on and above the diagonal: C is symmetric.
         for row in range(0, depth, WIDTH):
             for column in range(row, depth, WIDTH):
                 total = plus_products(load_tile(sums, row, column), block, 0, row, block, 0, column, n)
@@ -174,6 +176,7 @@ def spanned_variances(panels: Floats2D, n_nodes: int, moments: Moments, room: Ro
     """
     depth = len(moments.full)
     orthonormalise(panels, n_nodes, depth, moments.n_features, room.lost, room.scratch)
+    # Var(q̂) = q̂ C q̂ᵀ, a panel of eight nodes at a time.
     for first in range(0, n_nodes, WIDTH):
         store(room.raw, 0, first, _variances(panels, first // WIDTH * depth, moments))
 
@@ -205,6 +208,7 @@ def evaluate(
     depth = len(moments.full)
     raw, order, lost = room.raw, room.order, room.lost
     spanned_variances(panels, n_nodes, moments, room)
+    # Lost nodes go to the end of the order, and no sum or criterion reads them.
     n_found = n_nodes
     for j in range(n_nodes):
         if lost[j]:
@@ -218,6 +222,7 @@ def evaluate(
         variance = raw[0, order[j]]
         variances[j] = variance if variance > 0.0 else 0.0
         total += variances[j]
+    # f = α Σ_i Var(q̂_i) has its sum by now: of all nodes, before the removal.
     kept = count_kept(variances, n_found, limits)
     for j in range(kept, len(variances)):
         variances[j] = 0.0
@@ -236,6 +241,7 @@ def _variances(panels: Floats2D, row: int, moments: Moments) -> Any:
     half = moments.half
     total = zeros()
     for k in range(0, len(half), WIDTH):
+        # Twice the lower triangle in the place of C: half of the multiply-adds.
         products = plus_products(zero_tile(), half, k, k, panels, row + k, 0, moments.n_features - k)
         t0, t1, t2, t3, t4, t5, t6, t7 = products
         first = row + k
@@ -251,9 +257,11 @@ def _variances(panels: Floats2D, row: int, moments: Moments) -> Any:
 def _sort_nodes(panels: Floats2D, depth: int, order: Indices1D, n: int, offsets: Indices1D, weights: Floats2D) -> None:
     """Copy the first n nodes of an order; what comes in places of the last panel that are left over means nothing."""
     for first in range(0, n, WIDTH):
+        # Node j is column j mod 8 of panel j // 8; offsets count numbers in memory from row k of the first panel.
         for i in range(WIDTH):
             node = order[first + i] if first + i < n else 0
             offsets[i] = node // WIDTH * depth * WIDTH + node % WIDTH
+        # Row by row: each gather takes one feature of the eight nodes.
         for k in range(depth):
             store(weights, first // WIDTH * depth + k, 0, gather(panels, k, 0, offsets))
 
@@ -275,6 +283,7 @@ def alignment(weights: Floats2D, C: Floats2D, leader: Floats2D) -> float:
         Receives q.
     """
     depth = len(C)
+    # q is the first column of the panel; as a row its numbers are neighbours.
     for k in range(depth):
         leader[0, k] = weights[k, 0]
     products, squares = zeros(), zeros()
@@ -289,5 +298,6 @@ def alignment(weights: Floats2D, C: Floats2D, leader: Floats2D) -> float:
         r = add(add(a, b), add(c, d))
         products = fma(r, load(leader, 0, k), products)
         squares = fma(r, r, squares)
+    # α = (q r)² = (q C q)² / ‖C q‖²
     product, squared = reduce_add(products), reduce_add(squares)
     return product * product / squared if squared > 0.0 else 0.0

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices1D, Samples2D, aligned_zeros
 from pppca_bench.compiled.jit import part
+from pppca_bench.compiled.operation import WIDTH
 from pppca_bench.compiled.simd import (
-    WIDTH,
     add,
     blend,
     broadcast,
@@ -104,12 +104,14 @@ def fast_epoch(
     n_panels = (n_features + _PANEL - 1) // _PANEL
     panels, columns, outputs = room.panels, room.columns, room.outputs
     _copy_rows(W, n_rows, panels, height, n_panels)
+    # Outputs by the old rows, then by the rows that each sample meets; only then does W change, panel by panel.
     for start in range(0, len(order), _BLOCK):
         _read_block(panels, columns, height, X, mean, order, start, learning_rate, decay)
         _compute_outputs(outputs, height, panels, columns, n_features)
         _carry_outputs(outputs, n_rows)
         for panel in range(n_panels):
             _learn_panel(panels, panel * height, outputs, n_rows)
+    # Back to rows: feature i stands in column i mod 16 of panel i // 16.
     for j in range(n_rows):
         for i in range(n_features):
             W[j, i] = panels[i // _PANEL * height + _BLOCK + j, i % _PANEL]
@@ -122,6 +124,7 @@ def _copy_rows(W: Floats2D, n_rows: int, panels: Floats2D, height: int, n_panels
     for panel in range(n_panels):
         first = panel * _PANEL
         for j in range(height - _BLOCK):
+            # Of a row or features that are not there n is 0 or less, and masked_load gives zeros.
             row, n = panel * height + _BLOCK + j, n_features - first if j < n_rows else 0
             store(panels, row, 0, masked_load(W, j, first, n))
             store(panels, row, WIDTH, masked_load(W, j, first + WIDTH, n - WIDTH))
@@ -144,8 +147,10 @@ def _read_block(
     The first eight rows of the panels receive √η (x − mean), zeros past the last sample; ``columns`` its transpose.
     """
     for s in range(_BLOCK):
+        # A block that the order does not fill ends in zeros: their outputs are zero and move nothing.
         present = start + s < len(order)
         rate = learning_rate / (1.0 + decay * (start + s)) if decay > 0.0 else learning_rate
+        # √η x in the place of x: y x carries η, and so does y y.
         factor = splat(math.sqrt(rate) if present else 0.0)
         sample = order[start + s] if present else 0
         for i in range(0, len(columns), WIDTH):
@@ -153,6 +158,7 @@ def _read_block(
             x = subtract(masked_load(X, sample, i, n), masked_load(mean, 0, i, n))
             store(panels, i // _PANEL * height + s, i % _PANEL, multiply(x, factor))
     for i in range(0, len(columns), WIDTH):
+        # Samples as columns: a row of ``columns`` is one feature of all eight, ready for fma with a weight of W.
         transpose(columns, i, 0, panels, i // _PANEL * height, i % _PANEL)
 
 
@@ -162,13 +168,16 @@ def _compute_outputs(outputs: Floats2D, height: int, panels: Floats2D, columns: 
 
     Four rows at a time; even and odd columns are added apart, since an addition waits for the one before it.
     """
+    # Sums grow from panel to panel, in memory.
     for j in range(height):
         store(outputs, j, 0, zeros())
+    # Panels outermost: sixteen columns of samples and rows stay in the first cache until every row has had them.
     for first in range(0, n_features, _PANEL):
         n = _PANEL if first + _PANEL <= n_features else n_features - first
         for j in range(0, height, 4):
             row = first // _PANEL * height + j
             a, b, c, d = load(outputs, j, 0), load(outputs, j + 1, 0), load(outputs, j + 2, 0), load(outputs, j + 3, 0)
+            # Lane s of a to d sums w_i x_si over even i, of e to h over odd i.
             e = f = g = h = zeros()
             for i in range(0, n, 2):
                 x, z = load(columns, first + i, 0), load(columns, first + i + 1, 0)
@@ -194,10 +203,12 @@ def _carry_outputs(outputs: Floats2D, n_rows: int) -> None:
     row, and in it sample by sample: the output now is lane s of y = w_j X_Bᵀ; the residual becomes r_s − now · y; and
     since w_j moves by now · residual, the outputs of later samples, the lanes beyond s, by now · r_s.
     """
+    # r_7 would serve later samples of the block, and there are none.
     r0, r1, r2, r3 = load(outputs, 0, 0), load(outputs, 1, 0), load(outputs, 2, 0), load(outputs, 3, 0)
     r4, r5, r6 = load(outputs, 4, 0), load(outputs, 5, 0), load(outputs, 6, 0)
     for j in range(_BLOCK, _BLOCK + n_rows):
         y = load(outputs, j, 0)
+        # y_0 is right as it is: r_0 ← r_0 − y_0 y, then y ← y + y_0 r_0 in lanes 1 to 7; the same for samples 1 to 6.
         now = broadcast_lane(y, 0)
         r0 = fnma(now, y, r0)
         y = blend(0, y, fma(now, r0, y))
@@ -228,11 +239,13 @@ def _learn_panel(panels: Floats2D, first: int, outputs: Floats2D, n_rows: int) -
 
     The residuals of all eight samples stay in registers while the rows pass: each row learns the eight in turn.
     """
+    # Sixteen registers of residuals and two of a row: the loop reads and writes rows and outputs alone.
     r0, r1, r2, r3 = _pair(panels, first), _pair(panels, first + 1), _pair(panels, first + 2), _pair(panels, first + 3)
     half = first + 4
     r4, r5, r6, r7 = _pair(panels, half), _pair(panels, half + 1), _pair(panels, half + 2), _pair(panels, half + 3)
     for j in range(_BLOCK, _BLOCK + n_rows):
         w = _pair(panels, first + j)
+        # In the order of the samples: each meets the row as those before it left it.
         w, r0 = _learn(w, r0, broadcast(outputs, j, 0))
         w, r1 = _learn(w, r1, broadcast(outputs, j, 1))
         w, r2 = _learn(w, r2, broadcast(outputs, j, 2))
@@ -281,12 +294,14 @@ def quadratic_variances(W: Floats2D, n_rows: int, C: Floats2D, variances: Floats
     for j in range(n_rows):
         variances[j] = 0.0
     factor = C.shape[1] < len(C)
+    # Strips outermost: one strip, copied once, serves all rows from the first cache.
     for first in range(0, C.shape[1], _PANEL):
         n = C.shape[1] - first
         for i in range(len(C)):
             store(strip, i, 0, masked_load(C, i, first, n))
             store(strip, i, WIDTH, masked_load(C, i, first + WIDTH, n - WIDTH))
         for j in range(0, n_rows, 4):
+            # Four rows share each load of the strip; past the end the last row is named again.
             k = j + 1 if j < last else last
             p = j + 2 if j + 1 < last else last
             q = j + 3 if j + 2 < last else last
@@ -302,6 +317,7 @@ def _add_quadratic_forms(
     w C of the strip's sixteen columns comes first, then Σ_i (w C)_i w_i; with a factor F, Σ_i (w F)_i². Where a row is
     named again it counts once.
     """
+    # (w C)_i: the left eight columns in a to d, the right eight in e to h.
     a = b = c = d = e = f = g = h = zeros()
     for i in range(len(strip)):
         left, right = load(strip, i, 0), load(strip, i, WIDTH)
@@ -325,6 +341,7 @@ def _add_quadratic_forms(
 @part
 def _weighted_sum(left: Any, right: Any, W: Floats2D, row: int, first: int, factor: bool) -> float:
     """Sum sixteen numbers times a row's weights from ``first`` on, or their squares where they are of a factor."""
+    # C = F Fᵀ gives w C wᵀ = ‖w F‖²; with C itself it is Σ_i (w C)_i w_i.
     if factor:
         return reduce_add(fma(right, right, multiply(left, left)))
     n = W.shape[1] - first

@@ -140,11 +140,13 @@ def learn_epochs(
     n_rows, n_operations = len(rows), 0
     X, mean, variances = samples.X, samples.mean, room.variances
     for epoch in range(len(schedule.orders)):
+        # Slide "Dynamical GHA", step 2: variances and removal come before the updates of the epoch, of the first too.
         n_operations += _measure(variances, rows, n_rows, samples, schedule.checked[epoch], rule.update, room)
         if schedule.checked[epoch]:
             n_rows = remove_rows(rows, nodes, variances, n_rows, rule, room)
         _record(history, epoch, rows, nodes, variances, n_rows)
         n_learning = _count_learning(nodes, n_rows, schedule.n_joined[epoch], rule.sort)
+        # FAST has cumulative residuals (3 l m), LITERAL the formula (l² m), IN_PLACE the notebook's loop.
         order, rate, decay = schedule.orders[epoch], schedule.rates[epoch], schedule.decays[epoch]
         if rule.update == FAST:
             fast_epoch(rows, n_learning, X, mean, order, rate, decay, room.panels)
@@ -152,8 +154,10 @@ def learn_epochs(
             n_operations += literal_epoch(rows, n_rows, n_learning, X, mean, order, rate, decay, room.x, room.y)
         else:
             in_place_epoch(rows, n_learning, X, mean, order, rate, decay, room.x, room.residual)
+        # Rows that diverge never come back: the estimator reports the epoch.
         if not _within(rows, n_rows, rule.limit):
             return n_rows, epoch + 1, n_operations
+    # The rows as they are left: measured, but not checked.
     quadratic_variances(rows, n_rows, samples.C, variances, room.strip)
     _record(history, len(schedule.orders), rows, nodes, variances, n_rows)
     return n_rows, len(schedule.orders), n_operations
@@ -169,6 +173,7 @@ def _measure(
         return 0
     if checked:
         return literal_variances(rows, n_rows, samples.X, samples.mean, variances, room.x)
+    # Literal, and no check is due: nothing is computed, so that the time is that of the updates.
     for j in range(n_rows):
         variances[j] = np.nan
     return 0
@@ -193,12 +198,14 @@ def remove_rows(rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: i
     compared, order = room.compared, room.order
     for j in range(n_rows):
         compared[j] = _along_direction(variances[j], rows, j) if rule.per_direction else variances[j]
+    # Criterion (1) reads the variances in decreasing order; it keeps the first n_kept of ``order``.
     sort_decreasing(compared, n_rows, order)
     for place in range(n_rows):
         room.y[place] = compared[order[place]]
     n_kept = count_kept(room.y, n_rows, rule.limits)
     if not rule.sort:
         sort_increasing(order, n_kept)
+    # Rows trade places, so they are read from copies; ``compared`` has served and holds variances now.
     for j in range(n_rows):
         room.nodes[j], compared[j] = nodes[j], variances[j]
         for i in range(rows.shape[1]):
@@ -243,6 +250,7 @@ def _within(rows: Floats2D, n_rows: int, limit: float) -> bool:
 @part
 def _record(history: History, epoch: int, rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: int) -> None:
     history.dimensionality[epoch] = n_rows
+    # Nodes keep their columns: what is not filled below is of a removed one.
     for j in range(history.variances.shape[1]):
         history.variances[epoch, j] = history.along_directions[epoch, j] = np.nan
     for j in range(n_rows):

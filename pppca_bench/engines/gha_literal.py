@@ -57,14 +57,17 @@ def literal_epoch(
         rate = learning_rate / (1.0 + decay * s)
         for i in range(n_features):
             x[i] = X[order[s], i] - mean[0, i]
+        # y = W x
         for j in range(n_rows):
             response = 0.0
             for i in range(n_features):
                 response += W[j, i] * x[i]
             y[j] = response
             n_operations += n_features
+        # Row j reads rows 1 to j: taken from the last to the first, it finds them as they were.
         for j in range(n_rows - 1, -1, -1):
             for i in range(n_features):
+                # Σ_{k≤j} w_ki y_k, from the start for every weight, as the formula has it: this is what costs l².
                 reconstruction = 0.0
                 for k in range(j + 1):
                     reconstruction += W[k, i] * y[k]
@@ -105,6 +108,7 @@ def literal_variances(W: Floats2D, n_rows: int, X: Samples2D, mean: Floats2D, va
     for j in range(n_rows):
         variances[j] = 0.0
     n_operations = 0
+    # Var(q̂_j) = Σ_n (w_j (x_n − mean))² / N
     for sample in range(len(X)):
         for i in range(n_features):
             x[i] = X[sample, i] - mean[0, i]
@@ -161,6 +165,7 @@ def in_place_epoch(
             x[i] = X[order[s], i] - mean[0, i]
             residual[i] = x[i]
         for j in range(n_rows):
+            # y_j = w_j x, of the sample and not of the residual: rows need not be orthogonal yet.
             output = 0.0
             for i in range(n_features):
                 output += W[j, i] * x[i]

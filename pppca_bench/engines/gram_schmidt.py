@@ -12,8 +12,8 @@ import numpy as np
 
 from pppca_bench.compiled.arrays import Flags1D, Floats, Floats2D, aligned_zeros
 from pppca_bench.compiled.jit import part
+from pppca_bench.compiled.operation import WIDTH
 from pppca_bench.compiled.simd import (
-    WIDTH,
     add,
     broadcast,
     fma,
@@ -105,6 +105,7 @@ def orthonormalise(
     scratch : Scratch
     """
     n_lost = 0
+    # Panel by panel, in the order of the nodes: those above a panel are final when it is projected on them.
     for first in range(0, n_nodes, WIDTH):
         row = first // WIDTH * depth
         n = WIDTH if first + WIDTH <= n_nodes else n_nodes - first
@@ -115,6 +116,7 @@ def orthonormalise(
             n_lost += _orthonormalise_each(panels, row, depth, n, scratch.before, lost)
         elif magnified > _REPEAT_ABOVE:
             _orthonormalise_eight(panels, row, depth, n_features, n, scratch)
+    # Every node was zero.
     if n_lost == n_nodes:
         panels[0, 0] = 1.0
         lost[0] = False
@@ -127,6 +129,7 @@ def _orthonormalise_eight(panels: Floats2D, row: int, depth: int, n_features: in
     Where that is beyond a million they only lose their projections on the nodes of all panels above. Their squared
     norms before stay in the scratch.
     """
+    # ‖b‖² before; B − Σ_P P (Pᵀ B); G = Bᵀ B; L⁻ᵀ; L⁻¹ B
     store(scratch.before, 0, 0, _squared_norms(panels, row, depth))
     _project(panels, row, depth, n_features, scratch.factors)
     store_tile(scratch.gram, 0, 0, _overlaps(panels, row, row, n_features))
@@ -174,6 +177,7 @@ def _overlaps(panels: Floats2D, row: int, other: int, n_features: int) -> Tile:
 @part
 def _less_projections(x: Tile, panels: Floats2D, row: int, depth: int, k: int, factors: Floats2D) -> Tile:
     """Return features k to k + 7 of eight nodes, a tile, less Σ_P P (Pᵀ B) there; Pᵀ B are the factors."""
+    # t_f holds feature k + f of the eight nodes. A row of factors, (Pᵀ B) of one node, is loaded once for all of them.
     t0, t1, t2, t3, t4, t5, t6, t7 = x
     node = 0
     for other in range(k, row + k, depth):
@@ -203,20 +207,26 @@ def _invert_factor(gram: Floats2D, before: Floats2D, n: int, inverse: Floats2D) 
     norm, and far more where several nodes in a row nearly depend on those before them. Infinity stands for a share
     below a millionth; the inverse is not complete then.
     """
+    # The identity enters row by row, as its pivot comes up; rows beyond n stay zero.
     for j in range(WIDTH):
         store(inverse, j, 0, zeros())
     for j in range(n):
+        # The pivot G_jj is what is left of ‖b_j‖²; where that is nothing, there is no L⁻¹.
         if not gram[j, j] * (_ONE_BY_ONE_ABOVE * _ONE_BY_ONE_ABOVE) > before[0, j]:
             return math.inf
         inverse[j, j] = 1.0
         reciprocal = 1.0 / gram[j, j]
+        # Eight numbers of [G | I] at a time: row i − (G_ij / G_jj) row j.
         for i in range(j + 1, n):
             factor = splat(gram[i, j] * reciprocal)
             store(gram, i, 0, subtract(load(gram, i, 0), multiply(load(gram, j, 0), factor)))
             store(inverse, i, 0, subtract(load(inverse, i, 0), multiply(load(inverse, j, 0), factor)))
+    # L⁻¹: the rows of D L⁻¹ over the square roots of the pivots.
     for j in range(n):
         store(inverse, j, 0, multiply(load(inverse, j, 0), splat(1.0 / math.sqrt(gram[j, j]))))
+    # L⁻ᵀ, so that `_combine` finds the factors of a node in a row.
     transpose(inverse, 0, 0, inverse, 0, 0)
+    # Lane i: the squared length of row i of L⁻¹, each number times the norm that its node had.
     squares = zeros()
     for j in range(n):
         factors = load(inverse, j, 0)
@@ -234,6 +244,7 @@ def _combine(panels: Floats2D, row: int, depth: int, inverse: Floats2D) -> None:
     """Replace the eight nodes B of a panel by L⁻¹ B, in place: each feature's eight numbers times L⁻ᵀ."""
     c0, c1, c2, c3, c4, c5, c6, c7 = load_tile(inverse, 0, 0)
     for k in range(row, row + depth):
+        # The nodes of even and odd places apart: neither sum waits for the other.
         a = multiply(broadcast(panels, k, 0), c0)
         b = multiply(broadcast(panels, k, 1), c1)
         a = fma(broadcast(panels, k, 2), c2, a)
@@ -251,11 +262,13 @@ def _orthonormalise_each(panels: Floats2D, row: int, depth: int, n: int, before:
 
     Each is projected twice on all others: so near to dependence, once may leave too much.
     """
+    # Places beyond the last node hold nothing that counts: zeros.
     for k in range(row, row + depth):
         for i in range(n, WIDTH):
             panels[k, i] = 0.0
     n_lost = 0
     for i in range(n):
+        # First against the nodes of its own panel; it was projected on those above before.
         for j in range(i):
             _subtract_projection(panels, row, i, row, j, depth)
         norm, after = math.sqrt(before[0, i]), math.sqrt(_inner_product(panels, row, i, row, i, depth))
@@ -265,6 +278,7 @@ def _orthonormalise_each(panels: Floats2D, row: int, depth: int, n: int, before:
             lost[row // depth * WIDTH + i] = True
             n_lost += 1
             continue
+        # The second time against all.
         for other in range(0, row, depth):
             for j in range(WIDTH):
                 _subtract_projection(panels, row, i, other, j, depth)
@@ -299,6 +313,7 @@ def plus_products(x: Tile, A: Floats2D, row: int, column: int, B: Floats2D, othe
 
     The rows count from ``row`` in A and from ``other`` in B; vector i of the result belongs to column i of A.
     """
+    # An outer product a step, a row of A times a row of B: sums stay in their lanes, in the order of the rows.
     t0, t1, t2, t3, t4, t5, t6, t7 = x
     for k in range(n):
         i, b = row + k, load(B, other + k, place)

@@ -47,6 +47,7 @@ def normal_pair(seed: np.uint64, start: int) -> tuple[Any, Any]:
     start : int
         Numbers of the seed's sequence that were used before; eight are used.
     """
+    # One hash serves both: u has its upper 38 bits, v the lower 26.
     u = random_uniform(seed, start, _ANGLE_BITS, _RADIUS_BITS)
     v = random_uniform(seed, start, 0, _ANGLE_BITS)
     # Series converge fast near zero, so those of half the angle, h = π (v − 1/2), are summed, by Horner's rule.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.compiled.simd import WIDTH
+from pppca_bench.compiled.operation import WIDTH
 from pppca_bench.engines.evolution import Course, Rules, evolve, make_nursery, numbers_of_a_child, record
 from pppca_bench.engines.fitness import Networks, moments_of
 from pppca_bench.engines.gram_schmidt import in_panels, padded

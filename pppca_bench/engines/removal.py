@@ -43,9 +43,11 @@ def count_kept(variances: Floats1D, n: int, limits: Limits) -> int:
         In [1, n].
     """
     kept, held = 1, variances[0]
+    # λ_0 <= tau λ_i keeps row i; so does a share of the variance that is not reached yet.
     while kept < n and (variances[0] <= limits.tau * variances[kept] or held < limits.min_variance):
         held += variances[kept]
         kept += 1
+    # The largest number comes after the smallest: where they disagree it decides.
     if kept < limits.min_components:
         kept = limits.min_components
     if kept > limits.max_components:
@@ -61,6 +63,7 @@ def sort_decreasing(values: Floats1D, n: int, order: Indices1D) -> None:
     """
     for place in range(n):
         free = place
+        # Smaller values move up; equal ones do not, so they keep their order.
         while free > 0 and values[order[free - 1]] < values[place]:
             order[free] = order[free - 1]
             free -= 1

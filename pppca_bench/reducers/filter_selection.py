@@ -9,7 +9,7 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 from scipy.stats import f as f_distribution
 
-from pppca_bench.classifiers.mlp import Split
+from pppca_bench.classifiers.training_data import Split
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.parameters import Count
 from pppca_bench.reducers.path_selector import PathSelector, Step, ranking_of

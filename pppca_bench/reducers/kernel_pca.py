@@ -10,7 +10,7 @@ from sklearn.decomposition import KernelPCA
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pppca_bench.classifiers.mlp import Split
+from pppca_bench.classifiers.training_data import Split
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import Count, Positives, Share, Tau, check_parameters, make_generator
 from pppca_bench.reducers.linear_projection import CountedByEigenvalues, count_components

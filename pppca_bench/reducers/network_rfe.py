@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from pppca_bench.classifiers.mlp import Split
 from pppca_bench.classifiers.size_rules import SizeRule
+from pppca_bench.classifiers.training_data import Split
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.parameters import Count
 from pppca_bench.reducers.path_selector import PathSelector, Step

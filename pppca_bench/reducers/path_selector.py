@@ -11,8 +11,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from pppca_bench.classifiers.mlp import Split
 from pppca_bench.classifiers.size_rules import SizeRule, chosen_size
+from pppca_bench.classifiers.training_data import Split
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 from pppca_bench.parameters import ParameterError, check_parameters, make_generator
 from pppca_bench.reducers.wrapper_scores import seeded, training_split

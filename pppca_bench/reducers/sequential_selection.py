@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pppca_bench.classifiers.mlp import Split
+from pppca_bench.classifiers.training_data import Split
 from pppca_bench.compiled.arrays import Indices
 from pppca_bench.parameters import Count
 from pppca_bench.reducers.path_selector import PathSelector, Step, patient, ranking_of

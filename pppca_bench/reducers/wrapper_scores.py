@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from pppca_bench.classifiers import MLPClassifier, RpropMLPClassifier, fit_together
-from pppca_bench.classifiers.mlp import Split, hold_out, validated_split
+from pppca_bench.classifiers.training_data import Split, hold_out, validated_split
 from pppca_bench.compiled.arrays import Floats, Indices
 
 Candidate = tuple[Floats, Floats]

@@ -252,13 +252,20 @@ def _distance(number: Number, ours: float, rule: Tolerance) -> float:
     return abs(math.log(ratio)) if ratio > 0.0 else 0.0 if ours == number.value else math.inf
 
 
+_HEADERS = ("table", "row", "column", "quantity", "published", "ours", "sd", "n", "95 % interval", "diff", "verdict")
+
+
 def render(comparisons: Sequence[Comparison], form: str) -> str:
     """Render comparisons as ``terminal``, ``markdown`` or ``json`` text, with a count of the verdicts."""
     if form == "json":
         return _json(comparisons)
-    headers = ("table", "row", "column", "quantity", "published", "ours", "sd", "n", "95 % interval", "diff", "verdict")
-    rows = [_row(item) for item in comparisons]
-    return f"{_grid(rows, headers, form)}\n\n{tally(comparisons)}"
+    return f"{_grid([_row(item) for item in comparisons], _HEADERS, form)}\n\n{tally(comparisons)}"
+
+
+def render_differing(comparisons: Sequence[Comparison], form: str) -> str:
+    """Render the published results that ours differ from, each once, as ``terminal`` or ``markdown`` text."""
+    rows = [_row(item) for item in comparisons if item.is_result and item.verdict == "differs"]
+    return _grid(rows, _HEADERS, form) if rows else "None."
 
 
 def tally(comparisons: Sequence[Comparison]) -> str:
@@ -302,7 +309,10 @@ def _number(value: float | None, decimals: int = 2, sign: str = "") -> str:
 
 
 def _grid(rows: Sequence[Sequence[object]], headers: Sequence[str], form: str) -> str:
-    return tabulate(rows, headers, tablefmt="github" if form == "markdown" else "simple", disable_numparse=True)
+    if form != "markdown":
+        return tabulate(rows, headers, tablefmt="simple", disable_numparse=True)
+    escaped = [[str(entry).replace("|", r"\|") for entry in row] for row in rows]
+    return tabulate(escaped, headers, tablefmt="github", disable_numparse=True)
 
 
 def _json(items: Iterable[Comparison | Score]) -> str:

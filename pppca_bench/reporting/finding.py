@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pppca_bench.reporting.summary import Summary, summarise
+from pppca_bench.reporting.table_text import true_minus
 
 Verdict = Literal["holds", "holds in part", "does not hold", "undecided", "not run"]
 
@@ -70,12 +71,10 @@ def all_of(verdicts: Sequence[Verdict]) -> Verdict:
     return "does not hold" if "does not hold" in kinds else "undecided"
 
 
-def told(difference: Summary, unit: str = " points") -> str:
-    """Return a mean difference with its interval, as a sentence has it."""
-    low, mean, high = (
-        f"{value:+.2f}".replace("-", "−") for value in (difference.low, difference.mean, difference.high)
-    )
-    return f"{mean}{unit} (95 % interval {low} to {high}, {difference.n} data sets)"
+def told(difference: Summary, over: str = "data sets") -> str:
+    """Return a mean difference in points with its interval, and what it is a mean over, as a sentence has it."""
+    low, mean, high = (true_minus(f"{value:+.2f}") for value in (difference.low, difference.mean, difference.high))
+    return f"{mean} points (95 % interval {low} to {high}, {difference.n} {over})"
 
 
 def geometric_mean(values: Iterable[float]) -> float:

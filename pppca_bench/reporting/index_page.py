@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pppca_bench.reporting.comparison import compare, tally
+from pppca_bench.reporting.comparison import compare, render_differing, render_scores, tally
 from pppca_bench.reporting.document import rendered
 from pppca_bench.reporting.figure_data import Figure, count_in_words
 from pppca_bench.reporting.ranking import Contest, Ranking
@@ -59,8 +59,8 @@ def render_index(
                 *(f"- [{one.id}. {one.title}](#{one.id})" for one, _ in rankings),
             ]
         ),
-        _verdicts(tables),
         _not_run(tables, figures, sheets),
+        _verdicts(tables, sheets),
         *map(_table_section, filled),
         *map(_figure_section, drawn),
         *(_ranking_section(contest, ranking) for contest, ranking in rankings),
@@ -80,9 +80,19 @@ def not_run(tables: Sequence[Table], figures: Sequence[Figure], sheets: Sequence
     return lines
 
 
-def _verdicts(tables: Sequence[Table]) -> str:
-    """Count the verdicts on the published numbers."""
-    return f"{tally(compare(tables))} `pppca compare` tells each; the rule stands in the README."
+def _verdicts(tables: Sequence[Table], sheets: Sequence[Sheet]) -> str:
+    """Count the verdicts on the published numbers, score tables, and name the results that differ."""
+    compared = compare(tables)
+    return "\n\n".join(
+        [
+            "## Verdicts",
+            f"{tally(compared)} `pppca compare` tells each; the rule stands in the README.",
+            "Means over groups of cells, `pppca compare --scores`:",
+            render_scores(tables, "markdown", sheets),
+            "Results that differ:",
+            render_differing(compared, "markdown"),
+        ]
+    )
 
 
 def _ranking_section(contest: Contest, ranking: Ranking) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from pppca_bench.reporting.sheet import Sheet
-from pppca_bench.reporting.table_text import EMPTY, Format, csv_text, grid, heading, note_line
+from pppca_bench.reporting.table_text import EMPTY, Format, csv_text, grid, heading, note_line, true_minus
 
 
 def render_sheet(sheet: Sheet, form: Format) -> str:
@@ -36,5 +36,5 @@ def sheet_records(sheet: Sheet) -> list[dict[str, object]]:
 
 
 def number(value: float | None, decimals: int) -> str:
-    """Return a number as sheets print it, with a true minus sign; a dash for one that is not there."""
-    return EMPTY if value is None else f"{value:.{decimals}f}".replace("-", "−")
+    """Return a number as sheets print it; a dash for one that is not there."""
+    return EMPTY if value is None else true_minus(f"{value:.{decimals}f}")

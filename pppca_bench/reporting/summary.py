@@ -96,31 +96,31 @@ class CellSummary:
 
 
 class Results:
-    """Runs grouped into cells.
+    """Runs grouped into cells; what a selector finds among them is kept, since several tables ask for it.
 
     Parameters
     ----------
     runs : iterable of (RunSpec, RunResult or None)
-        Planned runs and what came of them, those of later plans last.
+        Planned runs and what came of them, those of later plans last; no two of one cell and repeat, which the store
+        refuses to plan.
     plans : mapping of str to collection of str, optional
         Names of configs to the keys of the runs that each asks for; without them every run is one config's.
 
     Attributes
     ----------
     cells : dict of Cell to list of (RunSpec, RunResult or None)
-        In the order of plans; of each repeat the run that was planned last.
+        In the order of plans.
     variants : dict of str to list of list of Cell
         By config, the cells that differ by more than their place (`place_of`), those of each place together: several
         settings of one method.
     """
 
     def __init__(self, runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> None:
-        self._runs: dict[Cell, list[StoredRun]] = {}
+        self.cells: dict[Cell, list[StoredRun]] = {}
         for run in runs:
-            self._runs.setdefault(run[0].cell, []).append(run)
-        self.cells = {cell: _last_planned(own) for cell, own in self._runs.items()}
+            self.cells.setdefault(run[0].cell, []).append(run)
         if plans is None:
-            plans = {"": [spec.key for own in self._runs.values() for spec, _ in own]}
+            plans = {"": [spec.key for own in self.cells.values() for spec, _ in own]}
         self._configs: dict[str, set[str]] = {}
         for name, keys in plans.items():
             for key in keys:
@@ -128,16 +128,18 @@ class Results:
         self._by_method: dict[tuple[str, str], list[Cell]] = {}
         for cell in self.cells:
             self._by_method.setdefault((cell.problem, cell.method), []).append(cell)
+        self._found: dict[tuple[Selector, tuple[str, ...]], list[Cell]] = {}
+        self._summaries: dict[tuple[Selector, tuple[str, ...]], CellSummary] = {}
         self.variants = {name: found for name in plans if (found := self._variants(name))}
 
     def configs_of(self, cell: Cell) -> set[str]:
         """Return the names of the configs that ask for a cell."""
-        return set[str]().union(*map(self._asking, self._runs[cell]))
+        return set[str]().union(*map(self._asking, self.cells[cell]))
 
     def of_config(self, config: str) -> dict[Cell, list[StoredRun]]:
-        """Return the cells that a config asks for, with the runs that it asks for, of each repeat one."""
-        found = {cell: [run for run in runs if config in self._asking(run)] for cell, runs in self._runs.items()}
-        return {cell: _last_planned(runs) for cell, runs in found.items() if runs}
+        """Return the cells that a config asks for, with the runs that it asks for."""
+        found = {cell: [run for run in runs if config in self._asking(run)] for cell, runs in self.cells.items()}
+        return {cell: runs for cell, runs in found.items() if runs}
 
     def changed(self, cell: Cell) -> tuple[str, ...]:
         """Return the names of a cell's settings that are not a config's defaults."""
@@ -145,15 +147,17 @@ class Results:
 
     def matching(self, selector: Selector, configs: Collection[str] = ()) -> list[Cell]:
         """Return the cells that a selector means, of those that some of the configs (all by default) ask for."""
-        candidates = self._by_method.get((selector.problem, selector.method), ())
-        return [
-            cell
-            for cell in candidates
-            if selector.matches(cell) and (not configs or not self.configs_of(cell).isdisjoint(configs))
-        ]
+        asked = selector, tuple(configs)
+        if asked not in self._found:
+            self._found[asked] = [
+                cell
+                for cell in self._by_method.get((selector.problem, selector.method), ())
+                if selector.matches(cell) and (not configs or not self.configs_of(cell).isdisjoint(configs))
+            ]
+        return self._found[asked]
 
     def select(self, selector: Selector, configs: Collection[str] = ()) -> list[StoredRun]:
-        """Return the runs that fill a table cell, of each repeat one; none where runs of several settings would.
+        """Return the runs that fill a table cell; none where runs of several settings would.
 
         Parameters
         ----------
@@ -165,8 +169,14 @@ class Results:
         found = self.matching(selector, configs)
         if len(found) != 1:
             return []
-        asked = [run for run in self._runs[found[0]] if not configs or not self._asking(run).isdisjoint(configs)]
-        return _last_planned(asked)
+        return [run for run in self.cells[found[0]] if not configs or not self._asking(run).isdisjoint(configs)]
+
+    def summary(self, selector: Selector, configs: Collection[str] = ()) -> CellSummary:
+        """Summarise what `select` returns."""
+        asked = selector, tuple(configs)
+        if asked not in self._summaries:
+            self._summaries[asked] = summarise_runs(self.select(selector, configs))
+        return self._summaries[asked]
 
     def _asking(self, run: StoredRun) -> set[str]:
         return self._configs.get(run[0].key, set())
@@ -177,11 +187,6 @@ class Results:
             if config in self.configs_of(cell):
                 places.setdefault(place_of(cell), []).append(cell)
         return [cells for cells in places.values() if len(cells) > 1]
-
-
-def _last_planned(runs: Sequence[StoredRun]) -> list[StoredRun]:
-    """Keep of each repeat the run that was planned last: plans may differ in their seeds."""
-    return list({spec.repeat: (spec, result) for spec, result in runs}.values())
 
 
 def place_of(cell: Cell) -> tuple[object, ...]:

@@ -78,8 +78,13 @@ def records(table: Table) -> list[dict[str, object]]:
 
 
 def number_text(quantity: str, value: float, sign: str = "") -> str:
-    """Return a number as tables print it, with a true minus sign."""
-    return f"{0.0 if abs(value) < _ROUNDING else value:{sign}{described(quantity).form}}".replace("-", "−")
+    """Return a number as tables print it."""
+    return true_minus(f"{0.0 if abs(value) < _ROUNDING else value:{sign}{described(quantity).form}}")
+
+
+def true_minus(number: str) -> str:
+    """Return a printed number with a minus sign in the place of the hyphen."""
+    return number.replace("-", "−")
 
 
 def _record(
@@ -255,7 +260,7 @@ def _difference_with_verdict(rule: Mapping[str, Tolerance], cell: TableCell) -> 
 def _published_text(cell: TableCell) -> str:
     return _filled(
         cell.form,
-        [cell.published[name].text.replace("-", "−") if name in cell.published else "" for name in cell.shows],
+        [true_minus(cell.published[name].text) if name in cell.published else "" for name in cell.shows],
     )
 
 

@@ -10,7 +10,7 @@ from pppca_bench.references.layout import Layout, Line
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.own_tables import listed_cells, own_tables
 from pppca_bench.reporting.sheet import Sheet
-from pppca_bench.reporting.summary import Results, Summary, summarise, summarise_runs
+from pppca_bench.reporting.summary import Results, Summary, summarise
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import SIZES, Cell, ProblemFacts
 
@@ -143,7 +143,7 @@ class _Source:
             return replace(
                 empty, elsewhere=tuple(dict.fromkeys(home for cell in found for home in homes.get(cell, ())))
             )
-        summary = summarise_runs(self.results.select(selector, configs))
+        summary = self.results.summary(selector, configs)
         telling = _telling((*shows, *layout.also, *layout.notes), selector.method)
         return replace(
             empty,

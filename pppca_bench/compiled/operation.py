@@ -1,0 +1,154 @@
+"""What the operations on vectors are made of: the type of eight float64, and how LLVM's instructions become one.
+
+`operation` pairs what LLVM is told to do with a function that says the same in NumPy and carries the description: with
+NUMBA_DISABLE_JIT=1 that function is the operation, a vector is an array of shape (8,), and a vector whose numbers are
+all equal may be a number.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import numba
+import numba.core.cgutils
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.extending import intrinsic, models, register_model
+
+cgutils: Any = numba.core.cgutils
+_config: Any = numba.config
+
+WIDTH: Final = 8
+"""Numbers in a vector. They fill one AVX-512 register; on other machines LLVM splits the vector."""
+
+INTERPRETED: Final = bool(_config.DISABLE_JIT)
+"""Whether kernels run as plain Python."""
+
+INT: Final = ir.IntType(64)
+VECTOR: Final = ir.VectorType(ir.DoubleType(), WIDTH)
+INTS: Final = ir.VectorType(INT, WIDTH)
+PLACE: Final = ir.IntType(32)
+
+
+class VectorType(types.Type):
+    """Numba's type of a vector."""
+
+
+vector: Any = VectorType("Vector")
+tile: Any = types.UniTuple(vector, WIDTH)  # type: ignore[no-untyped-call]
+
+
+@register_model(VectorType)
+class _VectorModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, vector_type: Any) -> None:
+        super().__init__(manager, vector_type, VECTOR)  # type: ignore[no-untyped-call]
+
+
+def constant(number: float) -> Any:
+    """Return the constant vector of one number."""
+    return ir.Constant(VECTOR, [number] * WIDTH)
+
+
+def ints(number: int) -> Any:
+    """Return the constant vector of one 64-bit integer."""
+    return ir.Constant(INTS, [number] * WIDTH)
+
+
+def shuffle(builder: Any, a: Any, b: Any, places: list[int]) -> Any:
+    """Pick numbers by their places in a, then in b, which begins at place 8."""
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(PLACE, WIDTH), places))
+
+
+def splatted(builder: Any, number: Any) -> Any:
+    """Write a vector of one number."""
+    # A number set at place 0, and a shuffle that takes that place alone: LLVM makes one instruction of it.
+    undefined = ir.Constant(ir.VectorType(number.type, WIDTH), ir.Undefined)
+    return shuffle(builder, builder.insert_element(undefined, number, PLACE(0)), undefined, [0] * WIDTH)
+
+
+def llvm_call(builder: Any, name: str, *args: Any) -> Any:
+    """Call LLVM's own function of vectors, such as llvm.sqrt."""
+    function_type = ir.FunctionType(VECTOR, [VECTOR] * len(args))
+    return builder.call(cgutils.get_or_insert_function(builder.module, function_type, f"{name}.v{WIDTH}f64"), args)
+
+
+def llvm_fma(builder: Any, a: Any, b: Any, c: Any) -> Any:
+    """Write a b + c: rounded once on every processor that can, never now so and then otherwise."""
+    return llvm_call(builder, "llvm.fmuladd", a, b, c)
+
+
+def present(builder: Any, n: Any) -> Any:
+    """Tell which places of a vector are among the first n."""
+    return builder.icmp_signed("<", ir.Constant(INTS, list(range(WIDTH))), splatted(builder, n))
+
+
+class Call(NamedTuple):
+    """A call of an operation while it is compiled: Numba's types and LLVM's values of its arguments."""
+
+    context: Any
+    builder: Any
+    types: Any
+    args: Any
+
+    def integer(self, place: int) -> Any:
+        """Return an argument, whichever type of integer or literal it is, as a 64-bit integer."""
+        return self.context.cast(self.builder, self.args[place], self.types[place], types.intp)
+
+    def data(self, place: int) -> Any:
+        """Return the address of an array's first item."""
+        if self.types[place].layout != "C":
+            raise TypeError(f"array of a vector: expected a C-contiguous one, got {self.types[place]}. Copy it.")
+        return self.context.make_array(self.types[place])(self.context, self.builder, self.args[place]).data
+
+    def places(self, first: int, n_rows: int = 1) -> list[Any]:
+        """Return where vectors start in a matrix: at the row and column that follow it, and in the rows below."""
+        data, b = self.data(first), self.builder
+        matrix = self.context.make_array(self.types[first])(self.context, b, self.args[first])
+        row, column = self.integer(first + 1), self.integer(first + 2)
+        n_columns = b.extract_value(matrix.shape, 1)
+        # Row-major: (row + k) · n_columns + column numbers after the first.
+        rows = [b.add(b.mul(b.add(row, INT(k)), n_columns), column) for k in range(n_rows)]
+        return [b.bitcast(b.gep(data, [start]), VECTOR.as_pointer()) for start in rows]
+
+    def load(self, first: int) -> Any:
+        """Load the vector of a matrix."""
+        # Aligned as a float64 is: it may start at any column.
+        return self.builder.load(self.places(first)[0], align=8)
+
+
+def operation(emit: Callable[[Call], Any], result: Any = vector, *, literal: bool = False) -> Callable[[Any], Any]:
+    """Make an operation of its twin: the twin itself where kernels are interpreted, else what ``emit`` writes.
+
+    Parameters
+    ----------
+    emit : callable
+        Writes LLVM's instructions of a call and returns the value.
+    result : Numba type
+        Type of the value; void operations return nothing.
+    literal : bool
+        Whether integers that stand in the source are passed as such, for what must be known while it is compiled.
+    """
+
+    def decorate(twin: Any) -> Any:
+        def define(_typing: Any, *argument_types: Any) -> Any:
+            def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+                value = emit(Call(context, builder, signature.args, args))
+                return context.get_dummy_value() if result == types.void else value
+
+            return result(*argument_types), generate
+
+        # Numba binds arguments by the signature: that of the twin, after the typing context.
+        parameters = inspect.signature(twin).parameters.values()
+        context = inspect.Parameter("_typing", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        define.__name__, define.__doc__ = twin.__name__, twin.__doc__
+        define.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]
+        made: Any = twin if INTERPRETED else intrinsic(prefer_literal=literal)(define)
+        made.twin = twin
+        return made
+
+    return decorate
+
+
+def elementwise(write: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Make an operation of numbers at equal places from the instruction for whole vectors."""
+    return operation(lambda call: write(call.builder, *call.args))
