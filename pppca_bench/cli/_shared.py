@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from pppca_bench.store import DATABASE as DATABASE
+
 if TYPE_CHECKING:
     from pppca_bench.reporting.snapshot import Snapshot
     from pppca_bench.store.database import Store
 
-DATABASE = "results.sqlite"
 STUDIES = "studies"
 """Folder, in that of the results, of a folder for each study, with a database of its own."""
 

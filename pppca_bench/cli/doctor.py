@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from pppca_bench.cli._shared import DATABASE, STUDIES, results_option
+from pppca_bench.cli._shared import DATABASE, STUDIES, examples, results_option
 from pppca_bench.cli.data import data_option
 
 
-@click.command()
+@click.command(epilog=examples("pppca doctor", "pppca doctor --results elsewhere"))
 @data_option
 @results_option
 def doctor(data_dir: Path | None, results: Path) -> None:

@@ -78,7 +78,7 @@ def tables(
         click.echo("\n\n".join(rendered(table, form) for table in built), nl=False)
 
 
-@click.command()
+@click.command(epilog=examples("pppca figures", "pppca figures --out paper/figures"))
 @results_option
 @click.option("--out", type=FOLDER, help="Folder to write to [default: RESULTS/figures].")
 def figures(results: Path, out: Path | None) -> None:
@@ -100,7 +100,7 @@ def figures(results: Path, out: Path | None) -> None:
             click.echo(f"{contest.id}: not run: {contest.missing} (configs/{contest.configs[0]}.yaml).", err=True)
 
 
-@click.command()
+@click.command(epilog=examples("pppca render", "pppca render --findings docs/findings.md"))
 @results_option
 @click.option("--findings", type=FILE, help="What holds of the slides' claims [default: RESULTS/findings.md].")
 def render(results: Path, findings: Path | None) -> None:

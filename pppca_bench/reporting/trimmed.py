@@ -8,8 +8,8 @@ from dataclasses import replace
 from pppca_bench.reporting.sheet import Sheet
 from pppca_bench.reporting.table import Table
 
-_NAMES = ("row", "quantity")
-"""Keys of a sheet's records that name the row."""
+_NOT_OURS = ("row", "quantity", "n")
+"""Keys of a sheet's records that name the row, or count its runs, as those that begin with ``n_`` do."""
 
 
 def trimmed(documents: Sequence[Table | Sheet]) -> list[Table | Sheet]:
@@ -42,5 +42,5 @@ def _trimmed_sheet(sheet: Sheet) -> Sheet:
 
 def _was_run(record: Mapping[str, object]) -> bool:
     """Tell whether a row holds a number of ours: counts of runs and what was published are none."""
-    own = [value for key, value in record.items() if key not in _NAMES and not key.startswith(("n_", "published_"))]
+    own = [value for key, value in record.items() if key not in _NOT_OURS and not key.startswith(("n_", "published_"))]
     return any(value is not None for value in own)
