@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +21,7 @@ from pppca_bench.cli._shared import (
 from pppca_bench.cli.data import data_option
 
 if TYPE_CHECKING:
+    from pppca_bench.config.request import Request
     from pppca_bench.experiments.runner import Outcome
     from pppca_bench.runs import RunSpec
     from pppca_bench.store.database import Store
@@ -86,8 +87,6 @@ def run(
     """
     with stoppable(results):
         from pppca_bench.config.request import read_request
-        from pppca_bench.experiments import runner
-        from pppca_bench.store.database import Store
 
         with progress_bar("file", quiet=quiet) as progress:
             request = read_request(
@@ -102,26 +101,7 @@ def run(
         if dry_run:
             _print_dry_run(request.specs, results, fresh)
             return
-        with Store(results / DATABASE) as store:
-            tell_what_was_found(store)
-            if not quiet:
-                _print_superseded(store, request.specs)
-            for plan in request.plans:
-                store.plan(plan)
-            with progress_bar("run", quiet=quiet) as progress:
-                outcome = runner.run(
-                    request.specs,
-                    store,
-                    request.problems,
-                    configs={plan.name: plan.sha256 for plan in request.plans},
-                    workers=runner.available_cores() if workers is None else workers,
-                    fresh=fresh,
-                    retries=retries,
-                    fail_fast=fail_fast,
-                    progress=progress,
-                    stage=progress.stage,
-                    warn=progress.warn,
-                )
+        outcome = _compute(request, results, workers, quiet, fresh=fresh, retries=retries, fail_fast=fail_fast)
         try:
             if not no_tables:
                 _tell_tables([plan.name for plan in request.plans], results, quiet)
@@ -129,6 +109,31 @@ def run(
             _print_outcome(outcome, results, quiet)
     if outcome.n_failed:
         sys.exit(1)
+
+
+def _compute(request: Request, results: Path, workers: int | None, quiet: bool, **options: Any) -> Outcome:
+    """Plan the runs and compute those that are not done."""
+    from pppca_bench.experiments import runner
+    from pppca_bench.store.database import Store
+
+    with Store(results / DATABASE) as store:
+        tell_what_was_found(store)
+        if not quiet:
+            _print_superseded(store, request.specs)
+        for plan in request.plans:
+            store.plan(plan)
+        with progress_bar("run", quiet=quiet) as progress:
+            return runner.run(
+                request.specs,
+                store,
+                request.problems,
+                configs={plan.name: plan.sha256 for plan in request.plans},
+                workers=runner.available_cores() if workers is None else workers,
+                **options,
+                progress=progress,
+                stage=progress.stage,
+                warn=progress.warn,
+            )
 
 
 def _tell_tables(names: Sequence[str], results: Path, quiet: bool) -> None:

@@ -97,9 +97,7 @@ def read_request(
     configs = [_validated(source, new) for source in sources]
     _refuse_namesakes(sources, configs)
     for source, config, files in zip(sources, configs, named, strict=True):
-        for index, (name, file) in enumerate(files.items()):
-            task = read_dt_task(file) if name.endswith(".dt") else registered()[name].task
-            check_task(where(source, ("problems", index)), name, task, config)
+        _check_tasks(source, config, files)
     names = list(dict.fromkeys(name for files in named for name in files.values()))
     # The digest of a known problem's data is known without them.
     names = [name for name in names if name not in registered() or (asked.takes_problem(name) and not only_plan)]
@@ -108,18 +106,36 @@ def read_request(
     opened = {name: open_problem(name, data_dir) for name in names}
     plans, problems = [], dict[tuple[str, str], OpenProblem]()
     for source, config, files in zip(sources, configs, named, strict=True):
-        labels, identities = _labels(files), dict[str, Identity]()
-        for index, (name, file) in enumerate(files.items()):
-            if file in opened:
-                found, problem = opened[file]
-                check_fit(where(source, ("problems", index)), name, problem, config)
-                identities[name] = Identity(labels[name], found.sha256, found.sha256 if found.is_own else name)
-                problems[labels[name], found.sha256] = opened[file]
-            else:
-                identities[name] = Identity(name, registered()[name].sha256, name)
+        identities = _identities(source, config, files, opened)
+        problems |= {_key(identities[name]): opened[file] for name, file in files.items() if file in opened}
         plans.append(_plan(source, config, identities, repeats, changed_name(config.name, new)))
     asked.check([spec for plan in plans for spec in plan.specs])
     return Request(tuple(plan for plan in (_taken(plan, asked) for plan in plans) if plan.specs), problems)
+
+
+def _identities(
+    source: YamlSource, config: Config, files: Mapping[str, str], opened: Mapping[str, OpenProblem]
+) -> dict[str, Identity]:
+    """Return which data each problem of a config stands for; those that are open have to fit its methods."""
+    labels, identities = _labels(files), {}
+    for index, (name, file) in enumerate(files.items()):
+        if file in opened:
+            found, problem = opened[file]
+            check_fit(where(source, ("problems", index)), name, problem, config)
+            identities[name] = Identity(labels[name], found.sha256, found.sha256 if found.is_own else name)
+        else:
+            identities[name] = Identity(name, registered()[name].sha256, name)
+    return identities
+
+
+def _key(identity: Identity) -> tuple[str, str]:
+    return identity.label, identity.data_sha256
+
+
+def _check_tasks(source: YamlSource, config: Config, files: Mapping[str, str]) -> None:
+    for index, (name, file) in enumerate(files.items()):
+        task = read_dt_task(file) if name.endswith(".dt") else registered()[name].task
+        check_task(where(source, ("problems", index)), name, task, config)
 
 
 def _validated(source: YamlSource, changes: Mapping[str, Any]) -> Config:
