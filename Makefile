@@ -26,20 +26,19 @@ setup: .venv/installed
 
 demo: setup
 	$(BIN)/pppca run configs/demo.yaml --results $(RESULTS)/demo
-	$(BIN)/pppca tables --results $(RESULTS)/demo
 
 data: setup
 	$(BIN)/pppca data fetch --data data $(if $(DATA_FROM),--from $(DATA_FROM))
 
 tables: data
-	$(BIN)/pppca run $(CONFIGS) --data data --results $(RESULTS)
+	$(BIN)/pppca run $(CONFIGS) --data data --results $(RESULTS) --no-tables
 	$(BIN)/pppca render --results $(RESULTS) --findings docs/findings.md
 
 # The regression against the recorded results: all configs at few repeats, held against the same repeats of the full run.
 check-published: data
 	rm -rf build/check
 	$(BIN)/pppca run $(filter-out $(UNCHECKED),$(CONFIGS)) configs/checks/speedup.yaml \
-		--data data --results build/check --repeats $(CHECK_REPEATS)
+		--data data --results build/check --repeats $(CHECK_REPEATS) --no-tables
 	$(BIN)/pppca compare --strict --scores --results build/check --baseline results/baseline.json
 
 # Speed against peers. They have an environment of their own, since PyTorch is large and nothing else needs it.

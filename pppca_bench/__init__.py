@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier
     from pppca_bench.engines import DGHA, GHA, NEpPCA
     from pppca_bench.problems import Problem, known_problems, load_problem
+    from pppca_bench.store.export import load_results
 
 __version__ = "0.1.0"
 
@@ -22,6 +23,7 @@ __all__ = [
     "RpropMLPClassifier",
     "known_problems",
     "load_problem",
+    "load_results",
 ]
 
 _ROOMS = {
@@ -33,6 +35,7 @@ _ROOMS = {
     "RpropMLPClassifier": "classifiers",
     "known_problems": "problems",
     "load_problem": "problems",
+    "load_results": "store.export",
 }
 
 

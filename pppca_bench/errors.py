@@ -1,5 +1,9 @@
 """The errors that a user can cause, each turned into one line and an exit code by the command line."""
 
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
 
 class PppcaError(Exception):
     """Base of all errors with a message meant for the user."""
@@ -27,3 +31,31 @@ class UnknownProblemError(DataError, UnknownNameError):
 
 class UnknownConfigError(StoreError, UnknownNameError):
     """No config of that name was ever run into the results database."""
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """Return a hint at the known name that is most like this one, or nothing."""
+    import difflib  # needed only where something is wrong, and start-up time counts
+
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def check_known(kind: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Raise UnknownNameError for the first name that is not known.
+
+    Parameters
+    ----------
+    kind : str
+        What the names are names of, such as ``"problem"``.
+    names : iterable of str
+        As the user typed them.
+    known : collection of str
+        What the results hold.
+    """
+    for name in names:
+        if name not in known:
+            expected = ", ".join(known) or "none yet"
+            raise UnknownNameError(
+                f"no {kind} {name!r} in these results: expected one of {expected}{nearest(name, known)}."
+            )

@@ -153,6 +153,8 @@ class Plan:
         What is to be run now.
     all_repeats : tuple of RunSpec
         What the config asks for at its own repeats: those that are done stay in its tables.
+    left_out : tuple of RunSpec
+        What this command leaves out of what the config asks for: those that an earlier one asked for stay asked for.
     """
 
     name: str
@@ -160,6 +162,7 @@ class Plan:
     text: str
     specs: tuple[RunSpec, ...]
     all_repeats: tuple[RunSpec, ...] = ()
+    left_out: tuple[RunSpec, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,7 +218,7 @@ def test_the_help_loads_nothing_heavy_either():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("Usage: pppca run")
-    assert done.stdout.endswith("exit.\n\n")
+    assert done.stdout.splitlines()[-1] == ""
 
 
 def test_every_package_that_is_imported_is_a_dependency():

@@ -538,6 +538,18 @@ def test_of_a_plan_at_other_repeats_those_of_the_config_that_are_done_stay_in_it
     assert [spec.key for spec, _ in planned.runs()] == ["key0", "key1"]
 
 
+def test_what_a_command_leaves_out_stays_asked_for_if_it_was(planned):
+    planned.plan(plan("a", SPECS[:2]))
+    planned.plan(Plan("a", "c" * 64, "name: a\n", (), tuple(SPECS), tuple(SPECS)))
+    assert [spec.key for spec, _ in planned.runs()] == ["key0", "key1"]
+
+
+def test_what_a_command_leaves_out_is_no_more_asked_for_where_the_config_has_it_no_more(planned):
+    planned.plan(plan("a", SPECS[:2]))
+    planned.plan(Plan("a", "c" * 64, "name: a\n", tuple(SPECS[:1]), tuple(SPECS[:1])))
+    assert [spec.key for spec, _ in planned.runs()] == ["key0"]
+
+
 def test_what_a_config_asked_for_is_kept_with_its_runs(planned, path):
     planned.plan(Plan("a", "d" * 64, "name: a # changed\n", tuple(SPECS)))
     assert _query(path, "SELECT name, sha256, text FROM configs") == [("a", "d" * 64, "name: a # changed\n")]

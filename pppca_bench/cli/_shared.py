@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from pppca_bench.store import DATABASE as DATABASE
+
 if TYPE_CHECKING:
     from pppca_bench.reporting.snapshot import Snapshot
     from pppca_bench.store.database import Store
 
-DATABASE = "results.sqlite"
 STUDIES = "studies"
 """Folder, in that of the results, of a folder for each study, with a database of its own."""
 
@@ -146,11 +147,18 @@ def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Display]:
         yield Display(bar)
 
 
-def read_snapshot(results: Path, configs: Sequence[str] = ()) -> Snapshot:
-    """Read the results of some configs, or of all."""
+def read_snapshot(
+    results: Path, configs: Sequence[str] = (), problems: Sequence[str] = (), methods: Sequence[str] = ()
+) -> Snapshot:
+    """Read the results of some configs, problems and methods, or of all."""
     from pppca_bench.references.reference import own_references
     from pppca_bench.reporting.snapshot import take_snapshot
     from pppca_bench.store.database import Store
 
     with Store(results / DATABASE, read_only=True) as store:
-        return take_snapshot(store, own_references(), configs)
+        return take_snapshot(store, own_references(), configs, problems=problems, methods=methods)
+
+
+def examples(*lines: str) -> str:
+    """Return the end of a command's help: how it is called, one line each."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from pppca_bench.cli._shared import read_snapshot, results_option
+from pppca_bench.cli._shared import examples, read_snapshot, results_option
 
 
-@click.command()
+@click.command(epilog=examples("pppca compare cancer1", "pppca compare --scores", "pppca compare --strict"))
 @click.argument("configs", nargs=-1)
 @results_option
 @click.option("--format", "form", type=click.Choice(("terminal", "json", "markdown")), default="terminal")

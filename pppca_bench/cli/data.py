@@ -7,18 +7,18 @@ from pathlib import Path
 
 import click
 
-from pppca_bench.cli._shared import progress_bar
+from pppca_bench.cli._shared import examples, progress_bar
 
 _Folder = click.Path(file_okay=False, path_type=Path)
 data_option = click.option("--data", "data_dir", type=_Folder, help="First folder to look for Proben1 files.")
 
 
-@click.group()
+@click.group(epilog=examples("pppca data list", "pppca data fetch"))
 def data() -> None:
     """List, fetch and verify the Proben1 files."""
 
 
-@data.command("list")
+@data.command("list", epilog=examples("pppca data list"))
 @data_option
 def data_list(data_dir: Path | None) -> None:
     """List every problem: its task, sizes and where its file is."""
@@ -35,7 +35,7 @@ def data_list(data_dir: Path | None) -> None:
     click.echo(tabulate(rows, headers, tablefmt="simple"))
 
 
-@data.command("fetch")
+@data.command("fetch", epilog=examples("pppca data fetch cancer1 card1", "pppca data fetch --from proben1"))
 @click.argument("names", nargs=-1)
 @click.option("--from", "source_dir", type=_Folder, help="Take the files from this folder instead of the network.")
 @click.option("--force", is_flag=True, help="Fetch again what is there.")
@@ -51,7 +51,7 @@ def data_fetch(names: tuple[str, ...], source_dir: Path | None, force: bool, dat
     click.echo(f"{target}: {n_new} files fetched, {len(fetched) - n_new} already there; all verified.")
 
 
-@data.command("verify")
+@data.command("verify", epilog=examples("pppca data verify", "pppca data verify cancer1"))
 @click.argument("names", nargs=-1)
 @data_option
 def data_verify(names: tuple[str, ...], data_dir: Path | None) -> None:
@@ -73,7 +73,7 @@ def data_verify(names: tuple[str, ...], data_dir: Path | None) -> None:
         sys.exit(1)
 
 
-@data.command("path")
+@data.command("path", epilog=examples("pppca data path"))
 @data_option
 def data_path(data_dir: Path | None) -> None:
     """Print the folder that new files go to."""

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from pppca_bench.cli._shared import DATABASE, STUDIES, results_option
+from pppca_bench.cli._shared import DATABASE, STUDIES, examples, results_option
 from pppca_bench.cli.data import data_option
 
 
-@click.command()
+@click.command(epilog=examples("pppca doctor", "pppca doctor --results elsewhere"))
 @data_option
 @results_option
 @click.option("--mend", is_flag=True, help="Remove the rows of results that are damaged, to be computed again.")

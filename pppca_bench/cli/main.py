@@ -11,12 +11,15 @@ from typing import Any
 import click
 
 from pppca_bench import __version__
+from pppca_bench.cli._shared import examples
 from pppca_bench.cli.compare import compare
 from pppca_bench.cli.data import data
 from pppca_bench.cli.doctor import doctor
 from pppca_bench.cli.methods import methods, rank
 from pppca_bench.cli.rules import rules
 from pppca_bench.cli.run import run
+from pppca_bench.cli.show import export, show
+from pppca_bench.cli.status import list_, status
 from pppca_bench.cli.study import study
 from pppca_bench.cli.tables import figures, render, tables
 from pppca_bench.errors import ConfigError, PppcaError, UnknownNameError
@@ -39,13 +42,20 @@ class _Commands(click.Group):
             ctx.exit(1)
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=examples("pppca run configs/cancer1.yaml", "pppca status", "pppca tables cancer1"),
+)
 @click.version_option(__version__, prog_name="pppca")
 def cli() -> None:
     """Reproduce the Proben1 tables of pseudo-PCA: GHA, DGHA and NE-pPCA."""
 
 
-for _command in (run, tables, compare, figures, render, rules, rank, study, methods, data, doctor):
+for _command in (
+    *(run, status, list_, show, tables, compare, figures, render, rules, rank, export),
+    *(study, methods, data, doctor),
+):
     cli.add_command(_command)
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from pppca_bench.cli._shared import DATABASE, results_option
+from pppca_bench.cli._shared import DATABASE, examples, results_option
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 
 
-@click.command()
+@click.command(epilog=examples("pppca methods", "pppca methods --format json"))
 @click.option("--format", "form", type=click.Choice(("terminal", "markdown", "json")), default="terminal")
 def methods(form: str) -> None:
     """List every method and classifier that a config can name, with its source."""
@@ -29,7 +29,7 @@ def methods(form: str) -> None:
         click.echo(tabulate(rows, headers="keys", tablefmt="pipe" if form == "markdown" else "simple"))
 
 
-@click.command()
+@click.command(epilog=examples("pppca rank", "pppca rank proben1_pivot proben1_no_shortcuts proben1_linear"))
 @click.argument("configs", nargs=-1)
 @results_option
 @click.option("--format", "form", type=click.Choice(("terminal", "markdown", "json")), default="terminal")

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from pppca_bench.cli._shared import DATABASE, results_option
+from pppca_bench.cli._shared import DATABASE, examples, results_option
 from pppca_bench.errors import ConfigError
 
 if TYPE_CHECKING:
     from pppca_bench.reporting.report_card import Address, CardFormat
 
 
-@click.command()
+@click.command(epilog=examples("pppca rules cancer1", "pppca rules cancer1 --format latex > setup.tex"))
 @click.argument("config")
 @results_option
 @click.option("--format", "form", type=click.Choice(("markdown", "latex")), default="markdown", show_default=True)

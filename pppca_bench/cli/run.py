@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pppca_bench.cli._shared import (
     DATABASE,
+    examples,
     progress_bar,
     results_option,
     stoppable,
@@ -21,14 +22,39 @@ from pppca_bench.cli._shared import (
 from pppca_bench.cli.data import data_option
 
 if TYPE_CHECKING:
+    from pppca_bench.config.request import Request
     from pppca_bench.experiments.runner import Outcome
     from pppca_bench.runs import RunSpec
     from pppca_bench.store.database import Store
 
 
-@click.command()
+MOST_PRINTED = 3
+"""Configs of which all tables are printed; of more than these only where they are, for nobody reads so many."""
+
+
+@click.command(
+    epilog=examples(
+        "pppca run configs/cancer1.yaml",
+        "pppca run configs/cancer1.yaml --only method=dgha,tau=15 --repeats 5",
+        "pppca run configs/cancer1.yaml --set classifier.learning_rate=0.2 --set dgha.n_epochs=20",
+    )
+)
 @click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--repeats", type=click.IntRange(1, 10_000), help="Repeats in place of the config's own.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="KEY=VALUE,…",
+    help="Only these of the runs; a key is problem, method, a method's parameter, or classifier.KEY (repeatable).",
+)
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A value in place of the config's: KEY, classifier.KEY or METHOD.KEY (repeatable). The results are those of a"
+    " config CONFIG+KEY=VALUE.",
+)
 @workers_option
 @results_option
 @data_option
@@ -38,10 +64,13 @@ if TYPE_CHECKING:
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failed run.")
 @click.option("--fresh", is_flag=True, help="Compute again what the results already hold.")
 @click.option("--dry-run", is_flag=True, help="Say what would be run, and run nothing.")
-@click.option("--quiet", is_flag=True, help="No progress bar and no summary.")
+@click.option("--no-tables", is_flag=True, help="Neither print nor write the tables.")
+@click.option("--quiet", is_flag=True, help="No progress bar, no summary, and no tables but in files.")
 def run(
     configs: tuple[Path, ...],
     repeats: int | None,
+    only: tuple[str, ...],
+    changes: tuple[str, ...],
     workers: int | None,
     results: Path,
     data_dir: Path | None,
@@ -49,43 +78,84 @@ def run(
     fail_fast: bool,
     fresh: bool,
     dry_run: bool,
+    no_tables: bool,
     quiet: bool,
 ) -> None:
-    """Run the experiments that CONFIGS (YAML files) describe, except what the results already hold."""
+    """Run the experiments that CONFIGS (YAML files) describe, except what the results already hold.
+
+    Then print their tables, with what was run alone, and write them to RESULTS/by_config/NAME as Markdown, LaTeX and
+    CSV. Of more than 3 configs the folders are printed instead. Messages go to stderr.
+    """
     with stoppable(results):
         from pppca_bench.config.request import read_request
-        from pppca_bench.experiments import runner
-        from pppca_bench.store.database import Store
 
         with progress_bar("file", quiet=quiet) as progress:
-            request = read_request(configs, data_dir=data_dir, repeats=repeats, only_plan=dry_run, progress=progress)
+            request = read_request(
+                configs,
+                data_dir=data_dir,
+                repeats=repeats,
+                only=only,
+                changes=changes,
+                only_plan=dry_run,
+                progress=progress,
+            )
         if dry_run:
             _print_dry_run(request.specs, results, fresh)
             return
-        warn_of_network(results)
-        with Store(results / DATABASE) as store:
-            tell_what_was_found(store)
-            if not quiet:
-                _print_superseded(store, request.specs)
-            for plan in request.plans:
-                store.plan(plan)
-            with progress_bar("run", quiet=quiet) as progress:
-                outcome = runner.run(
-                    request.specs,
-                    store,
-                    request.problems,
-                    configs={plan.name: plan.sha256 for plan in request.plans},
-                    workers=runner.available_cores() if workers is None else workers,
-                    fresh=fresh,
-                    retries=retries,
-                    fail_fast=fail_fast,
-                    progress=progress,
-                    stage=progress.stage,
-                    warn=progress.warn,
-                )
-    _print_outcome(outcome, results, quiet)
+        outcome = _compute(request, results, workers, quiet, fresh=fresh, retries=retries, fail_fast=fail_fast)
+        try:
+            if not no_tables:
+                _tell_tables([plan.name for plan in request.plans], results, quiet)
+        finally:  # what became of the runs is told whatever becomes of the tables
+            _print_outcome(outcome, results, quiet)
     if outcome.n_failed:
         sys.exit(1)
+
+
+def _compute(request: Request, results: Path, workers: int | None, quiet: bool, **options: Any) -> Outcome:
+    """Plan the runs and compute those that are not done."""
+    from pppca_bench.experiments import runner
+    from pppca_bench.store.database import Store
+
+    warn_of_network(results)
+    with Store(results / DATABASE) as store:
+        tell_what_was_found(store)
+        if not quiet:
+            _print_superseded(store, request.specs)
+        for plan in request.plans:
+            store.plan(plan)
+        with progress_bar("run", quiet=quiet) as progress:
+            return runner.run(
+                request.specs,
+                store,
+                request.problems,
+                configs={plan.name: plan.sha256 for plan in request.plans},
+                workers=runner.available_cores() if workers is None else workers,
+                **options,
+                progress=progress,
+                stage=progress.stage,
+                warn=progress.warn,
+            )
+
+
+def _tell_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
+    """Write the tables of each config, then print them, or where they are."""
+    from pppca_bench.cli.tables import write_by_config
+    from pppca_bench.reporting.document import rendered
+
+    written = {name: write_by_config(name, results) for name in names}
+    if quiet:
+        return
+    if len(names) > MOST_PRINTED:
+        for name, (tables, folder) in written.items():
+            click.echo(f"{name}: {len(tables)} tables in {folder}")
+        return
+    for name, (tables, folder) in written.items():
+        if len(names) > 1:
+            click.echo(f"Tables of {name}\n")
+        click.echo("\n\n".join(rendered(table, "terminal") for table in tables), nl=False)
+        end = f"The tables of {name} are in {folder}." if tables else f"No table shows the runs of {name}."
+        click.echo(f"\n{end}" if tables else end, err=True)
 
 
 def _print_superseded(store: Store, specs: Sequence[RunSpec]) -> None:
@@ -124,6 +194,6 @@ def _print_outcome(outcome: Outcome, results: Path, quiet: bool) -> None:
     if quiet:
         return
     if outcome.n_reused == outcome.n_planned:
-        click.echo(f"Nothing to do: all {outcome.n_planned} runs are in {results}. See `pppca tables`.")
+        click.echo(f"Nothing to do: all {outcome.n_planned} runs are in {results}.", err=True)
         return
-    click.echo(f"{outcome.n_done} runs done, {outcome.n_reused} were there already. See `pppca tables`.")
+    click.echo(f"{outcome.n_done} runs done, {outcome.n_reused} were there already.", err=True)

@@ -12,6 +12,7 @@ import click
 from pppca_bench.cli._shared import (
     DATABASE,
     STUDIES,
+    examples,
     progress_bar,
     results_option,
     stoppable,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pppca_bench.studies.scoring import ScoredTrial
 
 
-@click.command()
+@click.command(epilog=examples("pppca study configs/studies/dgha.yaml --trials 20"))
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option("--trials", type=click.IntRange(1, 100_000), help="Number of trials in place of the config's own.")
 @workers_option

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pppca_bench.cli._shared import DATABASE, FILE, FOLDER, read_snapshot, results_option
-from pppca_bench.errors import StoreError
+from pppca_bench.cli._shared import DATABASE, FILE, FOLDER, examples, read_snapshot, results_option
+from pppca_bench.errors import StoreError, check_known
 
 if TYPE_CHECKING:
     from pppca_bench.reporting.figure_data import Figure
@@ -19,26 +19,54 @@ if TYPE_CHECKING:
     from pppca_bench.reporting.table import Table
     from pppca_bench.reporting.table_text import Format
 
+BY_CONFIG = "by_config"
+"""Folder, in that of the results, of a folder of tables for each config."""
+
 FORMATS = ("terminal", "markdown", "latex", "csv", "json")
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "pppca tables cancer1",
+        "pppca tables --table T5 --problem cancer1 --method dgha",
+        "pppca tables --format latex --out paper/tables",
+    )
+)
 @click.argument("configs", nargs=-1)
 @results_option
+@click.option("--table", "names", multiple=True, help="Only this table, such as T5 (repeatable).")
+@click.option("--problem", "problems", multiple=True, help="Only runs on this problem (repeatable).")
+@click.option("--method", "methods", multiple=True, help="Only runs of this method (repeatable).")
+@click.option("--all", "show_all", is_flag=True, help="Also rows and columns of which nothing was run.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True)
 @click.option("--out", type=FOLDER, help="Write one file a table into this folder instead of printing.")
-def tables(configs: tuple[str, ...], results: Path, form: Format, out: Path | None) -> None:
+def tables(
+    configs: tuple[str, ...],
+    results: Path,
+    names: tuple[str, ...],
+    problems: tuple[str, ...],
+    methods: tuple[str, ...],
+    show_all: bool,
+    form: Format,
+    out: Path | None,
+) -> None:
     """Print the slides' and the report's tables from the results, beside the published numbers.
 
     CONFIGS are names of configs that were run (all by default).
     """
     from pppca_bench.reporting.document import records_of, rendered, together_as_csv
+    from pppca_bench.reporting.trimmed import trimmed
 
-    built = read_snapshot(results, configs).filled
+    built = read_snapshot(results, configs, problems, methods).filled
+    if not show_all:
+        built = trimmed(built)
     if not built:
-        raise StoreError(f"no runs in {results / DATABASE}: run `pppca run CONFIG` first.")
+        what = "of these problems and methods " if problems or methods else ""
+        raise StoreError(f"no runs {what}in {results / DATABASE}: run `pppca run CONFIG` first.")
+    check_known("table", names, [table.id for table in built])
+    built = [table for table in built if not names or table.id in names]
     if out is not None:
-        _write_tables(built, form, out)
+        write_tables(built, form, out)
         click.echo(f"Wrote {len(built)} tables to {out}.")
     elif form == "json":
         import json
@@ -50,7 +78,7 @@ def tables(configs: tuple[str, ...], results: Path, form: Format, out: Path | No
         click.echo("\n\n".join(rendered(table, form) for table in built), nl=False)
 
 
-@click.command()
+@click.command(epilog=examples("pppca figures", "pppca figures --out paper/figures"))
 @results_option
 @click.option("--out", type=FOLDER, help="Folder to write to [default: RESULTS/figures].")
 def figures(results: Path, out: Path | None) -> None:
@@ -72,7 +100,7 @@ def figures(results: Path, out: Path | None) -> None:
             click.echo(f"{contest.id}: not run: {contest.missing} (configs/{contest.configs[0]}.yaml).", err=True)
 
 
-@click.command()
+@click.command(epilog=examples("pppca render", "pppca render --findings docs/findings.md"))
 @results_option
 @click.option("--findings", type=FILE, help="What holds of the slides' claims [default: RESULTS/findings.md].")
 def render(results: Path, findings: Path | None) -> None:
@@ -83,7 +111,7 @@ def render(results: Path, findings: Path | None) -> None:
     snapshot, drawn, rankings = _with_figures(results)
     built = snapshot.filled
     for form in ("markdown", "latex", "csv"):
-        _write_tables(built, form, results / "tables")
+        write_tables(built, form, results / "tables")
     n_figures = len(write_figures(drawn, results / "figures")) // 3
     for contest, ranking in rankings:
         n_figures += len(write_ranking(contest, ranking, results / "figures")) // 3
@@ -127,10 +155,37 @@ def _with_figures(results: Path) -> tuple[Snapshot, list[Figure], list[tuple[Con
         return snapshot, snapshot.figures(store), snapshot.rankings()
 
 
-def _write_tables(tables: Sequence[Table | Sheet], form: Format, folder: Path) -> None:
+def write_tables(tables: Sequence[Table | Sheet], form: Format, folder: Path) -> None:
+    """Write a file for each table into a folder, which is made where it is missing."""
     from pppca_bench.reporting.document import rendered
     from pppca_bench.reporting.table_text import EXTENSIONS
 
     folder.mkdir(parents=True, exist_ok=True)
     for table in tables:
         (folder / f"{table.id}.{EXTENSIONS[form]}").write_text(rendered(table, form), encoding="utf-8")
+
+
+def write_by_config(config: str, results: Path) -> tuple[list[Table | Sheet], Path]:
+    """Write the tables of one config's runs, as Markdown, LaTeX and CSV, into a folder of its own.
+
+    Choice: the sizes of data sets (T0) are left out, since no run fills them.
+
+    Returns
+    -------
+    (list of Table or Sheet, Path)
+        The tables, with only what was run, and the folder, which then holds these alone.
+    """
+    from pppca_bench.reporting.sheet import Sheet
+    from pppca_bench.reporting.table_text import EXTENSIONS
+    from pppca_bench.reporting.trimmed import trimmed
+
+    filled = read_snapshot(results, [config]).filled
+    built = trimmed([one for one in filled if isinstance(one, Sheet) or one.shows_runs])
+    folder = results / BY_CONFIG / config
+    for form in ("markdown", "latex", "csv"):
+        write_tables(built, form, folder)
+        # Of an older form of the config.
+        for old in folder.glob(f"*.{EXTENSIONS[form]}"):
+            if old.stem not in {table.id for table in built}:
+                old.unlink()
+    return built, folder

@@ -12,8 +12,9 @@ from typing import Annotated, Any
 from annotated_types import Ge, Le, Lt
 from pydantic import StringConstraints
 
-from pppca_bench.config.messages import Reader, missing, nearest
+from pppca_bench.config.messages import Reader, missing
 from pppca_bench.config.yaml_source import Location, YamlSource
+from pppca_bench.errors import nearest
 from pppca_bench.methods.entry import Classifier, Method
 from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS

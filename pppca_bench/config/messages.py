@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from pppca_bench.config.yaml_source import Location, YamlSource
-from pppca_bench.errors import ConfigError
+from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, shown
 
 _PLAIN = (float, int, str, type(None))
@@ -158,9 +157,3 @@ def dotted(location: Location) -> str:
     """Return a location as it is written, such as ``methods[0].tau``."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
     return text.removeprefix(".")
-
-
-def nearest(name: str, known: Collection[str]) -> str:
-    """Return a hint at the known name that is most like this one, or nothing."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""

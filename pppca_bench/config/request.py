@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pppca_bench.config.experiment import Config, parse_config
 from pppca_bench.config.messages import where
+from pppca_bench.config.overrides import Only, changed, changed_name, explained, parse_changes, parse_only
 from pppca_bench.config.plan import Identity, expand
 from pppca_bench.config.yaml_source import YamlSource, read_yaml
 from pppca_bench.errors import ConfigError, DataError
@@ -55,6 +57,8 @@ def read_request(
     *,
     data_dir: Path | None = None,
     repeats: int | None = None,
+    only: Sequence[str] = (),
+    changes: Sequence[str] = (),
     only_plan: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Request:
@@ -68,6 +72,10 @@ def read_request(
         First folder to look for a Proben1 file.
     repeats : int, optional
         Number of repeats in place of the configs' own.
+    only : sequence of str, optional
+        Which of the runs are taken, as `parse_only` reads it; a config of which none is taken has no plan.
+    changes : sequence of str, optional
+        Values in place of the configs' own, as `parse_changes` reads them.
     only_plan : bool, default False
         Open the user's own files alone, and download nothing: the data of known problems are known by their digest.
     progress : callable(n_finished, n_total), optional
@@ -77,35 +85,73 @@ def read_request(
     ------
     ConfigError
         A config is wrong, or two have the same name.
+    UnknownNameError
+        No run is taken.
     DataError
         Data are missing or damaged.
     """
-    sources = [read_yaml(path) for path in dict.fromkeys(paths)]
+    asked, new = parse_only(only), parse_changes(changes)
+    sources = [changed(read_yaml(path), new) for path in dict.fromkeys(paths)]
     # First, for of a mistyped file the config would say that it has no pivot architecture.
     named = [_names_and_files(source) for source in sources]
-    configs = [parse_config(source, problems=known_problems()) for source in sources]
+    configs = [_validated(source, new) for source in sources]
     _refuse_namesakes(sources, configs)
     for source, config, files in zip(sources, configs, named, strict=True):
-        for index, (name, file) in enumerate(files.items()):
-            task = read_dt_task(file) if name.endswith(".dt") else registered()[name].task
-            check_task(where(source, ("problems", index)), name, task, config)
+        _check_tasks(source, config, files)
     names = list(dict.fromkeys(name for files in named for name in files.values()))
+    # The digest of a known problem's data is known without them.
+    names = [name for name in names if name not in registered() or (asked.takes_problem(name) and not only_plan)]
     if not only_plan:
         ensure(names, data_dir, progress=progress)
-    opened = {name: open_problem(name, data_dir) for name in names if not only_plan or name not in registered()}
+    opened = {name: open_problem(name, data_dir) for name in names}
     plans, problems = [], dict[tuple[str, str], OpenProblem]()
     for source, config, files in zip(sources, configs, named, strict=True):
-        labels, identities = _labels(files), dict[str, Identity]()
-        for index, (name, file) in enumerate(files.items()):
-            if file in opened:
-                found, problem = opened[file]
-                check_fit(where(source, ("problems", index)), name, problem, config)
-                identities[name] = Identity(labels[name], found.sha256, found.sha256 if found.is_own else name)
-                problems[labels[name], found.sha256] = opened[file]
-            else:
-                identities[name] = Identity(name, registered()[name].sha256, name)
-        plans.append(_plan(source, config, identities, repeats))
-    return Request(tuple(plans), problems)
+        identities = _identities(source, config, files, opened)
+        problems |= {_key(identities[name]): opened[file] for name, file in files.items() if file in opened}
+        plans.append(_plan(source, config, identities, repeats, changed_name(config.name, new)))
+    asked.check([spec for plan in plans for spec in plan.specs])
+    return Request(tuple(plan for plan in (_taken(plan, asked) for plan in plans) if plan.specs), problems)
+
+
+def _identities(
+    source: YamlSource, config: Config, files: Mapping[str, str], opened: Mapping[str, OpenProblem]
+) -> dict[str, Identity]:
+    """Return which data each problem of a config stands for; those that are open have to fit its methods."""
+    labels, identities = _labels(files), {}
+    for index, (name, file) in enumerate(files.items()):
+        if file in opened:
+            found, problem = opened[file]
+            check_fit(where(source, ("problems", index)), name, problem, config)
+            identities[name] = Identity(labels[name], found.sha256, found.sha256 if found.is_own else name)
+        else:
+            identities[name] = Identity(name, registered()[name].sha256, name)
+    return identities
+
+
+def _key(identity: Identity) -> tuple[str, str]:
+    return identity.label, identity.data_sha256
+
+
+def _check_tasks(source: YamlSource, config: Config, files: Mapping[str, str]) -> None:
+    for index, (name, file) in enumerate(files.items()):
+        task = read_dt_task(file) if name.endswith(".dt") else registered()[name].task
+        check_task(where(source, ("problems", index)), name, task, config)
+
+
+def _validated(source: YamlSource, changes: Mapping[str, Any]) -> Config:
+    try:
+        return parse_config(source, problems=known_problems())
+    except ConfigError as error:
+        raise explained(error, changes) from None
+
+
+def _taken(plan: Plan, only: Only) -> Plan:
+    """Return a plan of the runs that are taken."""
+    if not only.wanted:
+        return plan
+    specs = tuple(spec for spec in plan.specs if only.takes(spec.cell))
+    left = tuple(spec for spec in (*plan.specs, *plan.all_repeats) if not only.takes(spec.cell))
+    return replace(plan, specs=specs, left_out=left)
 
 
 def _refuse_namesakes(sources: Sequence[YamlSource], configs: Sequence[Config]) -> None:
@@ -168,7 +214,9 @@ def _labels(files: Mapping[str, str]) -> dict[str, str]:
     return {name: label if list(short.values()).count(label) == 1 else name for name, label in short.items()}
 
 
-def _plan(source: YamlSource, config: Config, identities: Mapping[str, Identity], repeats: int | None) -> Plan:
+def _plan(
+    source: YamlSource, config: Config, identities: Mapping[str, Identity], repeats: int | None, name: str
+) -> Plan:
     all_repeats = tuple(expand(config, identities))
     specs = all_repeats if repeats is None else tuple(expand(config, identities, repeats=repeats))
-    return Plan(config.name, source.sha256, source.text, specs, all_repeats)
+    return Plan(name, source.sha256, source.text, specs, all_repeats)

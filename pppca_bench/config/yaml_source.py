@@ -82,7 +82,11 @@ def read_yaml(path: Path) -> YamlSource:
         The file cannot be read, is not UTF-8 or not YAML, repeats a key, uses aliases or unsafe tags,
         or nests too deeply.
     """
-    text = _read_text(path)
+    return parse_yaml(path, _read_text(path))
+
+
+def parse_yaml(path: Path, text: str) -> YamlSource:
+    """Parse a YAML document as `read_yaml` does; ``path`` is what messages call it."""
     try:
         loader = _Loader(text)
     except yaml.reader.ReaderError as error:

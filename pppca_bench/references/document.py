@@ -196,7 +196,7 @@ def _layout(value: Any, place: str) -> Layout:
         place,
         {"id": _identifier, **dict.fromkeys(_TABLE_WORDS, _text), "rows": _axis, "columns": _axis},
         {
-            **dict.fromkeys(("shows", "also", "notes", "configs"), _texts),
+            **dict.fromkeys(("shows", "also", "notes", "configs", "remark_on"), _texts),
             "spread": _flag,
             "form": _text,
             "remark": _text,
@@ -209,6 +209,9 @@ def _layout(value: Any, place: str) -> Layout:
     for axis in ("rows", "columns"):
         _check_once(_below(place, axis), [line.key for line in getattr(layout, axis)])
     cells = {(row.key, column.key): (row, column) for row in layout.rows for column in layout.columns}
+    for key in layout.remark_on:
+        if key not in {line.key for line in (*layout.rows, *layout.columns)}:
+            raise _MalformedError(_below(place, "remark_on"), "keys of rows or columns", _shown(key))
     for cell in overrides:
         if cell not in cells:
             raise _MalformedError(_below(place, "cells"), "a row and a column of the table", ", ".join(cell))

@@ -56,6 +56,8 @@ class Layout:
         How the quantities of a cell are printed.
     remark : str
         A sentence that stands below the table.
+    remark_on : tuple of str
+        Keys of the rows or columns that it speaks of; empty for the whole table.
     runs : mapping of str to value
         What all runs have in common.
     overrides : mapping of (str, str) to mapping
@@ -77,6 +79,7 @@ class Layout:
     notes: tuple[str, ...] = ()
     form: str = "{} ({})"
     remark: str = ""
+    remark_on: tuple[str, ...] = ()
     runs: Mapping[str, Any] = field(default_factory=dict)
     overrides: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     configs: tuple[str, ...] = ()

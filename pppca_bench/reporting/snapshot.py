@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pppca_bench.errors import StoreError
+from pppca_bench.errors import StoreError, check_known
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.figure_data import Figure, build_figures
 from pppca_bench.reporting.ranking import CONTESTS, Contest, Ranking, rank
@@ -66,7 +66,14 @@ class Snapshot:
         return build_figures(self.results, store, self.tables, self.references)
 
 
-def take_snapshot(store: Store, references: Sequence[Reference], configs: Sequence[str] = ()) -> Snapshot:
+def take_snapshot(
+    store: Store,
+    references: Sequence[Reference],
+    configs: Sequence[str] = (),
+    *,
+    problems: Sequence[str] = (),
+    methods: Sequence[str] = (),
+) -> Snapshot:
     """Read a results database.
 
     Parameters
@@ -77,13 +84,24 @@ def take_snapshot(store: Store, references: Sequence[Reference], configs: Sequen
         Whose tables are filled.
     configs : sequence of str, optional
         Names of the configs whose runs count; all by default.
+    problems, methods : sequence of str, optional
+        Names of the problems and methods whose runs count; all by default.
 
     Raises
     ------
     UnknownConfigError
         A config of that name was never run into the database.
+    UnknownNameError
+        None of the configs' runs is of that problem or method.
     """
     runs = store.runs(configs or None)
+    check_known("problem", problems, dict.fromkeys(spec.cell.problem for spec, _ in runs))
+    check_known("method", methods, dict.fromkeys(spec.cell.method for spec, _ in runs))
+    runs = [
+        (spec, result)
+        for spec, result in runs
+        if (not problems or spec.cell.problem in problems) and (not methods or spec.cell.method in methods)
+    ]
     results = Results(runs, store.plans(configs or None))
     named = {cell.problem for cell in results.cells}
     facts = {name: fact for name, fact in store.problems().items() if name in named}

@@ -64,6 +64,11 @@ class TableCell:
         return max((summary.n for summary in self.ours.values()), default=0)
 
     @property
+    def was_run(self) -> bool:
+        """Tell whether its runs were asked for, or its data read."""
+        return bool(self.ours or self.n_planned or self.elsewhere)
+
+    @property
     def incomplete(self) -> bool:
         """Tell whether repeats that were asked for are not in; those without the cell's quantities are in too."""
         return max(self.n, *map(len, self.values.values()), 0) < self.n_planned
@@ -95,6 +100,8 @@ class Table:
         Whether a row is a cell of the results, and a column one of its quantities.
     remark : str
         A sentence that stands below.
+    remark_on : tuple of str
+        Keys of the rows or columns that it speaks of; empty for the whole table.
     """
 
     id: str
@@ -110,11 +117,17 @@ class Table:
     spread: bool = False
     is_list: bool = False
     remark: str = ""
+    remark_on: tuple[str, ...] = ()
 
     @property
     def was_run(self) -> bool:
         """Tell whether any of its runs was asked for."""
-        return any(cell.ours or cell.n_planned or cell.elsewhere for cell in self.cells.values())
+        return any(cell.was_run for cell in self.cells.values())
+
+    @property
+    def shows_runs(self) -> bool:
+        """Tell whether it shows runs, not only the sizes of data sets."""
+        return any(cell.n_planned or cell.elsewhere for cell in self.cells.values())
 
     @property
     def late(self) -> list[TableCell]:

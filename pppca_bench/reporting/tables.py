@@ -123,6 +123,7 @@ class _Source:
             layout.notes,
             layout.spread,
             remark=layout.remark,
+            remark_on=layout.remark_on,
         )
 
     def _configs(self, layout: Layout) -> Collection[str]:

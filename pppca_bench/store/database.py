@@ -96,8 +96,11 @@ class Store:
 
     def plan(self, plan: Plan) -> None:
         """Record a plan as what its config now asks for; results stay untouched."""
-        done = self.done(spec.key for spec in plan.all_repeats)
-        wanted = {spec.key: spec for spec in (*plan.specs, *(spec for spec in plan.all_repeats if spec.key in done))}
+        kept = self.done(spec.key for spec in plan.all_repeats)
+        before = {key for (key,) in self.rows("SELECT key FROM plans WHERE config = ?", plan.name)}
+        kept |= before.intersection(spec.key for spec in plan.left_out)
+        others = (spec for spec in (*plan.all_repeats, *plan.left_out) if spec.key in kept)
+        wanted = {spec.key: spec for spec in (*plan.specs, *others)}
         with self._transaction() as connection:
             cells = _insert_cells(connection, wanted.values())
             refuse_other_seeds(connection, plan.name, wanted.values(), cells)
@@ -123,7 +126,7 @@ class Store:
 
     def problems(self) -> dict[str, ProblemFacts]:
         """Return the sizes of every problem that was ever run into this store, by name; the latest data count."""
-        rows = self._all("SELECT * FROM problems ORDER BY rowid")
+        rows = self.rows("SELECT * FROM problems ORDER BY rowid")
         return {row[0]: ProblemFacts(*row) for row in rows}
 
     def record(
@@ -172,12 +175,12 @@ class Store:
 
     def reserved(self) -> list[tuple[str, str]]:
         """Return the keys of the runs that are marked as under way, and the processes that marked them."""
-        return self._all("SELECT key, process FROM reservations")
+        return self.rows("SELECT key, process FROM reservations")
 
     def done(self, keys: Iterable[str]) -> set[str]:
         """Return those of the keys whose run is done."""
         asked = json.dumps(list(keys))
-        return {key for (key,) in self._all(f"SELECT key FROM runs WHERE key {_AMONG} AND status = 'done'", asked)}
+        return {key for (key,) in self.rows(f"SELECT key FROM runs WHERE key {_AMONG} AND status = 'done'", asked)}
 
     def superseded(self, cells: Collection[Cell]) -> list[tuple[Cell, Cell, int]]:
         """Return stored cells that differ from wanted ones in their data or algorithms alone.
@@ -187,7 +190,7 @@ class Store:
         list of (Cell, Cell, int)
             The wanted cell, the stored one, and how many runs of the stored one are done.
         """
-        rows = self._all(
+        rows = self.rows(
             "SELECT cells.id, count(*) FROM cells JOIN runs ON runs.cell = cells.id"
             " WHERE status = 'done' GROUP BY cells.id ORDER BY cells.id"
         )
@@ -207,13 +210,13 @@ class Store:
 
     def integrity_errors(self) -> list[str]:
         """Return what SQLite's check of the whole file finds, nothing where all is well."""
-        found = [line for (line,) in self._all("PRAGMA integrity_check")]
+        found = [line for (line,) in self.rows("PRAGMA integrity_check")]
         return [] if found == ["ok"] else found
 
     def origins(self, configs: Sequence[str] | None = None) -> list[tuple[str, str, str | None, int]]:
         """Count the runs that the configs (all by default) ask for, by method, status and provenance."""
         wanted = json.dumps([name for name in self.configs() if configs is None or name in configs])
-        return self._all(
+        return self.rows(
             "SELECT method, status, description, count(*) FROM runs JOIN cells ON cells.id = cell"
             " LEFT JOIN provenances ON provenances.id = provenance"
             f" WHERE key IN (SELECT key FROM plans WHERE config {_AMONG}) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
@@ -222,7 +225,7 @@ class Store:
 
     def configs(self) -> list[str]:
         """Return the names of all configs that were ever planned, the latest last."""
-        return [name for (name,) in self._all("SELECT name FROM configs ORDER BY sequence")]
+        return [name for (name,) in self.rows("SELECT name FROM configs ORDER BY sequence")]
 
     def runs(self, configs: Sequence[str] | None = None) -> list[StoredRun]:
         """Return the runs that the configs ask for, those of later planned configs last.
@@ -246,20 +249,20 @@ class Store:
                 )
         wanted = json.dumps([name for name in known if configs is None or name in configs])
         return self._read(
-            " JOIN plans ON plans.key = runs.key JOIN configs ON configs.name = plans.config"
+            "JOIN plans ON plans.key = runs.key JOIN configs ON configs.name = plans.config"
             f" WHERE configs.name {_AMONG} GROUP BY runs.key ORDER BY max(sequence), repeat, runs.rowid",
             wanted,
         )
 
     def runs_by_key(self, keys: Collection[str]) -> dict[str, StoredRun]:
         """Return runs by their keys, whichever config asks for them now."""
-        return {run[0].key: run for run in self._read(f" WHERE runs.key {_AMONG}", json.dumps(list(keys)))}
+        return {run[0].key: run for run in self._read(f"WHERE runs.key {_AMONG}", json.dumps(list(keys)))}
 
     def wrong_rows(self) -> dict[str, RowError]:
         """Return the keys of the runs whose row, cell or learning curves no run can have written, and what is wrong."""
         found: dict[str, RowError] = {}
         known = self._cells(), self._origins(), self._quantities()
-        for row in self._all(f"SELECT {', '.join((*_RUN_COLUMNS, *known[-1]))} FROM runs"):
+        for row in self.rows(f"SELECT {', '.join((*_RUN_COLUMNS, *known[-1]))} FROM runs"):
             try:
                 read_run(row, *known)
             except RowError as error:
@@ -283,27 +286,27 @@ class Store:
         """Return the keys of the runs that each config asks for, by name, the latest planned config last."""
         wanted = [name for name in self.configs() if configs is None or name in configs]
         found: dict[str, list[str]] = {name: [] for name in wanted}
-        for config, key in self._all("SELECT config, key FROM plans"):
+        for config, key in self.rows("SELECT config, key FROM plans"):
             if config in found:
                 found[config].append(key)
         return found
 
     def histories(self, keys: Collection[str]) -> dict[str, Mapping[str, NDArray]]:  # type: ignore[type-arg]
         """Return the learning curves of those of the runs that have some."""
-        rows = self._all(f"SELECT key, curves FROM histories WHERE key {_AMONG}", json.dumps(list(keys)))
+        rows = self.rows(f"SELECT key, curves FROM histories WHERE key {_AMONG}", json.dumps(list(keys)))
         return {key: unpack(key, curves) for key, curves in rows}
 
     def _cells(self) -> dict[int, CellRow | RowError]:
-        return read_cells(self._all(f"SELECT id, {_CELL_COLUMNS}, changed FROM cells"))
+        return read_cells(self.rows(f"SELECT id, {_CELL_COLUMNS}, changed FROM cells"))
 
     def _read(self, which: str, *values: object) -> list[StoredRun]:
         known = self._cells(), self._origins(), self._quantities()
-        rows = self._all(f"SELECT runs.{', '.join((*_RUN_COLUMNS, *known[-1]))} FROM runs{which}", *values)
+        rows = self.rows(f"SELECT runs.{', '.join((*_RUN_COLUMNS, *known[-1]))} FROM runs {which}", *values)
         with self._located():
             return [read_run(row, *known) for row in rows]
 
     def _origins(self) -> dict[int | None, str]:
-        return dict(self._all("SELECT id, description FROM provenances"))
+        return dict(self.rows("SELECT id, description FROM provenances"))
 
     def _quantities(self) -> list[str]:
         return [name for name in QUANTITIES if name in quantity_columns(self._connection)]
@@ -316,7 +319,8 @@ class Store:
         except RowError as error:
             raise StoreError(f"{self.path}: {error}") from error
 
-    def _all(self, query: str, *values: object) -> list[Any]:
+    def rows(self, query: str, *values: object) -> list[Any]:
+        """Return the rows that a query of the tables (`pppca_bench.store.schema`) finds."""
         with self._explained():
             return self._connection.execute(query, values).fetchall()
 

@@ -20,9 +20,9 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from pydantic import StringConstraints
 
 from pppca_bench.config.experiment import NAME, Config, filled_document, parse_config
-from pppca_bench.config.messages import Reader, dotted, missing, nearest, where
+from pppca_bench.config.messages import Reader, dotted, missing, where
 from pppca_bench.config.yaml_source import Location, YamlSource, read_yaml
-from pppca_bench.errors import ConfigError
+from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.parameters import REQUIRED, Parameter, Positive, shown
 from pppca_bench.studies.spaces import Choices, Finite, Interval, Space
 

@@ -1,0 +1,63 @@
+"""``pppca show`` and ``pppca export``: all that is known of one run, and all runs for other programs."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import click
+
+from pppca_bench.cli._shared import DATABASE, FILE, examples, results_option
+from pppca_bench.errors import PppcaError
+
+
+@click.command(epilog=examples("pppca show 3f2a", "pppca show cancer1/cancer1/gha/0", "pppca list --failed"))
+@click.argument("run")
+@results_option
+def show(run: str, results: Path) -> None:
+    """Print, as YAML, all that is known of RUN: settings, seed, data, numbers, origin, and the traceback if it failed.
+
+    RUN is a key, the beginning of one, or CONFIG/PROBLEM/METHOD/REPEAT where that has one setting.
+    """
+    import yaml
+
+    from pppca_bench.store.database import Store
+    from pppca_bench.store.export import find_run, run_details
+
+    with Store(results / DATABASE, read_only=True) as store:
+        details = run_details(store, find_run(store, run))
+    error = details.pop("error")
+    click.echo(yaml.safe_dump(details, sort_keys=False, allow_unicode=True, width=110), nl=False)
+    if error:
+        click.echo("error: |\n" + textwrap.indent(error.rstrip(), "  "))
+
+
+@click.command(
+    epilog=examples("pppca export --out runs.csv", "pppca export cancer1 --format parquet --out cancer1.parquet")
+)
+@click.argument("configs", nargs=-1)
+@results_option
+@click.option("--format", "form", type=click.Choice(("csv", "parquet")), default="csv", show_default=True)
+@click.option("--out", type=FILE, help="File to write to [default: CSV is printed].")
+def export(configs: tuple[str, ...], results: Path, form: str, out: Path | None) -> None:
+    """Write one row a run: settings, numbers, seed, status and origin, each in a column of its own.
+
+    CONFIGS are names of configs that were run (all by default). `pppca_bench.load_results` gives the same in Python.
+    """
+    from importlib.util import find_spec
+
+    from pppca_bench.store.export import load_results
+
+    if form == "parquet" and out is None:
+        raise click.UsageError("Parquet is no text: name a file with --out.")
+    if form == "parquet" and find_spec("pyarrow") is None:
+        raise PppcaError("Parquet needs pyarrow, which is not installed: `pip install 'pppca-bench[parquet]'`.")
+    found = load_results(results, configs or None)
+    if out is None:
+        click.echo(found.to_csv(index=False), nl=False)
+        return
+    if form == "parquet":
+        found.to_parquet(out, index=False)
+    else:
+        found.to_csv(out, index=False)
+    click.echo(f"Wrote {len(found)} runs to {out}.", err=True)

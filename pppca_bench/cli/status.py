@@ -1,0 +1,85 @@
+"""``pppca status`` and ``pppca list``: what the results hold, how far it is, and what failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pppca_bench.cli._shared import DATABASE, examples, results_option, workers_option
+
+if TYPE_CHECKING:
+    from pppca_bench.store.database import Store
+
+
+@click.command(epilog=examples("pppca status", "pppca status --results elsewhere --workers 8"))
+@results_option
+@workers_option
+def status(results: Path, workers: int | None) -> None:
+    """Say how far each config is: runs done, failed, to do and under way, and the time left.
+
+    The time is estimated, for what failed too, from how long done runs of the same method and problem took, with all
+    workers busy; "?" where none is done yet. It works while another process runs.
+    """
+    from tabulate import tabulate
+
+    from pppca_bench.experiments.runner import available_cores
+    from pppca_bench.experiments.time_left import standings
+    from pppca_bench.store.database import Store
+
+    with Store(results / DATABASE, read_only=True) as store:
+        found = standings(store, available_cores() if workers is None else workers)
+    rows = [
+        (one.config, one.n_done, one.n_failed, one.n_to_do, one.n_under_way, _time(one.seconds_left)) for one in found
+    ]
+    headers = ("config", "done", "failed", "to do", "under way", "time left")
+    click.echo(tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * 5) if rows else None))
+
+
+@click.command("list", epilog=examples("pppca list", "pppca list --failed", "pppca list --text cancer1 > cancer1.yaml"))
+@results_option
+@click.option("--failed", "only_failed", is_flag=True, help="List the failed runs instead, with their keys.")
+@click.option("--text", metavar="CONFIG", help="Print a config as it was run last.")
+def list_(results: Path, only_failed: bool, text: str | None) -> None:
+    """List the configs that were run, or the runs that failed; `pppca show KEY` tells all of one."""
+    from tabulate import tabulate
+
+    from pppca_bench.errors import check_known
+    from pppca_bench.store.database import Store
+
+    with Store(results / DATABASE, read_only=True) as store:
+        if text is not None:
+            texts = dict(store.rows("SELECT name, text FROM configs"))
+            check_known("config", [text], texts)
+            click.echo(texts[text], nl=False)
+            return
+        if only_failed:
+            click.echo(tabulate(_failed(store), ("key", "problem", "method", "repeat", "error"), disable_numparse=True))
+            return
+        rows = store.rows(
+            "SELECT name, planned_at, count(DISTINCT problem), count(DISTINCT method), count(DISTINCT cell), count(*)"
+            " FROM configs JOIN plans ON plans.config = name JOIN runs ON runs.key = plans.key"
+            " JOIN cells ON cells.id = cell GROUP BY name ORDER BY sequence"
+        )
+    click.echo(tabulate(rows, ("config", "last run at", "problems", "methods", "settings", "runs")))
+
+
+def _failed(store: Store) -> list[tuple[str, str, str, int, str]]:
+    rows = store.rows(
+        "SELECT key, problem, method, repeat, error FROM runs JOIN cells ON cells.id = cell"
+        " WHERE status = 'failed' AND key IN (SELECT key FROM plans) ORDER BY cell, repeat"
+    )
+    return [(*row, (error or "unknown cause").strip().splitlines()[-1]) for *row, error in rows]
+
+
+def _time(seconds: float | None) -> str:
+    """Return a time as a few words, rounded up; "–" for none and "?" for an unknown one."""
+    if seconds is None:
+        return "?"
+    if seconds == 0.0:
+        return "–"
+    if seconds < 60.0:
+        return "under 1 min"
+    minutes = -int(-seconds // 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"

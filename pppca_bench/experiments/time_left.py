@@ -1,0 +1,114 @@
+"""How far each config's runs are, and how long the rest will take."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import fmean
+
+from pppca_bench.experiments.queue import is_timed
+from pppca_bench.methods.registry import METHODS
+from pppca_bench.runs import StoredRun
+from pppca_bench.store.database import Store
+from pppca_bench.store.reservations import is_running
+
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Count the runs that a config asks for.
+
+    Attributes
+    ----------
+    config : str
+        Its name; ``"all"`` for the runs of all configs, each once.
+    n_done, n_failed, n_to_do : int
+        Runs that are done, that failed, and that were not tried yet.
+    n_under_way : int
+        Those of the runs that are not done which a process has reserved.
+    seconds_left : float or None
+        Estimated time for what failed and what is to do; None where no run of a method was done yet.
+    """
+
+    config: str
+    n_done: int
+    n_failed: int
+    n_to_do: int
+    n_under_way: int
+    seconds_left: float | None
+
+
+def standings(store: Store, workers: int) -> list[Standing]:
+    """Count the runs of each config, and estimate the time that the rest takes.
+
+    A run is taken to last as long as the done ones of its method on its problem did, or of its method on any problem
+    where there are none. Choice: runs whose result is their time are computed alone, the others by all workers at once;
+    what the last ones wait for is left out, so that it is rather too short.
+
+    Parameters
+    ----------
+    store : Store
+        The results; another process may write to them.
+    workers : int
+        Number of worker processes, 0 for none.
+
+    Returns
+    -------
+    list of Standing
+        One a config, in the order of the plans, then one of all where there are several.
+    """
+    runs = {run[0].key: run for run in store.runs()}
+    under_way = {key for key, process in store.reserved() if is_running(process)}
+    durations = _Durations(store)
+    plans = store.plans()
+    found = [
+        _standing(name, [runs[key] for key in keys if key in runs], under_way, durations, max(workers, 1))
+        for name, keys in plans.items()
+    ]
+    if len(found) > 1:
+        found.append(_standing(ALL, runs.values(), under_way, durations, max(workers, 1)))
+    return found
+
+
+class _Durations:
+    """Mean durations of a run, in seconds, by problem and method."""
+
+    def __init__(self, store: Store) -> None:
+        self._of_both: dict[tuple[str, str], float] = {}
+        of_method = defaultdict[str, list[float]](list)
+        # Runs that were computed together have one span.
+        for problem, method, mean_ms in store.rows(
+            "WITH spans AS (SELECT cell, duration_ms, count(*) AS n FROM runs"
+            " WHERE status = 'done' AND duration_ms IS NOT NULL GROUP BY cell, started_at, duration_ms)"
+            " SELECT problem, method, sum(duration_ms) / sum(n) FROM spans JOIN cells ON cells.id = cell GROUP BY 1, 2"
+        ):
+            self._of_both[problem, method] = mean_ms / 1e3
+            of_method[method].append(mean_ms / 1e3)
+        self._of_method = {method: fmean(means) for method, means in of_method.items()}
+
+    def of(self, problem: str, method: str) -> float | None:
+        """Return the mean for a method on a problem, or on any; None where none was done."""
+        return self._of_both.get((problem, method), self._of_method.get(method))
+
+
+def _standing(
+    name: str, runs: Iterable[StoredRun], under_way: set[str], durations: _Durations, workers: int
+) -> Standing:
+    counts = {"done": 0, "failed": 0, "to do": 0}
+    n_under_way, alone, together, is_known = 0, 0.0, 0.0, True
+    for spec, result in runs:
+        counts[result.status if result else "to do"] += 1
+        if result is not None and result.status == "done":
+            continue
+        n_under_way += spec.key in under_way
+        seconds = durations.of(spec.cell.problem, spec.cell.method)
+        if seconds is None:
+            is_known = False
+        elif spec.cell.method in METHODS and is_timed(spec.cell):
+            alone += seconds
+        else:
+            together += seconds
+    left = alone + together / workers if is_known else None
+    return Standing(name, counts["done"], counts["failed"], counts["to do"], n_under_way, left)

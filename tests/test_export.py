@@ -1,0 +1,188 @@
+"""Runs for other programs: the flat records, the data frame, the files, and what is known of a single run."""
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+import pppca_bench
+from pppca_bench.cli.main import cli
+from pppca_bench.errors import StoreError, UnknownConfigError, UnknownNameError
+from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, RunSpec
+from pppca_bench.store.database import Span, Store
+from pppca_bench.store.export import find_run
+
+NETWORK = (("hidden", (8, 4)), ("rule", "rprop"), ("shortcuts", True))
+PIVOT = (("hidden", "pivot"), ("rule", "rprop"), ("shortcuts", False))
+DGHA = Cell("iris", "a" * 64, "dgha", (("n_epochs", 50), ("tau", 15.0)), NETWORK, (("dgha", 2),))
+GHA = Cell("own/my.dt", "b" * 64, "gha", (("n_epochs", 20), ("tau", None)), PIVOT, (("gha", 3),))
+SPECS = [RunSpec(f"ab{repeat}", DGHA, repeat, 2**62 + repeat, ("tau",)) for repeat in range(3)]
+SPECS.append(RunSpec("cd0", GHA, 0, 7))
+PROVENANCE = json.dumps(
+    {"pppca": "0.1.0+abcdef123456.dirty", "python": "3.11.7", "configs": {"one": "1", "third": "2"}}
+)
+TRACEBACK = "Traceback (most recent call last):\n  File 'x'\nValueError: too large: é\n"
+
+
+@pytest.fixture
+def results(tmp_path) -> Path:
+    with Store(tmp_path / "results.sqlite") as store:
+        store.plan(Plan("one", "c" * 64, "# mine\nname: one\n", tuple(SPECS)))
+        store.plan(Plan("two", "d" * 64, "name: two\n", tuple(SPECS[:1])))
+        store.describe_problems([ProblemFacts("iris", "a" * 64, "classification", "iris", 4, 3, 75, 38, 37)])
+        done = [
+            RunResult(
+                spec.key,
+                "done",
+                values={"test_error_percent": 2.5 + spec.repeat, "n_epochs": 17, "own_measure": 0.5},
+                history={"dimensionality": np.arange(5), "variances": np.ones((5, 4))},
+            )
+            for spec in SPECS[:2]
+        ]
+        store.record(done, PROVENANCE, span=Span("2026-01-01T00:00:00.000+00:00", 30.0))
+        store.record([RunResult("cd0", "failed", TRACEBACK)], PROVENANCE, span=Span("2026-01-01T00:01:00+00:00", 4.0))
+    return tmp_path
+
+
+def pppca(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="pppca")
+
+
+class TestLoadResults:
+    def test_a_row_a_run_with_settings_and_numbers_in_columns_of_their_own(self, results):
+        runs = pppca_bench.load_results(results).set_index("key")
+        assert sorted(runs.index) == ["ab0", "ab1", "ab2", "cd0"]
+        first = runs.loc["ab0"]
+        assert (first["configs"], first["problem"], first["method"], first["repeat"]) == ("one two", "iris", "dgha", 0)
+        assert (first["seed"], first["status"], first["data_sha256"]) == (2**62, "done", "a" * 64)
+        assert (first["version"], first["commit"]) == ("0.1.0", "abcdef123456.dirty")
+        assert first["duration_ms"] == 15.0  # two runs took 30 together
+        assert (first["method.n_epochs"], first["n_epochs"]) == (50, 17)
+        assert (first["test_error_percent"], first["own_measure"]) == (2.5, 0.5)
+        assert runs["status"].to_dict() == {"ab0": "done", "ab1": "done", "ab2": "planned", "cd0": "failed"}
+        assert runs.loc["cd0", "error"] == TRACEBACK
+        assert pd.isna(runs.loc["ab2", "test_error_percent"])
+
+    def test_settings_are_numbers_or_flags_where_all_are_and_else_text_as_configs_have_it(self, results):
+        runs = pppca_bench.load_results(results).set_index("key")
+        assert runs["method.tau"].dtype == float
+        assert pd.isna(runs.loc["cd0", "method.tau"])
+        assert runs["classifier.hidden"].to_dict() == {
+            "ab0": "[8, 4]",
+            "ab1": "[8, 4]",
+            "ab2": "[8, 4]",
+            "cd0": "pivot",
+        }
+        assert runs["classifier.shortcuts"].dtype == "boolean"
+        assert runs["seed"].dtype == "int64"
+
+    def test_the_runs_of_some_configs(self, results):
+        assert list(pppca_bench.load_results(results, ["two"])["key"]) == ["ab0"]
+        with pytest.raises(UnknownConfigError, match="expected one of one, two"):
+            pppca_bench.load_results(results, ["three"])
+
+    def test_a_folder_without_results_is_refused_and_not_made(self, tmp_path):
+        with pytest.raises(StoreError, match=r"no results in .*results\.sqlite"):
+            pppca_bench.load_results(tmp_path / "none")
+        assert not (tmp_path / "none").exists()
+
+
+class TestExport:
+    def test_csv_is_printed_and_holds_what_the_data_frame_holds(self, results):
+        shown = pppca("export", "--results", results)
+        assert (shown.exit_code, shown.stderr) == (0, "")
+        read = pd.read_csv(io.StringIO(shown.stdout))
+        loaded = pppca_bench.load_results(results)
+        assert list(read.columns) == list(loaded.columns)
+        assert list(read["seed"]) == list(loaded["seed"])
+        assert read["test_error_percent"].equals(loaded["test_error_percent"])
+
+    def test_parquet_keeps_every_value_and_type(self, results, tmp_path):
+        done = pppca("export", "--results", results, "--format", "parquet", "--out", tmp_path / "runs.parquet")
+        assert (done.exit_code, done.stderr) == (0, f"Wrote 4 runs to {tmp_path / 'runs.parquet'}.\n")
+        pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "runs.parquet"), pppca_bench.load_results(results))
+
+    def test_without_pyarrow_one_line_says_what_to_install(self, results, monkeypatch):
+        monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "pyarrow" else ...)
+        done = pppca("export", "--results", results, "--format", "parquet", "--out", "runs.parquet")
+        assert done.exit_code == 1
+        assert done.stderr == (
+            "Error: Parquet needs pyarrow, which is not installed: `pip install 'pppca-bench[parquet]'`.\n"
+        )
+
+    def test_parquet_is_not_printed(self, results):
+        done = pppca("export", "--results", results, "--format", "parquet")
+        assert (done.exit_code, "name a file with --out" in done.stderr) == (2, True)
+
+
+class TestShow:
+    def test_all_that_is_known_of_a_run_is_printed_as_yaml(self, results):
+        shown = yaml.safe_load(pppca("show", "ab1", "--results", results).stdout)
+        assert (shown["key"], shown["status"], shown["configs"], shown["seed"]) == ("ab1", "done", ["one"], 2**62 + 1)
+        assert shown["problem"]["n_features"] == 4
+        assert (shown["parameters"], shown["classifier"]["hidden"]) == ({"n_epochs": 50, "tau": 15.0}, [8, 4])
+        assert shown["values"] == {"test_error_percent": 3.5, "n_epochs": 17, "own_measure": 0.5}
+        assert shown["histories"] == {"dimensionality": "5", "variances": "5 × 4"}
+        assert (shown["duration_ms"], shown["runs_in_this_time"]) == (30.0, 2)
+        assert shown["provenance"] == {"pppca": "0.1.0+abcdef123456.dirty", "python": "3.11.7", "configs": {"one": "1"}}
+        assert "error" not in shown
+
+    def test_a_failed_run_is_shown_with_its_traceback_line_by_line(self, results):
+        shown = pppca("show", "cd", "--results", results)
+        assert "\n  ValueError: too large: é\n" in shown.stdout
+        assert yaml.safe_load(shown.stdout)["error"] == TRACEBACK
+        assert yaml.safe_load(shown.stdout)["problem"] == {"name": "own/my.dt", "data_sha256": "b" * 64}
+
+    def test_a_run_that_no_config_asks_for_any_more_is_shown(self, results):
+        with Store(results / "results.sqlite") as store:
+            store.plan(Plan("one", "", "", tuple(SPECS[:1])))
+        shown = yaml.safe_load(pppca("show", "ab2", "--results", results).stdout)
+        assert (shown["configs"], shown["status"], shown["values"]) == ([], "planned", {})
+
+    @pytest.mark.parametrize(
+        ("text", "key"), [("ab1", "ab1"), ("c", "cd0"), ("one/iris/dgha/2", "ab2"), ("one/own/my.dt/gha/0", "cd0")]
+    )
+    def test_a_run_is_named_by_its_key_by_a_beginning_or_by_what_it_is(self, results, text, key):
+        with Store(results / "results.sqlite", read_only=True) as store:
+            assert find_run(store, text) == key
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("a", r"^3 runs are 'a' in .*: expected a key, .* of one run, such as ab0, ab1, ab2\.$"),
+            (
+                "x",
+                r"^no run 'x' in .*: expected .*, or CONFIG/PROBLEM/METHOD/REPEAT\. .*lists the keys\.$",
+            ),
+            ("one/iris/dgha/x", r"^no run 'one/iris/dgha/x'"),
+            ("%", r"^no run '%'"),
+        ],
+    )
+    def test_what_names_no_run_or_several_is_refused(self, results, text, message):
+        with Store(results / "results.sqlite", read_only=True) as store, pytest.raises(UnknownNameError, match=message):
+            find_run(store, text)
+
+
+class TestList:
+    def test_the_configs_are_listed_with_what_they_ask_for(self, results):
+        lines = pppca("list", "--results", results).stdout.splitlines()
+        assert [line.split()[0] for line in lines[2:]] == ["one", "two"]
+        assert [line.split()[2:] for line in lines[2:]] == [["2", "2", "2", "4"], ["1", "1", "1", "1"]]
+
+    def test_failed_runs_are_listed_with_key_and_cause(self, results):
+        lines = pppca("list", "--failed", "--results", results).stdout.splitlines()
+        assert len(lines) == 3
+        assert lines[2].split() == ["cd0", "own/my.dt", "gha", "0", "ValueError:", "too", "large:", "é"]
+
+    def test_a_config_is_printed_to_the_letter(self, results):
+        assert pppca("list", "--text", "one", "--results", results).stdout == "# mine\nname: one\n"
+        wrong = pppca("list", "--text", "on", "--results", results)
+        assert (wrong.exit_code, wrong.stderr) == (
+            2,
+            "Error: no config 'on' in these results: expected one of one, two (did you mean 'one'?).\n",
+        )

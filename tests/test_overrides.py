@@ -1,0 +1,181 @@
+"""What ``--set`` changes of a config, and which of its runs ``--only`` takes."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pppca_bench.config import request as requests
+from pppca_bench.config.overrides import changed_name, parse_changes, parse_only
+from pppca_bench.config.request import read_request
+from pppca_bench.errors import ConfigError, UnknownNameError
+from pppca_bench.runs import Plan
+
+CONFIG = """\
+# A comment.
+name: small
+problems: [iris, wine]
+repeats: 2
+seed: 1
+tau: [5, 15]
+methods:
+  - method: gha
+  - {method: dgha, data_fraction: [100, 10]}
+  - {method: dgha, centre: false, classifier: {rule: backprop, hidden: [3]}}
+classifier: {hidden: [8, 4]}
+"""
+N_RUNS = 2 * 2 * (1 + 4 + 2)
+
+pytestmark = pytest.mark.usefixtures("nowhere_else")
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    path = tmp_path / "small.yaml"
+    path.write_text(CONFIG)
+    return path
+
+
+def plan(path: Path, *changes: str, only: tuple[str, ...] = ()) -> Plan:
+    return read_request([path], changes=changes, only=only).plans[0]
+
+
+def taken(path: Path, *only: str) -> set[tuple[object, ...]]:
+    specs = plan(path, only=only).specs
+    return {(spec.cell.problem, spec.cell.method, spec.cell.settings.get("tau"), spec.repeat) for spec in specs}
+
+
+class TestOnly:
+    def test_conditions_on_different_keys_hold_together_and_values_of_one_are_alternatives(self, path):
+        assert taken(path, "method=dgha,tau=15", "problem=iris") == {("iris", "dgha", 15.0, n) for n in range(2)}
+        assert taken(path, "tau=5,15") == taken(path, "tau=5", "tau=15") == taken(path, "method=dgha")
+        assert {method for _, method, *_ in taken(path, "method=gha", "method=dgha")} == {"gha", "dgha"}
+
+    def test_settings_of_the_classifier_count_and_lists_are_values(self, path):
+        assert {spec.cell.settings["centre"] for spec in plan(path, only=("classifier.hidden=3",)).specs} == {False}
+        assert len(plan(path, only=("classifier.hidden=[8, 4],method=gha",)).specs) == 4
+        assert len(plan(path, only=("centre=false",)).specs) == 8
+
+    def test_true_is_not_1(self, path):
+        with pytest.raises(UnknownNameError, match=r"centre is true, false\.$"):
+            plan(path, only=("centre=1",))
+
+    def test_what_is_left_out_is_told_apart_from_what_is_taken(self, path):
+        found = plan(path, only=("method=gha",))
+        assert {spec.cell.method for spec in found.left_out} == {"dgha"}
+        assert len(found.specs) == 4
+        assert len(found.all_repeats) == N_RUNS
+        assert {spec.key for spec in (*found.specs, *found.left_out)} == {spec.key for spec in found.all_repeats}
+
+    def test_a_config_of_which_nothing_is_taken_has_no_plan(self, path, tmp_path):
+        other = tmp_path / "other.yaml"
+        other.write_text(CONFIG.replace("name: small", "name: other").replace("[iris, wine]", "[wine]"))
+        assert [one.name for one in read_request([path, other], only=["problem=iris"]).plans] == ["small"]
+
+    def test_data_that_no_run_taken_needs_are_not_fetched(self, path, monkeypatch):
+        path.write_text(CONFIG.replace("[iris, wine]", "[iris, cancer1, card1]"))
+        fetched = []
+        monkeypatch.setattr(requests, "ensure", lambda names, *_, **__: fetched.extend(names))
+        plan(path, only=("problem=iris",))
+        assert fetched == ["iris"]
+
+    @pytest.mark.parametrize(
+        ("option", "message"),
+        [
+            (
+                "methd=gha",
+                r"^--only methd: expected one of centre, .*, tau, .*, got 'methd' \(did you mean 'method'\?\)\.$",
+            ),
+            (
+                "tau=17,method=dgha",
+                r"^--only: none of the configs' runs matches\. In them tau is 5, 15; method is gha, dgha\.$",
+            ),
+        ],
+    )
+    def test_a_key_or_value_that_nothing_has_is_refused_in_one_line(self, path, option, message):
+        with pytest.raises(UnknownNameError, match=message):
+            plan(path, only=(option,))
+
+    @pytest.mark.parametrize("option", ["gha", "=gha", "method=", "", "method=gha,,"])
+    def test_what_is_no_condition_is_refused(self, option):
+        with pytest.raises(ConfigError, match=r"^--only .*expected KEY=VALUE, such as method=dgha,tau=15"):
+            parse_only([option])
+
+
+class TestSet:
+    def test_a_value_of_the_classifier_of_a_method_and_of_the_config_is_changed(self, path):
+        found = plan(path, "classifier.hidden=[5]", "dgha.n_epochs=7", "repeats=1", "dgha.tau=10")
+        assert {spec.repeat for spec in found.specs} == {0}
+        settings = [(spec.cell.method, spec.cell.settings) for spec in found.specs]
+        assert {one["n_epochs"] for method, one in settings if method == "dgha"} == {7}
+        assert {one["tau"] for method, one in settings if method == "dgha"} == {10.0}
+        assert {one["n_epochs"] for method, one in settings if method == "gha"} != {7}
+        # An entry's own classifier is its own.
+        assert {one["classifier.hidden"] for _, one in settings} == {(5,), (3,)}
+
+    def test_a_changed_config_has_a_name_of_its_own_that_no_file_can_have(self, path):
+        found = plan(path, "tau=5", "classifier.max_epochs=50")
+        assert found.name == "small+classifier.max_epochs=50,tau=5"
+        assert found.name == plan(path, "classifier.max_epochs=50", "tau=5").name
+        path.write_text(CONFIG.replace("name: small", f"name: {found.name}"))
+        with pytest.raises(ConfigError, match="name: expected"):
+            read_request([path])
+
+    def test_its_text_is_the_changed_config_and_says_what_was_changed(self, path):
+        found = plan(path, "tau=5", "dgha.classifier.hidden=[2]")
+        head, _, text = found.text.partition("\n")
+        assert "small.yaml, changed by --set dgha.classifier.hidden=[2] --set tau=5" in head
+        path.write_text(text.replace(f"name: {found.name}", "name: mine"))
+        assert plan(path).specs == found.specs
+        assert yaml.safe_load(text)["name"] == found.name
+
+    def test_without_changes_name_and_text_are_those_of_the_file(self, path):
+        assert (plan(path).name, plan(path).text) == ("small", CONFIG)
+
+    @pytest.mark.parametrize(
+        ("values", "name"),
+        [
+            (["classifier.learning_rate=0.2"], "c+classifier.learning_rate=0.2"),
+            (["classifier.hidden=[16, 8]"], "c+classifier.hidden=16,8"),
+            (["gha.learning_rate=1e-3"], "c+gha.learning_rate=0.001"),
+            (["gha.centre=false", "tau=null"], "c+gha.centre=false,tau=null"),
+        ],
+    )
+    def test_the_name_says_what_was_changed(self, values, name):
+        assert changed_name("c", parse_changes(values)) == name
+
+    def test_a_name_is_fit_for_a_folder_and_still_unique(self):
+        names = {changed_name("c", {"problems": value}) for value in (["a/b"], ["a b"], ["a" * 300], ["a" * 301])}
+        assert len(names) == 4
+        assert not any(set(name) & set('/ \\:"') or len(name) > 120 for name in names)
+
+    @pytest.mark.parametrize(
+        ("option", "message"),
+        [
+            (
+                "classifer.hidden=3",
+                r"^--set classifer\.hidden: expected one of problems, .*classifier\.KEY, gha\.KEY, dgha\.KEY",
+            ),
+            ("ne_ppca.tau=3", r"^--set ne_ppca\.tau: expected one of "),
+            ("name=other", r"^--set name: expected one of "),
+            ("tau.x=3", r"^--set tau\.x: expected one of "),
+            (
+                "gha.n_epochs.x.y=3",
+                r"^with --set gha\.n_epochs\.x\.y=3: .*small\.yaml:8: methods\[0\]\.n_epochs: expected",
+            ),
+            (
+                "classifier.hiden=3",
+                r"^with --set classifier\.hiden=3: .*small\.yaml:11: classifier\.hiden: unknown key",
+            ),
+            ("classifier.hidden.x=3", r"^--set classifier\.hidden\.x: expected a mapping at 'hidden', got \[8, 4\]\.$"),
+            ("tau=-1", r"^with --set tau=-1: .*small\.yaml:6: tau: expected"),
+            ("tau", r"^--set tau: expected KEY=VALUE, such as classifier\.learning_rate=0\.2\.$"),
+            ("=3", r"^--set =3: expected KEY=VALUE"),
+            ("tau=", r"^--set tau=: expected KEY=VALUE"),
+            ("tau=[3", r"^--set:1: not valid YAML"),
+        ],
+    )
+    def test_a_mistake_is_told_in_one_line_with_what_was_set(self, path, option, message):
+        with pytest.raises(ConfigError, match=message) as caught:
+            plan(path, option)
+        assert "\n" not in str(caught.value)

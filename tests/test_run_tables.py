@@ -1,0 +1,233 @@
+"""What ``pppca run`` ends with, and what ``pppca tables`` shows of it: what was run, and nothing else."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from full_results import FACTS, full_runs, store_runs
+
+from pppca_bench.cli.main import cli
+from pppca_bench.engines import GHA
+from pppca_bench.reporting.sheet import Sheet
+from pppca_bench.reporting.trimmed import trimmed
+from pppca_bench.store.database import Store
+
+ROOT = Path(__file__).parents[1]
+CONFIG = """\
+name: {name}
+problems: [iris]
+repeats: 1
+seed: {seed}
+tau: [5, 15]
+methods:
+  - {{method: gha, n_epochs: 5}}
+  - {{method: dgha, n_epochs: 5}}
+classifier: {{hidden: [2], max_epochs: 5}}
+"""
+
+pytestmark = pytest.mark.usefixtures("nowhere_else")
+
+
+def pppca(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="pppca")
+
+
+def run(*arguments: object) -> Result:
+    return pppca("run", *arguments, "--workers", 0)
+
+
+@pytest.fixture
+def config(tmp_path) -> Path:
+    return written(tmp_path)
+
+
+def written(folder: Path, name: str = "small", seed: int = 1) -> Path:
+    path = folder / f"{name}.yaml"
+    path.write_text(CONFIG.format(name=name, seed=seed))
+    return path
+
+
+def files(name: str = "small") -> set[str]:
+    return {path.name for path in Path("results/by_config", name).iterdir()}
+
+
+class TestRun:
+    def test_it_prints_its_tables_and_writes_them_in_three_formats(self, config):
+        done = run(config)
+        assert done.exit_code == 0, done.stderr
+        assert done.stdout == pppca("tables", "small").stdout
+        assert [line.split(".")[0] for line in done.stdout.splitlines() if ". " in line[:4]] == ["X", "R"]
+        assert files() == {f"{table}.{ending}" for table in ("X", "R") for ending in ("md", "tex", "csv")}
+        for table in ("X", "R"):
+            pppca("tables", "small", "--format", "markdown", "--out", "again")
+            again = Path("again", f"{table}.md").read_text()
+            assert Path("results/by_config/small", f"{table}.md").read_text() == again
+        assert "The tables of small are in results/by_config/small.\n" in done.stderr
+
+    def test_without_tables_it_prints_and_writes_none(self, config):
+        assert run(config, "--no-tables").stdout == ""
+        assert not Path("results/by_config").exists()
+
+    def test_a_quiet_one_writes_them_alone(self, config):
+        done = run(config, "--quiet")
+        assert (done.stdout, done.stderr) == ("", "")
+        assert "X.md" in files()
+
+    def test_of_many_configs_it_prints_where_the_tables_are(self, tmp_path):
+        configs = [written(tmp_path, name, seed=1) for name in ("a", "b", "c", "d")]
+        assert run(*configs).stdout == "".join(f"{name}: 2 tables in results/by_config/{name}\n" for name in "abcd")
+        printed = run(*configs[:2]).stdout
+        assert [line for line in printed.splitlines() if line.startswith("Tables")] == ["Tables of a", "Tables of b"]
+
+    def test_tables_are_there_though_runs_failed_and_the_exit_code_stays_1(self, config, stand_in):
+        class Fails(GHA):
+            def fit(self, X, y=None):  # noqa: ARG002
+                raise ValueError("no")
+
+        stand_in("gha", Fails)
+        done = run(config)
+        assert done.exit_code == 1
+        assert "iris (4), DGHA, 100%" in done.stdout
+        assert "(1 of them failed)" in done.stdout
+        assert "1 of 3 runs failed" in done.stderr
+
+    def test_tables_that_cannot_be_written_end_it_with_1_after_what_became_of_the_runs(self, config):
+        Path("results").mkdir()
+        Path("results/by_config").write_text("no folder")
+        done = run(config)
+        assert done.exit_code == 1
+        told = done.stderr.splitlines()[-2:]
+        assert told[0] == "3 runs done, 0 were there already."
+        assert told[1].startswith("Error: results/by_config/small: ")
+
+    def test_tables_of_an_older_form_of_the_config_go(self, config):
+        run(config)
+        (stale := Path("results/by_config/small/T5.tex")).write_text("old")
+        (notes := Path("results/by_config/small/notes.txt")).write_text("mine")
+        run(config)
+        assert (stale.exists(), notes.exists()) == (False, True)
+
+    @pytest.mark.slow
+    def test_a_reader_that_has_enough_ends_it_in_silence_with_the_tables_written(self, config):
+        assert run(config, "--no-tables").exit_code == 0
+        command = f"{sys.executable} -m pppca_bench run {config} --workers 0 | head -1"
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, timeout=120)
+        assert done.stdout == "X. Runs beyond the published tables\n"
+        assert "Traceback" not in done.stderr
+        assert "R.csv" in files()
+
+
+class TestPartOfAConfig:
+    def test_part_of_it_is_run_and_what_was_run_before_stays_in_its_tables(self, config):
+        only = ("--only", "method=dgha,tau=15")
+        assert "1 runs planned, 0 done, 1 to run" in pppca("run", config, *only, "--dry-run").stdout
+        first = run(config, *only)
+        assert "τ = 15" in first.stdout
+        assert not any(text in first.stdout for text in ("τ = 5 ", "GHA,  ", "no τ"))
+        whole = run(config).stdout
+        assert "Nothing to do: all 1 runs" in run(config, *only).stderr
+        assert pppca("tables", "small").stdout == whole
+
+    def test_a_failed_run_that_is_left_out_stays_failed(self, config, stand_in):
+        class Fails(GHA):
+            def fit(self, X, y=None):  # noqa: ARG002
+                raise ValueError("no")
+
+        stand_in("gha", Fails)
+        run(config)
+        assert run(config, "--only", "method=dgha").exit_code == 0
+        assert "ValueError: no" in pppca("list", "--failed").stdout
+
+    def test_a_changed_config_stands_beside_its_own_and_changes_none_of_its_tables(self, config):
+        before = run(config).stdout
+        changed = run(config, "--set", "dgha.n_epochs=6", "--only", "method=dgha")
+        assert changed.exit_code == 0, changed.stderr
+        assert [line.split()[0] for line in pppca("list").stdout.splitlines()[2:]] == ["small", "small+dgha.n_epochs=6"]
+        assert pppca("tables", "small").stdout == before
+        assert pppca("tables", "small+dgha.n_epochs=6").stdout == changed.stdout
+        assert "n_epochs: 6" in pppca("list", "--text", "small+dgha.n_epochs=6").stdout
+
+    def test_another_seed_for_the_same_settings_is_refused(self, config):
+        run(config)
+        done = run(config, "--set", "seed=2")
+        assert done.exit_code == 2
+        assert done.stderr.startswith("Error: small+seed=2: expected the seed that small has for")
+
+    @pytest.mark.parametrize("option", [("--only", "methd=gha"), ("--only", "tau=6"), ("--set", "clasifier.hidden=3")])
+    def test_a_mistake_is_one_line_with_exit_code_2_and_leaves_no_trace(self, config, option):
+        done = run(config, *option)
+        assert (done.exit_code, done.stderr.count("\n"), done.stderr[:7]) == (2, 1, "Error: ")
+        assert not Path("results").exists()
+
+
+@pytest.fixture(scope="module")
+def partial(tmp_path_factory) -> Path:
+    """Return a results folder with the runs that configs ask for on cancer1 and diabetes1, none on the others."""
+    folder = tmp_path_factory.mktemp("partial")
+    wanted = [one for one in full_runs(2) if one[0].cell.problem in ("cancer1", "diabetes1")]
+    with Store(folder / "results.sqlite") as store:
+        store_runs(store, wanted)
+        store.describe_problems([FACTS["cancer1"], FACTS["diabetes1"]])
+    return folder
+
+
+class TestTables:
+    def shown(self, partial: Path, *arguments: object) -> str:
+        done = pppca("tables", *arguments, "--results", partial)
+        assert done.exit_code == 0, done.stderr
+        return done.stdout
+
+    def test_rows_and_columns_that_were_not_run_are_left_out_unless_asked_for(self, partial):
+        ours, _, _ = self.shown(partial, "--table", "T1").partition("Published")
+        assert [line.split()[0] for line in ours.splitlines()[5:7]] == ["cancer1", "diabetes1"]
+        assert "card1" not in self.shown(partial, "--table", "T1")
+        assert "–" not in ours
+        whole = self.shown(partial, "--table", "T1", "--all")
+        assert "card1 (51)" in whole
+        assert any(line.split() == ["card1", "(51)", *"––––"] for line in whole.splitlines())
+
+    def test_what_was_run_has_the_published_numbers_and_differences_beside_it(self, partial):
+        shown = self.shown(partial, "--table", "T5", "--problem", "cancer1", "--method", "dgha")
+        assert shown.count("cancer1, 100%") == 3
+        assert "Difference, ours − published:" in shown
+
+    def test_a_table_holds_the_runs_of_the_chosen_problems_and_methods_alone(self, partial):
+        shown = self.shown(partial, "--table", "T3", "--problem", "diabetes1", "--method", "dgha", "--method", "rfe")
+        rows = [line for line in shown.partition("Means")[0].splitlines()[5:] if line]
+        assert [line.split("  ")[0] for line in rows] == ["DGHA", "DGHA (autocor)", "RFENN"]
+        assert "cancer1" not in shown
+
+    def test_a_remark_on_lines_that_were_not_run_goes_with_them(self, partial):
+        assert "of RFENN and RFESVM" in self.shown(partial, "--table", "T3")
+        assert "of RFENN and RFESVM" not in self.shown(partial, "--table", "T3", "--method", "dgha")
+
+    def test_filters_hold_for_every_format(self, partial):
+        rows = self.shown(partial, "--table", "T5", "--method", "dgha", "--format", "csv").splitlines()
+        assert {row.split(",")[0] for row in rows[1:]} == {"T5"}
+
+    @pytest.mark.parametrize(
+        ("option", "message"),
+        [
+            (("--table", "T55"), "Error: no table 'T55' in these results: expected one of T0, T1, "),
+            (("--problem", "cancer"), "Error: no problem 'cancer' in these results: expected one of "),
+            (("--method", "dgh"), "Error: no method 'dgh' in these results: expected one of "),
+        ],
+    )
+    def test_an_unknown_name_is_told_in_one_line_with_the_nearest(self, partial, option, message):
+        done = pppca("tables", *option, "--results", partial)
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert done.stderr.startswith(message)
+        assert "(did you mean '" in done.stderr
+
+
+def test_a_row_of_a_sheet_without_a_number_of_ours_goes():
+    rows = (("a", "1.0", "P"), ("b", "–", "N"))
+    records = ({"row": "a", "n": 3, "better": "pivot", "published_better": "pivot"},)
+    records += ({"row": "b", "n": 3, "better": None, "published_better": "none"},)
+    (sheet,) = trimmed([Sheet("S", "A sheet", "", ("Problem", "ours", "publ."), rows, records=records)])
+    assert (sheet.rows, sheet.records) == (rows[:1], records[:1])
+    assert trimmed([Sheet("S", "A sheet", "", ("Problem", "ours", "publ."), rows[1:], records=records[1:])]) == []

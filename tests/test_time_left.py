@@ -1,0 +1,110 @@
+"""How far the configs are: runs counted by what became of them, and the time left by what runs like them took."""
+
+import os
+import platform
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pppca_bench.cli.main import cli
+from pppca_bench.cli.status import _time
+from pppca_bench.experiments.time_left import Standing, standings
+from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
+from pppca_bench.store.database import Span, Store
+
+
+def specs(method: str, problem: str, n: int, **parameters: object) -> list[RunSpec]:
+    cell = Cell(problem, "a" * 64, method, tuple(sorted(parameters.items())), ())
+    return [RunSpec(f"{method} {problem} {parameters} {repeat}", cell, repeat, repeat) for repeat in range(n)]
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(tmp_path / "results.sqlite") as store:
+        yield store
+
+
+def plan(store: Store, name: str, *groups: list[RunSpec]) -> None:
+    store.plan(Plan(name, "", "", tuple(spec for group in groups for spec in group)))
+
+
+def record(store: Store, runs: list[RunSpec], seconds: float, started: str = "1", status: str = "done") -> None:
+    error = None if status == "done" else "ValueError: no"
+    store.record([RunResult(spec.key, status, error) for spec in runs], "{}", span=Span(started, 1000.0 * seconds))
+
+
+def test_runs_are_counted_and_last_as_long_as_those_of_their_method_and_problem(store):
+    gha, dgha = specs("gha", "iris", 10), specs("dgha", "iris", 3)
+    plan(store, "c", gha, dgha)
+    record(store, gha[:4], 8.0)  # 2 s each
+    record(store, gha[4:5], 7.0, "2")  # with them (8 + 7) / 5 = 3 s
+    record(store, dgha[:1], 10.0)
+    record(store, dgha[1:2], 99.0, status="failed")
+    # 5 of 3 s, and of 10 s the failed one and the other one
+    assert standings(store, 1) == [Standing("c", 6, 1, 6, 0, 5 * 3.0 + 2 * 10.0)]
+    assert standings(store, 5)[0].seconds_left == pytest.approx(7.0)
+    assert standings(store, 0) == standings(store, 1)
+
+
+def test_a_problem_without_a_run_takes_what_the_method_took_elsewhere_and_a_method_without_one_is_unknown(store):
+    plan(store, "known", specs("gha", "iris", 1), specs("gha", "wine", 2))
+    plan(store, "unknown", specs("gha", "iris", 1), specs("dgha", "iris", 1))
+    record(store, specs("gha", "iris", 1), 5.0)
+    known, unknown, everything = standings(store, 1)
+    assert (known.seconds_left, unknown.seconds_left) == (10.0, None)
+    assert everything == Standing("all", 1, 0, 3, 0, None)
+
+
+def test_runs_whose_result_is_their_time_are_computed_alone(store):
+    timed = specs("dgha_speedup", "iris", 3, timed=True)
+    plan(store, "c", timed, specs("gha", "iris", 5))
+    record(store, timed[:1], 4.0)
+    record(store, specs("gha", "iris", 1), 6.0)
+    assert standings(store, 4)[0].seconds_left == 2 * 4.0 + 4 * 6.0 / 4
+
+
+def test_what_is_done_takes_no_time(store):
+    plan(store, "c", specs("gha", "iris", 1))
+    record(store, specs("gha", "iris", 1), 4.0)
+    assert standings(store, 1) == [Standing("c", 1, 0, 0, 0, 0.0)]
+
+
+def test_what_a_running_process_has_reserved_is_under_way_and_what_a_gone_one_has_is_not(store):
+    gha = specs("gha", "iris", 3)
+    plan(store, "c", gha)
+    store.reserve([gha[0].key])
+    with store._transaction() as connection:
+        connection.execute("INSERT INTO reservations VALUES (?, ?)", (gha[1].key, f"{2**30} {platform.node()}"))
+        connection.execute("INSERT INTO reservations VALUES (?, ?)", (gha[2].key, f"{os.getpid()} elsewhere"))
+    assert standings(store, 1)[0].n_under_way == 2
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, "?"),
+        (0.0, "–"),
+        (0.2, "under 1 min"),
+        (60.0, "1 min"),
+        (61.0, "2 min"),
+        (7140.5, "2 h 0 min"),
+        (9000.0, "2 h 30 min"),
+    ],
+)
+def test_a_time_is_told_in_minutes_rounded_up(seconds, text):
+    assert _time(seconds) == text
+
+
+def test_the_command_prints_a_line_a_config_while_another_process_writes(store, tmp_path):
+    plan(store, "c", specs("gha", "iris", 300))
+    record(store, specs("gha", "iris", 100), 100.0)
+    with store._transaction():
+        shown = CliRunner().invoke(cli, ["status", "--results", str(tmp_path), "--workers", "2"])
+    assert shown.exit_code == 0, shown.output
+    assert shown.stdout.splitlines()[2].split() == ["c", "100", "0", "200", "0", "2", "min"]
+
+
+def test_without_results_one_line_says_so():
+    shown = CliRunner().invoke(cli, ["status", "--results", str(Path("nowhere"))])
+    assert (shown.exit_code, shown.stderr.count("\n")) == (1, 1)
