@@ -241,7 +241,7 @@ def _variances(panels: Floats2D, row: int, moments: Moments) -> Any:
     half = moments.half
     total = zeros()
     for k in range(0, len(half), WIDTH):
-        # Twice the lower triangle in the place of C: half of the multiply-adds.
+        # C's lower triangle, doubled below the diagonal: half of the multiply-adds of q C.
         products = plus_products(zero_tile(), half, k, k, panels, row + k, 0, moments.n_features - k)
         t0, t1, t2, t3, t4, t5, t6, t7 = products
         first = row + k
