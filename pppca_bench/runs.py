@@ -190,7 +190,7 @@ class RunResult:
     error: str | None = None
     values: Mapping[str, float] = field(default_factory=dict)
     history: Mapping[str, NDArray] = field(default_factory=dict)  # type: ignore[type-arg]
-    origin: str = ""
+    origin: str = field(default="", compare=False)
 
 
 def failed(spec: RunSpec, cause: str) -> RunResult:
