@@ -29,11 +29,14 @@ MOST_VARIANTS = 10_000
 
 KEYS = ("name", "problems", "repeats", "seed", "tau", "methods", "classifier")
 
-_NAME = Parameter("name", Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$")], REQUIRED)
-_REPEATS = Parameter("repeats", Annotated[int, Ge(1), Le(10_000)], REQUIRED)
-_SEED = Parameter("seed", Annotated[int, Ge(0), Lt(2**63)], REQUIRED)
-_TAU = Parameter("tau", Tau, None)
-_PORTRAIT = Parameter(PORTRAIT, bool, False)
+VALUES = {
+    "name": Parameter("name", Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$")], REQUIRED),
+    "repeats": Parameter("repeats", Annotated[int, Ge(1), Le(10_000)], REQUIRED),
+    "seed": Parameter("seed", Annotated[int, Ge(0), Lt(2**63)], REQUIRED),
+    "tau": Parameter("tau", Tau, None),
+    PORTRAIT: Parameter(PORTRAIT, bool, False),
+}
+"""What the keys may be that are no parameters of an estimator, by key."""
 
 Grid = Mapping[str, tuple[Scalar, ...]]
 """Values of each parameter, by key; one value where the config does not vary it."""
@@ -176,10 +179,10 @@ class _ConfigReader(Reader):
 
     def read(self, document: Any) -> Config:
         given = self.mapping(document, (), KEYS)
-        name, repeats, seed = (self.one(parameter, given, ()) for parameter in (_NAME, _REPEATS, _SEED))
+        name, repeats, seed = (self.one(VALUES[key], given, ()) for key in ("name", "repeats", "seed"))
         problems = self._problems(given)
         if given.get("tau") is not None:
-            self.grid(_TAU, given["tau"], ("tau",))
+            self.grid(VALUES["tau"], given["tau"], ("tau",))
         classifier = self._classifier(given.get("classifier", {}), ("classifier",))
         methods = self._methods(given, _Shared(problems, repeats, given.get("tau"), classifier))
         self.mistakes.raise_if_any()
@@ -218,12 +221,12 @@ class _ConfigReader(Reader):
             return None
         section, own = section_of(entry), ["classifier", PORTRAIT] if entry.makes == "features" else []
         given = self.mapping(value, place, ["method", "repeats", *section, *own])
-        repeats = self.one(_REPEATS, given, place) if "repeats" in given else shared.repeats
+        repeats = self.one(VALUES["repeats"], given, place) if "repeats" in given else shared.repeats
         grid = self._section_grid(entry, section, given, place, self._shared_tau(entry, section, given, place, shared))
         if entry.makes != "features":
             self._check_pivot(grid, place, shared.problems, "hidden: [16, 8]")
             return MethodRequest(entry, grid, None, repeats)
-        if self.one(_PORTRAIT, given, place):
+        if self.one(VALUES[PORTRAIT], given, place):
             grid[PORTRAIT] = (True,)
         if "classifier" in given:
             stands: Location = (*place, "classifier")

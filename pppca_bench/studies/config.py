@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
+from annotated_types import Ge, Le, Lt, MaxLen, MinLen
 from pydantic import StringConstraints
 
 from pppca_bench.config.experiment import NAME, Config, filled_document, parse_config
@@ -68,21 +68,26 @@ class Cells:
 
 
 _NAMES = Annotated[tuple[_Name, ...], MinLen(1), MaxLen(100)]
-_QUANTITY, _OURS = (
+CELL_PARAMETERS = [
+    Parameter("name", _Name | None, None),
+    Parameter("tables", _NAMES, REQUIRED),
+    Parameter("rows", _NAMES, ()),
+    Parameter("columns", _NAMES, ()),
     Parameter("quantity", _Quantity, REQUIRED),
     Parameter("ours", Literal["speedup", "speedup_operations", "speedup_fast"] | None, None),
-)
-_CELL_NAMES = (Parameter("tables", _NAMES, REQUIRED), Parameter("rows", _NAMES, ()), Parameter("columns", _NAMES, ()))
-_LABEL, _WEIGHT = Parameter("name", _Name | None, None), Parameter("weight", Positive, 1.0)
-_STUDY = {
+]
+WEIGHT = Parameter("weight", Positive, 1.0)
+"""What an entry of ``score`` has beside `CELL_PARAMETERS`."""
+
+VALUES = {
     "name": Parameter("name", Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$"), MaxLen(48)], REQUIRED),
     "seed": Parameter("seed", Annotated[int, Ge(0), Lt(2**63)], REQUIRED),
     "trials": Parameter("trials", Annotated[int, Ge(1), Le(100_000)], REQUIRED),
     "sampler": Parameter("sampler", Sampler, "random"),
 }
-_LOW, _HIGH = Parameter("low", Finite, REQUIRED), Parameter("high", Finite, REQUIRED)
-_ABOVE_ZERO = Parameter("low", Annotated[float, Gt(0)], REQUIRED)
-_LOG = Parameter("log", bool, False)
+"""What the keys with one value may be."""
+
+INTERVAL = [Parameter("low", Finite, REQUIRED), Parameter("high", Finite, REQUIRED), Parameter("log", bool, False)]
 
 
 @dataclass(frozen=True)
@@ -226,7 +231,7 @@ class _StudyReader(Reader):
 
     def read(self, document: Any) -> StudyConfig:
         given = self.mapping(document, (), KEYS)
-        words = {name: self.one(parameter, given, ()) for name, parameter in _STUDY.items()}
+        words = {name: self.one(parameter, given, ()) for name, parameter in VALUES.items()}
         base = self._mapping(given, "base")
         vary = {place: self._space(value, ("vary", place)) for place, value in self._mapping(given, "vary").items()}
         if not 1 <= len(vary) <= 100:
@@ -257,7 +262,7 @@ class _StudyReader(Reader):
             choices = self.sequence(given["choices"], (*place, "choices"), most=1000)
             return Choices(tuple(choices))
         given = self.mapping(value, place, ("low", "high", "log"))
-        low, high, log = (self.one(parameter, given, place) for parameter in (_LOW, _HIGH, _LOG))
+        low, high, log = (self.one(parameter, given, place) for parameter in INTERVAL)
         if self.mistakes.at(place):
             return None
         if low >= high:
@@ -271,7 +276,7 @@ class _StudyReader(Reader):
         return tuple(self._cell(entry, (key, index), key == "score") for index, entry in enumerate(entries))
 
     def _cell(self, value: Any, place: Location, decides: bool) -> Cells:
-        parameters = [_LABEL, *_CELL_NAMES, _QUANTITY, _OURS, *([_WEIGHT] if decides else [])]
+        parameters = [*CELL_PARAMETERS, *([WEIGHT] if decides else [])]
         given = self.mapping(value, place, [parameter.name for parameter in parameters])
         for name in ("tables", "rows", "columns"):
             if isinstance(given.get(name), str):

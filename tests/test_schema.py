@@ -1,0 +1,152 @@
+"""The JSON schema of configs: what the shipped ones are, and what an editor marks as wrong."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from jsonschema import Draft202012Validator
+
+from pppca_bench.cli.main import cli
+from pppca_bench.config.experiment import parse_config
+from pppca_bench.config.yaml_source import read_yaml
+from pppca_bench.errors import ConfigError
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
+from pppca_bench.methods.sections import section_of
+from pppca_bench.parameters import REQUIRED
+from pppca_bench.problems import known_problems
+
+CONFIGS = Path(__file__).parents[1] / "configs"
+BASE = {
+    "name": "small",
+    "problems": ["iris", "own.dt"],
+    "repeats": 2,
+    "seed": 1,
+    "tau": [5, 10],
+    "methods": [{"method": "dgha", "data_fraction": [100, 10]}],
+    "classifier": {"hidden": [8]},
+}
+
+
+def validator(*options: str) -> Draft202012Validator:
+    """Return a validator by the schema that the command prints."""
+    printed = CliRunner().invoke(cli, ["schema", *options])
+    schema = json.loads(printed.output, parse_constant=pytest.fail)  # JSON has no infinity
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+@pytest.fixture(scope="module")
+def experiment() -> Draft202012Validator:
+    return validator()
+
+
+@pytest.fixture(scope="module")
+def study() -> Draft202012Validator:
+    return validator("--study")
+
+
+def admits(path: Path, document: object) -> bool:
+    path.write_text(yaml.safe_dump(document))
+    try:
+        parse_config(read_yaml(path), problems=known_problems())
+    except ConfigError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    "path", sorted([*CONFIGS.glob("*.yaml"), *CONFIGS.glob("checks/*.yaml")]), ids=lambda path: path.stem
+)
+def test_the_shipped_experiments_are_valid(experiment, path):
+    assert [error.message for error in experiment.iter_errors(read_yaml(path).value)] == []
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("studies/*.yaml")), ids=lambda path: path.stem)
+def test_the_shipped_studies_are_valid(study, path):
+    assert [error.message for error in study.iter_errors(read_yaml(path).value)] == []
+
+
+@pytest.mark.parametrize("entry", [*METHODS.values(), *CLASSIFIERS.values()], ids=lambda entry: entry.name)
+def test_the_defaults_of_every_entry_are_valid(experiment, entry):
+    defaults = {key: one.default for key, one in section_of(entry).items() if one.default is not REQUIRED}
+    given = json.loads(json.dumps({key: value for key, value in defaults.items() if key != "tau"}))
+    key, place = ("method", "methods") if entry.name in METHODS else ("rule", "classifier")
+    section = {key: entry.name, **given}
+    document = {**BASE, place: [section] if place == "methods" else section}
+    missing = [key for key, one in section_of(entry).items() if one.default is REQUIRED and key != "tau"]
+    found = [error.message for error in experiment.iter_errors(document)]
+    assert found == [f"{key!r} is a required property" for key in missing]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"tau": 5},
+        {"tau": None, "methods": [{"method": "gha"}]},
+        {"problems": "iris"},
+        {"methods": [{"method": "ne_ppca", "tau": 3, "repeats": 1, "portrait": True}]},
+        {"methods": [{"method": "pca", "n_components": 2, "classifier": {"hidden": []}}]},
+        {"classifier": {"hidden": [[8], [16, 8], []]}},
+        {"classifier": {"rule": "bagging", "base": {"rule": "stump"}}},
+    ],
+    ids=str,
+)
+def test_what_a_run_admits_is_valid(experiment, tmp_path, changes):
+    document = {**BASE, "problems": ["iris"], **changes}
+    assert admits(tmp_path / "c.yaml", document)
+    assert experiment.is_valid(document)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"nme": "small"},
+        {"name": "with space"},
+        {"problems": ["irs"]},
+        {"problems": ["iris", "iris"]},
+        {"repeats": 0},
+        {"repeats": None},
+        {"seed": -1},
+        {"tau": 0.5},
+        {"methods": []},
+        {"methods": [{"method": "dhga"}]},
+        {"methods": [{"method": "gha", "data_fraction": 10}]},
+        {"methods": [{"method": "dgha", "data_fraction": 101}]},
+        {"methods": [{"method": "majority_class", "portrait": True}]},
+        {"methods": [{"tau": 3}]},
+        {"classifier": {"hidden": [0]}},
+        {"classifier": {"hidden": ["pivot"]}},
+        {"classifier": {"learning_rate": 0.1}},
+        {"classifier": {"rule": "backprop", "eta_plus": 1.2}},
+        {"classifier": {"base": {"rule": "stump"}}},
+        {"classifier": {"rule": "bagging", "base": {"rule": "bagging"}}},
+    ],
+    ids=str,
+)
+def test_what_a_run_refuses_for_its_form_is_marked(experiment, tmp_path, changes):
+    document = {**BASE, "problems": ["iris"], **changes}
+    assert not admits(tmp_path / "c.yaml", document)
+    assert not experiment.is_valid(document)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("trials", 0),
+        ("sampler", "grid"),
+        ("vary", {"seed": {"low": 1, "high": 2}}),
+        ("vary", {"methods[0].tau": {"low": 1}}),
+        ("vary", {}),
+        ("score", [{"tables": "T5"}]),
+        ("score", [{"tables": "T5", "quantity": "time"}]),
+        ("report", [{"tables": "T5", "quantity": "dimensionality", "weight": 2}]),
+        ("base", {"name": "x"}),
+    ],
+    ids=str,
+)
+def test_a_mistake_in_a_study_is_marked(study, place, value):
+    document = read_yaml(CONFIGS / "studies" / "dgha_tpe.yaml").value
+    assert study.is_valid(document)
+    assert not study.is_valid({**document, place: value})
