@@ -233,7 +233,7 @@ class TestLoad:
         assert str(caught.value) == (
             f"cancer1.dt: expected in one of the folders {folders}, got none. "
             "Run `pppca data fetch cancer1`, or `pppca data fetch --from DIR` with a local copy; "
-            "`make demo` needs no download."
+            "`pppca run demo` needs no download."
         )
 
     def test_a_damaged_file_is_an_error_though_a_later_place_might_hold_a_good_one(self, places):

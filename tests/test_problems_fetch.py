@@ -20,7 +20,7 @@ from pppca_bench.problems import download as _download
 
 GOOD = b"bool_in=0\nsome good content\n" * 50
 OTHER = b"<!DOCTYPE html><title>Sign in</title>"
-HINT = "With a local copy run `pppca data fetch --from DIR`; `make demo` needs no download."
+HINT = "With a local copy run `pppca data fetch --from DIR`; `pppca run demo` needs no download."
 
 
 def info(name: str, folder: str, content: bytes) -> ProblemInfo:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from pppca_bench.cli._shared import examples, progress_bar
+from pppca_bench.cli.completion import complete_proben1
 
 _Folder = click.Path(file_okay=False, path_type=Path)
 data_option = click.option("--data", "data_dir", type=_Folder, help="First folder to look for Proben1 files.")
@@ -36,7 +37,7 @@ def data_list(data_dir: Path | None) -> None:
 
 
 @data.command("fetch", epilog=examples("pppca data fetch cancer1 card1", "pppca data fetch --from proben1"))
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, shell_complete=complete_proben1)
 @click.option("--from", "source_dir", type=_Folder, help="Take the files from this folder instead of the network.")
 @click.option("--force", is_flag=True, help="Fetch again what is there.")
 @data_option
@@ -52,7 +53,7 @@ def data_fetch(names: tuple[str, ...], source_dir: Path | None, force: bool, dat
 
 
 @data.command("verify", epilog=examples("pppca data verify", "pppca data verify cancer1"))
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, shell_complete=complete_proben1)
 @data_option
 def data_verify(names: tuple[str, ...], data_dir: Path | None) -> None:
     """Check the files (all by default) against their SHA-256."""

@@ -15,9 +15,11 @@ from pppca_bench.cli._shared import examples
 from pppca_bench.cli.compare import compare
 from pppca_bench.cli.data import data
 from pppca_bench.cli.doctor import doctor
+from pppca_bench.cli.init import init
 from pppca_bench.cli.methods import methods, rank
 from pppca_bench.cli.rules import rules
 from pppca_bench.cli.run import run
+from pppca_bench.cli.schema import schema
 from pppca_bench.cli.show import export, show
 from pppca_bench.cli.status import list_, status
 from pppca_bench.cli.study import study
@@ -53,8 +55,8 @@ def cli() -> None:
 
 
 for _command in (
-    *(run, status, list_, show, tables, compare, figures, render, rules, rank, export),
-    *(study, methods, data, doctor),
+    *(init, run, status, list_, show, tables, compare, figures, render, rules, rank, export),
+    *(study, methods, schema, data, doctor),
 ):
     cli.add_command(_command)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from pppca_bench.cli._shared import DATABASE, examples, results_option
+from pppca_bench.cli.completion import complete_experiments
 from pppca_bench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog=examples("pppca rules cancer1", "pppca rules cancer1 --format latex > setup.tex"))
-@click.argument("config")
+@click.argument("config", shell_complete=complete_experiments)
 @results_option
 @click.option("--format", "form", type=click.Choice(("markdown", "latex")), default="markdown", show_default=True)
 def rules(config: str, results: Path, form: str) -> None:

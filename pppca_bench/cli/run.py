@@ -19,6 +19,7 @@ from pppca_bench.cli._shared import (
     warn_of_network,
     workers_option,
 )
+from pppca_bench.cli.completion import complete_experiments
 from pppca_bench.cli.data import data_option
 
 if TYPE_CHECKING:
@@ -34,12 +35,14 @@ MOST_PRINTED = 3
 
 @click.command(
     epilog=examples(
-        "pppca run configs/cancer1.yaml",
-        "pppca run configs/cancer1.yaml --only method=dgha,tau=15 --repeats 5",
-        "pppca run configs/cancer1.yaml --set classifier.learning_rate=0.2 --set dgha.n_epochs=20",
+        "pppca run cancer1",
+        "pppca run cancer1 --only method=dgha,tau=15 --repeats 5",
+        "pppca run cancer1 --set classifier.learning_rate=0.2 --set dgha.n_epochs=20",
     )
 )
-@click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument(
+    "configs", nargs=-1, required=True, type=click.Path(path_type=Path), shell_complete=complete_experiments
+)
 @click.option("--repeats", type=click.IntRange(1, 10_000), help="Repeats in place of the config's own.")
 @click.option(
     "--only",
@@ -81,17 +84,22 @@ def run(
     no_tables: bool,
     quiet: bool,
 ) -> None:
-    """Run the experiments that CONFIGS (YAML files) describe, except what the results already hold.
+    """Run the experiments that CONFIGS describe, except what the results already hold.
+
+    CONFIGS are YAML files, or names of configs: NAME stands for configs/NAME.yaml (`pppca init` writes such files), or
+    else for the one that comes with the package.
 
     Then print their tables, with what was run alone, and write them to RESULTS/by_config/NAME as Markdown, LaTeX and
     CSV. Of more than 3 configs the folders are printed instead. Messages go to stderr.
     """
     with stoppable(results):
         from pppca_bench.config.request import read_request
+        from pppca_bench.config.shipped import find_experiment
 
+        paths = list(map(find_experiment, configs))
         with progress_bar("file", quiet=quiet) as progress:
             request = read_request(
-                configs,
+                paths,
                 data_dir=data_dir,
                 repeats=repeats,
                 only=only,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from pppca_bench.cli._shared import examples
 
-@click.command()
+
+@click.command(epilog=examples("pppca schema > schema.json", "pppca schema --study > study_schema.json"))
 @click.option("--study", is_flag=True, help="Of a study's config in place of an experiment's.")
 def schema(study: bool) -> None:
     """Print the JSON schema of a config.

@@ -19,14 +19,15 @@ from pppca_bench.cli._shared import (
     tell_what_was_found,
     workers_option,
 )
+from pppca_bench.cli.completion import complete_studies
 from pppca_bench.cli.data import data_option
 
 if TYPE_CHECKING:
     from pppca_bench.studies.scoring import ScoredTrial
 
 
-@click.command(epilog=examples("pppca study configs/studies/dgha.yaml --trials 20"))
-@click.argument("config", type=click.Path(path_type=Path))
+@click.command(epilog=examples("pppca study dgha --trials 20"))
+@click.argument("config", type=click.Path(path_type=Path), shell_complete=complete_studies)
 @click.option("--trials", type=click.IntRange(1, 100_000), help="Number of trials in place of the config's own.")
 @workers_option
 @results_option
@@ -35,19 +36,21 @@ if TYPE_CHECKING:
 def study(
     config: Path, trials: int | None, workers: int | None, results: Path, data_dir: Path | None, quiet: bool
 ) -> None:
-    """Search for settings that come near published cells, as CONFIG (a YAML file) describes.
+    """Search for settings that come near published cells, as CONFIG describes: a YAML file, or the name of a study.
 
+    NAME stands for configs/studies/NAME.yaml, or else for the study that comes with the package.
     Every trial is run but for what RESULTS/studies/NAME already holds; trials.csv and trials.md there list them, and
     front.png shows what no trial beats where the score has several parts.
     """
     from pppca_bench import problems
     from pppca_bench.config.request import check_fit, check_task
+    from pppca_bench.config.shipped import find_study
     from pppca_bench.experiments import runner
     from pppca_bench.studies import front, scoring, tpe, trial_table
     from pppca_bench.studies import search as studies
     from pppca_bench.studies.config import load_study
 
-    loaded = load_study(config, problems=problems.known_problems(), trials=trials)
+    loaded = load_study(find_study(config), problems=problems.known_problems(), trials=trials)
     scoring.check_cells(loaded)
     if loaded.settings.sampler != "random":
         tpe.import_optuna(loaded)

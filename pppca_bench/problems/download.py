@@ -47,7 +47,7 @@ def download(info: ProblemInfo, staging: Path, *, base_url: str, retries: int) -
                 raise DataError(
                     f"{info.filename} from {url}: expected the registered file, "
                     f"got {_cause(error)}. With a local copy run `pppca data fetch --from DIR`; "
-                    "`make demo` needs no download."
+                    "`pppca run demo` needs no download."
                 ) from error
         attempt += 1
         _pause(attempt)

@@ -150,7 +150,7 @@ def _load_proben1(info: ProblemInfo, data_dir: str | Path | None) -> Problem:
         raise DataError(
             f"{info.filename}: expected in one of the folders {folders}, got none. "
             f"Run `pppca data fetch {info.name}`, or `pppca data fetch --from DIR` with a local copy; "
-            "`make demo` needs no download."
+            "`pppca run demo` needs no download."
         )
     remedy = f"The file is damaged: run `pppca data fetch --force {info.name}{_data_option(path, data_dir)}`."
     problem = read_dt(path, remedy=remedy)

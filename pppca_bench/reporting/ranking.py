@@ -122,7 +122,7 @@ def rank(runs: Iterable[StoredRun], facts: Mapping[str, ProblemFacts]) -> Rankin
         raise StoreError(
             "ranking: expected at least two methods, or settings of one, run on the same two data sets or more (the"
             f" permutations of a problem are one), got {data_sets.shape[1]} on {len(data_sets)}."
-            " Run `pppca run configs/permutations.yaml`, or name other configs."
+            " Run `pppca run permutations`, or name other configs."
         )
     statistic, p = _friedman(data_sets)
     ranks = data_sets.rank(axis=1).mean().sort_values(kind="stable")

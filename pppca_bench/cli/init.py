@@ -1,0 +1,54 @@
+"""The ``pppca init`` command: the shipped configs as files to edit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from pppca_bench.cli._shared import FOLDER, examples
+
+_SCHEMA = "schema.json"
+_MODELINE = f"# yaml-language-server: $schema={_SCHEMA}"
+
+
+@click.command(epilog=examples("pppca init", "pppca init my_configs"))
+@click.argument("folder", type=FOLDER, default=Path("configs"))
+@click.option("--force", is_flag=True, help="Write over files that are there.")
+def init(folder: Path, force: bool) -> None:
+    """Copy the shipped configs and studies into FOLDER, ./configs by default, to edit them.
+
+    With them goes the JSON schema that editors check them by (`pppca schema`). A file that is there already is kept.
+    """
+    n_written, n_kept = 0, 0
+    for path, text in _files(folder):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with path.open("w" if force else "x", encoding="utf-8") as file:
+                file.write(text)
+            n_written += 1
+        except FileExistsError:
+            n_kept += 1
+    kept = f", {n_kept} were there and are kept (--force writes over them)" if n_kept else ""
+    click.echo(f"{folder}: {n_written} files written{kept}.")
+    click.echo(f"Next: `pppca run {folder / 'demo.yaml'}` (a minute, no download), then `pppca tables`.")
+    click.echo("Or copy a config, change its name, edit and run it. Results go to ./results, elsewhere by --results.")
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Yield path and text of every file to be written."""
+    from pppca_bench.config.schema import experiment_schema, schema_text
+    from pppca_bench.config.shipped import STUDIES, shipped_experiments, shipped_folder, shipped_studies
+    from pppca_bench.errors import ConfigError
+    from pppca_bench.studies.schema import study_schema
+
+    if folder.resolve() == shipped_folder():
+        raise ConfigError(f"{folder}: expected a folder to copy the shipped configs to, got their own. Name another.")
+    for target, files, schema in (
+        (folder, shipped_experiments(), experiment_schema()),
+        (folder / STUDIES, shipped_studies(), study_schema()),
+    ):
+        yield target / _SCHEMA, schema_text(schema)
+        for file in files.values():
+            yield target / file.name, f"{_MODELINE}\n{file.read_text(encoding='utf-8')}"

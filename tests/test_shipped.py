@@ -1,0 +1,162 @@
+"""The configs that come with the package: found by name, copied to be edited, offered by the shell."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pppca_bench.cli.main import cli
+from pppca_bench.config import shipped
+from pppca_bench.config.shipped import find_experiment, find_study, shipped_experiments, shipped_studies
+from pppca_bench.config.yaml_source import read_yaml
+from pppca_bench.errors import ConfigError
+
+ROOT = Path(__file__).parents[1]
+
+pytestmark = pytest.mark.usefixtures("nowhere_else")
+
+
+def pppca(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="pppca")
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+class TestNames:
+    def test_a_name_stands_for_the_shipped_config(self):
+        assert find_experiment(Path("cancer1")) == ROOT / "configs" / "cancer1.yaml"
+        assert find_study(Path("dgha_tpe")) == ROOT / "configs" / "studies" / "dgha_tpe.yaml"
+
+    def test_a_copy_in_the_working_directory_goes_before_it(self, tmp_path):
+        for own, find in ((tmp_path / "configs", find_experiment), (tmp_path / "configs" / "studies", find_study)):
+            own.mkdir()
+            (own / "dgha.yaml").write_text("name: dgha\n")
+            assert find(Path("dgha")).resolve() == own / "dgha.yaml"
+
+    @pytest.mark.parametrize("make", [Path.mkdir, Path.touch])
+    def test_what_has_the_very_name_goes_before_both(self, tmp_path, make):
+        (tmp_path / "configs").mkdir()
+        (tmp_path / "configs" / "demo.yaml").touch()
+        make(tmp_path / "demo")
+        assert find_experiment(Path("demo")) == Path("demo")
+
+    @pytest.mark.parametrize("path", ["demo.yaml", "elsewhere/demo", "./demo.yml"])
+    def test_a_path_is_never_taken_for_a_name(self, path):
+        assert find_experiment(Path(path)) == Path(path)
+
+    @pytest.mark.parametrize(
+        ("find", "name", "hint"),
+        [
+            (find_experiment, "cancer", "Did you mean 'cancer1'?"),
+            (find_experiment, "proben1", "Did you mean 'proben1_pivot' or 'soybean1' or 'proben1_search'?"),
+            (find_experiment, "dgha_tpe", "Try `pppca study dgha_tpe`."),
+            (find_study, "cancer1", "Try `pppca run cancer1`."),
+            (find_study, "qqq", "`pppca init` writes all of them into a folder."),
+        ],
+    )
+    def test_an_unknown_name_is_told_with_the_nearest(self, find, name, hint):
+        command, kind = ("study", "study") if find is find_study else ("run", "config")
+        with pytest.raises(ConfigError) as caught:
+            find(Path(name))
+        assert str(caught.value) == (
+            f"{command}: expected the path of a file or the name of a shipped {kind}, got {name!r}. {hint}"
+        )
+
+    def test_an_installation_without_configs_says_so(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(shipped, "_FOLDERS", (tmp_path / "a", tmp_path / "b"))
+        with pytest.raises(ConfigError, match=r"/a: expected the folder of the shipped configs, got none\. Install"):
+            find_experiment(Path("demo"))
+
+    def test_the_commands_take_names(self):
+        assert pppca("run", "demo", "--dry-run").output.startswith("195 runs planned, 0 done")
+        for command in ("run", "study"):
+            refused = pppca(command, "demmo")
+            assert (refused.exit_code, refused.output.count("\n")) == (2, 1)
+
+
+class TestInit:
+    def test_it_copies_every_config_and_study_with_a_schema_that_editors_find(self, tmp_path):
+        done = pppca("init")
+        assert done.exit_code == 0
+        found = contents(tmp_path / "configs")
+        configs, studies = shipped_experiments().values(), shipped_studies().values()
+        names = {path.name for path in configs} | {f"studies/{path.name}" for path in studies}
+        assert set(found) == names | {"schema.json", "studies/schema.json"}
+        assert done.output.startswith(f"configs: {len(found)} files written.\nNext: `pppca run configs/demo.yaml`")
+        for name in names:
+            first, rest = found[name].split("\n", 1)
+            assert (tmp_path / "configs" / name).with_name(first.partition("$schema=")[2]).is_file()
+            assert rest == (ROOT / "configs" / name).read_text()
+            assert read_yaml(tmp_path / "configs" / name).value == read_yaml(ROOT / "configs" / name).value
+
+    def test_what_is_there_is_kept_unless_it_is_forced(self, tmp_path):
+        assert pppca("init", "mine").exit_code == 0
+        edited = tmp_path / "mine" / "demo.yaml"
+        edited.write_text("name: edited\n")
+        (tmp_path / "mine" / "cancer1.yaml").unlink()
+        n_files = len(contents(tmp_path / "mine"))
+        assert f"mine: 1 files written, {n_files} were there and are kept (--force" in pppca("init", "mine").output
+        assert edited.read_text() == "name: edited\n"
+        assert f"mine: {n_files + 1} files written." in pppca("init", "mine", "--force").output
+        assert read_yaml(edited).value == read_yaml(ROOT / "configs" / "demo.yaml").value
+
+    def test_the_shipped_folder_is_no_place_to_copy_to(self, monkeypatch):
+        before = contents(ROOT / "configs")
+        monkeypatch.chdir(ROOT)
+        done = pppca("init", "--force")
+        assert done.exit_code == 2
+        assert done.output == (
+            "Error: configs: expected a folder to copy the shipped configs to, got their own. Name another.\n"
+        )
+        assert contents(ROOT / "configs") == before
+
+    def test_a_folder_that_is_a_file_is_refused(self, tmp_path):
+        (tmp_path / "configs").touch()
+        assert pppca("init").exit_code == 2
+
+
+class TestCompletion:
+    @pytest.mark.parametrize(
+        ("words", "offered"),
+        [
+            (("run", "canc"), ["file,", "plain,cancer1"]),
+            (("run", "cancer1", "dem"), ["file,", "plain,demo"]),
+            (("rules", "dem"), ["file,", "plain,demo"]),
+            (("study", "dgha"), ["file,", "plain,dgha", "plain,dgha_tpe"]),
+            (("data", "fetch", "horse"), ["plain,horse1", "plain,horse2", "plain,horse3"]),
+            (("sch",), ["plain,schema"]),
+        ],
+    )
+    def test_names_and_files_are_offered(self, words, offered, tmp_path):
+        assert completed(words, tmp_path) == offered
+
+    @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+    def test_a_shell_gets_its_script(self, shell, tmp_path):
+        asked = {"_PPPCA_COMPLETE": f"{shell}_source"}
+        assert re.search(rf"_PPPCA_COMPLETE={shell}_complete", started(asked, tmp_path))
+
+
+def started(variables: dict[str, str], folder: Path) -> str:
+    # As the command that pip installs does, whatever sys.argv[0] is here.
+    program = "from pppca_bench.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def completed(words: tuple[str, ...], folder: Path) -> list[str]:
+    """Return what bash is offered after some words, each as its sort and its value."""
+    line = {"COMP_WORDS": " ".join(["pppca", *words]), "COMP_CWORD": str(len(words))}
+    return started({"_PPPCA_COMPLETE": "bash_complete", **line}, folder).split()
