@@ -1,0 +1,125 @@
+"""What is handed out: wheel and sdist are whole, and work in an empty folder without a network."""
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FORGE = (".ci/", ".github/", ".gitignore")
+"""What only a clone of the repository needs."""
+
+
+def call(*command: object, folder: Path, **environment: str) -> str:
+    """Return what a command prints, run in a folder without a way to the network."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("PPPCA_DATA", "PYTHONPATH")}
+    nowhere = "http://127.0.0.1:9"
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=folder,
+        env={**kept, "HTTPS_PROXY": nowhere, "HTTP_PROXY": nowhere, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    """Return a folder with the wheel, built from the sdist, and the sdist."""
+    folder = tmp_path_factory.mktemp("dist")
+    call(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT, folder=folder)
+    return folder
+
+
+@pytest.fixture(scope="module", params=["whl", "tar.gz"])
+def installed(request, built, tmp_path_factory) -> Path:
+    """Return the bin folder of an environment that holds one of them beside this environment's dependencies."""
+    folder = tmp_path_factory.mktemp("environment")
+    call(sys.executable, "-m", "venv", "--without-pip", folder, folder=folder)
+    library = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
+    # A path that a .pth file adds has its own .pth files left unread, and so the editable install stays out.
+    (library / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    (file,) = built.glob(f"*.{request.param}")
+    pip = [folder / "bin" / "python", "-m", "pip", "install", "--no-deps", "--no-build-isolation", "--ignore-installed"]
+    call(*pip, file, folder=folder)
+    return folder / "bin"
+
+
+def names_in(built: Path) -> tuple[set[str], set[str]]:
+    """Return the files of the wheel and, without their top folder, of the sdist."""
+    (wheel,), (sdist,) = built.glob("*.whl"), built.glob("*.tar.gz")
+    with zipfile.ZipFile(wheel) as opened, tarfile.open(sdist) as tar:
+        return set(opened.namelist()), {member.name.partition("/")[2] for member in tar if member.isfile()}
+
+
+@pytest.mark.slow
+def test_the_sdist_holds_every_file_of_the_repository(built):
+    if not (ROOT / ".git").exists():
+        pytest.skip("needs a clone of the repository")
+    tracked = set(call("git", "ls-files", folder=ROOT).split())
+    assert {name for name in tracked - names_in(built)[1] if not name.startswith(FORGE)} == set()
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_the_package_and_the_configs_and_nothing_else(built):
+    files, _ = names_in(built)
+    sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "pppca_bench").rglob("*") if path.is_file()}
+    configs = [*(ROOT / "configs").glob("*.yaml"), *(ROOT / "configs" / "studies").glob("*.yaml")]
+    expected = {name for name in sources if "__pycache__" not in name}
+    expected |= {f"pppca_bench/{path.relative_to(ROOT).as_posix()}" for path in configs}
+    assert {name for name in files if ".dist-info/" not in name} == expected
+
+
+@pytest.mark.slow
+def test_what_was_installed_starts_an_experiment_in_an_empty_folder_without_a_network(installed, tmp_path):
+    pppca, nowhere = installed / "pppca", {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    assert "files written." in call(pppca, "init", folder=tmp_path, **nowhere)
+    assert call(pppca, "run", "demo", "--repeats", 1, folder=tmp_path, **nowhere).startswith("39 runs done")
+    assert "wdbc" in call(pppca, "tables", folder=tmp_path, **nowhere)
+    here = call(installed / "python", "-c", "import pppca_bench; print(pppca_bench.__file__)", folder=tmp_path)
+    assert Path(here).is_relative_to(installed.parent)
+
+
+@pytest.mark.slow
+def test_the_readmes_library_example_works_where_it_is_installed(installed, tmp_path, proben1_dir):
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    program = f"{example}\nprint(dgha.n_components_)"
+    printed = call(installed / "python", "-c", program, folder=tmp_path, PPPCA_DATA=str(proben1_dir))
+    assert 1 <= int(printed) <= 9
+
+
+@pytest.mark.slow
+def test_tests_pass_from_the_sdist(built, tmp_path):
+    (sdist,) = built.glob("*.tar.gz")
+    with tarfile.open(sdist) as tar:
+        tar.extractall(tmp_path, filter="data")
+    (folder,) = tmp_path.iterdir()
+    names = ("shipped", "schema", "references", "study", "cli_methods", "regression")
+    files = [f"tests/test_{name}.py" for name in names]
+    where = call(sys.executable, "-c", "import pppca_bench; print(pppca_bench.__file__)", folder=folder)
+    assert Path(where).is_relative_to(folder)
+    done = call(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", *files, folder=folder)
+    assert " passed" in done
+
+
+def requirements() -> list[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return [*project["dependencies"], *project["optional-dependencies"]["test"]]
+
+
+@pytest.mark.parametrize("requirement", requirements())
+def test_the_lowest_versions_that_are_tested_are_those_that_the_project_admits(requirement):
+    name, least = re.fullmatch(r"([a-z-]+)>=([\d.]+)(?:,<[\d.]+)?", requirement).groups()
+    lines = (ROOT / "constraints-lowest.txt").read_text(encoding="utf-8").splitlines()
+    (pinned,) = [line.partition("==")[2] for line in lines if line.partition("==")[0] == name]
+    assert re.sub(r"(\.0)+$", "", pinned) == re.sub(r"(\.0)+$", "", least)
