@@ -15,7 +15,7 @@ CONFIGS := $(filter-out configs/demo.yaml,$(wildcard configs/*.yaml))
 # What takes long and has no cell in the baseline.
 UNCHECKED := $(patsubst %,configs/%.yaml,speedup proben1_printed proben1_search ga_readings rfe_readings)
 
-.PHONY: setup demo data tables check-published bench test test-all lint clean
+.PHONY: setup demo data tables check-published bench test test-all test-lowest lint clean
 
 setup: .venv/installed
 
@@ -57,11 +57,20 @@ test: setup
 test-all: setup
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
+# The fast tests with the lowest versions that pyproject.toml admits. What such old libraries use may be deprecated by now.
+test-lowest: .venv-lowest/installed
+	.venv-lowest/bin/python -m pytest -q -m "not slow" -n auto --dist worksteal -W ignore::DeprecationWarning
+
+.venv-lowest/installed: pyproject.toml constraints-lowest.txt
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --quiet --disable-pip-version-check -c constraints-lowest.txt -e '.[test]'
+	touch $@
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 clean:
-	rm -rf .venv .venv-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
+	rm -rf .venv .venv-bench .venv-lowest .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
