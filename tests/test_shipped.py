@@ -79,6 +79,11 @@ class TestNames:
             refused = pppca(command, "demmo")
             assert (refused.exit_code, refused.output.count("\n")) == (2, 1)
 
+    def test_a_word_that_can_be_no_files_name_is_told(self):
+        refused = pppca("run", "demo" * 100)
+        assert (refused.exit_code, refused.output.count("\n")) == (2, 1)
+        assert "cannot be read (File name too long)" in refused.output
+
 
 class TestInit:
     def test_it_copies_every_config_and_study_with_a_schema_that_editors_find(self, tmp_path):

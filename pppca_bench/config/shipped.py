@@ -73,7 +73,7 @@ def find_study(given: Path) -> Path:
 
 def _find(given: Path, local: Path, shipped: dict[str, Path], kind: str, command: str) -> Path:
     name = str(given)
-    if given.exists() or len(given.parts) != 1 or given.suffix in _SUFFIXES:
+    if len(given.parts) != 1 or given.suffix in _SUFFIXES or _is_there(given):
         return given
     edited = local / f"{name}.yaml"
     if edited.is_file():
@@ -84,6 +84,13 @@ def _find(given: Path, local: Path, shipped: dict[str, Path], kind: str, command
         f"{command}: expected the path of a file or the name of a shipped {kind}, got {name!r}."
         f" {_hint(name, kind, shipped)}"
     )
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # who reads it will say what is wrong
+        return True
 
 
 def _hint(name: str, kind: str, shipped: dict[str, Path]) -> str:
