@@ -119,7 +119,7 @@ def requirements() -> list[str]:
 
 @pytest.mark.parametrize("requirement", requirements())
 def test_the_lowest_versions_that_are_tested_are_those_that_the_project_admits(requirement):
-    name, least = re.fullmatch(r"([a-z-]+)>=([\d.]+)(?:,<[\d.]+)?", requirement).groups()
+    name, least = re.fullmatch(r"([a-z0-9-]+)>=([\d.]+)(?:,<[\d.]+)?", requirement).groups()
     lines = (ROOT / "constraints-lowest.txt").read_text(encoding="utf-8").splitlines()
     (pinned,) = [line.partition("==")[2] for line in lines if line.partition("==")[0] == name]
     assert re.sub(r"(\.0)+$", "", pinned) == re.sub(r"(\.0)+$", "", least)
