@@ -32,7 +32,7 @@ def init(folder: Path, force: bool) -> None:
             n_kept += 1
     kept = f", {n_kept} were there and are kept (--force writes over them)" if n_kept else ""
     click.echo(f"{folder}: {n_written} files written{kept}.")
-    click.echo(f"Next: `pppca run {folder / 'demo.yaml'}` (a minute, no download), then `pppca tables`.")
+    click.echo(f"Next: `pppca run {folder / 'demo.yaml'}` (a minute, no download).")
     click.echo("Or copy a config, change its name, edit and run it. Results go to ./results, elsewhere by --results.")
 
 
