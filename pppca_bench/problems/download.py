@@ -71,7 +71,7 @@ def _attempt(info: ProblemInfo, staging: Path, url: str) -> Path:
 
 
 def _fetch_to(info: ProblemInfo, url: str, output_file: Any, _: object) -> None:
-    """Write what the server sends, as long as it can be the registered file; the form is that of pooch's downloaders."""
+    """Write what the server sends, unless it cannot be the file; the form is that of pooch's downloaders."""
     import requests
     import urllib3
 

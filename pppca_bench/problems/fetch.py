@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Literal
 
 from pppca_bench.errors import DataError
-from pppca_bench.processes import is_running, this_process
 from pppca_bench.problems.download import download
 from pppca_bench.problems.registry import PROBEN1_URL, ProblemInfo, proben1_infos
+from pppca_bench.processes import is_running, this_process
 
 Status = Literal["ok", "missing", "damaged"]
 Action = Literal["kept", "copied", "downloaded"]
