@@ -132,7 +132,7 @@ def _fill_closed() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # for workers, too
 
 
 def _silence(stream: Any) -> None:

@@ -41,7 +41,10 @@ class Backend(Protocol):
         """Return the numbers of worker processes that do not go on since somebody has stopped them."""
 
     def renew(self, n_workers: int) -> None:
-        """Begin anew, with so many workers, after one was lost, or for calls that have to be alone."""
+        """Begin anew, with so many workers, after one was lost, or for calls that have to be alone.
+
+        What is still under way is given up: the runner asks for it again.
+        """
 
     def close(self) -> None:
         """Wait for the workers' end."""
