@@ -65,7 +65,10 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
 
 MEASURES: Mapping[str, Quantity] = MappingProxyType(
     {f"weight_{place}": Quantity(f"Weight of input {place}", ".7f") for place in range(1, 5)}
-    | {"residual_norm": Quantity("Spectral norm of X − Y W", ".7f")}
+    | {
+        "residual_norm": Quantity("Spectral norm of X − Y W", ".7f"),
+        "disturbed_rounds": Quantity("Disturbed rounds behind the measured times", ".1f", is_count=True),
+    }
 )
 """Numbers that single methods measure (``measures_``), as tables print them; others are printed under their names."""
 

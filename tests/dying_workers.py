@@ -1,6 +1,8 @@
 """Stand-ins for the runner's work that end their process, at module level so that worker processes can import them."""
 
 import os
+import signal
+import threading
 
 from pppca_bench.experiments import runner
 from pppca_bench.experiments.queue import Group
@@ -35,6 +37,40 @@ def _die_for_each(names: tuple[str, ...], group: Group, source: ProblemSource) -
     return runner.compute_from_source(group, source)
 
 
+def die_three_times(group: Group, source: ProblemSource) -> runner.Computed:
+    """Compute a group, but end the process at the first three calls, each of which leaves a file behind."""
+    return _die_for_each(("first", "second", "third"), group, source)
+
+
+def stop_once(group: Group, source: ProblemSource) -> runner.Computed:
+    """Compute a group, but stop the process at the first call, as a debugger does, until somebody lets it go on."""
+    if _is_first(source):
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return runner.compute_from_source(group, source)
+
+
+def kill_the_server_once(group: Group, source: ProblemSource) -> runner.Computed:
+    """Compute a group, but at the first call kill the server that workers are forked from, and never return."""
+    if _is_first(source):
+        kill_the_server()
+    return runner.compute_from_source(group, source)
+
+
+def _is_first(source: ProblemSource) -> bool:
+    assert source.data_dir is not None
+    try:
+        (source.data_dir / "first").touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+
 def die_compiling(family: str) -> None:  # noqa: ARG001
     """End the process instead of compiling anything."""
     os._exit(9)
+
+
+def kill_the_server() -> None:
+    """Kill the server that workers are forked from, and never return."""
+    os.kill(os.getppid(), signal.SIGKILL)
+    threading.Event().wait()

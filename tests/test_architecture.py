@@ -20,20 +20,21 @@ PACKAGE = Path(__file__).parents[1] / "pppca_bench"
 # A room of the package, and what it may import of the others. Data flow downwards.
 MAY_IMPORT = {
     "compiled": "",
-    "problems": "errors",
-    "store": "errors runs",
+    "problems": "errors processes",
+    "store": "errors runs processes",
     "references": "errors runs",
     "engines": "parameters compiled",
     "classifiers": "parameters compiled",
     "reducers": "parameters compiled classifiers",
     "methods": "errors parameters",
     "config": "errors runs parameters problems references methods",
-    "experiments": "errors runs compiled problems store references engines classifiers reducers methods config",
+    "experiments": "errors runs processes compiled problems store references engines classifiers reducers methods"
+    " config",
     "reporting": "errors files runs store references methods",
     "studies": "errors files runs parameters problems store references methods config experiments reporting",
     "cli": "errors files runs problems store references methods config experiments reporting studies",
 }
-LEAVES = ("errors", "files", "runs", "parameters")
+LEAVES = ("errors", "files", "runs", "parameters", "processes")
 ALONE = ("engines", "reducers", "classifiers")
 SCIENCE = (*ALONE, "problems", "experiments")
 AFTER_THE_STORE = ("reporting", "studies", "cli")

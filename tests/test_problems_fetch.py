@@ -25,7 +25,7 @@ HINT = "With a local copy run `pppca data fetch --from DIR`; `pppca run demo` ne
 
 def info(name: str, folder: str, content: bytes) -> ProblemInfo:
     sha256 = hashlib.sha256(content).hexdigest()
-    return ProblemInfo(name, "proben1", folder, "classification", 1, 2, 1, 1, 1, sha256)
+    return ProblemInfo(name, "proben1", folder, "classification", 1, 2, 1, 1, 1, sha256, len(content))
 
 
 @pytest.fixture(autouse=True)

@@ -349,7 +349,7 @@ def test_a_run_whose_worker_died_is_tried_again_too(open_store, monkeypatch, tmp
     specs = planned(repeats=2, tau=(5,))
     once, twice, expected = open_store(specs, "once"), open_store(specs, "twice"), open_store(specs, "expected")
     run(specs, expected, IRIS, workers=0)
-    monkeypatch.setattr(runner, "compute_from_source", dying_workers.die_twice)
+    monkeypatch.setattr(runner, "compute_from_source", dying_workers.die_three_times)
     for store, retries, n_failed in ((once, 0, 1), (twice, 1, 0)):
         folder = tmp_path / str(retries)
         folder.mkdir()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from pppca_bench.cli.terminal import Steering, printable, tell_of_lost_stderr
 from pppca_bench.store import DATABASE as DATABASE
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def stoppable(results: Path) -> Iterator[None]:
     previous = signal.signal(signal.SIGTERM, terminate)
     try:
         yield
+        tell_of_lost_stderr()
     except (KeyboardInterrupt, Terminated) as stop:
         for number in (signal.SIGINT, signal.SIGTERM):  # an impatient second one would only spoil the message
             signal.signal(number, signal.SIG_IGN)
@@ -119,7 +121,7 @@ class Display:
             if self._bar is None:
                 click.echo(text, err=True)
             else:
-                self._bar.write(text, file=sys.stderr)
+                self._bar.write(printable(text), file=self._bar.fp)
 
 
 @contextmanager
@@ -143,7 +145,7 @@ def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Display]:
         return
     from tqdm import tqdm  # needed only here, and start-up time counts
 
-    with tqdm(unit=unit, file=sys.stderr, dynamic_ncols=True, leave=False, delay=0.2) as bar:
+    with tqdm(unit=unit, file=Steering(sys.stderr), dynamic_ncols=True, leave=False, delay=0.2) as bar:
         yield Display(bar)
 
 

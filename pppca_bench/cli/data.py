@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from pppca_bench.cli._shared import examples, progress_bar
+from pppca_bench.cli._shared import examples, progress_bar, stoppable
 from pppca_bench.cli.completion import complete_proben1
 
 _Folder = click.Path(file_okay=False, path_type=Path)
@@ -46,7 +46,7 @@ def data_fetch(names: tuple[str, ...], source_dir: Path | None, force: bool, dat
     from pppca_bench import problems
 
     target = problems.fetch_dir(data_dir)
-    with progress_bar("file", quiet=source_dir is not None) as progress:
+    with stoppable(target), progress_bar("file", quiet=source_dir is not None) as progress:
         fetched = problems.fetch(names or None, target, source_dir=source_dir, force=force, progress=progress)
     n_new = sum(file.action != "kept" for file in fetched)
     click.echo(f"{target}: {n_new} files fetched, {len(fetched) - n_new} already there; all verified.")

@@ -24,11 +24,16 @@ from pppca_bench.cli.show import export, show
 from pppca_bench.cli.status import list_, status
 from pppca_bench.cli.study import study
 from pppca_bench.cli.tables import figures, render, tables
+from pppca_bench.cli.terminal import guarded
 from pppca_bench.errors import ConfigError, PppcaError, UnknownNameError
 
 
 class _Commands(click.Group):
     """Turn the package's errors into one line and an exit code, whichever command raises them."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        with guarded():
+            return super().main(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -66,6 +66,7 @@ MOST_PRINTED = 3
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failed run.")
 @click.option("--fresh", is_flag=True, help="Compute again what the results already hold.")
+@click.option("--force", is_flag=True, help="Plan the runs however many they are.")
 @click.option("--dry-run", is_flag=True, help="Say what would be run, and run nothing.")
 @click.option("--no-tables", is_flag=True, help="Neither print nor write the tables.")
 @click.option("--quiet", is_flag=True, help="No progress bar, no summary, and no tables but in files.")
@@ -80,6 +81,7 @@ def run(
     retries: int,
     fail_fast: bool,
     fresh: bool,
+    force: bool,
     dry_run: bool,
     no_tables: bool,
     quiet: bool,
@@ -105,6 +107,7 @@ def run(
                 only=only,
                 changes=changes,
                 only_plan=dry_run,
+                force=force,
                 progress=progress,
             )
         if dry_run:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -67,6 +68,24 @@ def expand(config: Config, problems: Mapping[str, Identity], *, repeats: int | N
                     key = _key(prefix, repeat, seed)
                     runs[key] = RunSpec(key, cell, repeat, seed, changed)
     return list(runs.values())
+
+
+def count_runs(config: Config, *, repeats: int | None = None) -> int:
+    """Return how many runs `expand` has to go through, without expanding anything.
+
+    Parameters
+    ----------
+    config : Config
+        A validated config.
+    repeats : int, optional
+        Number of repeats in place of the config's own.
+    """
+    n_of_a_problem = 0
+    for method in config.methods:
+        grids = [method.grid, *([method.classifier.grid] if method.classifier else [])]
+        n_cells = math.prod(len(values) for grid in grids for values in grid.values())
+        n_of_a_problem += n_cells * (method.repeats if repeats is None else repeats)
+    return len(config.problems) * n_of_a_problem
 
 
 def derive_seed(config_seed: int, problem: str, method: str, repeat: int) -> int:

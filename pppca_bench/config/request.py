@@ -10,7 +10,7 @@ from typing import Any
 from pppca_bench.config.experiment import Config, parse_config
 from pppca_bench.config.messages import where
 from pppca_bench.config.overrides import Only, changed, changed_name, explained, parse_changes, parse_only
-from pppca_bench.config.plan import Identity, expand
+from pppca_bench.config.plan import Identity, count_runs, expand
 from pppca_bench.config.yaml_source import YamlSource, read_yaml
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.problems import (
@@ -26,6 +26,9 @@ from pppca_bench.problems import (
 from pppca_bench.runs import Plan, RunSpec
 
 OpenProblem = tuple[ProblemSource, Problem]
+
+MOST_RUNS = 200_000
+"""Runs of one command: some ten times as many as all configs of this repository ask for."""
 
 _TO_CLASSES = " Declare its outputs as classes (bool_out, two or more), or take another method or classifier."
 _TO_NUMBERS = " Take another method, or a classifier that approximates too (`pppca methods`)."
@@ -60,6 +63,7 @@ def read_request(
     only: Sequence[str] = (),
     changes: Sequence[str] = (),
     only_plan: bool = False,
+    force: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Request:
     """Read configs and open their problems; files that are missing are downloaded first.
@@ -78,13 +82,15 @@ def read_request(
         Values in place of the configs' own, as `parse_changes` reads them.
     only_plan : bool, default False
         Open the user's own files alone, and download nothing: the data of known problems are known by their digest.
+    force : bool, default False
+        Plan more than `MOST_RUNS` runs, too.
     progress : callable(n_finished, n_total), optional
         Called with every downloaded file.
 
     Raises
     ------
     ConfigError
-        A config is wrong, or two have the same name.
+        A config is wrong, two have the same name, or there are too many runs.
     UnknownNameError
         No run is taken.
     DataError
@@ -96,6 +102,8 @@ def read_request(
     named = [_names_and_files(source) for source in sources]
     configs = [_validated(source, new) for source in sources]
     _refuse_namesakes(sources, configs)
+    if not force:
+        _refuse_too_many(sources, configs, repeats)
     for source, config, files in zip(sources, configs, named, strict=True):
         _check_tasks(source, config, files)
     names = list(dict.fromkeys(name for files in named for name in files.values()))
@@ -160,6 +168,18 @@ def _refuse_namesakes(sources: Sequence[YamlSource], configs: Sequence[Config]) 
         other = first.setdefault(config.name, source.path)
         if other != source.path:
             raise ConfigError(f"{source.path}: expected a name of its own, got {config.name!r}, which {other} has.")
+
+
+def _refuse_too_many(sources: Sequence[YamlSource], configs: Sequence[Config], repeats: int | None) -> None:
+    # A config is expanded at its own repeats, too, for those that are done stay in its tables.
+    counts = [max(count_runs(config), count_runs(config, repeats=repeats)) for config in configs]
+    if sum(counts) > MOST_RUNS:
+        n_most, source = max(zip(counts, sources, strict=True), key=lambda pair: pair[0])
+        others = f" of {sum(counts)}" if len(sources) > 1 else ""
+        raise ConfigError(
+            f"{source.path}: expected at most {MOST_RUNS} runs in one command, got {n_most}{others}."
+            " Take fewer values or repeats, or plan them all the same with --force."
+        )
 
 
 def _names_and_files(source: YamlSource) -> dict[str, str]:

@@ -21,6 +21,12 @@ MAX_DEPTH = 20
 MAX_BITS = 1024
 """As many as the largest float has; Python refuses to print far larger integers, such as a long 0x number."""
 
+MAX_PLAIN = 10_000
+"""Characters of a value without quotes, whose type is told by patterns: far more than the longest number has."""
+
+_OTHER_BASE = re.compile(r"[-+]?(0[0-9_]+|[0-9][0-9_]*(:[0-9.]+)+)$")
+"""Numbers that YAML 1.1 reads as no reader of decimal numbers would: 017 as 15, 1:30 as 90."""
+
 Location = tuple[str | int, ...]
 
 
@@ -66,10 +72,18 @@ class _Loader(yaml.SafeLoader):
             raise yaml.composer.ComposerError(None, None, "expected plain values, got an alias (*name)", mark)
         return super().compose_node(parent, index)
 
+    def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        # Every pattern of a number would be tried on a plain one, however long it is.
+        if event.implicit[0] and len(event.value) > MAX_PLAIN:
+            problem = f"expected values of at most {MAX_PLAIN} characters, got {event.value[:40]!r}..."
+            raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
+        return super().compose_scalar_node(anchor)
+
 
 # YAML 1.1, which PyYAML reads, takes 1e-3 for text; everybody else takes it for a number.
 _Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"[-+]?(\.[0-9]+|[0-9]+\.?[0-9]*)[eE][-+]?[0-9]+$"), list("-+.0123456789")
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$"), list("-+.0123456789")
 )
 
 
@@ -150,6 +164,12 @@ def _plain_scalar(loader: _Loader, node: yaml.ScalarNode) -> Any:
         value = loader.construct_object(node, deep=True)
     except (ValueError, OverflowError) as error:
         raise _refusal(f"expected a value that Python can hold, got {node.value[:40]!r} ({error})", node) from None
+    if node.style is None and isinstance(value, int | float) and _OTHER_BASE.match(node.value):
+        problem = (
+            f"expected a decimal number, got {node.value[:40]!r}, which YAML reads as {value}."
+            f" Write {value}, or put it in quotes if it is text"
+        )
+        raise _refusal(problem, node)
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
         raise _refusal(f"expected numbers of at most {MAX_BITS} bits, got {node.value[:40]!r}...", node)
     return value

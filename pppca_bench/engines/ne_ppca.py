@@ -201,13 +201,14 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ------
         ValueError
             When a parameter is out of its range, X has fewer than two samples or values that are not finite,
-            or all features are constant (all zero, when not centred).
+            or whose variances are not, or all features are constant (all zero, when not centred).
         TypeError
             When a parameter is of the wrong type.
         """
         check_parameters(self)
         samples: Floats = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
-        self.mean_ = samples.mean(axis=0) if self.centre else np.zeros(samples.shape[1])
+        with np.errstate(over="ignore"):  # told by what becomes of C
+            self.mean_ = samples.mean(axis=0) if self.centre else np.zeros(samples.shape[1])
         C = self._second_moments(samples)
         # Whatever the unit, squares of variances neither overflow nor vanish; a power of two changes no other digit.
         _, exponent = np.frexp(np.trace(C))
@@ -274,6 +275,11 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _second_moments(self, X: Floats) -> Floats:
         varies = np.any(X[0] != X[-1]) or np.any(X[0] != X) if self.centre else np.any(X != 0.0)
         C = second_moments(X, self.mean_)
+        if not np.isfinite(np.trace(C)):
+            raise ValueError(
+                "X in NEpPCA.fit: expected values whose variances sum to less than the largest number, 1.8e308, got"
+                f" values up to {np.abs(X).max():.3g}. Scale the features."
+            )
         if not varies or not np.trace(C) > 0.0:
             rule = "a feature that varies" if self.centre else "a feature that is not all zero"
             raise ValueError(

@@ -7,10 +7,12 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any, Protocol
 
 
@@ -35,8 +37,14 @@ class Backend(Protocol):
     def has_lost(self, future: Future[Any]) -> bool:
         """Tell whether a call that is over was lost with its worker, so that it has no result."""
 
+    def stopped(self) -> list[int]:
+        """Return the numbers of worker processes that do not go on since somebody has stopped them."""
+
     def renew(self, n_workers: int) -> None:
-        """Begin anew, with so many workers, after one was lost, or for calls that have to be alone."""
+        """Begin anew, with so many workers, after one was lost, or for calls that have to be alone.
+
+        What is still under way is given up: the runner asks for it again.
+        """
 
     def close(self) -> None:
         """Wait for the workers' end."""
@@ -60,6 +68,10 @@ class ThisProcess:
         """Tell that nothing is ever lost."""
         return False
 
+    def stopped(self) -> list[int]:
+        """Return nothing: this process would be stopped itself."""
+        return []
+
     def renew(self, n_workers: int) -> None:
         """Do nothing: there is always one worker."""
 
@@ -70,7 +82,64 @@ class ThisProcess:
         """Do nothing."""
 
 
-class LocalProcesses:
+class Executors:
+    """Compute in the workers of an executor, which is made at the first call, and anew when it has broken.
+
+    Parameters
+    ----------
+    n_workers : int
+        Calls that it computes at a time.
+    new_executor : callable(n_workers)
+        Makes an executor.
+    """
+
+    def __init__(self, n_workers: int, new_executor: Callable[[int], Executor]) -> None:
+        self.n_workers = n_workers
+        self._new_executor = new_executor
+        self._executor: Executor | None = None
+
+    @property
+    def n_held(self) -> int:
+        """Return two calls a worker, so that none has to wait for its next."""
+        return 2 * self.n_workers
+
+    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Hand a call over; that the executor broke since the last look is told by the future, as any other loss."""
+        try:
+            self._executor = self._executor or self._new_executor(self.n_workers)
+            return self._executor.submit(call, *arguments)
+        except BrokenExecutor as error:
+            lost: Future[Any] = Future()
+            lost.set_exception(error)
+            return lost
+
+    def has_lost(self, future: Future[Any]) -> bool:
+        """Tell whether a worker died."""
+        return isinstance(future.exception(), BrokenExecutor)
+
+    def stopped(self) -> list[int]:
+        """Return nothing: of workers elsewhere no more is known than what their futures tell."""
+        return []
+
+    def renew(self, n_workers: int) -> None:
+        """Begin with new workers at the next call; what is still under way is given up."""
+        self.kill()
+        self.close()
+        self.n_workers = n_workers
+
+    def close(self) -> None:
+        """Wait for the workers' end: the thread that manages them has to end before the interpreter does."""
+        if self._executor is not None:
+            self._executor.shutdown()
+        self._executor = None
+
+    def kill(self) -> None:
+        """Begin nothing more, and wait for nothing."""
+        if self._executor is not None:
+            self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+class LocalProcesses(Executors):
     """Compute in worker processes, forked from a server that has imported what they need.
 
     Parameters
@@ -82,47 +151,61 @@ class LocalProcesses:
     """
 
     def __init__(self, n_workers: int, preload: str) -> None:
-        self.n_workers = n_workers
+        super().__init__(n_workers, self._new_pool)
         self._preload = preload
-        self._pool: Executor | None = None
-
-    @property
-    def n_held(self) -> int:
-        """Return two calls a worker, so that none has to wait for its next."""
-        return 2 * self.n_workers
+        self._not_ours: set[BaseProcess] = set()
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Hand a call to a process; a worker that died since the last look is told by the future, as any other."""
-        self._pool = self._pool or _new_pool(self.n_workers, self._preload)
+        """Hand a call to a process; where none can be started since the server has died, the call is lost."""
         try:
-            return self._pool.submit(call, *arguments)
-        except BrokenProcessPool as error:
+            return super().submit(call, *arguments)
+        except (EOFError, ConnectionError, FileNotFoundError) as error:
+            _stop_fork_server(and_wait=True)  # while it dies it is still taken for alive, and asked again
             lost: Future[Any] = Future()
-            lost.set_exception(error)
+            lost.set_exception(BrokenProcessPool(f"no process could be started ({error!r})"))
             return lost
 
-    def has_lost(self, future: Future[Any]) -> bool:
-        """Tell whether the worker died."""
-        return isinstance(future.exception(), BrokenProcessPool)
+    def stopped(self) -> list[int]:
+        """Return the numbers of the processes that were stopped (SIGSTOP, or by a debugger), where /proc tells."""
+        return [child.pid for child in self._children() if child.pid is not None and _is_stopped(child.pid)]
 
     def renew(self, n_workers: int) -> None:
-        """Begin with new processes at the next call."""
+        """Begin with new processes at the next call, from the same server where it is still there."""
+        self._end_workers()
         self.close()
         self.n_workers = n_workers
 
     def close(self) -> None:
-        """Wait for the workers' end: the thread that manages them has to end before the interpreter does."""
-        if self._pool is not None:
-            self._pool.shutdown()
-        self._pool = None
+        """Wait for the workers' end; one that was stopped would never come to it."""
+        for child in self._children():
+            if child.pid is not None and _is_stopped(child.pid):
+                child.kill()
+        super().close()
 
     def kill(self) -> None:
         """End the server and the workers at once, so that nothing is left of an interrupted run."""
         _stop_fork_server()
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
-        for child in multiprocessing.active_children():
+        super().kill()
+        self._end_workers()
+
+    def _new_pool(self, n_workers: int) -> Executor:
+        self._not_ours = set(multiprocessing.active_children())
+        return _new_pool(n_workers, self._preload)
+
+    def _children(self) -> set[BaseProcess]:
+        return set(multiprocessing.active_children()) - self._not_ours if self._executor is not None else set()
+
+    def _end_workers(self) -> None:
+        for child in self._children():
             child.kill()
+
+
+def _is_stopped(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(") ")[2]
+    except OSError:
+        return False
+    return state[:1] in ("T", "t")
 
 
 def _new_pool(workers: int, preload: str) -> ProcessPoolExecutor:
@@ -146,7 +229,7 @@ def _start_fork_server() -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _stop_fork_server() -> None:
+def _stop_fork_server(*, and_wait: bool = False) -> None:
     """End the server at once: still starting, it would fork workers for a parent that is gone, which then complain."""
     from multiprocessing import forkserver
 
@@ -155,16 +238,24 @@ def _stop_fork_server() -> None:
     if number is not None:
         with suppress(ProcessLookupError):
             os.kill(number, signal.SIGKILL)
+        if and_wait and hasattr(os, "waitid"):
+            with suppress(ChildProcessError):
+                os.waitid(os.P_PID, number, os.WEXITED | os.WNOWAIT)  # left for multiprocessing to find it dead
 
 
 def _prepare_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
-        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+        # Where the server has died already this is another process, and the worker ends with its parent alone.
+        server = os.pidfd_open(os.getppid()) if hasattr(os, "pidfd_open") else None
+        threading.Thread(target=_end_with, args=(parent, server), daemon=True).start()
 
 
-def _end_with(parent: BaseProcess) -> None:
-    """End this worker when its parent is gone, so that a killed run leaves nothing behind."""
-    parent.join()
+def _end_with(parent: BaseProcess, server: int | None) -> None:
+    """End this worker when its parent or its server is gone, so that a killed run leaves nothing behind.
+
+    Without the server a parent takes its workers for dead, while they go on with what is then computed twice.
+    """
+    wait([parent.sentinel] if server is None else [parent.sentinel, server])
     os._exit(1)

@@ -19,8 +19,8 @@ from pppca_bench.errors import DataError, StoreError
 from pppca_bench.experiments.provenance import older_algorithms
 from pppca_bench.experiments.runner import available_cores
 from pppca_bench.problems import fetch_dir, find_file, known_problems, search_path, verify
+from pppca_bench.processes import is_running
 from pppca_bench.runs import RunResult
-from pppca_bench.store import reservations
 from pppca_bench.store.database import Store
 from pppca_bench.store.opening import NETWORK_REMEDY, network_file_system
 from pppca_bench.store.schema import SCHEMA_VERSION
@@ -220,7 +220,7 @@ def _saved(database: Path) -> str:
 
 def _runs(store: Store) -> Iterator[Finding]:
     results = {spec.key: result for spec, result in store.runs()}
-    under_way = {key for key, process in store.reserved() if reservations.is_running(process)}
+    under_way = {key for key, process in store.reserved() if is_running(process)}
     for config, keys in store.plans().items():
         statuses = Counter(result.status if (result := results[key]) else "planned" for key in keys)
         again = f"Run its config again, with `pppca run`: it does what is left of {config}."
@@ -246,7 +246,7 @@ def _trials(store: Store) -> Iterator[Finding]:
         yield Finding(
             "store", f"{len(failures)} {of_all} failed, one of them of: {cause}; trials without a score: {n_trials}."
         )
-    if n_planned and not any(reservations.is_running(process) for _, process in store.reserved()):
+    if n_planned and not any(is_running(process) for _, process in store.reserved()):
         again = "Run the study again, with `pppca study`: it does what is left."
         yield Finding("store", f"{n_planned} {of_all} are not done.", again)
     yield Finding("store", f"{len(runs) - n_planned - len(failures)} {of_all} are done.")
@@ -270,7 +270,7 @@ def _stale(store: Store, command: str) -> Iterator[Finding]:
 def _reservations(store: Store, command: str) -> Iterator[Finding]:
     for process, n in sorted(Counter(process for _, process in store.reserved()).items()):
         number, _, machine = process.partition(" ")
-        if reservations.is_running(process):
+        if is_running(process):
             yield Finding("store", f"process {number} on {machine} has runs under way: {n}.")
         else:
             text = f"process {number}, which is gone, left runs under way: {n}."

@@ -7,15 +7,17 @@ import os
 import time
 import traceback
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager, suppress
+from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from pppca_bench.compiled import cache
+from pppca_bench.experiments import quiet
 from pppca_bench.experiments.backends import Backend, LocalProcesses, ThisProcess
 from pppca_bench.experiments.provenance import describe
-from pppca_bench.experiments.queue import Group, Queue, spec_of
+from pppca_bench.experiments.queue import Group, Queue, is_timed, spec_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem, ProblemSource, load_again
 from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, failed
@@ -25,6 +27,11 @@ Progress = Callable[[int, int], None]
 Tell = Callable[[str], None]
 Computed = tuple[list[RunResult], Span | None]
 COMPILING = "compiling kernels, once"
+WATCH_S = 20.0
+"""How often it is looked whether a worker was stopped."""
+
+ATTEMPTS_ALONE = 2
+"""How often a run is tried alone whose worker dies: what dies once may have been killed for the sake of another."""
 OpenProblems = Mapping[tuple[str, str], tuple[ProblemSource, Problem]]
 """Problems by the name and the digest that cells have of them."""
 
@@ -108,10 +115,11 @@ def run(
     queue = Queue(missing, store, fresh=fresh, retries=retries)
     progress = progress or (lambda *_: None)
     progress(0, len(missing))
-    provenance, tally = describe(configs), _Tally()
+    provenance, tally, warn = describe(configs), _Tally(), warn or _unheard
     with _backend(workers) as backend:
-        _compile(needed_families(missing), backend, stage or _unheard, warn or _unheard)
-        for group, (results, span) in _execute(queue, backend, problems):
+        watch = _Watch(backend, warn)
+        _compile(needed_families(missing), watch, stage or _unheard, warn)
+        for group, (results, span) in _execute(queue, watch, problems, warn):
             store.record(results, provenance, replace=fresh, span=span)
             tally.add(group, [result for result in results if not queue.put_back(group, result)])
             progress(len(tally.finished), len(missing))
@@ -161,7 +169,45 @@ def needed_families(specs: Iterable[RunSpec]) -> set[str]:
     return needed
 
 
-def _compile(families: Container[str], backend: Backend, stage: Tell, warn: Tell) -> None:
+class _Watch:
+    """Wait for calls, and tell of workers that will not go on by themselves.
+
+    Parameters
+    ----------
+    backend : Backend
+        Where the calls are computed.
+    warn : callable(text)
+        Called once for each worker that was stopped.
+    """
+
+    def __init__(self, backend: Backend, warn: Tell) -> None:
+        self.backend = backend
+        self._warn = warn
+        self._told: set[int] = set()
+        self._next_look = time.monotonic() + WATCH_S
+
+    def wait(self, futures: Collection[Future[Any]], return_when: str = FIRST_COMPLETED) -> set[Future[Any]]:
+        """Return those of the calls that are over, when one is, or all are (``ALL_COMPLETED``)."""
+        while True:
+            left = max(0.0, self._next_look - time.monotonic())
+            finished, under_way = wait(futures, timeout=left, return_when=return_when)
+            if time.monotonic() >= self._next_look:
+                self._look()
+            if not under_way or (finished and return_when == FIRST_COMPLETED):
+                return finished
+
+    def _look(self) -> None:
+        for process in self.backend.stopped():
+            if process not in self._told:
+                self._warn(
+                    f"Worker process {process} was stopped (SIGSTOP), and what it has under way waits. `kill -CONT"
+                    f" {process}` lets it go on; `kill -KILL {process}` ends it, and its runs are tried again."
+                )
+                self._told.add(process)
+        self._next_look = time.monotonic() + WATCH_S
+
+
+def _compile(families: Container[str], watch: _Watch, stage: Tell, warn: Tell) -> None:
     """Compile what is not kept of the families, side by side, so that workers find it and nobody compiles it twice.
 
     Where nothing can be kept, each worker has to compile its own, before its first run.
@@ -173,9 +219,12 @@ def _compile(families: Container[str], backend: Backend, stage: Tell, warn: Tell
     if (refusal := cache.refusal()) is not None:
         warn(refusal)
         return
+    for path in cache.damaged():
+        warn(f"{path} is damaged: its kernel is compiled anew.")
     stage(COMPILING)
+    backend = watch.backend
     futures = [backend.submit(compile_kernels, family) for family in missing]
-    wait(futures)
+    watch.wait(futures, ALL_COMPLETED)
     if any(map(backend.has_lost, futures)):  # the runs will tell whether it was for lack of memory
         backend.renew(backend.n_workers)
     stage("")
@@ -229,28 +278,30 @@ def _error_line(spec: RunSpec, failure: RunResult) -> str:
     return f"{spec.cell.problem}, {spec.cell.method}, {setting}repeat {spec.repeat}: {cause}"
 
 
-def _execute(queue: Queue, backend: Backend, problems: OpenProblems) -> Iterator[tuple[Group, Computed]]:
+def _execute(queue: Queue, watch: _Watch, problems: OpenProblems, warn: Tell) -> Iterator[tuple[Group, Computed]]:
     """Compute the groups; timed ones last, one after another, with nothing beside them."""
-    yield from _fan_out(lambda: queue.next(timed=False), backend, problems)
+    yield from _fan_out(lambda: queue.next(timed=False), watch, problems)
     if first := queue.next(timed=True):
-        backend.renew(1)
+        if (hindrance := quiet.hindrance()) is not None:
+            warn(hindrance)
+        watch.backend.renew(1)
         waiting = itertools.chain([first], iter(lambda: queue.next(timed=True), None))
-        yield from _fan_out(lambda: next(waiting, None), backend, problems)
+        yield from _fan_out(lambda: next(waiting, None), watch, problems)
 
 
 def _fan_out(
-    take: Callable[[], Group | None], backend: Backend, problems: OpenProblems
+    take: Callable[[], Group | None], watch: _Watch, problems: OpenProblems
 ) -> Iterator[tuple[Group, Computed]]:
     """Keep every worker busy."""
+    backend = watch.backend
     in_flight: dict[Future[Computed], Group] = {}
     while True:
         while len(in_flight) < backend.n_held and (group := take()):
             in_flight[_submit(group, backend, problems)] = group
         if not in_flight:
             return
-        finished, _ = wait(in_flight, return_when=FIRST_COMPLETED)
         lost: list[Group] = []
-        for future in finished:
+        for future in watch.wait(in_flight):
             group = in_flight.pop(future)
             if backend.has_lost(future):
                 lost.append(group)
@@ -260,20 +311,22 @@ def _fan_out(
             # Which of the groups under way killed the worker is unknown: each run is tried again, alone.
             lost.extend(in_flight.values())
             in_flight.clear()
-            yield from _run_alone(lost, backend, problems)
+            yield from _run_alone(lost, watch, problems)
 
 
-def _run_alone(groups: Iterable[Group], backend: Backend, problems: OpenProblems) -> Iterator[tuple[Group, Computed]]:
-    n_workers = backend.n_workers
+def _run_alone(groups: Iterable[Group], watch: _Watch, problems: OpenProblems) -> Iterator[tuple[Group, Computed]]:
+    backend, n_workers = watch.backend, watch.backend.n_workers
     backend.renew(1)
     for spec in itertools.chain.from_iterable(groups):
-        future = _submit((spec,), backend, problems)
-        wait([future])
-        if backend.has_lost(future):
+        for _ in range(ATTEMPTS_ALONE):
+            future = _submit((spec,), backend, problems)
+            watch.wait([future])
+            if not backend.has_lost(future):
+                yield (spec,), future.result()
+                break
             backend.renew(1)
-            yield (spec,), ([failed(spec, "the worker process died (killed, or out of memory)")], None)
         else:
-            yield (spec,), future.result()
+            yield (spec,), ([failed(spec, "the worker process died (killed, or out of memory)")], None)
     backend.renew(n_workers)
 
 
@@ -291,12 +344,13 @@ def compute_from_source(group: Group, source: ProblemSource) -> Computed:
 
 def compute(group: Group, load: Callable[[], Problem]) -> Computed:
     """Compute a group; one whose computation broke gives failed results with the traceback."""
-    started_at, start = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
-    try:
-        results = _computed(group, load())
-    except Exception:  # noqa: BLE001 the boundary: one broken run must not end the others
-        results = [failed(spec, traceback.format_exc()) for spec in group]
-    return results, Span(started_at, 1e3 * (time.perf_counter() - start))
+    with quiet.machine_lock() if is_timed(group[0].cell) else nullcontext():
+        started_at, start = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
+        try:
+            results = _computed(group, load())
+        except Exception:  # noqa: BLE001 the boundary: one broken run must not end the others
+            results = [failed(spec, traceback.format_exc()) for spec in group]
+        return results, Span(started_at, 1e3 * (time.perf_counter() - start))
 
 
 def _computed(group: Group, problem: Problem) -> list[RunResult]:

@@ -14,10 +14,13 @@ from typing import Literal
 from pppca_bench.errors import DataError
 from pppca_bench.problems.download import download
 from pppca_bench.problems.registry import PROBEN1_URL, ProblemInfo, proben1_infos
+from pppca_bench.processes import is_running, this_process
 
 Status = Literal["ok", "missing", "damaged"]
 Action = Literal["kept", "copied", "downloaded"]
 Progress = Callable[[int, int], None]
+_STAGING = ".pppca-"
+"""Beginning of the names of the folders in which a file is made before it comes to its place; the process follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,8 @@ def _status(info: ProblemInfo, path: Path) -> Status:
 
 
 def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _unreadable(info: ProblemInfo, folder: Path, error: OSError) -> DataError:
@@ -162,6 +166,7 @@ def _unreadable(info: ProblemInfo, folder: Path, error: OSError) -> DataError:
 
 
 def _place(info: ProblemInfo, path: Path, obtain: Callable[[ProblemInfo, Path], Path]) -> None:
+    _sweep(path.parent)
     with _staging(path.parent) as staging:
         verified = obtain(info, staging)
         # pooch leaves its files readable for their owner alone; a data folder is often shared.
@@ -169,11 +174,18 @@ def _place(info: ProblemInfo, path: Path, obtain: Callable[[ProblemInfo, Path], 
         verified.replace(path)
 
 
+def _sweep(target: Path) -> None:
+    """Remove what killed processes left; what cannot be removed may stay, for it is in nobody's way."""
+    for folder in target.glob(f"{_STAGING}*"):
+        if not is_running(folder.name.removeprefix(_STAGING).rpartition("-")[0]):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 @contextmanager
 def _staging(target: Path) -> Iterator[Path]:
     try:
         target.mkdir(parents=True, exist_ok=True)
-        staging = tempfile.TemporaryDirectory(dir=target, prefix=".pppca-")
+        staging = tempfile.TemporaryDirectory(dir=target, prefix=f"{_STAGING}{this_process()}-")
     except OSError as error:
         raise DataError(
             f"{target}: expected a folder to write to, got {error.strerror}. Give another one with --data DIR."

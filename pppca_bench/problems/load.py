@@ -79,17 +79,32 @@ def fetch_dir(data_dir: str | Path | None = None) -> Path:
     ----------
     data_dir : str or Path, optional
         First folder, see `search_path`.
+
+    Raises
+    ------
+    DataError
+        If no folder is given or exists, and the user has no home folder.
     """
     if asked_for := _asked_for(data_dir):
         return asked_for[0]
-    return _LOCAL if _LOCAL.is_dir() else cache_dir()
+    if _LOCAL.is_dir():
+        return _LOCAL
+    if (cached := cache_dir()) is None:
+        raise DataError(
+            "data: expected a folder for the Proben1 files, got none, for there is no home folder. Give one with"
+            " --data DIR."
+        )
+    return cached
 
 
-def cache_dir() -> Path:
-    """Return the folder for data in the user's cache, as the operating system has it."""
+def cache_dir() -> Path | None:
+    """Return the folder for data in the user's cache, as the operating system has it; None without a home folder."""
     import pooch  # slow to import, and not needed where the files are nearer
 
-    return Path(pooch.os_cache("pppca"))
+    try:
+        return Path(pooch.os_cache("pppca"))
+    except RuntimeError:
+        return None
 
 
 def ensure(
@@ -122,7 +137,8 @@ def _folders(data_dir: str | Path | None) -> Iterator[Path]:
     # One after another, so that the cache folder, whose look-up imports pooch, is asked for last.
     yield from _asked_for(data_dir)
     yield _LOCAL
-    yield cache_dir()
+    if (cached := cache_dir()) is not None:
+        yield cached
 
 
 def _asked_for(data_dir: str | Path | None) -> list[Path]:

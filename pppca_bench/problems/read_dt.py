@@ -3,10 +3,12 @@
 import hashlib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -25,8 +27,14 @@ _HEADER_KEYS = (
 )
 _FIRST_EXAMPLE_LINE = len(_HEADER_KEYS) + 1
 _COUNT = re.compile(rb"[0-9]{1,9}")
-_DECIMAL = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_DECIMAL = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _REAL_LIMIT = 1.1
+
+_LONGEST_LINE = 4_000_000
+"""Bytes of a line: room for half a million numbers, and little to hold where a file has no line feed at all."""
+
+_VALUES_AT_ONCE = 2**13
+"""Values that are held as text at a time; a number takes eight bytes, its text some fifty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +80,32 @@ class _Place:
         return DataError(f"{where}: expected {expected}, got {got}. {self.remedy}")
 
 
+class _Lines:
+    """The lines of an open file, one after another.
+
+    Attributes
+    ----------
+    number : int
+        That of the line which was read last, from 1.
+    sha256 : hash object
+        Of all that was read.
+    """
+
+    def __init__(self, file: BinaryIO, place: _Place) -> None:
+        self.number = 0
+        self.sha256 = hashlib.sha256()
+        self._file, self._place = file, place
+
+    def next(self) -> bytes:
+        """Return the next line with its line feed, or nothing at the file's end."""
+        line = self._file.readline(_LONGEST_LINE + 1)
+        self.number += 1
+        if len(line) > _LONGEST_LINE:
+            raise self._place.error(self.number, f"a line of at most {_LONGEST_LINE} bytes", "a longer one")
+        self.sha256.update(line)
+        return line
+
+
 def read_dt(path: str | Path, *, remedy: str | None = None) -> Problem:
     """Read a .dt file, splits and order as in the file.
 
@@ -107,11 +141,10 @@ def read_dt(path: str | Path, *, remedy: str | None = None) -> Problem:
     """
     path = Path(path)
     place = _Place(path.name, _default_remedy(path) if remedy is None else remedy)
-    raw = _read_bytes(path, place)
-    lines = raw.split(b"\n")
-    header = _read_header(lines, place)
-    values = _read_values(lines[len(_HEADER_KEYS) :], header, place)
-    return _to_problem(path.stem, values, header, hashlib.sha256(raw).hexdigest())
+    with _lines(path, place) as lines:
+        header = _read_header(lines, place)
+        values = _read_values(lines, header, place)
+    return _to_problem(path.stem, values, header, lines.sha256.hexdigest())
 
 
 def read_dt_task(path: str | Path) -> Task:
@@ -124,7 +157,8 @@ def read_dt_task(path: str | Path) -> Task:
     """
     path = Path(path)
     place = _Place(path.name, _default_remedy(path))
-    return _read_header(_read_bytes(path, place).split(b"\n", len(_HEADER_KEYS)), place).task
+    with _lines(path, place) as lines:
+        return _read_header(lines, place).task
 
 
 def _default_remedy(path: Path) -> str:
@@ -133,18 +167,20 @@ def _default_remedy(path: Path) -> str:
     return "Correct the file."
 
 
-def _read_bytes(path: Path, place: _Place) -> bytes:
+@contextmanager
+def _lines(path: Path, place: _Place) -> Iterator[_Lines]:
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            yield _Lines(file, place)
     except (OSError, ValueError) as error:
         cause = getattr(error, "strerror", None) or error
         raise place.error(None, "a readable file", f"{cause} ({path})") from error
 
 
-def _read_header(lines: Sequence[bytes], place: _Place) -> _Header:
+def _read_header(lines: _Lines, place: _Place) -> _Header:
     counts: list[int] = []
     for number, key in enumerate(_HEADER_KEYS, start=1):
-        line = lines[number - 1].rstrip() if number <= len(lines) else b""
+        line = lines.next().rstrip()
         found, _, count = line.partition(b"=")
         if found != key.encode() or not _COUNT.fullmatch(count):
             raise place.error(number, f"'{key}=<count>', the count of at most 9 digits", _shown(line))
@@ -166,36 +202,40 @@ def _check_header(header: _Header, place: _Place) -> None:
         raise place.error(5, "at least one training example", "0")
 
 
-def _read_values(lines: Sequence[bytes], header: _Header, place: _Place) -> FloatArray:
-    rows = _read_rows(lines, header, place)
-    table = {token: _to_float(token) for token in set(chain.from_iterable(rows))}
-    # One look-up per value, not one conversion: the files repeat few distinct tokens.
-    flat = np.fromiter(map(table.__getitem__, chain.from_iterable(rows)), np.float64)
-    values = flat.reshape(header.n_examples, header.n_values)
-    _check_values(values, rows, header, place)
-    return values
+def _read_values(lines: _Lines, header: _Header, place: _Place) -> FloatArray:
+    n_at_once = max(1, _VALUES_AT_ONCE // header.n_values)
+    table: dict[bytes, float] = {}
+    blocks = []
+    for start in range(0, header.n_examples, n_at_once):
+        n_rows = min(n_at_once, header.n_examples - start)
+        rows = [_read_row(lines, header, place) for _ in range(n_rows)]
+        if len(table) > _VALUES_AT_ONCE:
+            table.clear()
+        # One look-up per value, not one conversion: the files repeat few distinct tokens.
+        table |= {token: _to_float(token) for token in set(chain.from_iterable(rows)) - table.keys()}
+        flat = np.fromiter(map(table.__getitem__, chain.from_iterable(rows)), np.float64)
+        values = flat.reshape(n_rows, header.n_values)
+        _check_values(values, rows, start + _FIRST_EXAMPLE_LINE, header, place)
+        blocks.append(values)
+    if line := lines.next():
+        raise place.error(lines.number, f"the end of the file after {header.n_examples} examples", _shown(line))
+    return np.concatenate(blocks)
 
 
-def _read_rows(lines: Sequence[bytes], header: _Header, place: _Place) -> list[list[bytes]]:
-    has_line_end = lines[-1:] == [b""]
-    examples = lines[:-1] if has_line_end else lines
+def _read_row(lines: _Lines, header: _Header, place: _Place) -> list[bytes]:
+    line = lines.next()
     n = header.n_examples
-    rows = [line.split() for line in examples[:n]]
-    for line_number, row in enumerate(rows, start=_FIRST_EXAMPLE_LINE):
-        if len(row) != header.n_values:
-            sizes = f"{header.n_features} inputs + {header.n_outputs} outputs"
-            raise place.error(line_number, f"{header.n_values} values ({sizes})", str(len(row)))
-    if len(rows) < n:
+    if not line:
         sizes = f"{header.training_examples} + {header.validation_examples} + {header.test_examples}"
-        got = f"the end of the file after {len(rows)}"
-        raise place.error(_FIRST_EXAMPLE_LINE + len(rows), f"{n} examples ({sizes})", got)
-    if len(examples) > n:
-        expected = f"the end of the file after {n} examples"
-        raise place.error(_FIRST_EXAMPLE_LINE + n, expected, _shown(examples[n]))
-    if not has_line_end:
-        got = "the end of the file"
-        raise place.error(_FIRST_EXAMPLE_LINE + n - 1, "a line feed after the last value", got)
-    return rows
+        got = f"the end of the file after {lines.number - _FIRST_EXAMPLE_LINE}"
+        raise place.error(lines.number, f"{n} examples ({sizes})", got)
+    row = line.split()
+    if len(row) != header.n_values:
+        sizes = f"{header.n_features} inputs + {header.n_outputs} outputs"
+        raise place.error(lines.number, f"{header.n_values} values ({sizes})", str(len(row)))
+    if not line.endswith(b"\n") and lines.number == _FIRST_EXAMPLE_LINE + n - 1:
+        raise place.error(lines.number, "a line feed after the last value", "the end of the file")
+    return row
 
 
 def _to_float(token: bytes) -> float:
@@ -203,7 +243,9 @@ def _to_float(token: bytes) -> float:
     return float(token) if _DECIMAL.fullmatch(token) else math.nan
 
 
-def _check_values(values: FloatArray, rows: Sequence[Sequence[bytes]], header: _Header, place: _Place) -> None:
+def _check_values(
+    values: FloatArray, rows: Sequence[Sequence[bytes]], first_line: int, header: _Header, place: _Place
+) -> None:
     is_class = header.task == "classification"
     is_bool = np.repeat([True, False, is_class], [header.bool_in, header.real_in, header.n_outputs])
     rules = (
@@ -215,17 +257,17 @@ def _check_values(values: FloatArray, rows: Sequence[Sequence[bytes]], header: _
         if not is_right.all():
             row, column = np.argwhere(~is_right)[0]
             where = f"as value {column + 1} {expected}"
-            raise place.error(row + _FIRST_EXAMPLE_LINE, where, _shown(rows[row][column]))
+            raise place.error(first_line + row, where, _shown(rows[row][column]))
     if is_class:
-        _check_one_of_n(values[:, header.n_features :], place)
+        _check_one_of_n(values[:, header.n_features :], first_line, place)
 
 
-def _check_one_of_n(outputs: FloatArray, place: _Place) -> None:
+def _check_one_of_n(outputs: FloatArray, first_line: int, place: _Place) -> None:
     n_ones = outputs.sum(axis=1)
     wrong = np.flatnonzero(n_ones != 1)
     if wrong.size:
         expected = f"exactly one 1 among the {outputs.shape[1]} outputs"
-        raise place.error(wrong[0] + _FIRST_EXAMPLE_LINE, expected, str(int(n_ones[wrong[0]])))
+        raise place.error(first_line + wrong[0], expected, str(int(n_ones[wrong[0]])))
 
 
 def _to_problem(name: str, values: FloatArray, header: _Header, sha256: str) -> Problem:

@@ -38,6 +38,8 @@ class ProblemInfo:
         Examples of each split.
     sha256 : str
         Hash of the file (Proben1) or of the arrays (bundled), 64 hexadecimal digits.
+    n_bytes : int
+        Size of the file; 0 for bundled problems.
     """
 
     name: str
@@ -50,6 +52,7 @@ class ProblemInfo:
     n_validation: int
     n_test: int
     sha256: str
+    n_bytes: int = 0
 
     @property
     def n_classes(self) -> int | None:
@@ -142,4 +145,5 @@ def _to_info(row: dict[str, str]) -> ProblemInfo:
         n_validation=int(row["n_validation"]),
         n_test=int(row["n_test"]),
         sha256=row["sha256"],
+        n_bytes=int(row["n_bytes"]),
     )

@@ -7,15 +7,10 @@ still not done. So neither a killed process nor one that hangs can keep a run fr
 from __future__ import annotations
 
 import json
-import os
-import platform
 import sqlite3
 from collections.abc import Collection
 
-
-def this_process() -> str:
-    """Return the name of this process, as reservations hold it."""
-    return f"{os.getpid()} {platform.node()}"
+from pppca_bench.processes import is_running, this_process
 
 
 def reserve(connection: sqlite3.Connection, keys: Collection[str]) -> set[str]:
@@ -43,17 +38,3 @@ def release(connection: sqlite3.Connection) -> None:
     for (process,) in connection.execute("SELECT DISTINCT process FROM reservations").fetchall():
         if process == this_process() or not is_running(process):
             connection.execute("DELETE FROM reservations WHERE process = ?", (process,))
-
-
-def is_running(process: str) -> bool:
-    """Tell whether a process that reserved runs is still there; one on another machine is taken to be."""
-    number, _, machine = process.partition(" ")
-    if machine != platform.node() or os.name != "posix":
-        return True
-    try:
-        os.kill(int(number), 0)
-    except (ProcessLookupError, ValueError, OverflowError):
-        return False
-    except PermissionError:  # another user's
-        return True
-    return True

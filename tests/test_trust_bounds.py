@@ -1,0 +1,165 @@
+"""Inputs without measure: refused in a line, or read within bounds."""
+
+import importlib
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from planning import write_dt
+
+from pppca_bench.cli.main import cli
+from pppca_bench.config import request
+from pppca_bench.config.experiment import parse_config
+from pppca_bench.config.plan import Identity, count_runs, expand
+from pppca_bench.config.yaml_source import MAX_PLAIN, read_yaml
+from pppca_bench.engines import NEpPCA
+from pppca_bench.errors import ConfigError, DataError
+from pppca_bench.problems import read_dt
+
+CONFIG = """\
+name: many
+problems: [iris, wine]
+repeats: 10
+seed: 1
+tau: [5, 10, 15]
+methods:
+  - {method: gha, n_epochs: [1, 2]}
+  - {method: dgha, data_fraction: [100, 50], repeats: 4, classifier: {hidden: [[2], [3]]}}
+classifier: {hidden: []}
+"""
+READER = importlib.import_module("pppca_bench.problems.read_dt")  # the package's own name is the function's
+N_RUNS = 2 * (2 * 10 + 3 * 2 * 2 * 4)
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "many.yaml"
+    path.write_text(CONFIG)
+    return path
+
+
+def dry_run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["run", *arguments, "--dry-run"], prog_name="pppca")
+
+
+def test_trust_a_plan_beyond_the_limit_is_refused_before_it_is_expanded(config, monkeypatch):
+    monkeypatch.setattr(request, "MOST_RUNS", N_RUNS - 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(request, "expand", None)
+        refused = dry_run(config.name)
+    assert (refused.exit_code, refused.stderr) == (
+        2,
+        f"Error: many.yaml: expected at most {N_RUNS - 1} runs in one command, got {N_RUNS}."
+        " Take fewer values or repeats, or plan them all the same with --force.\n",
+    )
+    assert dry_run(config.name, "--force").stdout.startswith(f"{N_RUNS} runs planned")
+    monkeypatch.setattr(request, "MOST_RUNS", N_RUNS)
+    assert dry_run(config.name).stdout.startswith(f"{N_RUNS} runs planned")
+
+
+def test_trust_two_million_runs_are_refused(config):
+    config.write_text(CONFIG.replace("tau: [5, 10, 15]", f"tau: {list(range(1, 251))}"))
+    refused = dry_run(config.name, "--repeats", "1000")
+    assert refused.exit_code == 2
+    assert "expected at most 200000 runs in one command, got 2004000. Take fewer" in refused.stderr
+
+
+def test_trust_runs_are_counted_over_all_configs_of_a_command(config, monkeypatch):
+    monkeypatch.setattr(request, "MOST_RUNS", 2 * N_RUNS - 1)
+    Path("other.yaml").write_text(CONFIG.replace("name: many", "name: other"))
+    refused = dry_run(config.name, "other.yaml")
+    assert refused.exit_code == 2
+    assert f"got {N_RUNS} of {2 * N_RUNS}." in refused.stderr
+
+
+@pytest.mark.parametrize("repeats", [None, 3])
+def test_trust_the_count_is_that_of_the_expansion(config, repeats):
+    parsed = parse_config(read_yaml(config), problems=["iris", "wine"])
+    identities = {name: Identity(name, name, name) for name in parsed.problems}
+    assert count_runs(parsed, repeats=repeats) == len(expand(parsed, identities, repeats=repeats))
+
+
+def yaml_value(tmp_path: Path, text: str) -> object:
+    path = tmp_path / "a.yaml"
+    path.write_text(f"seed: {text}\n")
+    return read_yaml(path).value["seed"]  # type: ignore[index]
+
+
+def test_trust_a_number_of_very_many_digits_is_refused_before_its_kind_is_told(tmp_path):
+    with pytest.raises(ConfigError, match=rf"a\.yaml:1: .*at most {MAX_PLAIN} characters, got '1111+'\.\.\.\.$"):
+        yaml_value(tmp_path, "1" * 200_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "read_as"), [("017", 15), ("-010", -8), ("1:30", 90), ("1:30:00.5", 5400.5), ("0_7", 7), ("00", 0)]
+)
+def test_trust_a_number_that_yaml_reads_in_another_base_is_refused(tmp_path, text, read_as):
+    with pytest.raises(ConfigError) as caught:
+        yaml_value(tmp_path, text)
+    assert f"a.yaml:1: not valid YAML: expected a decimal number, got '{text}', which YAML reads as {read_as}." in (
+        str(caught.value).replace(f"{tmp_path}/", "")
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("0", 0), ("-0", 0), ("0.5", 0.5), ("00.5", 0.5), ("0x17", 23), ("1_000", 1000), ("'017'", "017"), ("170", 170)],
+)
+def test_trust_other_numbers_are_read_as_ever(tmp_path, text, value):
+    assert yaml_value(tmp_path, text) == value
+
+
+HEADER = "bool_in=0\nreal_in={}\nbool_out=0\nreal_out=1\ntraining_examples={}\nvalidation_examples=1\ntest_examples=1\n"
+
+
+def test_trust_a_file_is_read_within_three_times_the_memory_of_its_numbers(tmp_path, monkeypatch):
+    monkeypatch.setattr(READER, "_VALUES_AT_ONCE", 1000)
+    values = np.random.default_rng(0).uniform(size=(3002, 51))
+    path = tmp_path / "large.dt"
+    rows = "".join(" ".join(map(repr, row)) + "\n" for row in values.tolist())
+    path.write_text(HEADER.format(50, 3000) + rows)
+    del rows
+    tracemalloc.start()
+    try:
+        problem = read_dt(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(problem.X_train, values[:3000, :50])
+    assert peak < 3 * values.nbytes
+
+
+def test_trust_a_header_that_promises_too_much_takes_no_memory(tmp_path):
+    path = write_dt(tmp_path / "small.dt")
+    lines = path.read_text().splitlines(keepends=True)
+    lines[4] = "training_examples=999999999\n"
+    path.write_text("".join(lines))
+    with pytest.raises(DataError, match="the end of the file after"):
+        read_dt(path)
+
+
+def test_trust_a_line_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(READER, "_LONGEST_LINE", 100)
+    path = tmp_path / "endless.dt"
+    path.write_text(HEADER.format(1, 1) + "0 " * 51)
+    with pytest.raises(DataError, match=r"line 8: expected a line of at most 100 bytes, got a longer one\."):
+        read_dt(path)
+
+
+@pytest.mark.parametrize("scale", [1e155, -1e155, 1e300, 1e308])
+@pytest.mark.parametrize("centre", [True, False])
+def test_trust_inputs_whose_variances_are_no_numbers_are_refused(scale, centre):
+    X = np.random.default_rng(0).uniform(size=(30, 4)) * scale
+    with pytest.raises(ValueError, match=r"^X in NEpPCA\.fit: expected values whose variances .* Scale the feat"):
+        NEpPCA(random_state=0, centre=centre).fit(X)
+
+
+@pytest.mark.parametrize("scale", [2.0**-400, 2.0**450])
+def test_trust_a_scale_of_a_power_of_two_changes_no_digit(scale):
+    X = np.random.default_rng(0).uniform(size=(30, 4))
+    plain, scaled = (NEpPCA(tau=30, n_generations=10, random_state=0).fit(one) for one in (X, X * scale))
+    np.testing.assert_array_equal(plain.components_, scaled.components_)
+    np.testing.assert_array_equal(plain.explained_variance_ * scale**2, scaled.explained_variance_)

@@ -1,0 +1,304 @@
+"""Processes that others kill, stop or crowd: a run goes on, says so once, and no innocent run fails."""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from multiprocessing import forkserver
+from pathlib import Path
+
+import dying_workers
+import numpy as np
+import pytest
+from planning import opened, specs_of
+
+from pppca_bench.compiled import cache
+from pppca_bench.engines import GHA
+from pppca_bench.errors import DataError
+from pppca_bench.experiments import quiet, runner, speedup
+from pppca_bench.experiments.backends import Executors, LocalProcesses
+from pppca_bench.experiments.runner import Outcome
+from pppca_bench.experiments.speedup import MOST_ROUNDS, N_ROUNDS, Speedup
+from pppca_bench.problems import fetch_dir, find_file, search_path
+from pppca_bench.runs import Plan, RunSpec
+from pppca_bench.store.database import Store
+
+IRIS = opened(["iris"])
+POSIX = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="/proc of Linux")
+
+
+def planned(*methods: dict[str, object], repeats: int = 3) -> list[RunSpec]:
+    return specs_of(
+        {
+            "name": "a",
+            "problems": ["iris"],
+            "repeats": repeats,
+            "seed": 3,
+            "tau": [5],
+            "methods": list(methods) or [{"method": "gha", "n_epochs": 5}, {"method": "all_features"}],
+            "classifier": {"hidden": [], "max_epochs": 5},
+        }
+    )
+
+
+@pytest.fixture
+def store(tmp_path) -> Iterator[Store]:
+    with Store(tmp_path / "a.sqlite") as opened_store:
+        yield opened_store
+
+
+@pytest.fixture
+def marked(tmp_path) -> runner.OpenProblems:
+    """Return iris with a folder in which workers leave marks."""
+    (tmp_path / "marks").mkdir()
+    return {name: (replace(source, data_dir=tmp_path / "marks"), one) for name, (source, one) in IRIS.items()}
+
+
+def run(specs: list[RunSpec], store: Store, problems: runner.OpenProblems = IRIS, **given: object) -> Outcome:
+    store.plan(Plan("a", "", "", tuple(specs)))
+    return runner.run(specs, store, problems, **given)  # type: ignore[arg-type]
+
+
+@POSIX
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_trust_a_killed_fork_server_is_started_again_and_loses_no_run(store, marked, monkeypatch, workers):
+    monkeypatch.setattr(runner, "compute_from_source", dying_workers.kill_the_server_once)
+    specs = planned()
+    assert run(specs, store, marked, workers=workers) == Outcome(6, 0, 6, 0, None)
+    assert multiprocessing.active_children() == []
+
+
+@POSIX
+def test_trust_a_fork_server_that_is_killed_while_a_worker_starts_loses_no_run(store, monkeypatch):
+    killed = []
+
+    def connect_then_kill(fds: list[int]) -> tuple[int, int]:
+        ends = connect(fds)
+        if not killed:  # it has still to import what workers need
+            killed.append(forkserver._forkserver._forkserver_pid)
+            os.kill(killed[0], signal.SIGKILL)
+        return ends
+
+    connect = forkserver.connect_to_new_process
+    forkserver._forkserver._stop()  # one that has imported everything would be too quick
+    monkeypatch.setattr(forkserver, "connect_to_new_process", connect_then_kill)
+    assert run(planned(), store, workers=2) == Outcome(6, 0, 6, 0, None)
+    assert len(killed) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="Linux tells the end of a process that is no child")
+def test_trust_no_worker_outlives_its_fork_server():
+    backend = LocalProcesses(1, "pppca_bench.runs")
+    number = backend.submit(os.getpid).result(timeout=60)
+    worker = os.pidfd_open(number)
+    lost = backend.submit(dying_workers.kill_the_server)
+    assert lost.exception(timeout=60) is not None
+    assert multiprocessing.connection.wait([worker], timeout=60) == [worker]
+    os.close(worker)
+    backend.renew(1)
+    assert backend.submit(os.getpid).result(timeout=60) != number
+    backend.close()
+
+
+@POSIX
+def test_trust_what_is_killed_once_in_a_group_and_once_alone_is_not_failed(store, marked, monkeypatch):
+    monkeypatch.setattr(runner, "compute_from_source", dying_workers.die_twice)
+    assert run(planned(), store, marked, workers=1) == Outcome(6, 0, 6, 0, None)
+
+
+@LINUX
+def test_trust_a_stopped_worker_is_named_once_and_what_it_had_is_done_when_it_goes_on(store, marked, monkeypatch):
+    monkeypatch.setattr(runner, "WATCH_S", 0.01)
+    monkeypatch.setattr(runner, "compute_from_source", dying_workers.stop_once)
+    said = []
+
+    def let_it_go_on(text: str) -> None:
+        said.append(text)
+        (stopped,) = (child.pid for child in multiprocessing.active_children() if f" {child.pid} " in text)
+        os.kill(stopped, signal.SIGCONT)
+
+    specs = planned()
+    store.plan(Plan("a", "", "", tuple(specs)))
+    assert run(specs, store, marked, workers=1, warn=let_it_go_on) == Outcome(6, 0, 6, 0, None)
+    (text,) = said
+    assert "was stopped (SIGSTOP), and what it has under way waits. `kill -CONT" in text
+
+
+@LINUX
+@pytest.mark.slow
+def test_trust_a_stopped_worker_that_is_killed_loses_nothing(store, marked, monkeypatch):
+    monkeypatch.setattr(runner, "WATCH_S", 0.01)
+    monkeypatch.setattr(runner, "compute_from_source", dying_workers.stop_once)
+
+    def kill(text: str) -> None:
+        os.kill(int(text.split()[2]), signal.SIGKILL)
+
+    assert run(planned(), store, marked, workers=2, warn=kill) == Outcome(6, 0, 6, 0, None)
+
+
+@LINUX
+@pytest.mark.parametrize("end", [LocalProcesses.close, lambda backend: backend.renew(1)], ids=["close", "renew"])
+def test_trust_an_idle_worker_that_was_stopped_keeps_nobody_waiting(end: Callable[[LocalProcesses], None]):
+    backend = LocalProcesses(1, "pppca_bench.runs")
+    number = backend.submit(os.getpid).result(timeout=60)
+    os.kill(number, signal.SIGSTOP)
+    while backend.stopped() != [number]:
+        assert os.kill(number, 0) is None
+    end(backend)
+    assert multiprocessing.active_children() == []
+
+
+def test_trust_any_executor_of_the_standard_library_computes_the_same(store, monkeypatch):
+    from concurrent.futures import ThreadPoolExecutor
+
+    monkeypatch.setattr(runner, "LocalProcesses", lambda n_workers, _: Executors(n_workers, ThreadPoolExecutor))
+    assert run(planned(), store, workers=2) == Outcome(6, 0, 6, 0, None)
+
+
+def test_trust_a_damaged_kernel_file_is_told_once_and_the_run_goes_on(store, monkeypatch, tmp_path):
+    monkeypatch.setattr(cache, "damaged", lambda: [tmp_path / "one.nbc"])
+    monkeypatch.setattr(cache, "is_compiled", lambda family: family != "hebbian")
+    monkeypatch.setattr(runner, "compile_kernels", len)
+    said: list[str] = []
+    assert run(planned(), store, workers=0, warn=said.append) == Outcome(6, 0, 6, 0, None)
+    assert said == [f"{tmp_path / 'one.nbc'} is damaged: its kernel is compiled anew."]
+
+
+def test_trust_without_a_home_folder_what_needs_none_goes_on_and_the_rest_is_told(monkeypatch, tmp_path):
+    def no_home(_: str) -> Path:
+        raise RuntimeError("could not determine the home directory")
+
+    monkeypatch.setattr("pooch.os_cache", no_home)
+    monkeypatch.delenv("PPPCA_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert search_path("given") == [Path("given"), Path("data")]
+    assert fetch_dir("given") == Path("given")
+    assert find_file("cancer1") is None
+    with pytest.raises(DataError, match=r"got none, for there is no home folder\. Give one with --data DIR\.$"):
+        fetch_dir()
+    (tmp_path / "data").mkdir()
+    assert fetch_dir() == Path("data")
+
+
+TIMED = {"method": "dgha_speedup", "n_epochs": 3}
+
+
+@pytest.fixture
+def lock(monkeypatch, tmp_path) -> Path:
+    monkeypatch.setattr(quiet, "LOCK_FOLDER", tmp_path)
+    monkeypatch.setattr(quiet, "n_running_beside", lambda: 0)
+    return tmp_path / quiet.LOCK_NAME
+
+
+@POSIX
+def test_trust_timed_runs_hold_the_lock_of_the_machine_and_others_do_not(store, lock, monkeypatch):
+    held = {}
+
+    def look(group: object, problem: object) -> object:
+        held[group[0].cell.method] = quiet.hindrance() is not None  # type: ignore[index]
+        return original(group, problem)
+
+    original = runner._computed
+    monkeypatch.setattr(runner, "_computed", look)
+    assert run(planned(TIMED, {"method": "gha", "n_epochs": 3}, repeats=1), store, workers=0).n_done == 2
+    assert held == {"dgha_speedup": True, "gha": False}
+    assert quiet.hindrance() is None
+    assert lock.exists()
+
+
+@POSIX
+def test_trust_a_timed_run_says_what_it_has_to_wait_for(store, lock):
+    import fcntl
+
+    held = os.open(lock, os.O_CREAT)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    said = []
+
+    def release(text: str) -> None:
+        said.append(text)
+        os.close(held)
+
+    assert run(planned(TIMED, repeats=1), store, workers=0, warn=release).n_done == 1
+    assert said == ["another process measures times on this machine: this one waits for it, group by group."]
+
+
+@POSIX
+def test_trust_without_a_lock_times_are_measured_all_the_same_and_it_is_said(store, lock):
+    lock.symlink_to(lock)
+    said: list[str] = []
+    assert run(planned(TIMED, repeats=1), store, workers=0, warn=said.append).n_done == 1
+    (text,) = said
+    assert text.startswith(f"times are measured without a lock against other measurements ({lock}: ")
+
+
+@pytest.mark.usefixtures("lock")
+def test_trust_a_crowded_machine_is_told_before_times_are_measured(monkeypatch):
+    assert quiet.hindrance() is None
+    monkeypatch.setattr(quiet, "n_running_beside", lambda: 64)
+    monkeypatch.setattr(quiet, "n_processors", lambda: 64)
+    assert quiet.hindrance().startswith("64 processes run beside these timed runs: ")
+
+
+@pytest.mark.parametrize(
+    ("beside", "cpu_s", "expected"),
+    [
+        ([0, 0], 1.0, False),
+        ([1, 1], 1.0, False),
+        ([2, 0], 1.0, True),
+        ([0, 2], 1.0, True),
+        ([0, 0], 0.96, False),
+        ([0, 0], 0.9, True),
+    ],
+)
+def test_trust_a_measurement_is_disturbed_where_it_shares_its_processor(monkeypatch, beside, cpu_s, expected):
+    monkeypatch.setattr(quiet, "n_processors", lambda: 2)
+    monkeypatch.setattr(quiet, "n_running_beside", lambda: beside.pop(0))
+    clocks = {"perf_counter": [10.0, 11.0], "thread_time": [3.0, 3.0 + cpu_s]}
+    for name, times in clocks.items():
+        monkeypatch.setattr(quiet.time, name, lambda times=times: times.pop(0))
+    assert quiet.watched(lambda: "result") == ("result", expected)
+
+
+def rounds_that_are(monkeypatch: pytest.MonkeyPatch, disturbed: list[bool]) -> list[str]:
+    """Let the rounds of both kernels be disturbed as told, then no more; return what learned, in order."""
+    learned = []
+
+    class Counted(GHA):
+        def fit(self, X: object, y: object = None) -> GHA:
+            learned.append(self.kernel)
+            super().fit(X, y)
+            self.learning_time_ms_ = 1000.0 if disturbed and disturbed[0] else 1.0
+            return self
+
+    def watched(call: Callable[[], object]) -> tuple[object, bool]:
+        result = call()
+        return result, bool(disturbed and disturbed.pop(0))
+
+    monkeypatch.setattr(speedup, "GHA", Counted)
+    monkeypatch.setattr(speedup, "watched", watched)
+    return learned
+
+
+SAMPLES = np.random.default_rng(0).uniform(size=(30, 4))
+
+
+def test_trust_a_disturbed_round_is_repeated_and_does_not_count(monkeypatch):
+    learned = rounds_that_are(monkeypatch, [True, False, True, True, False, False])
+    measures = Speedup(n_epochs=3, random_state=0).fit(SAMPLES).measures_
+    assert [learned.count(kernel) for kernel in ("literal", "fast")] == [N_ROUNDS + 3, N_ROUNDS]
+    assert measures["gha_time_ms"] == 1.0
+    assert "disturbed_rounds" not in measures
+
+
+@pytest.mark.usefixtures("lock")
+def test_trust_what_stays_disturbed_is_marked_in_the_stored_measures(monkeypatch, store):
+    learned = rounds_that_are(monkeypatch, [True] * (MOST_ROUNDS - 1) + [False])
+    runner._warmed.add("dgha_speedup")
+    specs = planned(TIMED, repeats=1)
+    assert run(specs, store, workers=0).n_done == 1
+    assert [learned.count(kernel) for kernel in ("literal", "fast")] == [MOST_ROUNDS, N_ROUNDS]
+    ((_, result),) = store.runs()
+    assert result.values["disturbed_rounds"] == N_ROUNDS - 1

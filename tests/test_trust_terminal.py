@@ -1,0 +1,157 @@
+"""A terminal of an old encoding, one that obeys what it is shown, and standard streams that are closed or full."""
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from planning import write_dt
+
+from pppca_bench.cli._shared import Display, progress_bar
+from pppca_bench.cli.terminal import Guarded, guarded, printable
+
+POSIX = pytest.mark.skipif(os.name == "nt", reason="shells and devices of POSIX")
+CONFIG = """\
+name: small
+problems: [{problem}]
+repeats: 1
+seed: 1
+tau: [5]
+methods: [{{method: dgha, n_epochs: 2}}]
+classifier: {{hidden: [], max_epochs: 3}}
+"""
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    """Return a folder with a config, one whose problem's file has a name that clears the screen, and their results."""
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "small.yaml").write_text(CONFIG.format(problem="iris"))
+    write_dt(folder / "\x1b[2J\x9bé.dt")
+    (folder / "evil.yaml").write_text(CONFIG.format(problem='"\\e[2J\\x9bé.dt"').replace("small", "evil"))
+    for name in ("small", "evil"):
+        done = shell(f"run {name}.yaml --workers 0", folder)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def shell(
+    arguments: str, folder: Path, *, encoding: str = "utf-8", redirection: str = ""
+) -> subprocess.CompletedProcess:
+    """Let a shell run a command, with its streams redirected and their encoding set."""
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    command = f"exec {sys.executable} -m pppca_bench {arguments} {redirection}"
+    return subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, timeout=120)
+
+
+@POSIX
+@pytest.mark.parametrize(
+    ("encoding", "arguments", "expected"),
+    [
+        ("latin-1", "tables small", "tau = 5"),
+        ("cp1252", "compare small --format markdown", "tau=5"),
+        ("utf-8", "tables small", "τ = 5"),
+    ],
+)
+def test_trust_an_old_encoding_falls_back_to_what_it_has(finished, encoding, arguments, expected):
+    done = shell(arguments, finished, encoding=encoding)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert expected in done.stdout.decode(encoding)
+
+
+def test_trust_what_an_encoding_lacks_is_written_in_its_characters(monkeypatch):
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "latin-1", write_through=True))
+    with guarded():
+        sys.stdout.write("−0.04 é τ=5 × ≥ \u4e2d \udc80")
+    assert written.getvalue() == b"-0.04 \xe9 tau=5 \xd7 >= \\u4e2d \\udc80"
+
+
+@POSIX
+@pytest.mark.parametrize("arguments", ["tables evil", "run evil.yaml --dry-run", "run $'x\\e[2J.yaml'", "$'\\e[2J'"])
+def test_trust_control_characters_of_a_files_name_never_reach_the_terminal(finished, arguments):
+    # A terminal in the place of a pipe: click takes colours out of what is written elsewhere.
+    import pty
+
+    ours, theirs = pty.openpty()
+    command = ["bash", "-c", f"exec {sys.executable} -m pppca_bench {arguments}"]
+    done = subprocess.Popen(command, cwd=finished, stdout=theirs, stderr=theirs, stdin=theirs)
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(ours, 65_536):
+            shown += piece
+    except OSError:  # Linux: the other end is closed
+        pass
+    os.close(ours)
+    done.wait(timeout=120)
+    text = shown.decode().replace("\r\n", "\n")
+    assert text == printable(text)
+    assert r"\x1b[2J" in text or "planned" in text
+
+
+def test_trust_a_progress_bar_steers_and_its_warnings_do_not(monkeypatch):
+    written = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", written)
+    with guarded(), progress_bar("run") as progress:
+        progress(0, 2)
+        progress.stage("compiling")
+        progress.warn("a \x1b[2J b")
+    assert "\r" in written.getvalue()
+    assert r"a \x1b[2J b" in written.getvalue()
+    assert "\x1b[2J" not in written.getvalue()
+
+
+class Full(io.StringIO):
+    """A stream on a full disk."""
+
+    def write(self, text: str) -> int:  # noqa: ARG002
+        raise OSError(28, "No space left on device")
+
+
+def test_trust_stderr_that_fails_is_given_up_and_stdout_is_not():
+    err, out = Guarded(Full(), needed=False), Guarded(Full(), needed=True)
+    for _ in range(2):
+        err.write("a")
+        err.flush()
+    assert err.lost == "No space left on device"
+    with pytest.raises(OSError, match="No space"):
+        out.write("a")
+
+
+def test_trust_warnings_are_no_reason_to_end_a_run_without_stderr(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    with guarded():
+        Display(None).warn("slow")
+        with progress_bar("run") as progress:
+            progress(0, 1)
+
+
+@POSIX
+@pytest.mark.parametrize(
+    ("redirection", "said"),
+    [
+        ("<&- 2>&-", b""),
+        ("2>/dev/full", b"Progress and warnings could not be written to stderr (No space left on device).\n"),
+    ],
+)
+def test_trust_a_run_without_stderr_goes_on_and_its_database_stays_whole(finished, redirection, said):
+    if "full" in redirection and not Path("/dev/full").exists():
+        pytest.skip("no full device")
+    results = f"results{len(said)}"
+    done = shell(f"run small.yaml --results {results} --workers 0", finished, redirection=redirection)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.startswith(said)
+    assert b"1 runs done" in done.stdout
+    assert shell(f"tables --results {results}", finished).returncode == 0
+
+
+@POSIX
+def test_trust_a_full_stdout_is_an_error_of_one_line(finished):
+    if not Path("/dev/full").exists():
+        pytest.skip("no full device")
+    done = shell("tables", finished, redirection=">/dev/full")
+    assert done.returncode != 0
+    assert b"Traceback" not in done.stderr
