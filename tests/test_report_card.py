@@ -111,7 +111,7 @@ def test_failed_and_missing_runs_are_told():
 def test_a_problem_of_the_users_own_is_told_apart():
     runs = list(network_runs("x", ["cancer1"], 2))
     own = [(replace(spec, cell=replace(spec.cell, problem="own.dt")), result) for spec, result in runs]
-    assert "own.dt: files of our own." in card_of("x", own)
+    assert "own.dt: data of our own." in card_of("x", own)
 
 
 def test_latex_has_the_same_points_escaped():
