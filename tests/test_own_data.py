@@ -104,11 +104,12 @@ def test_numbers_that_are_codes_become_categories_where_the_config_says_so(tmp_p
         ([0.5, 1.5], None, "approximation"),
         ([3, 5], "approximation", "approximation"),
         ([0.5, 1.5], "classification", "classification"),
+        ([0.5, 1.5], "categorical", "classification"),
     ],
 )
 def test_the_task_is_told_by_the_targets_type_unless_it_is_stated(tmp_path, target, given, task):
     text = "x,y\n" + "".join(f"{row},{target[row % 2]}\n" for row in range(8))
-    data = data_set(tmp_path, text, "y", task=given)
+    data = data_set(tmp_path, text, "y", **({"categorical": ("y",)} if given == "categorical" else {"task": given}))
     problem = data.problem()
     assert (problem.task, problem.n_outputs) == (task, 2 if task == "classification" else 1)
 
@@ -282,7 +283,32 @@ MISTAKES = [
     (
         FOLD.replace("2,train", "2,test"),
         {"rule": SplitRule(column="fold")},
-        ", column 'fold': expected at least two classes to learn from, got one. Split anew.",
+        ", column 'fold': expected at least two classes to train on, got one. Split anew.",
+    ),
+]
+
+
+MISTAKES += [
+    (
+        "x,fold,y\n1.5,test,2.5\n",
+        {"rule": SplitRule(column="fold"), "task": "approximation"},
+        ", column 'y': expected at least two values, got 2.5 alone. Is it the right column?",
+    ),
+    (
+        "x,fold,y\n1.5,test,2.5\n1.5,test,3.5\n",
+        {"rule": SplitRule(column="fold")},
+        ", column 'fold': expected rows to train on, got none. Split anew.",
+    ),
+    (
+        "x;y\n" + "1,5;a\n2,25;b\n" * 5,
+        {},
+        ", line 2, column 'x': expected a decimal point, got '1,5'. Write points, or take the column for text:"
+        " `categorical: [x]`.",
+    ),
+    (
+        "x\033[31m,y\n1,a\n",
+        {"target": ("z",)},
+        ": expected a column 'z', got the columns x\\x1b[31m, y. Correct the name.",
     ),
 ]
 
@@ -339,3 +365,20 @@ def test_gaps_of_every_kind_of_column_are_read_from_parquet(tmp_path):
         re.search("missing", name) is None or problem.X_train[:, place].any()
         for place, name in enumerate(problem.feature_names)
     )
+
+
+@pytest.mark.parametrize("empty", ["", "None"])
+def test_a_column_of_gaps_alone_is_constant_in_numbers_and_says_so_in_the_other(tmp_path, empty):
+    text = "x,void,y\n" + "".join(f"{row},{empty},{row % 2}\n" for row in range(8))
+    problem = data_set(tmp_path, text, "y").problem()
+    assert problem.feature_names == ("x", "void", "void missing")
+    assert (set(problem.X_train[:, 1]), set(problem.X_test[:, 2])) == ({0.0}, {1.0})
+
+
+def test_a_column_without_a_value_in_the_training_rows_becomes_0(tmp_path):
+    rows = [
+        f"{row},{'' if fold == 'train' else row},{fold},{row % 2}"
+        for row, fold in enumerate(4 * ["train"] + 2 * ["validation", "test"])
+    ]
+    problem = data_set(tmp_path, "\n".join(["x,late,fold,y", *rows]), "y", rule=SplitRule(column="fold")).problem()
+    assert not problem.X_test[:, 1].any()

@@ -13,7 +13,7 @@ from pppca_bench.cli.main import cli
 from pppca_bench.config.request import read_request
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.experiments.build import make_classifier
-from pppca_bench.experiments.run_config import Results
+from pppca_bench.experiments.run_config import Completed
 from pppca_bench.problems import OwnData, open_problem
 from pppca_bench.references.proben1_tables import rule_network
 from pppca_bench.store.database import Store
@@ -39,7 +39,7 @@ def flowers() -> tuple[pd.DataFrame, pd.Series]:
     )
 
 
-def numbers(done: Results) -> pd.DataFrame:
+def numbers(done: Completed) -> pd.DataFrame:
     return done.runs.drop(columns=["fit_time_ms", "classifier_time_ms"])
 
 
@@ -86,7 +86,8 @@ def test_arrays_and_numbers_to_approximate_are_taken_too(tmp_path):
 @pytest.mark.parametrize(
     ("problems", "said"),
     [
-        ({"iris": ([[1.0]], ["a"])}, "expected a name that no known problem has, got 'iris'"),
+        ({"iris": ([[1.0]], ["a"])}, "that no known problem has, got 'iris'"),
+        ({"my own": ([[1.0]], ["a"])}, "expected a name of letters, digits, _ and - .*, got 'my own'"),
         ({"own": ([[1.0], [2.0]], ["a"])}, "own: expected as many targets as rows, 2, got 1"),
         ({"own": (np.zeros((2, 2, 2)), ["a", "b"])}, "own: expected x of one or two dimensions, got 3"),
         (
@@ -105,6 +106,13 @@ def test_data_that_cannot_be_used_are_told(tmp_path, problems, said):
         pppca_bench.run(DOCUMENT, problems, results=tmp_path)
 
 
+def test_data_that_the_config_does_not_name_are_told(tmp_path):
+    with pytest.raises(ConfigError, match="config: expected 'own' among its problems, since data were given for it"):
+        pppca_bench.run(
+            DOCUMENT | {"problems": ["iris"], "splits": 1, "repeats": 1}, {"own": flowers()}, results=tmp_path
+        )
+
+
 def test_a_document_that_yaml_cannot_hold_is_told(tmp_path):
     with pytest.raises(ConfigError, match="expected plain values, as YAML has them"):
         pppca_bench.run(DOCUMENT | {"problems": [{"csv": Path("own.csv")}]}, results=tmp_path)
@@ -116,6 +124,18 @@ def config_file(folder: Path, problems: str) -> Path:
     text = f"name: {folder.name}\nproblems: [{problems}]\nrepeats: 1\nseed: 1\ntau: 5\nmethods: [{{method: pca}}]\n"
     path.write_text(text)
     return path
+
+
+def test_a_dry_run_plans_tables_and_a_mistake_in_one_ends_a_run_in_one_line(tmp_path):
+    path = config_file(tmp_path / "a", "{csv: own.csv, target: kind}, iris")
+    X, y = flowers()
+    X.assign(kind=y).to_csv(tmp_path / "a" / "own.csv", index=False)
+    done = pppca("run", str(path), "--dry-run")
+    assert (done.exit_code, done.output) == (0, "2 runs planned, 0 done, 2 to run in 2 cells.\n")
+    (tmp_path / "a" / "own.csv").write_text("x,kind\n1,a\n2,b,3\n")
+    done = pppca("run", str(path))
+    said = f"{tmp_path}/a/own.csv, line 3: expected 2 fields, as in the first line, got 3. Correct the line."
+    assert (done.exit_code, done.output.strip().splitlines()) == (1, [f"Error: {said}"])
 
 
 def test_files_of_one_name_in_two_folders_are_told_apart_and_copies_are_shared(tmp_path):

@@ -206,7 +206,7 @@ class _ConfigReader(Reader):
             if problem is not None:
                 found.append(problem)
         stated = [key for key in SPLIT_KEYS if key in given]
-        if stated and found and not any(isinstance(problem, OwnData) for problem in found):
+        if rule.n_splits > 1 and found and not any(isinstance(problem, OwnData) for problem in found):
             kept = "known problems and .dt files keep their own split"
             text = f"expected a table (csv, parquet, sklearn, openml) among the problems, got none: {kept}"
             self.mistakes.add((stated[0],), text)

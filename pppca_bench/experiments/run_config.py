@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pppca_bench.config.experiment import NAME
 from pppca_bench.config.request import Request, read_request
 from pppca_bench.config.yaml_source import YamlSource, read_yaml, to_source
 from pppca_bench.errors import ConfigError, DataError
@@ -26,7 +27,7 @@ GivenData = Mapping[str, tuple["pd.DataFrame | ArrayLike", "pd.DataFrame | pd.Se
 
 
 @dataclass(frozen=True)
-class Results:
+class Completed:
     """Hold what a config's runs gave.
 
     Attributes
@@ -50,7 +51,7 @@ def run(
     data_dir: str | Path | None = None,
     repeats: int | None = None,
     workers: int = 0,
-) -> Results:
+) -> Completed:
     """Run a config as ``pppca run`` does, on problems that it names and on data of the caller's.
 
     Parameters
@@ -74,7 +75,7 @@ def run(
 
     Returns
     -------
-    Results
+    Completed
 
     Raises
     ------
@@ -95,8 +96,13 @@ def run(
     with _saved(problems or {}) as given, Store(Path(results) / DATABASE) as store:
         folder = Path(data_dir) if data_dir is not None else None
         request = read_request([source], data_dir=folder, repeats=repeats, given=given)
+        if unused := given.keys() - {name for name, _ in request.problems}:
+            raise ConfigError(
+                f"{source.path}: expected {min(unused)!r} among its problems, since data were given for it, got none."
+                " Add it, or leave `problems` out."
+            )
         outcome = carry_out(request, store, workers=workers)
-        return Results(_runs(request, Path(results)), outcome)
+        return Completed(_runs(request, Path(results)), outcome)
 
 
 def carry_out(request: Request, store: Store, **options: Any) -> runner.Outcome:
@@ -136,8 +142,9 @@ def _saved(problems: GivenData) -> Iterator[dict[str, Path]]:
     with tempfile.TemporaryDirectory(prefix="pppca-") as folder:
         paths = {name: Path(folder, f"{number}.npz") for number, name in enumerate(problems)}
         for name, path in paths.items():
-            if name in registered() or name.endswith(".dt"):
-                raise ConfigError(f"problems: expected a name that no known problem has, got {name!r}. Take another.")
+            if name in registered() or not (isinstance(name, str) and NAME.fullmatch(name)):
+                rule = "a name of letters, digits, _ and - that no known problem has"
+                raise ConfigError(f"problems: expected {rule}, got {name!r}. Take another.")
             frame, targets = _joined(name, *problems[name])
             to_table(frame, name, targets=targets).save(path)
         yield paths

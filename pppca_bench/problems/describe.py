@@ -13,6 +13,7 @@ from pppca_bench.problems.own_data import DataSet, OwnData, Source
 from pppca_bench.problems.problem import Problem
 from pppca_bench.problems.registry import Task, registered, suggest
 from pppca_bench.problems.source import ProblemSource, open_problem
+from pppca_bench.problems.table import printable
 
 _SUFFIXES: dict[str, Source] = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 _SHOWN_LABELS = 5
@@ -71,7 +72,12 @@ def describe_problem(asked: str | OwnData, data_dir: Path | None = None) -> Desc
     table = asked.read(data_dir)
     gaps = np.isnan(table.values).sum(axis=0)
     columns = tuple(
-        (column.name, column.kind, str(n_gaps) if n_gaps else "", _content(column.labels, table.values[:, place]))
+        (
+            printable(column.name),
+            column.kind,
+            str(n_gaps) if n_gaps else "",
+            _content(column.labels, table.values[:, place]),
+        )
         for place, (column, n_gaps) in enumerate(zip(table.columns, gaps, strict=True))
     )
     if not asked.target and not table.targets:
@@ -86,13 +92,13 @@ def _facts(source: ProblemSource, problem: Problem, data: DataSet | None = None)
     sizes = [len(part) for part in (problem.y_train, problem.y_validation, problem.y_test)]
     facts = [("problem", source.name), ("task", problem.task)]
     if data is not None:
-        facts.append(("target", ", ".join(data.own.target or data.table.targets)))
+        facts.append(("target", ", ".join(map(printable, data.own.target or data.table.targets))))
     facts += [("rows", str(sum(sizes))), ("inputs", str(problem.n_features)), ("outputs", str(problem.n_outputs))]
     if problem.n_classes is not None:
         names = data.classes if data is not None else tuple(map(str, range(problem.n_classes)))
         y = np.concatenate([problem.y_train, problem.y_validation, problem.y_test])
         counts = np.bincount(y.astype(np.int64), minlength=problem.n_classes)
-        facts.append(("classes", ", ".join(f"{name} ({n})" for name, n in zip(names, counts, strict=True))))
+        facts.append(("classes", ", ".join(f"{printable(name)} ({n})" for name, n in zip(names, counts, strict=True))))
     rule = "as the file has them" if data is None else str(data.own.rule)
     facts.append(("split", f"{' / '.join(map(str, sizes))} to train, validate and test: {rule}"))
     return (*facts, ("SHA-256", source.sha256))
@@ -101,6 +107,7 @@ def _facts(source: ProblemSource, problem: Problem, data: DataSet | None = None)
 def _content(labels: tuple[str, ...], values: np.ndarray) -> str:
     """Return the range of numbers, or the first categories and how many there are."""
     if labels:
+        labels = tuple(map(printable, labels))
         more = f" and {len(labels) - _SHOWN_LABELS} more" if len(labels) > _SHOWN_LABELS else ""
         return ", ".join(labels[:_SHOWN_LABELS]) + more
     there = values[~np.isnan(values)]

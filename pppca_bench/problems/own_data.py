@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from pppca_bench.problems.problem import FloatArray, Problem, Targets
 from pppca_bench.problems.registry import Task
 from pppca_bench.problems.split import SPLIT_NAMES, Indices, SplitRule, by_column, deal
-from pppca_bench.problems.table import Column, Table, load_saved
+from pppca_bench.problems.table import Column, Table, load_saved, printable
 
 Source = Literal["csv", "parquet", "sklearn", "openml", "given"]
 
 MOST_CATEGORIES = 256
-"""Labels that one column of categories may have: each becomes an input."""
+"""Labels that one column of categories may have. Choice: each becomes an input; more are mostly names or numbers."""
 
 _LARGEST = 1e150
 """Beyond it the square of a number is none that float64 holds."""
@@ -190,14 +190,18 @@ class DataSet:
         own, names = self.own, self.table.names
         for name in (*own.target, *own.categorical, *own.drop, *filter(None, [own.rule.column])):
             if name not in names:
-                known = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+                known = ", ".join(map(printable, names[:20])) + (
+                    f" and {len(names) - 20} more" if len(names) > 20 else ""
+                )
                 raise self.table.error(f"a column {name!r}", f"the columns {known}", "Correct the name.")
         if not own.target and not self.table.targets:
-            last = names[-1]
-            raise self.table.error("the name of the target's column", "none", f"Name it, such as `target: {last}`.")
+            remedy = f"Name it, such as `target: {printable(names[-1])}`."
+            raise self.table.error("the name of the target's column", "none", remedy)
 
     def _told_task(self, targets: Sequence[str]) -> Task:
-        is_class = len(targets) == 1 and self._column(targets[0]).kind in ("category", "boolean", "integer")
+        is_class = len(targets) == 1 and (
+            self._column(targets[0]).kind in ("category", "boolean", "integer") or targets[0] in self.own.categorical
+        )
         return "classification" if is_class else "approximation"
 
     def _column(self, name: str) -> Column:
@@ -257,7 +261,12 @@ class DataSet:
         return column
 
     def _check_text(self, column: Column, values: FloatArray) -> None:
-        """Raise DataError for text in a column that is of numbers but for some."""
+        """Raise DataError for text in a column that is of numbers else, and for numbers with a decimal comma."""
+        with_comma = [label for label in column.labels if "," in label and _is_number(label.replace(",", ".", 1))]
+        if 2 * len(with_comma) > len(column.labels):
+            remedy = f"Write points, or take the column for text: `categorical: [{column.name}]`."
+            row = int(np.flatnonzero(values == column.labels.index(with_comma[0]))[0])
+            raise self.table.error("a decimal point", repr(with_comma[0][:40]), remedy, row=row, column=column.name)
         is_number = np.array([_is_number(label) for label in column.labels], dtype=bool)
         rows = np.flatnonzero(~np.isnan(values))
         numbers = is_number[values[rows].astype(np.int64)] if len(rows) else np.zeros(0, dtype=bool)
@@ -283,10 +292,10 @@ class DataSet:
         rule, n_parts = self.own.rule, self.own.rule.n_parts
         if rule.column:
             train = self.rows(0)[0]
-            n_classes = len(np.unique(self.y[train])) if self.classes else 2
-            if n_classes < 2:
-                got = "one" if len(train) else "no row"
-                raise self.table.error("at least two classes to learn from", got, "Split anew.", column=rule.column)
+            if not len(train):
+                raise self.table.error("rows to train on", "none", "Split anew.", column=rule.column)
+            if self.classes and len(np.unique(self.y[train])) < 2:
+                raise self.table.error("at least two classes to train on", "one", "Split anew.", column=rule.column)
             return
         if len(self.y) < n_parts:
             raise self.table.error(

@@ -89,6 +89,11 @@ class Table:
             np.savez(file, values=self.values, described=np.array(json.dumps(described)))
 
 
+def printable(text: str) -> str:
+    """Return a name from a file as a terminal may show it, without control characters."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
 def load_saved(path: str | Path) -> Table:
     """Read what `Table.save` wrote."""
     with np.load(path, allow_pickle=False) as saved:
