@@ -245,9 +245,7 @@ def _labels(source: YamlSource, files: Files) -> dict[Entry, str]:
     return labels
 
 
-def _plan(
-    source: YamlSource, config: Config, identities: Identities, repeats: int | None, name: str
-) -> Plan:
+def _plan(source: YamlSource, config: Config, identities: Identities, repeats: int | None, name: str) -> Plan:
     all_repeats = tuple(expand(config, identities))
     specs = all_repeats if repeats is None else tuple(expand(config, identities, repeats=repeats))
     return Plan(name, source.sha256, source.text, specs, all_repeats)

@@ -183,5 +183,5 @@ def _runs(request: Request, folder: Path) -> pd.DataFrame:
         splits[spec.key] = source.of_repeat(spec.repeat).split
     frame = load_results(folder, [plan.name for plan in request.plans])
     wanted = frame[frame["key"].isin(splits)].reset_index(drop=True)
-    wanted.insert(wanted.columns.get_loc("repeat") + 1, "split", wanted["key"].map(splits))
+    wanted.insert(list(wanted.columns).index("repeat") + 1, "split", wanted["key"].map(splits))
     return wanted
