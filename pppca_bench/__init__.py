@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier
     from pppca_bench.engines import DGHA, GHA, NEpPCA
+    from pppca_bench.experiments.run_config import run
     from pppca_bench.problems import Problem, known_problems, load_problem
     from pppca_bench.store.export import load_results
 
@@ -24,6 +25,7 @@ __all__ = [
     "known_problems",
     "load_problem",
     "load_results",
+    "run",
 ]
 
 _ROOMS = {
@@ -36,6 +38,7 @@ _ROOMS = {
     "known_problems": "problems",
     "load_problem": "problems",
     "load_results": "store.export",
+    "run": "experiments.run_config",
 }
 
 

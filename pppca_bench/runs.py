@@ -244,6 +244,8 @@ class ProblemFacts:
         Inputs; classes, or targets of an approximation.
     n_train, n_validation, n_test : int
         Examples of each split.
+    n_splits : int
+        Splits of own data: repeat r has split r modulo this number, whose sizes differ from these by a few examples.
     """
 
     name: str
@@ -255,3 +257,4 @@ class ProblemFacts:
     n_train: int
     n_validation: int
     n_test: int
+    n_splits: int = 1

@@ -18,7 +18,7 @@ from pppca_bench.errors import ConfigError
 from pppca_bench.experiments.build import make_classifier, make_method
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.methods.sections import section_of
-from pppca_bench.problems import known_problems
+from pppca_bench.problems import OwnData, SplitRule, known_problems
 
 ROOT = Path(__file__).parents[1]
 SHIPPED = sorted((ROOT / "configs").glob("*.yaml"))
@@ -166,20 +166,22 @@ REFUSALS = [
     (
         "[iris, wine]",
         "[iris, wien]",
-        "2: problems[1]: expected a problem's name (see `pppca data list`) or the path of a .dt file,"
+        "2: problems[1]: expected a problem's name (see `pppca data list`), the path of a .dt file, or {csv: FILE},"
         " got 'wien' (did you mean 'wine'?).",
     ),
     (
         "[iris, wine]",
         "[zzzzzz]",
-        "2: problems[0]: expected a problem's name (see `pppca data list`) or the path of a .dt file, got 'zzzzzz'.",
+        "2: problems[0]: expected a problem's name (see `pppca data list`), the path of a .dt file, or {csv: FILE},"
+        " got 'zzzzzz'.",
     ),
     ("[iris, wine]", "[iris, iris]", "2: problems[1]: expected each problem once, got 'iris' again."),
     ("[iris, wine]", "[]", "2: problems: expected a list of 1 to 1000 entries, got []."),
     (
         "[iris, wine]",
         "[1]",
-        "2: problems[0]: expected a problem's name (see `pppca data list`) or the path of a .dt file, got 1.",
+        "2: problems[0]: expected a problem's name (see `pppca data list`), the path of a .dt file, or {csv: FILE},"
+        " got 1.",
     ),
     (
         "name: small",
@@ -286,24 +288,6 @@ REFUSALS = [
     ),
     (
         "{hidden: [8]}",
-        "{}",
-        "11: classifier: the Proben1 report has no pivot architecture for 'iris': expected layer sizes,"
-        " such as `classifier: {hidden: [16, 8]}`, got hidden: pivot (the default).",
-    ),
-    (
-        "method: gha\n    learning_rate: 0.01",
-        "method: pruned_mlp",
-        "7: methods[0]: the Proben1 report has no pivot architecture for 'iris': expected layer sizes,"
-        " such as `hidden: [16, 8]`, got hidden: pivot (the default).",
-    ),
-    (
-        "{hidden: [8]}",
-        "{rule: bagging}",
-        "11: classifier: the Proben1 report has no pivot architecture for 'iris': expected layer sizes,"
-        " such as `classifier: {hidden: [16, 8]}`, got hidden: pivot (the default).",
-    ),
-    (
-        "{hidden: [8]}",
         "{rule: bagging, base: {rule: adaboost}}",
         "11: classifier.base: expected rule to be one of rprop, backprop, slides_mlp, stump, got 'adaboost'.",
     ),
@@ -321,18 +305,6 @@ REFUSALS = [
         "method: gha\n    learning_rate: 0.01",
         "method: ga_mlp\n    hidden: [4]\n    n_elite: 24",
         "9: methods[0].n_elite: expected below population_size (24), got 24.",
-    ),
-    (
-        "{hidden: [8]}",
-        "{hidden: [8], output_activation: pivot}",
-        "11: classifier: the Proben1 report has no pivot architecture for 'iris': expected an activation, such as"
-        " linear, got output_activation: pivot.",
-    ),
-    (
-        "{hidden: [8]}",
-        "{rule: bagging, base: {hidden: [8], output_activation: [linear, pivot]}}",
-        "11: classifier: the Proben1 report has no pivot architecture for 'iris': expected an activation, such as"
-        " linear, got base.output_activation: pivot.",
     ),
     (
         "{hidden: [8]}",
@@ -371,8 +343,8 @@ def test_each_mistake_is_told_once_by_line_key_expectation_and_value(refusal, ol
 def test_all_mistakes_are_told_at_once_each_on_its_line(refusal):
     assert refusal("repeats: 2\nseed: 1\n", "repeat: 2\nseed: x\n") == [
         "c.yaml:1: repeats: expected a value, got none. Add the key `repeats`.",
-        "c.yaml:3: repeat: unknown key, expected one of name, problems, repeats, seed, tau, methods, classifier"
-        " (did you mean 'repeats'?).",
+        "c.yaml:3: repeat: unknown key, expected one of name, problems, repeats, splits, folds, seed, tau, methods,"
+        " classifier (did you mean 'repeats'?).",
         "c.yaml:4: seed: expected an integer >= 0 and < 9223372036854775808, got 'x'.",
     ]
 
@@ -424,15 +396,111 @@ def test_a_document_that_is_no_mapping_is_refused(load, text, found):
         load(text)
 
 
-def test_a_methods_own_classifier_without_layers_is_told_where_it_stands(refusal):
-    (line,) = refusal("learning_rate: 0.01", "classifier: {rule: bagging}")
-    assert line.startswith("c.yaml:8: methods[0].classifier: the Proben1 report has no pivot architecture for 'iris'")
+def test_a_problem_without_a_pivot_architecture_may_have_the_network_of_the_rule_of_size(load):
+    (gha, _) = load(BASE.replace("{hidden: [8]}", "{rule: bagging, base: {output_activation: pivot}}")).methods
+    assert gha.classifier.grid["base.hidden"] == gha.classifier.grid["base.output_activation"] == ("pivot",)
 
 
-def test_a_default_that_no_method_uses_needs_no_pivot_architecture(load):
-    text = BASE.replace("method: gha\n    learning_rate: 0.01", "method: gha\n    classifier: {hidden: [4]}")
-    text = text.replace("method: dgha\n    data_fraction: [100, 10]", "method: pruned_mlp\n    hidden: [4]")
-    assert len(load(text.replace("classifier: {hidden: [8]}\n", "")).methods) == 2
+TABLES = """\
+name: small
+problems: [{csv: own.csv, target: y}]
+repeats: 2
+seed: 1
+tau: 5
+methods: [{method: gha}]
+"""
+
+
+def problems_of(load, entry: str, *more: str):
+    text = TABLES.replace("{csv: own.csv, target: y}", entry) + "".join(f"{line}\n" for line in more)
+    return load(text).problems
+
+
+def test_tables_are_problems_of_many_kinds(load):
+    entries = (
+        "iris, {csv: a/own.csv, target: y}, {parquet: own.parquet, target: [y, z]}, {sklearn: digits}, {openml: 61},"
+        " {dt: my.dt}"
+    )
+    problems = problems_of(load, entries)
+    assert problems == (
+        "iris",
+        OwnData("csv", "a/own.csv", ("y",)),
+        OwnData("parquet", "own.parquet", ("y", "z")),
+        OwnData("sklearn", "digits"),
+        OwnData("openml", "61"),
+        "my.dt",
+    )
+    assert [one.label for one in problems[1:5]] == ["own.csv", "own.parquet", "sklearn:digits", "openml:61"]
+
+
+def test_a_table_has_the_configs_splits_unless_it_states_its_own(load):
+    entries = "{sklearn: iris}, {sklearn: wine, folds: 5}, {csv: own.csv, target: y, split: {column: fold}, name: mine}"
+    rules = [one.rule for one in problems_of(load, entries, "splits: 10", "folds: 4")]
+    assert rules == [SplitRule(splits=10, folds=4), SplitRule(folds=5), SplitRule(column="fold")]
+    assert [rule.n_splits for rule in rules] == [40, 5, 1]
+
+
+def test_a_config_without_repeats_makes_one_of_each_split(load):
+    text = TABLES.replace("repeats: 2", "splits: 3").replace("target: y", "target: y, folds: 5")
+    assert [method.repeats for method in load(text).methods] == [5]
+    assert [method.repeats for method in load(text.replace(", folds: 5", "")).methods] == [3]
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        (
+            "{target: y}",
+            "problems[0]: expected one of the keys csv, parquet, sklearn, openml, dt, got the keys target.",
+        ),
+        (
+            "{csv: a.csv, dt: a.dt}",
+            "problems[0]: expected one of the keys csv, parquet, sklearn, openml, dt, got csv and dt.",
+        ),
+        ("{csv: 3, target: y}", "problems[0].csv: expected text, got 3."),
+        ("{openml: iris}", "problems[0].openml: expected an integer from 1 to 1000000000, got 'iris'."),
+        ("{dt: own.csv}", "problems[0].dt: expected a path that ends in .dt, got 'own.csv'."),
+        (
+            "{dt: own.dt, splits: 3}",
+            "problems[0].splits: unknown key, expected one of dt (a .dt file states its targets and its split itself).",
+        ),
+        (
+            "{csv: a.csv, targte: y}",
+            "problems[0].targte: unknown key, expected one of csv, target, task, categorical, drop, split, splits,"
+            " folds, name (did you mean 'target'?).",
+        ),
+        (
+            "{sklearn: iris, task: regression}",
+            "problems[0].task: expected 'classification' or 'approximation' or null, got 'regression'.",
+        ),
+        ("{sklearn: iris, folds: 2}", "problems[0].folds: expected an integer from 3 to 100, got 2."),
+        (
+            "{sklearn: iris, name: cancer1}",
+            "problems[0].name: expected another name than that of a known problem, got 'cancer1'.",
+        ),
+        (
+            "{csv: a.csv, target: [x, y], task: classification}",
+            "problems[0].target: expected one column of classes, got ('x', 'y').",
+        ),
+        (
+            "{csv: a.csv, split: {column: fold}, splits: 3}",
+            "problems[0].split: expected split: {column: …} alone, got it beside splits.",
+        ),
+        ("{sklearn: iris}, {sklearn: iris}", "problems[1]: expected each problem once, got {'sklearn': 'iris'} again."),
+    ],
+)
+def test_a_mistake_in_a_table_is_told_by_its_key(load, entry, said):
+    with pytest.raises(ConfigError) as caught:
+        problems_of(load, entry)
+    assert str(caught.value).endswith(f"c.yaml:2: {said}")
+    assert "\n" not in str(caught.value)
+
+
+def test_splits_without_a_table_are_refused(load):
+    with pytest.raises(
+        ConfigError, match=r":7: splits: expected a table .* got none: known problems and \.dt files keep"
+    ):
+        problems_of(load, "iris, own.dt", "splits: 10")
 
 
 def grid_of(load, old: str, new: str) -> dict[str, tuple]:

@@ -111,7 +111,20 @@ def test_failed_and_missing_runs_are_told():
 def test_a_problem_of_the_users_own_is_told_apart():
     runs = list(network_runs("x", ["cancer1"], 2))
     own = [(replace(spec, cell=replace(spec.cell, problem="own.dt")), result) for spec, result in runs]
-    assert "own.dt: files of our own." in card_of("x", own)
+    assert "own.dt: data of our own." in card_of("x", own)
+
+
+def test_splits_that_the_repeats_take_in_turn_and_a_network_by_the_rule_of_size_are_told(monkeypatch):
+    runs = list(network_runs("proben1_pivot", ["cancer1"], 2))
+    own = [(replace(spec, cell=replace(spec.cell, problem="own.csv")), result) for spec, result in runs]
+    facts = replace(FACTS["cancer1"], name="own.csv", n_outputs=10, n_splits=5)
+    monkeypatch.setitem(FACTS, "own.csv", facts)
+    text = card_of("proben1_pivot", runs + own)
+    assert "The examples of own.csv are split in 5 ways into a training, a validation and a test set" in text
+    assert "Each other problem's examples are split once" in text
+    (row,) = (line for line in text.splitlines() if line.startswith("| own.csv"))
+    assert "| 20+10 l " in row
+    assert "in 5 ways" not in card_of("proben1_pivot", runs)
 
 
 def test_latex_has_the_same_points_escaped():

@@ -303,6 +303,20 @@ def test_runs_of_an_unknown_config_are_refused(store, planned_names, listed):
         store.runs(["x"])
 
 
+def test_an_older_database_whose_problems_have_one_split_is_read_and_continued(tmp_path):
+    facts = ProblemFacts("iris", "a" * 64, "classification", "iris", 4, 3, 75, 38, 37, n_splits=10)
+    with Store(tmp_path / "r.sqlite") as store:
+        store.describe_problems([facts])
+    connection = sqlite3.connect(tmp_path / "r.sqlite")
+    connection.execute("ALTER TABLE problems DROP COLUMN n_splits")
+    connection.close()
+    with Store(tmp_path / "r.sqlite", read_only=True) as store:
+        assert store.problems() == {"iris": replace(facts, n_splits=1)}
+    with Store(tmp_path / "r.sqlite") as store:
+        store.describe_problems([facts])
+        assert store.problems() == {"iris": facts}
+
+
 def test_problem_sizes_are_kept_and_renewed(store):
     facts = ProblemFacts("iris", "a" * 64, "classification", "iris", 4, 3, 75, 38, 37)
     store.describe_problems([facts, replace(facts, name="wine")])

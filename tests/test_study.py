@@ -194,6 +194,11 @@ BROKEN = [
     ("trials: 4\n", "", "1: trials: expected a value, got none. Add the key `trials`."),
     ("base:\n", "base:\n  name: mine\n", "5: base.name: expected no name, got one."),
     ("repeats: 2", "repeats: two", "6: repeats: expected an integer from 1 to 10000, got 'two'."),
+    (
+        "problems: [cancer1,",
+        "problems: [{sklearn: iris},",
+        "5: base.problems[0]: expected a known problem, for which there are published cells, got a table.",
+    ),
     ("problems: [cancer1,", "problems: [cancr1,", "5: problems[0]: expected a problem's name"),
     ("{method: dgha, n_epochs: 8", "{method: dgha, epochs: 8", "10: methods[0].epochs: unknown key, expected one of"),
     ("methods[*].n_epochs: {", "methods[*].epochs: {", "16: vary: methods[*].epochs: expected a place of base, but"),

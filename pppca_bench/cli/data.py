@@ -1,14 +1,18 @@
-"""The ``pppca data`` commands: list, fetch, verify and locate the Proben1 files."""
+"""The ``pppca data`` commands: list, fetch, verify and locate the Proben1 files, describe any problem."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pppca_bench.cli._shared import examples, progress_bar, stoppable
 from pppca_bench.cli.completion import complete_proben1
+
+if TYPE_CHECKING:
+    from pppca_bench.problems import Task
 
 _Folder = click.Path(file_okay=False, path_type=Path)
 data_option = click.option("--data", "data_dir", type=_Folder, help="First folder to look for Proben1 files.")
@@ -16,7 +20,7 @@ data_option = click.option("--data", "data_dir", type=_Folder, help="First folde
 
 @click.group(epilog=examples("pppca data list", "pppca data fetch"))
 def data() -> None:
-    """List, fetch and verify the Proben1 files."""
+    """List, fetch and verify the Proben1 files; describe a problem."""
 
 
 @data.command("list", epilog=examples("pppca data list"))
@@ -72,6 +76,33 @@ def data_verify(names: tuple[str, ...], data_dir: Path | None) -> None:
     click.echo(f"{folder}: {len(statuses) - len(wrong)} of {len(statuses)} files are as registered.")
     if wrong:
         sys.exit(1)
+
+
+@data.command(
+    "describe", epilog=examples("pppca data describe my.csv --target y", "pppca data describe sklearn:digits")
+)
+@click.argument("problem")
+@click.option("--target", "targets", multiple=True, help="Column of the target, of a table that names none.")
+@click.option("--task", type=click.Choice(("classification", "approximation")), help="What the target is.")
+@data_option
+def data_describe(problem: str, targets: tuple[str, ...], task: Task | None, data_dir: Path | None) -> None:
+    """Say what PROBLEM is: types, gaps, classes, sizes, split and digest.
+
+    PROBLEM is a known problem's name, a .csv, .parquet or .dt file, sklearn:NAME or openml:NUMBER, which is downloaded
+    where it is not there yet.
+    """
+    from tabulate import tabulate
+
+    from pppca_bench.problems.describe import describe_problem, own_data_of
+
+    asked = own_data_of(problem, target=targets, task=task)
+    if isinstance(asked, str) and (targets or task):
+        raise click.UsageError(f"expected --target and --task with a table alone, got them with {problem}.")
+    told = describe_problem(asked, data_dir)
+    click.echo(tabulate(told.facts, tablefmt="plain", disable_numparse=True))
+    if told.columns:
+        headers = ["column", "type", "gaps", "values"]
+        click.echo("\n" + tabulate(told.columns, headers, tablefmt="simple", disable_numparse=True))
 
 
 @data.command("path", epilog=examples("pppca data path"))

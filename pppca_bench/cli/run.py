@@ -126,6 +126,7 @@ def run(
 def _compute(request: Request, results: Path, workers: int | None, quiet: bool, **options: Any) -> Outcome:
     """Plan the runs and compute those that are not done."""
     from pppca_bench.experiments import runner
+    from pppca_bench.experiments.run_config import carry_out
     from pppca_bench.store.database import Store
 
     warn_of_network(results)
@@ -133,14 +134,10 @@ def _compute(request: Request, results: Path, workers: int | None, quiet: bool, 
         tell_what_was_found(store)
         if not quiet:
             _print_superseded(store, request.specs)
-        for plan in request.plans:
-            store.plan(plan)
         with progress_bar("run", quiet=quiet) as progress:
-            return runner.run(
-                request.specs,
+            return carry_out(
+                request,
                 store,
-                request.problems,
-                configs={plan.name: plan.sha256 for plan in request.plans},
                 workers=runner.available_cores() if workers is None else workers,
                 **options,
                 progress=progress,

@@ -13,21 +13,22 @@ from annotated_types import Ge, Le, Lt
 from pydantic import StringConstraints
 
 from pppca_bench.config.messages import Reader, missing
+from pppca_bench.config.own_data import NAME_PATTERN, SPLIT_KEYS, read_own_data, read_split_rule
 from pppca_bench.config.yaml_source import Location, YamlSource
 from pppca_bench.errors import nearest
 from pppca_bench.methods.entry import Classifier, Method
 from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS
-from pppca_bench.methods.sections import PIVOT, PIVOTAL, PORTRAIT, constructor_arguments, section_of
+from pppca_bench.methods.sections import PORTRAIT, constructor_arguments, section_of
 from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, Tau, parameters_of, shown
-from pppca_bench.references.proben1_tables import pivot_of
+from pppca_bench.problems import OwnData, SplitRule
 from pppca_bench.runs import Scalar
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+NAME = re.compile(NAME_PATTERN)
 MOST_VARIANTS = 10_000
 """Combinations of a section's values: far more than anybody waits for, and few enough to list in a second."""
 
-KEYS = ("name", "problems", "repeats", "seed", "tau", "methods", "classifier")
+KEYS = ("name", "problems", "repeats", *SPLIT_KEYS, "seed", "tau", "methods", "classifier")
 
 VALUES = {
     "name": Parameter("name", Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$")], REQUIRED),
@@ -97,19 +98,19 @@ class Config:
     ----------
     name : str
         The results are kept by it.
-    problems : tuple of str
-        Names of known problems, and paths of .dt files as the config writes them.
+    problems : tuple of str or OwnData
+        Names of known problems, paths of .dt files as the config writes them, and tables.
     seed : int
     methods : tuple of MethodRequest
     """
 
     name: str
-    problems: tuple[str, ...]
+    problems: tuple[str | OwnData, ...]
     seed: int
     methods: tuple[MethodRequest, ...]
 
 
-def parse_config(source: YamlSource, *, problems: Collection[str]) -> Config:
+def parse_config(source: YamlSource, *, problems: Collection[str], given: Collection[str] = ()) -> Config:
     """Validate a document.
 
     Parameters
@@ -117,14 +118,16 @@ def parse_config(source: YamlSource, *, problems: Collection[str]) -> Config:
     source : YamlSource
         The document.
     problems : collection of str
-        Names that ``problems:`` may hold beside paths of .dt files.
+        Names that ``problems:`` may hold beside paths of .dt files and descriptions of tables.
+    given : collection of str, optional
+        Names of tables that the caller has, which ``problems:`` may hold too.
 
     Raises
     ------
     ConfigError
         A line for each mistake: file, line, key, what was expected and what was found.
     """
-    return _ConfigReader(source, problems).read(source.value)
+    return _ConfigReader(source, problems, given).read(source.value)
 
 
 def variants(grid: Grid) -> Iterator[tuple[tuple[str, Scalar], ...]]:
@@ -164,7 +167,6 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
 class _Shared:
     """Hold what the methods of a config have in common; the thresholds as they are written."""
 
-    problems: tuple[str, ...]
     repeats: int
     tau: Any
     classifier: ClassifierRequest | None
@@ -173,39 +175,62 @@ class _Shared:
 class _ConfigReader(Reader):
     """Read the parts of one experiment's config."""
 
-    def __init__(self, source: YamlSource, problems: Collection[str]) -> None:
+    def __init__(self, source: YamlSource, problems: Collection[str], given: Collection[str]) -> None:
         super().__init__(source)
-        self._known_problems = problems
+        self._known_problems, self._given_tables = problems, given
 
     def read(self, document: Any) -> Config:
         given = self.mapping(document, (), KEYS)
+        rule = read_split_rule(self, given, ())
+        problems = self._problems(given, rule)
+        most_splits = max((one.rule.n_splits for one in problems if isinstance(one, OwnData)), default=1)
+        if "repeats" not in given and most_splits > 1:
+            given = given | {"repeats": most_splits}
         name, repeats, seed = (self.one(VALUES[key], given, ()) for key in ("name", "repeats", "seed"))
-        problems = self._problems(given)
         if given.get("tau") is not None:
             self.grid(VALUES["tau"], given["tau"], ("tau",))
         classifier = self._classifier(given.get("classifier", {}), ("classifier",))
-        methods = self._methods(given, _Shared(problems, repeats, given.get("tau"), classifier))
+        methods = self._methods(given, _Shared(repeats, given.get("tau"), classifier))
         self.mistakes.raise_if_any()
         return Config(name, problems, seed, tuple(methods))
 
-    def _problems(self, given: Mapping[str, Any]) -> tuple[str, ...]:
+    def _problems(self, given: Mapping[str, Any], rule: SplitRule) -> tuple[str | OwnData, ...]:
         if "problems" not in given:
             self.mistakes.add(("problems",), missing("problems"))
             return ()
         value = given["problems"]
-        names = self.sequence(value if isinstance(value, list) else [value], ("problems",), most=1000)
-        for index, name in enumerate(names):
-            place = ("problems", index)
-            if name in names[:index]:
-                self.mistakes.add(place, f"expected each problem once, got {shown(name)} again")
-            elif not isinstance(name, str) or not (name.endswith(".dt") or name in self._known_problems):
-                hint = nearest(name, self._known_problems) if isinstance(name, str) else ""
-                self.mistakes.add(
-                    place,
-                    "expected a problem's name (see `pppca data list`) or the path of a .dt file,"
-                    f" got {shown(name)}{hint}",
-                )
-        return tuple(names)
+        entries = self.sequence(value if isinstance(value, list) else [value], ("problems",), most=1000)
+        found: list[str | OwnData] = []
+        for index, entry in enumerate(entries):
+            problem = self._problem(entry, ("problems", index), rule)
+            if problem in found:
+                text = f"expected each problem once, got {shown(entry)} again"
+                self.mistakes.add(("problems", index), text)
+            if problem is not None:
+                found.append(problem)
+        stated = [key for key in SPLIT_KEYS if key in given]
+        if rule.n_splits > 1 and found and not any(isinstance(problem, OwnData) for problem in found):
+            kept = "known problems and .dt files keep their own split"
+            text = f"expected a table (csv, parquet, sklearn, openml) among the problems, got none: {kept}"
+            self.mistakes.add((stated[0],), text)
+        return tuple(found)
+
+    def _problem(self, entry: Any, place: Location, rule: SplitRule) -> str | OwnData | None:
+        """Return what an entry of the list of problems stands for, or None with a mistake."""
+        if isinstance(entry, dict):
+            own = read_own_data(self, entry, place, rule)
+            if isinstance(own, OwnData) and own.name in self._known_problems:
+                text = f"expected another name than that of a known problem, got {own.name!r}"
+                self.mistakes.add((*place, "name"), text)
+            return own
+        if isinstance(entry, str) and entry in self._given_tables:
+            return OwnData("given", entry, rule=rule, name=entry)
+        if isinstance(entry, str) and (entry.endswith(".dt") or entry in self._known_problems):
+            return entry
+        hint = nearest(entry, self._known_problems) if isinstance(entry, str) else ""
+        expected = "expected a problem's name (see `pppca data list`), the path of a .dt file, or {csv: FILE}"
+        self.mistakes.add(place, f"{expected}, got {shown(entry)}{hint}")
+        return None
 
     def _methods(self, given: Mapping[str, Any], shared: _Shared) -> list[MethodRequest]:
         if "methods" not in given:
@@ -224,17 +249,12 @@ class _ConfigReader(Reader):
         repeats = self.one(VALUES["repeats"], given, place) if "repeats" in given else shared.repeats
         grid = self._section_grid(entry, section, given, place, self._shared_tau(entry, section, given, place, shared))
         if entry.makes != "features":
-            self._check_pivot(grid, place, shared.problems, "hidden: [16, 8]")
             return MethodRequest(entry, grid, None, repeats)
         if self.one(VALUES[PORTRAIT], given, place):
             grid[PORTRAIT] = (True,)
+        classifier = shared.classifier
         if "classifier" in given:
-            stands: Location = (*place, "classifier")
-            classifier = self._classifier(given["classifier"], stands)
-        else:
-            stands, classifier = ("classifier",), shared.classifier
-        if classifier is not None:
-            self._check_pivot(classifier.grid, stands, shared.problems, "classifier: {hidden: [16, 8]}")
+            classifier = self._classifier(given["classifier"], (*place, "classifier"))
         return MethodRequest(entry, grid, classifier, repeats)
 
     def _shared_tau(
@@ -321,21 +341,6 @@ class _ConfigReader(Reader):
                 estimator(**required | constructor_arguments(estimator, dict(settings))).check_agreement()
             except ParameterError as error:
                 self.mistakes.add((*place, error.name), f"expected {error.expected}, got {shown(error.value)}")
-
-    def _check_pivot(self, grid: Grid, place: Location, problems: Collection[str], example: str) -> None:
-        if self.mistakes.at(("problems",)) or self.mistakes.at(place):
-            return
-        without = [name for name in problems if pivot_of(name) is None]
-        asking = [f"{prefix}{key}" for key in PIVOTAL for prefix in ("", "base.")]
-        asking = [key for key in asking if PIVOT in grid.get(key, ())]
-        if without and asking:
-            expected, got = f"layer sizes, such as `{example}`", "hidden: pivot (the default)"
-            if not asking[0].endswith("hidden"):
-                expected, got = "an activation, such as linear", f"{asking[0]}: pivot"
-            self.mistakes.add(
-                place,
-                f"the Proben1 report has no pivot architecture for {without[0]!r}: expected {expected}, got {got}",
-            )
 
 
 def _hint_at_other_rules(key: str) -> str:

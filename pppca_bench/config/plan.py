@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pppca_bench.config.experiment import ClassifierRequest, Config, MethodRequest, variants
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS
 from pppca_bench.methods.sections import PIVOT, PORTRAIT, section_of
-from pppca_bench.references.proben1_tables import pivot_of
+from pppca_bench.problems import OwnData
+from pppca_bench.references.proben1_tables import SIZE_RULE_VERSION, pivot_of
 from pppca_bench.runs import Cell, Parameters, RunSpec, Scalar
 
 
@@ -29,7 +30,7 @@ class Identity:
     data_sha256 : str
         Digest of the data.
     seeded_as : str
-        What seeds are derived from: the name of a known problem, the digest of a file of the user's own.
+        What seeds are derived from: the name of a known problem, the digest of the user's own data.
     """
 
     label: str
@@ -37,15 +38,19 @@ class Identity:
     seeded_as: str
 
 
-def expand(config: Config, problems: Mapping[str, Identity], *, repeats: int | None = None) -> list[RunSpec]:
+Identities = Mapping[str | OwnData, Identity]
+"""Which data each entry of a config's problems stands for."""
+
+
+def expand(config: Config, problems: Identities, *, repeats: int | None = None) -> list[RunSpec]:
     """List the runs that a config asks for.
 
     Parameters
     ----------
     config : Config
         A validated config.
-    problems : mapping of str to Identity
-        The data behind each name in ``config.problems``.
+    problems : mapping of str or OwnData to Identity
+        The data behind each entry of ``config.problems``.
     repeats : int, optional
         Number of repeats in place of the config's own, at least 1.
 
@@ -139,7 +144,12 @@ def _usual_classifier(classifier: ClassifierRequest) -> dict[str, Scalar]:
 def _digest_start(cell: Cell) -> str:
     parts = [cell.problem, cell.data_sha256, cell.method, cell.parameters, cell.classifier, cell.algorithms]
     pivot, settings = pivot_of(cell.problem), cell.settings.items()
-    resolved = [getattr(pivot, name.rpartition(".")[2]) for name, value in settings if value == PIVOT]
+    # Where no pivot is known, sizes follow from the data, whose digest is among the parts, by the rule's version.
+    resolved = [
+        getattr(pivot, name.rpartition(".")[2]) if pivot else SIZE_RULE_VERSION
+        for name, value in settings
+        if value == PIVOT
+    ]
     return json.dumps([*parts, resolved], sort_keys=True)
 
 

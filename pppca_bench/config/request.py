@@ -10,27 +10,32 @@ from typing import Any
 from pppca_bench.config.experiment import Config, parse_config
 from pppca_bench.config.messages import where
 from pppca_bench.config.overrides import Only, changed, changed_name, explained, parse_changes, parse_only
-from pppca_bench.config.plan import Identity, count_runs, expand
+from pppca_bench.config.plan import Identities, Identity, count_runs, expand
 from pppca_bench.config.yaml_source import YamlSource, read_yaml
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.problems import (
+    OwnData,
     Problem,
     ProblemSource,
     ensure,
     find_own_file,
     known_problems,
     open_problem,
-    read_dt_task,
     registered,
 )
 from pppca_bench.runs import Plan, RunSpec
 
 OpenProblem = tuple[ProblemSource, Problem]
+Entry = str | OwnData
+Files = Mapping[Entry, Entry]
+"""By what each entry of a config's problems is opened."""
+Opened = Mapping[Entry, OpenProblem]
 
 MOST_RUNS = 200_000
 """Runs of one command: some ten times as many as all configs of this repository ask for."""
 
 _TO_CLASSES = " Declare its outputs as classes (bool_out, two or more), or take another method or classifier."
+_TABLE_TO_CLASSES = " Say `task: classification` if its target is classes, or take another method or classifier."
 _TO_NUMBERS = " Take another method, or a classifier that approximates too (`pppca methods`)."
 
 
@@ -43,7 +48,7 @@ class Request:
     plans : tuple of Plan
         One a config, in the order of the command line.
     problems : mapping of (str, str) to (ProblemSource, Problem)
-        Every problem that they name, by name and digest.
+        Every problem that they name, by name and digest; of those with several splits the first.
     """
 
     plans: tuple[Plan, ...]
@@ -56,7 +61,7 @@ class Request:
 
 
 def read_request(
-    paths: Sequence[Path],
+    documents: Sequence[Path | YamlSource],
     *,
     data_dir: Path | None = None,
     repeats: int | None = None,
@@ -64,16 +69,17 @@ def read_request(
     changes: Sequence[str] = (),
     only_plan: bool = False,
     force: bool = False,
+    given: Mapping[str, Path] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Request:
     """Read configs and open their problems; files that are missing are downloaded first.
 
     Parameters
     ----------
-    paths : sequence of Path
-        YAML files.
+    documents : sequence of Path or YamlSource
+        YAML files, or documents that are read already.
     data_dir : Path, optional
-        First folder to look for a Proben1 file.
+        First folder to look for fetched files.
     repeats : int, optional
         Number of repeats in place of the configs' own.
     only : sequence of str, optional
@@ -81,9 +87,11 @@ def read_request(
     changes : sequence of str, optional
         Values in place of the configs' own, as `parse_changes` reads them.
     only_plan : bool, default False
-        Open the user's own files alone, and download nothing: the data of known problems are known by their digest.
+        Open the user's own data alone, and download nothing: the data of known problems are known by their digest.
     force : bool, default False
         Plan more than `MOST_RUNS` runs, too.
+    given : mapping of str to Path, optional
+        Saved tables of the caller's, by the names that configs have for them.
     progress : callable(n_finished, n_total), optional
         Called with every downloaded file.
 
@@ -97,42 +105,41 @@ def read_request(
         Data are missing or damaged.
     """
     asked, new = parse_only(only), parse_changes(changes)
-    sources = [changed(read_yaml(path), new) for path in dict.fromkeys(paths)]
-    # First, for of a mistyped file the config would say that it has no pivot architecture.
-    named = [_names_and_files(source) for source in sources]
-    configs = [_validated(source, new) for source in sources]
+    once = {one if isinstance(one, Path) else one.path: one for one in documents}
+    sources = [changed(read_yaml(one) if isinstance(one, Path) else one, new) for one in once.values()]
+    configs = [_validated(source, new, given or {}) for source in sources]
     _refuse_namesakes(sources, configs)
     if not force:
         _refuse_too_many(sources, configs, repeats)
-    for source, config, files in zip(sources, configs, named, strict=True):
-        _check_tasks(source, config, files)
-    names = list(dict.fromkeys(name for files in named for name in files.values()))
-    # The digest of a known problem's data is known without them.
-    names = [name for name in names if name not in registered() or (asked.takes_problem(name) and not only_plan)]
-    if not only_plan:
-        ensure(names, data_dir, progress=progress)
-    opened = {name: open_problem(name, data_dir) for name in names}
+    found = [_found(source, config, given or {}) for source, config in zip(sources, configs, strict=True)]
+    entries = list(dict.fromkeys(entry for files in found for entry in files.values()))
+    opened = {one: open_problem(one, data_dir, only_local=only_plan) for one in entries if one not in registered()}
+    for source, config, files in zip(sources, configs, found, strict=True):
+        _check_tasks(source, config, files, opened)
+    if not only_plan:  # the digest of a known problem's data is known without them
+        known = [one for one in entries if isinstance(one, str) and one not in opened and asked.takes_problem(one)]
+        ensure(known, data_dir, progress=progress)
+        opened |= {name: open_problem(name, data_dir) for name in known}
     plans, problems = [], dict[tuple[str, str], OpenProblem]()
-    for source, config, files in zip(sources, configs, named, strict=True):
+    for source, config, files in zip(sources, configs, found, strict=True):
         identities = _identities(source, config, files, opened)
-        problems |= {_key(identities[name]): opened[file] for name, file in files.items() if file in opened}
+        problems |= {_key(identities[entry]): opened[file] for entry, file in files.items() if file in opened}
         plans.append(_plan(source, config, identities, repeats, changed_name(config.name, new)))
     asked.check([spec for plan in plans for spec in plan.specs])
     return Request(tuple(plan for plan in (_taken(plan, asked) for plan in plans) if plan.specs), problems)
 
 
-def _identities(
-    source: YamlSource, config: Config, files: Mapping[str, str], opened: Mapping[str, OpenProblem]
-) -> dict[str, Identity]:
+def _identities(source: YamlSource, config: Config, files: Files, opened: Opened) -> dict[Entry, Identity]:
     """Return which data each problem of a config stands for; those that are open have to fit its methods."""
-    labels, identities = _labels(files), {}
-    for index, (name, file) in enumerate(files.items()):
+    labels, identities = _labels(source, files), dict[Entry, Identity]()
+    for index, (entry, file) in enumerate(files.items()):
+        label = labels[entry]
         if file in opened:
             found, problem = opened[file]
-            check_fit(where(source, ("problems", index)), name, problem, config)
-            identities[name] = Identity(labels[name], found.sha256, found.sha256 if found.is_own else name)
+            check_fit(where(source, ("problems", index)), label, problem, config)
+            identities[entry] = Identity(label, found.sha256, found.sha256 if found.is_own else label)
         else:
-            identities[name] = Identity(name, registered()[name].sha256, name)
+            identities[entry] = Identity(label, registered()[label].sha256, label)
     return identities
 
 
@@ -140,15 +147,15 @@ def _key(identity: Identity) -> tuple[str, str]:
     return identity.label, identity.data_sha256
 
 
-def _check_tasks(source: YamlSource, config: Config, files: Mapping[str, str]) -> None:
-    for index, (name, file) in enumerate(files.items()):
-        task = read_dt_task(file) if name.endswith(".dt") else registered()[name].task
-        check_task(where(source, ("problems", index)), name, task, config)
+def _check_tasks(source: YamlSource, config: Config, files: Files, opened: Opened) -> None:
+    for index, (entry, file) in enumerate(files.items()):
+        task = opened[file][1].task if file in opened else registered()[str(file)].task
+        check_task(where(source, ("problems", index)), entry, task, config)
 
 
-def _validated(source: YamlSource, changes: Mapping[str, Any]) -> Config:
+def _validated(source: YamlSource, changes: Mapping[str, Any], given: Mapping[str, Path]) -> Config:
     try:
-        return parse_config(source, problems=known_problems())
+        return parse_config(source, problems=known_problems(), given=given)
     except ConfigError as error:
         raise explained(error, changes) from None
 
@@ -182,26 +189,31 @@ def _refuse_too_many(sources: Sequence[YamlSource], configs: Sequence[Config], r
         )
 
 
-def _names_and_files(source: YamlSource) -> dict[str, str]:
-    """Return by what each problem is loaded: its name, or the path of a file, seen from the config's folder.
+def _found(source: YamlSource, config: Config, given: Mapping[str, Path]) -> dict[Entry, Entry]:
+    """Return by what each problem is opened: its name, or its file's path, seen from the config's folder.
 
     Raises
     ------
     ConfigError
-        A file is not there; what is no name is left to `parse_config`.
+        A file is not there.
     """
-    named = source.value.get("problems") if isinstance(source.value, dict) else None
-    found = {}
-    for index, name in enumerate(named if isinstance(named, list) else [named]):
-        place = where(source, ("problems", index))
-        if isinstance(name, str) and name.endswith(".dt"):
-            try:
-                found[name] = str(find_own_file(name, source.path.parent))
-            except DataError as error:
-                raise ConfigError(f"{place}: {error}") from None
-        elif isinstance(name, str) and name in registered():
-            found[name] = name
+    found: dict[Entry, Entry] = {}
+    for index, entry in enumerate(config.problems):
+        try:
+            if isinstance(entry, OwnData):
+                found[entry] = _with_place(entry, source.path.parent, given)
+            else:
+                is_file = entry.endswith(".dt")
+                found[entry] = str(find_own_file(entry, source.path.parent)) if is_file else entry
+        except DataError as error:
+            raise ConfigError(f"{where(source, ('problems', index))}: {error}") from None
     return found
+
+
+def _with_place(own: OwnData, folder: Path, given: Mapping[str, Path]) -> OwnData:
+    if own.source == "given":
+        return replace(own, place=str(given[own.place]))
+    return replace(own, place=str(find_own_file(own.place, folder))) if own.is_file else own
 
 
 def check_fit(place: str, name: str, problem: Problem, config: Config) -> None:
@@ -218,25 +230,42 @@ def check_fit(place: str, name: str, problem: Problem, config: Config) -> None:
         )
 
 
-def check_task(place: str, name: str, task: str, config: Config) -> None:
+def check_task(place: str, entry: Entry, task: str, config: Config) -> None:
     """Raise ConfigError where a method or classifier that needs classes would meet an approximation problem."""
     picky = next(filter(None, (method.needs_classes for method in config.methods)), "")
-    if picky and task != "classification":
-        raise ConfigError(
-            f"{place}: expected a classification problem, which {picky} needs, got {name}, which is {task}."
-            f"{_TO_CLASSES if name.endswith('.dt') else _TO_NUMBERS}"
-        )
+    if not picky or task == "classification":
+        return
+    name, remedy = entry, _TO_CLASSES if str(entry).endswith(".dt") else _TO_NUMBERS
+    if isinstance(entry, OwnData):
+        name, remedy = entry.label, _TABLE_TO_CLASSES
+    raise ConfigError(
+        f"{place}: expected a classification problem, which {picky} needs, got {name}, which is {task}.{remedy}"
+    )
 
 
-def _labels(files: Mapping[str, str]) -> dict[str, str]:
-    """Return what tables call each problem: a file by its own name, where no other of the config has the same."""
-    short = {name: Path(name).name for name in files}
-    return {name: label if list(short.values()).count(label) == 1 else name for name, label in short.items()}
+def _labels(source: YamlSource, files: Files) -> dict[Entry, str]:
+    """Return what tables call each problem: a file by its own name, where no other of the config has the same.
+
+    Raises
+    ------
+    ConfigError
+        A table would be called as another problem is.
+    """
+    short = {one: one.label if isinstance(one, OwnData) else Path(one).name for one in files}
+    labels = {}
+    for one, label in short.items():
+        labels[one] = label
+        if list(short.values()).count(label) > 1:
+            path = one.place if isinstance(one, OwnData) else one
+            labels[one] = label if isinstance(one, OwnData) and (one.name or not one.is_file) else path
+    for index, (one, label) in enumerate(labels.items()):
+        if isinstance(one, OwnData) and (label in registered() or list(labels.values()).count(label) > 1):
+            place = where(source, ("problems", index))
+            raise ConfigError(f"{place}: expected a name of its own, got {label!r} again. Add the key `name`.")
+    return labels
 
 
-def _plan(
-    source: YamlSource, config: Config, identities: Mapping[str, Identity], repeats: int | None, name: str
-) -> Plan:
+def _plan(source: YamlSource, config: Config, identities: Identities, repeats: int | None, name: str) -> Plan:
     all_repeats = tuple(expand(config, identities))
     specs = all_repeats if repeats is None else tuple(expand(config, identities, repeats=repeats))
     return Plan(name, source.sha256, source.text, specs, all_repeats)

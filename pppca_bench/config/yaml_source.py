@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,23 @@ def read_yaml(path: Path) -> YamlSource:
         or nests too deeply.
     """
     return parse_yaml(path, _read_text(path))
+
+
+def to_source(document: Mapping[str, Any], path: Path) -> YamlSource:
+    """Return a document of plain values as if it had been read from a file of this name.
+
+    Raises
+    ------
+    ConfigError
+        It holds what YAML cannot.
+    """
+    try:
+        text = yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True)
+    except yaml.YAMLError as error:
+        raise ConfigError(
+            f"{path}: expected plain values, as YAML has them, got {' '.join(map(str, error.args))}."
+        ) from None
+    return parse_yaml(path, text)
 
 
 def parse_yaml(path: Path, text: str) -> YamlSource:

@@ -88,7 +88,7 @@ def warm_up(spec: RunSpec) -> None:
 def _learn(specs: Sequence[RunSpec], problem: Problem) -> list[_Learned | RunResult]:
     """Fit the runs' methods, several networks side by side; a run whose numbers broke down gives its failure."""
     try:
-        methods = [make_method(spec, problem.task) for spec in specs]
+        methods = [make_method(spec, problem.task, n_outputs=problem.n_outputs) for spec in specs]
         start = time.perf_counter()
         _fit(specs[0], methods, problem)
         share_ms = 1e3 * (time.perf_counter() - start) / len(specs)
@@ -168,7 +168,13 @@ def _classify_features(learned: Sequence[_Learned], problem: Problem) -> list[Ru
 
 def _train(learned: Sequence[_Learned], problem: Problem) -> Sequence[Any]:
     classifiers = [
-        make_classifier(one.spec.cell.classifier, one.spec.cell.problem, seeds(one.spec)[1], problem.task)
+        make_classifier(
+            one.spec.cell.classifier,
+            one.spec.cell.problem,
+            seeds(one.spec)[1],
+            problem.task,
+            n_outputs=problem.n_outputs,
+        )
         for one in learned
     ]
     if all(isinstance(classifier, MLP) for classifier in classifiers):

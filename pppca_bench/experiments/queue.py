@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.runs import Cell, RunResult, RunSpec
@@ -28,6 +28,8 @@ class Queue:
         Hand out everything, whatever the store holds.
     retries : int, default 0
         How often a failed run may be put back.
+    split_of : callable(spec) -> int, optional
+        Gives the number of a run's split: those of one group learn from the same rows. One split by default.
 
     Attributes
     ----------
@@ -35,13 +37,22 @@ class Queue:
         Runs that were dropped because another process had done them.
     """
 
-    def __init__(self, specs: Sequence[RunSpec], store: Store, *, fresh: bool = False, retries: int = 0) -> None:
+    def __init__(
+        self,
+        specs: Sequence[RunSpec],
+        store: Store,
+        *,
+        fresh: bool = False,
+        retries: int = 0,
+        split_of: Callable[[RunSpec], int] = lambda _: 0,
+    ) -> None:
         self.n_done_elsewhere = 0
         self._store = store
         self._fresh = fresh
         self._retries = retries
         self._waiting = {
-            timed: deque(_groups(spec for spec in specs if is_timed(spec.cell) == timed)) for timed in (False, True)
+            timed: deque(_groups((spec for spec in specs if is_timed(spec.cell) == timed), split_of))
+            for timed in (False, True)
         }
         self._deferred: dict[bool, deque[Group]] = {False: deque(), True: deque()}
         self._n_attempts = Counter[str]()
@@ -91,11 +102,11 @@ def spec_of(group: Group, result: RunResult) -> RunSpec:
     return next(spec for spec in group if spec.key == result.key)
 
 
-def _groups(specs: Iterable[RunSpec]) -> Iterator[Group]:
-    """Cut each cell's runs into groups of at most GROUP_SIZE, in the plan's order."""
-    cells: dict[Cell, list[RunSpec]] = {}
+def _groups(specs: Iterable[RunSpec], split_of: Callable[[RunSpec], int]) -> Iterator[Group]:
+    """Cut each cell's runs on each split into groups of at most GROUP_SIZE, in the plan's order."""
+    cells: dict[tuple[Cell, int], list[RunSpec]] = {}
     for spec in specs:
-        cells.setdefault(spec.cell, []).append(spec)
+        cells.setdefault((spec.cell, split_of(spec)), []).append(spec)
     for cell in cells.values():
         for start in range(0, len(cell), GROUP_SIZE):
             yield tuple(cell[start : start + GROUP_SIZE])

@@ -88,7 +88,7 @@ def run(
     store : Store
         Where results go; of the processes of this call, only this one writes to it.
     problems : mapping of (str, str) to (ProblemSource, Problem)
-        The problems of the specs' cells, by name and digest.
+        The problems of the specs' cells, by name and digest; of those with several splits the first.
     configs : mapping of str to str, optional
         SHA-256 of each config behind ``specs``, by its name, for the results' provenance.
     workers : int, default 1
@@ -112,7 +112,7 @@ def run(
     """
     store.describe_problems([_facts(name, *opened) for (name, _), opened in problems.items()])
     missing = _missing(specs, set() if fresh else store.done(spec.key for spec in specs), problems)
-    queue = Queue(missing, store, fresh=fresh, retries=retries)
+    queue = Queue(missing, store, fresh=fresh, retries=retries, split_of=lambda spec: _source_of(spec, problems).split)
     progress = progress or (lambda *_: None)
     progress(0, len(missing))
     provenance, tally, warn = describe(configs), _Tally(), warn or _unheard
@@ -241,12 +241,27 @@ def _unheard(_text: str) -> None:
 
 
 def _facts(name: str, source: ProblemSource, problem: Problem) -> ProblemFacts:
-    sizes = (problem.n_features, problem.n_outputs, *map(len, (problem.X_train, problem.X_validation, problem.X_test)))
-    return ProblemFacts(name, problem.sha256, problem.task, name if source.is_own else source.family, *sizes)
+    return ProblemFacts(
+        name,
+        problem.sha256,
+        problem.task,
+        family=name if source.is_own else source.family,
+        n_features=problem.n_features,
+        n_outputs=problem.n_outputs,
+        n_train=len(problem.X_train),
+        n_validation=len(problem.X_validation),
+        n_test=len(problem.X_test),
+        n_splits=source.n_splits,
+    )
 
 
 def _of(spec: RunSpec, problems: OpenProblems) -> tuple[ProblemSource, Problem]:
     return problems[spec.cell.problem, spec.cell.data_sha256]
+
+
+def _source_of(spec: RunSpec, problems: OpenProblems) -> ProblemSource:
+    """Return the source of the split that a run has."""
+    return _of(spec, problems)[0].of_repeat(spec.repeat)
 
 
 @dataclass
@@ -331,8 +346,8 @@ def _run_alone(groups: Iterable[Group], watch: _Watch, problems: OpenProblems) -
 
 
 def _submit(group: Group, backend: Backend, problems: OpenProblems) -> Future[Computed]:
-    source, problem = _of(group[0], problems)
-    if isinstance(backend, ThisProcess):
+    source, problem = _source_of(group[0], problems), _of(group[0], problems)[1]
+    if isinstance(backend, ThisProcess) and not source.split:
         return backend.submit(compute, group, lambda: problem)
     return backend.submit(compute_from_source, group, source)
 

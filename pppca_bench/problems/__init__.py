@@ -11,8 +11,9 @@ from pppca_bench.problems.load import (
     load_problem,
     search_path,
 )
+from pppca_bench.problems.own_data import DataSet, OwnData
 from pppca_bench.problems.problem import Problem
-from pppca_bench.problems.read_dt import read_dt, read_dt_task
+from pppca_bench.problems.read_dt import read_dt
 from pppca_bench.problems.registry import (
     PROBEN1_COMMIT,
     PROBEN1_URL,
@@ -23,15 +24,21 @@ from pppca_bench.problems.registry import (
     registered,
 )
 from pppca_bench.problems.source import ProblemSource, load_again, open_problem
+from pppca_bench.problems.split import SplitRule
+from pppca_bench.problems.table import Table, to_table
 
 __all__ = [
     "PROBEN1_COMMIT",
     "PROBEN1_URL",
+    "DataSet",
     "FetchedFile",
     "FileStatus",
+    "OwnData",
     "Problem",
     "ProblemInfo",
     "ProblemSource",
+    "SplitRule",
+    "Table",
     "Task",
     "cache_dir",
     "ensure",
@@ -46,8 +53,8 @@ __all__ = [
     "open_problem",
     "problem_info",
     "read_dt",
-    "read_dt_task",
     "registered",
     "search_path",
+    "to_table",
     "verify",
 ]

@@ -183,7 +183,7 @@ def _data_option(path: Path, data_dir: str | Path | None) -> str:
 
 
 def find_own_file(name: str, folder: str | Path = ".") -> Path:
-    """Return the path of a .dt file of the user's own.
+    """Return the path of a file of the user's own.
 
     Parameters
     ----------
@@ -195,9 +195,11 @@ def find_own_file(name: str, folder: str | Path = ".") -> Path:
     Raises
     ------
     DataError
-        If there is no such file; the message gives the known problem that is meant, where one is like it.
+        If there is no such file; of a .dt file the message gives the known problem that is meant, where one is like it.
     """
     path = Path(folder) / _expanded(name)
     if not _is_file(path):
-        raise DataError(f"{path}: expected a .dt file, got none there. {suggest(path.name)}")
+        if path.suffix == ".dt":
+            raise DataError(f"{path}: expected a .dt file, got none there. {suggest(path.name)}")
+        raise DataError(f"{path}: expected a file, got none there. Check the path.")
     return path

@@ -147,20 +147,6 @@ def read_dt(path: str | Path, *, remedy: str | None = None) -> Problem:
     return _to_problem(path.stem, values, header, lines.sha256.hexdigest())
 
 
-def read_dt_task(path: str | Path) -> Task:
-    """Return the task that a .dt file's header declares.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read or its header breaks the format; see `read_dt`.
-    """
-    path = Path(path)
-    place = _Place(path.name, _default_remedy(path))
-    with _lines(path, place) as lines:
-        return _read_header(lines, place).task
-
-
 def _default_remedy(path: Path) -> str:
     if path.stem in known_problems("proben1"):
         return f"The file is damaged: run `pppca data fetch --force {path.stem}`."

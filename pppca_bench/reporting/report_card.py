@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pppca_bench.methods.entry import Entry
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
-from pppca_bench.references.proben1_tables import LINEAR, Network, published_searches
+from pppca_bench.references.proben1_tables import LINEAR, Network, pivot_of, rule_network
 from pppca_bench.reporting.architecture_search import n_connections
 from pppca_bench.reporting.labels import value_text
 from pppca_bench.reporting.report_sentences import PIVOT, POINTS, describe_entry, listed
@@ -110,7 +110,7 @@ def build_card(
     headers, rows = _problem_table(known, own, dict(zip(names, groups, strict=True)))
     return Card(
         f"How {config} was run",
-        {"Problem": _problem_sentences(known, addresses), "Data sets": _split_sentences(groups)},
+        {"Problem": _problem_sentences(known, addresses), "Data sets": _split_sentences(known, facts, groups)},
         settings,
         {"Runs": _run_sentences(groups, names), "Software": _software(origins, groups)},
         headers,
@@ -256,15 +256,27 @@ def _problem_sentences(problems: Sequence[str], addresses: Mapping[str, Address]
     found = []
     for address, names in by_place.items():
         told = listed(names) if len(names) <= 10 else f"{len(names)} problems"
-        found.append(f"{told} of {address.collection} ({address.place})." if address else f"{told}: files of our own.")
+        found.append(f"{told} of {address.collection} ({address.place})." if address else f"{told}: data of our own.")
     found.append("The table of problems lists them with the first digits of the SHA-256 of their data.")
     return found
 
 
-def _split_sentences(groups: Sequence[RunGroup]) -> list[str]:
+def _split_sentences(
+    problems: Sequence[str], facts: Mapping[str, ProblemFacts], groups: Sequence[RunGroup]
+) -> list[str]:
+    n_splits = {name: facts[name].n_splits for name in problems if name in facts and facts[name].n_splits > 1}
+    whose = "Each other problem's" if n_splits else "Each problem's"
     found = [
-        "Each problem's examples are split once into a training, a validation and a test set, the same in all runs; the"
-        " table of problems gives their sizes.",
+        f"The examples of {name} are split in {n} ways into a training, a validation and a test set, which the repeats"
+        " take in turn, each with the same classes' shares where there are classes."
+        for name, n in n_splits.items()
+    ]
+    if len(n_splits) < len(problems):
+        found.append(
+            f"{whose} examples are split once into a training, a validation and a test set, the same in all runs; the"
+            " table of problems gives their sizes."
+        )
+    found += [
         "Only the training set is learnt from.",
     ]
     if any(_has_network(group) for group in groups):
@@ -278,7 +290,6 @@ def _problem_table(
     problems: Sequence[str], facts: Mapping[str, ProblemFacts], groups: Mapping[str, RunGroup]
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return headers and rows: sizes, then for each group whose network reads the inputs its connections."""
-    pivots = published_searches()
     counted = {name: group for name, group in groups.items() if _reads_inputs(group) and _layers(group) is not None}
     has_pivots = any(_layers(group) == PIVOT for group in counted.values())
     headers = ["Problem", "inputs", "outputs", "training", "validation", "test", "SHA-256"]
@@ -290,7 +301,7 @@ def _problem_table(
         sizes = [known.n_features, known.n_outputs, known.n_train, known.n_validation, known.n_test] if known else []
         row = [problem, *(map(str, sizes) if sizes else [EMPTY] * 5), known.data_sha256[:12] if known else EMPTY]
         if has_pivots:
-            row.append(str(pivots[problem].pivot) if problem in pivots else EMPTY)
+            row.append(str(_pivot_of(problem, known)) if known or pivot_of(problem) else EMPTY)
         row += [_connections(group, problem, known) for group in counted.values()]
         rows.append(tuple(row))
     return tuple(headers), rows
@@ -301,11 +312,16 @@ def _layers(group: RunGroup) -> Scalar:
     return next((group.constant[f"{place}hidden"] for place in _NETWORKS if f"{place}hidden" in group.constant), None)
 
 
+def _pivot_of(problem: str, known: ProblemFacts | None) -> Network:
+    """Return what ``hidden: pivot`` stands for: the report's network, or that of the rule of size."""
+    return pivot_of(problem) or rule_network(known.n_outputs if known else 1)
+
+
 def _connections(group: RunGroup, problem: str, known: ProblemFacts | None) -> str:
-    layers, pivots = _layers(group), published_searches()
+    layers = _layers(group)
     names = [name for place in _NETWORKS if (name := f"{place}shortcuts") in {*group.constant, *group.varied}]
     shortcuts = group.constant.get(names[0]) if names else False
-    network = pivots[problem].pivot if layers == PIVOT and problem in pivots else None
+    network = _pivot_of(problem, known) if layers == PIVOT and known else None
     if isinstance(layers, tuple):
         network = Network(tuple(int(size) for size in layers), LINEAR)
     if known is None or network is None or problem not in group.problems or not isinstance(shortcuts, bool):

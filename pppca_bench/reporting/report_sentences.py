@@ -37,7 +37,10 @@ Told = Mapping[Scalar, str] | str | Callable[[Scalar], str]
 
 def _hidden(value: Scalar) -> str:
     if value == PIVOT:
-        return "The hidden nodes are those of the problem's pivot architecture (Proben1 report, table 7)."
+        return (
+            "The hidden nodes are those of the problem's pivot architecture (Proben1 report, table 7); a problem that"
+            " has none there gets 16 and 8, or with more than 8 outputs as many as outputs (at most 64) and twice that."
+        )
     sizes = [str(size) for size in value] if isinstance(value, tuple) else [str(value)]
     if not sizes:
         return "There are no hidden nodes: the inputs feed the outputs directly."

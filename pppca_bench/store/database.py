@@ -121,7 +121,8 @@ class Store:
         """Keep the sizes of the problems as they were read from the data."""
         with self._transaction() as connection:
             connection.executemany(
-                "INSERT OR REPLACE INTO problems VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [astuple(fact) for fact in facts]
+                "INSERT OR REPLACE INTO problems VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [astuple(fact) for fact in facts],
             )
 
     def problems(self) -> dict[str, ProblemFacts]:

@@ -41,7 +41,7 @@ CREATE TABLE reservations (key TEXT PRIMARY KEY REFERENCES runs (key), process T
 
 
 def prepare(connection: sqlite3.Connection) -> bool:
-    """Create the tables in an empty database, or a column for each quantity that an older one lacks.
+    """Create the tables in an empty database, or the columns that an older one lacks.
 
     A database of another program, or of another version, is left as it is. Call it within a transaction.
 
@@ -59,6 +59,8 @@ def prepare(connection: sqlite3.Connection) -> bool:
     if is_empty or version == SCHEMA_VERSION:
         for name in sorted(set(QUANTITIES) - quantity_columns(connection), key=list(QUANTITIES).index):
             connection.execute(f"ALTER TABLE runs ADD COLUMN {name} REAL")
+        if "n_splits" not in {name for _, name, *_ in connection.execute("PRAGMA table_info(problems)")}:
+            connection.execute("ALTER TABLE problems ADD COLUMN n_splits INTEGER NOT NULL DEFAULT 1")
     return is_empty
 
 

@@ -157,7 +157,7 @@ class Study:
     @property
     def problems(self) -> tuple[str, ...]:
         """Return the problems that every trial runs."""
-        return self.trials[0].config.problems
+        return tuple(map(str, self.trials[0].config.problems))
 
     def where(self, *location: str | int) -> str:
         """Return file, line and place of a setting, for a message."""
@@ -312,7 +312,12 @@ class _Base:
         lines = {location[1:]: line for location, line in source.lines.items() if location[0:1] == ("base",)}
         document = {"name": settings.name, **settings.base}
         own = YamlSource(source.path, source.text, document, lines)
-        parse_config(own, problems=problems)
+        for index, problem in enumerate(parse_config(own, problems=problems).problems):
+            if not isinstance(problem, str):
+                raise ConfigError(
+                    f"{where(source, ('base', 'problems', index))}: expected a known problem, for which there are"
+                    " published cells, got a table."
+                )
         return cls(settings.name, own, problems, filled_document(document))
 
     def varied(self, number: int, assigned: Mapping[Location, tuple[Any, int]]) -> tuple[YamlSource, Config]:

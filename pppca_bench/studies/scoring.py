@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pppca_bench.config.plan import Identity, expand
+from pppca_bench.config.plan import Identities, Identity, expand
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments.queue import is_timed
 from pppca_bench.methods.registry import METHODS
@@ -90,7 +90,7 @@ def check_cells(study: Study) -> None:
             raise ConfigError(f"{where}: expected cells that score leaves out, got {', '.join(shared[0])}.")
 
 
-def _unopened(study: Study) -> dict[str, Identity]:
+def _unopened(study: Study) -> Identities:
     """Return stand-ins for the problems' data, for a plan of which only the settings count."""
     return {name: Identity(name, "", name) for name in study.problems}
 
@@ -104,7 +104,7 @@ def _entries(study: Study) -> Iterator[tuple[str, int, Cells]]:
         yield from ((key, position, entry) for position, entry in enumerate(entries))
 
 
-def needed_runs(study: Study, trial: Trial, identities: Mapping[str, Identity]) -> list[RunSpec]:
+def needed_runs(study: Study, trial: Trial, identities: Identities) -> list[RunSpec]:
     """List the runs behind the cells that decide or are reported; the base may ask for more."""
     specs = expand(trial.config, identities)
     results = Results((spec, None) for spec in specs)

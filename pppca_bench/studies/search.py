@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from pppca_bench.config.plan import Identity
+from pppca_bench.config.plan import Identities, Identity
 from pppca_bench.experiments import runner
 from pppca_bench.runs import Plan, RunResult
 from pppca_bench.store.database import Span, Store
@@ -70,7 +70,7 @@ def run_study(
     list of ScoredTrial
         The best first.
     """
-    identities = {name: Identity(name, digest, name) for name, digest in problems}
+    identities: Identities = {name: Identity(name, digest, name) for name, digest in problems}
     if study.settings.sampler != "random":
         given = partial(runner.run, store=store, problems=problems, workers=workers)
         return search_by_tpe(study, store, folder, identities=identities, compute=given, progress=progress)

@@ -10,14 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pppca_bench.config.plan import Identity
+from pppca_bench.config.plan import Identities
 from pppca_bench.errors import ConfigError
 from pppca_bench.runs import Plan, RunSpec
 from pppca_bench.store.database import Store
@@ -67,7 +67,7 @@ def search_by_tpe(
     store: Store,
     folder: Path,
     *,
-    identities: Mapping[str, Identity],
+    identities: Identities,
     compute: Compute,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[ScoredTrial]:

@@ -1,0 +1,187 @@
+"""Configs run from Python, on data that the caller has at hand."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pppca_bench.config.experiment import NAME
+from pppca_bench.config.request import Request, read_request
+from pppca_bench.config.yaml_source import YamlSource, read_yaml, to_source
+from pppca_bench.errors import ConfigError, DataError
+from pppca_bench.experiments import runner
+from pppca_bench.problems import registered, to_table
+from pppca_bench.store import DATABASE
+from pppca_bench.store.database import Store
+from pppca_bench.store.export import load_results
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+GivenData = Mapping[str, tuple["pd.DataFrame | ArrayLike", "pd.DataFrame | pd.Series[Any] | ArrayLike"]]
+
+
+@dataclass(frozen=True)
+class Completed:
+    """Hold what a config's runs gave.
+
+    Attributes
+    ----------
+    runs : pandas.DataFrame
+        A row for each run that the config asks for, with the columns of `load_results`, and ``split``: the number of
+        the split that its repeat has.
+    outcome : Outcome
+        How many runs were asked for, were there already, were done now, and failed.
+    """
+
+    runs: pd.DataFrame
+    outcome: runner.Outcome
+
+
+def run(
+    config: str | Path | Mapping[str, Any],
+    problems: GivenData | None = None,
+    *,
+    results: str | Path = "results",
+    data_dir: str | Path | None = None,
+    repeats: int | None = None,
+    workers: int = 0,
+) -> Completed:
+    """Run a config as ``pppca run`` does, on problems that it names and on data of the caller's.
+
+    Parameters
+    ----------
+    config : str, Path or mapping
+        Path of a YAML file, or the document itself.
+    problems : mapping of str to (X, y), optional
+        Data by the name that the config's ``problems`` have for them, and that tables will; a config without
+        ``problems`` runs all of them. X is a data frame, or an array of shape (n_rows, n_features), y a series or an
+        array of shape (n_rows,), or (n_rows, n_outputs) for several numbers to approximate. Text, booleans, whole
+        numbers and categories are classes, other numbers are approximated. Rows are split as the config's ``splits``
+        and ``folds`` say.
+    results : str or Path, default "results"
+        Folder of the results database; runs that it holds are not computed again.
+    data_dir : str or Path, optional
+        First folder to look for fetched files.
+    repeats : int, optional
+        Repeats in place of the config's own.
+    workers : int, default 0
+        Worker processes; 0 computes in this one. With more, a script needs ``if __name__ == "__main__":``.
+
+    Returns
+    -------
+    Completed
+
+    Raises
+    ------
+    ConfigError
+        The config is wrong.
+    DataError
+        Data are missing, or cannot be used.
+    StoreError
+        The results cannot be written.
+
+    Examples
+    --------
+    >>> document = {"name": "mine", "seed": 1, "splits": 10, "methods": [{"method": "pca"}]}
+    >>> done = pppca_bench.run(document, {"flowers": (X, y)})  # doctest: +SKIP
+    >>> done.runs.groupby("method").test_error_percent.mean()  # doctest: +SKIP
+    """
+    source = _source(config, list(problems or {}))
+    with _saved(problems or {}) as given, Store(Path(results) / DATABASE) as store:
+        folder = Path(data_dir) if data_dir is not None else None
+        request = read_request([source], data_dir=folder, repeats=repeats, given=given)
+        if unused := given.keys() - {name for name, _ in request.problems}:
+            raise ConfigError(
+                f"{source.path}: expected {min(unused)!r} among its problems, since data were given for it, got none."
+                " Add it, or leave `problems` out."
+            )
+        outcome = carry_out(request, store, workers=workers)
+        return Completed(_runs(request, Path(results)), outcome)
+
+
+def carry_out(request: Request, store: Store, **options: Any) -> runner.Outcome:
+    """Record a request's plans and compute what the store lacks of them.
+
+    Parameters
+    ----------
+    request : Request
+        What to run.
+    store : Store
+        Where results go.
+    **options
+        As `runner.run` takes them.
+    """
+    for plan in request.plans:
+        store.plan(plan)
+    configs = {plan.name: plan.sha256 for plan in request.plans}
+    return runner.run(request.specs, store, request.problems, configs=configs, **options)
+
+
+def _source(config: str | Path | Mapping[str, Any], given: list[str]) -> YamlSource:
+    """Return a config's document, with the given problems where it names none."""
+    if isinstance(config, Mapping):
+        document = dict(config)
+        return to_source(
+            document if "problems" in document or not given else document | {"problems": given}, Path("config")
+        )
+    source = read_yaml(Path(config))
+    if given and isinstance(source.value, dict) and "problems" not in source.value:
+        return replace(source, value=source.value | {"problems": given})
+    return source
+
+
+@contextmanager
+def _saved(problems: GivenData) -> Iterator[dict[str, Path]]:
+    """Keep given data in files while they are run, so that worker processes can read them too."""
+    with tempfile.TemporaryDirectory(prefix="pppca-") as folder:
+        paths = {name: Path(folder, f"{number}.npz") for number, name in enumerate(problems)}
+        for name, path in paths.items():
+            if name in registered() or not (isinstance(name, str) and NAME.fullmatch(name)):
+                rule = "a name of letters, digits, _ and - that no known problem has"
+                raise ConfigError(f"problems: expected {rule}, got {name!r}. Take another.")
+            frame, targets = _joined(name, *problems[name])
+            to_table(frame, name, targets=targets).save(path)
+        yield paths
+
+
+def _joined(name: str, X: Any, y: Any) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return inputs and targets as one data frame, the targets last, and the targets' names."""
+    import pandas as pd
+
+    inputs, targets = (_as_frame(name, part, prefix) for part, prefix in ((X, "x"), (y, "y")))
+    if len(inputs) != len(targets):
+        raise DataError(f"{name}: expected as many targets as rows, {len(inputs)}, got {len(targets)}. Correct one.")
+    return pd.concat([inputs, targets], axis=1), tuple(targets.columns)
+
+
+def _as_frame(name: str, part: Any, prefix: str) -> pd.DataFrame:
+    import numpy as np
+    import pandas as pd
+
+    if isinstance(part, pd.Series):
+        part = part.to_frame(prefix if part.name is None else part.name)
+    if isinstance(part, pd.DataFrame):
+        return part.reset_index(drop=True).rename(columns=str)
+    array = np.asarray(part)
+    if array.ndim not in (1, 2):
+        raise DataError(f"{name}: expected {prefix} of one or two dimensions, got {array.ndim}. Reshape it.")
+    columns = [prefix] if array.ndim == 1 else [f"{prefix}{number + 1}" for number in range(array.shape[1])]
+    return pd.DataFrame(array.reshape(len(array), len(columns)), columns=columns)
+
+
+def _runs(request: Request, folder: Path) -> pd.DataFrame:
+    """Return a row for each run of a request."""
+    splits = {}
+    for spec in request.specs:
+        source, _ = request.problems[spec.cell.problem, spec.cell.data_sha256]
+        splits[spec.key] = source.of_repeat(spec.repeat).split
+    frame = load_results(folder, [plan.name for plan in request.plans])
+    wanted = frame[frame["key"].isin(splits)].reset_index(drop=True)
+    wanted.insert(list(wanted.columns).index("repeat") + 1, "split", wanted["key"].map(splits))
+    return wanted

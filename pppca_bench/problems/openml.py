@@ -1,0 +1,73 @@
+"""Data sets of openml.org: fetched by scikit-learn into the data folder, and held to what was fetched first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pppca_bench.errors import DataError
+from pppca_bench.problems.load import fetch_dir, search_path
+from pppca_bench.problems.read_table import target_names
+from pppca_bench.problems.table import Table, to_table
+
+_RETRIES, _PAUSE_S = 3, 1.0
+
+
+def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: bool = False) -> Table:
+    """Return a data set of openml.org, downloaded where no data folder holds it yet.
+
+    scikit-learn keeps the files in ``openml/`` of the data folder and holds them to the server's checksum. The digest
+    of the table is written to ``openml/NUMBER.sha256`` at first, and compared with it from then on.
+
+    Parameters
+    ----------
+    number : str
+        The data set's number, such as ``"61"``.
+    data_dir : str or Path, optional
+        First folder to look for it, see `search_path`.
+    only_local : bool, default False
+        Download nothing.
+
+    Raises
+    ------
+    DataError
+        The download failed, or the data are no longer those that were fetched first.
+    """
+    from sklearn.datasets import fetch_openml
+
+    source, record = f"openml:{number}", Path("openml", f"{number}.sha256")
+    found = next((folder for folder in search_path(data_dir) if (folder / record).is_file()), None)
+    if found is None and only_local:
+        raise DataError(
+            f"{source}: expected its files in the data folder, got none. Run `pppca data describe {source}`."
+        )
+    folder = found or fetch_dir(data_dir)
+    try:
+        bunch = fetch_openml(
+            data_id=int(number),
+            data_home=str(folder),
+            as_frame=True,
+            parser="auto",
+            n_retries=_RETRIES,
+            delay=_PAUSE_S,
+        )
+    except (OSError, ValueError, KeyError) as error:  # of the network, and of the server's answers
+        cause = str(error).strip().partition("\n")[0].rstrip(".")
+        remedy = f"Check the number, the network and the files in {folder / 'openml'}."
+        raise DataError(f"{source}: expected a data set of www.openml.org, got {cause}. {remedy}") from None
+    targets = () if bunch.target is None else target_names(bunch.target)
+    table = to_table(bunch.frame, source, targets=targets)
+    _hold_to_record(table, folder / record)
+    return table
+
+
+def _hold_to_record(table: Table, record: Path) -> None:
+    """Write the digest of a table down, or compare it with what was written."""
+    if not record.exists():
+        record.write_text(f"{table.sha256}\n", encoding="ascii")
+        return
+    recorded = record.read_text(encoding="ascii", errors="replace").strip()
+    if table.sha256 != recorded:
+        raise DataError(
+            f"{table.source}: expected the data that were fetched first (SHA-256 {recorded[:12]}... in {record}), got"
+            f" others ({table.sha256[:12]}...). Delete that file to take the new ones."
+        )

@@ -1,0 +1,135 @@
+"""Readers of tables: CSV and Parquet files, and the data sets that come with scikit-learn."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pppca_bench.errors import DataError
+from pppca_bench.problems.table import Table, to_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SKLEARN_NAMES = ("breast_cancer", "diabetes", "digits", "iris", "linnerud", "wine")
+"""Data sets that come with scikit-learn as ``load_NAME``, without a download."""
+
+_SEPARATORS = ",;\t"
+
+
+def read_csv(path: str | Path) -> Table:
+    """Read a CSV file whose first line names the columns.
+
+    Choice: fields are separated by whichever of comma, semicolon and tab is most frequent in the first line. Empty
+    fields are gaps, and so are ``?``, as in UCI's files, and what pandas takes for one, such as ``NA`` and ``null``.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, is empty or no UTF-8 text, or a line has another number of fields than the first.
+    """
+    import pandas as pd
+
+    text = _text(path)
+    separator = max(_SEPARATORS, key=text.partition("\n")[0].count)
+    names, lines = _checked_lines(text, separator, path)
+    frame = pd.read_csv(
+        io.StringIO(text),
+        sep=separator,
+        header=None,
+        names=range(len(names)),
+        skiprows=1,
+        index_col=False,
+        skipinitialspace=True,
+        na_values=["?"],
+        low_memory=False,
+    )
+    frame.columns = pd.Index(names)
+    return to_table(frame, str(path), lines=lines)
+
+
+def read_parquet(path: str | Path) -> Table:
+    """Read a Parquet file.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or pyarrow is not installed.
+    """
+    import pandas as pd
+
+    try:
+        frame = pd.read_parquet(path, engine="pyarrow")
+    except ImportError:
+        raise DataError(
+            f"{path}: expected pyarrow, which reads Parquet files, got none."
+            " Install it: `pip install 'pppca-bench[parquet]'`."
+        ) from None
+    except (OSError, ValueError) as error:  # pyarrow's errors are either
+        cause = str(error).strip().partition("\n")[0].rstrip(".")
+        raise DataError(f"{path}: expected a Parquet file, got {cause}. Check the path and the file.") from None
+    return to_table(frame, str(path))
+
+
+def read_sklearn(name: str) -> Table:
+    """Read a data set that comes with scikit-learn, its targets last.
+
+    Raises
+    ------
+    DataError
+        There is none of that name.
+    """
+    if name not in SKLEARN_NAMES:
+        expected = f"expected one of {', '.join(SKLEARN_NAMES)}"
+        raise DataError(f"sklearn:{name}: {expected}, got {name!r}. Others are on openml.org: `openml: NUMBER`.")
+    from sklearn import datasets
+
+    found = getattr(datasets, f"load_{name}")(as_frame=True)
+    return to_table(found.frame, f"sklearn:{name}", targets=target_names(found.target))
+
+
+def target_names(target: pd.DataFrame | pd.Series) -> tuple[str, ...]:
+    """Return the names of the columns that scikit-learn gives as targets."""
+    names = [target.name] if target.ndim == 1 else target.columns
+    return tuple(map(str, names))
+
+
+def _text(path: str | Path) -> str:
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: expected a readable file, got {error.strerror}. Check the path.") from None
+    if not data.strip():
+        raise DataError(
+            f"{path}: expected a first line with the columns' names, got an empty file. Is it the right one?"
+        )
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        got = f"the byte 0x{data[error.start]:02x}"
+        raise DataError(f"{path}, line {line}: expected UTF-8 text, got {got}. Save the file as UTF-8.") from None
+
+
+def _checked_lines(text: str, separator: str, path: str | Path) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the columns' names and the line that each row ends on."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
+    lines: list[int] = []
+    try:
+        names = [name.strip() for name in next(reader)]
+        for row in reader:
+            if len(row) != len(names) and row:
+                raise DataError(
+                    f"{path}, line {reader.line_num}: expected {len(names)} fields, as in the first line,"
+                    f" got {len(row)}. Correct the line."
+                )
+            if row:
+                lines.append(reader.line_num)
+    except csv.Error as error:
+        raise DataError(f"{path}, line {reader.line_num}: expected CSV, got {error}. Correct the line.") from None
+    return names, np.array(lines, dtype=np.int64)

@@ -1,0 +1,150 @@
+"""A table with typed columns: what CSV and Parquet files, data frames and data sets of scikit-learn become."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pppca_bench.errors import DataError
+from pppca_bench.problems.problem import FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Kind = Literal["real", "integer", "boolean", "category", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Describe a column.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"real", "integer", "boolean", "category", "other"}
+        ``"category"`` is text; ``"other"``, such as a date, is what no problem can use.
+    labels : tuple of str
+        Texts of a category or boolean, in their order; the type of another column of no use; () for numbers.
+    """
+
+    name: str
+    kind: Kind
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Hold the columns of a data set.
+
+    Attributes
+    ----------
+    source : str
+        What messages call it, such as the path of its file.
+    columns : tuple of Column
+    values : float64 array of shape (n_rows, n_columns)
+        Numbers; of a category or boolean the index of the label. NaN is a gap.
+    targets : tuple of str
+        Columns that are the targets where nothing else is asked for; () where the source names none.
+    lines : int64 array of shape (n_rows,) or None
+        Line of the file that each row ends on, for messages.
+    """
+
+    source: str
+    columns: tuple[Column, ...]
+    values: FloatArray
+    targets: tuple[str, ...] = ()
+    lines: NDArray[np.int64] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the columns' names."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def sha256(self) -> str:
+        """Return the digest of names, types and values, the same for one table in files of several forms."""
+        described = json.dumps([[column.name, column.kind, column.labels] for column in self.columns])
+        # One NaN, one zero and one byte order on every machine.
+        plain = np.where(np.isnan(self.values), np.nan, self.values + 0.0).astype("<f8")
+        return hashlib.sha256(described.encode() + str(plain.shape).encode() + plain.tobytes()).hexdigest()
+
+    def error(self, expected: str, got: str, remedy: str, *, row: int | None = None, column: str = "") -> DataError:
+        """Return the error that names a place of the table."""
+        place = self.source
+        if row is not None:
+            place += f", row {row + 1}" if self.lines is None else f", line {self.lines[row]}"
+        place += f", column {column!r}" if column else ""
+        return DataError(f"{place}: expected {expected}, got {got}. {remedy}")
+
+    def save(self, path: Path) -> None:
+        """Write the table to an .npz file, from which `load_saved` reads it in another process."""
+        described = [[[column.name, column.kind, column.labels] for column in self.columns], self.targets, self.source]
+        with path.open("wb") as file:
+            np.savez(file, values=self.values, described=np.array(json.dumps(described)))
+
+
+def printable(text: str) -> str:
+    """Return a name from a file as a terminal may show it, without control characters."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
+def load_saved(path: str | Path) -> Table:
+    """Read what `Table.save` wrote."""
+    with np.load(path, allow_pickle=False) as saved:
+        columns, targets, source = json.loads(str(saved["described"]))
+        found = tuple(Column(name, kind, tuple(labels)) for name, kind, labels in columns)
+        return Table(source, found, saved["values"], tuple(targets))
+
+
+def to_table(
+    frame: pd.DataFrame, source: str, *, targets: tuple[str, ...] = (), lines: NDArray[np.int64] | None = None
+) -> Table:
+    """Return a data frame's columns with their types.
+
+    Raises
+    ------
+    DataError
+        There is no row or column, or two columns have one name.
+    """
+    names = [str(name) for name in frame.columns]
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        raise DataError(f"{source}: expected each column's name once, got {twice!r} again. Rename one of them.")
+    if not names or not len(frame):
+        got = f"{len(frame)} rows of {len(names)} columns"
+        raise DataError(f"{source}: expected at least one row and one column, got {got}. Is it the right data?")
+    values = np.empty((len(frame), len(names)))
+    columns = []
+    for place, name in enumerate(names):
+        kind, labels, values[:, place] = _typed(frame.iloc[:, place])
+        columns.append(Column(name, kind, labels))
+    return Table(source, tuple(columns), values, targets, lines)
+
+
+def _typed(series: pd.Series[Any]) -> tuple[Kind, tuple[str, ...], FloatArray | float]:
+    """Return kind, labels and values of a column."""
+    import pandas as pd
+
+    types, gaps = pd.api.types, series.isna().to_numpy()
+    inferred = types.infer_dtype(series, skipna=True)
+    if types.is_bool_dtype(series.dtype) or inferred == "boolean":
+        values = np.full(len(series), np.nan)
+        values[~gaps] = series[~gaps].astype(bool)
+        return "boolean", ("False", "True"), values
+    is_number = types.is_numeric_dtype(series.dtype) and inferred != "complex"
+    if is_number or inferred in ("integer", "floating", "mixed-integer-float", "decimal"):
+        numbers = pd.to_numeric(series).to_numpy(dtype=np.float64, na_value=np.nan)
+        is_integer = types.is_integer_dtype(series.dtype) or inferred == "integer"
+        return ("integer" if is_integer and not isinstance(series.dtype, pd.CategoricalDtype) else "real"), (), numbers
+    if inferred in ("string", "categorical", "empty"):
+        codes, labels = pd.factorize(series[~gaps].astype(str), sort=True)
+        values = np.full(len(series), np.nan)
+        values[~gaps] = codes
+        return "category", tuple(map(str, labels)), values
+    return "other", (str(series.dtype) if series.dtype != object else inferred,), np.nan

@@ -1,0 +1,384 @@
+"""Tables of the user's own: types, gaps, categories, scaling, splits, digests, and one line for each mistake."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_digits, load_iris
+
+from pppca_bench.errors import DataError
+from pppca_bench.problems import DataSet, OwnData, SplitRule, load_again, open_problem
+from pppca_bench.problems.split import deal
+
+MIXED = """\
+size,colour,works,constant,kind
+1,red,True,7,a
+2.5,,False,7,a
+4,blue,True,7,a
+?,red,,7,a
+10,green,True,7,b
+-3,red,False,7,b
+6,blue,True,7,b
+NA,blue,True,7,b
+"""
+
+
+def written(folder: Path, text: str, name: str = "own.csv") -> str:
+    path = folder / name
+    path.write_text(text)
+    return str(path)
+
+
+def data_set(folder: Path, text: str, *target: str, **settings: object) -> DataSet:
+    own = OwnData("csv", written(folder, text), target, **settings)
+    return DataSet(own, own.read())
+
+
+def test_columns_become_inputs_by_their_types(tmp_path):
+    data = data_set(tmp_path, MIXED, "kind")
+    problem, (train, validation, test) = data.problem(), data.rows(0)
+    assert problem.feature_names == (
+        *("size", "works", "constant", "size missing", "works missing"),
+        *("colour = blue", "colour = green", "colour = red", "colour missing"),
+    )
+    assert (data.classes, problem.task, problem.n_classes) == (("a", "b"), "classification", 2)
+    size = np.array([1, 2.5, 4, np.nan, 10, -3, 6, np.nan])
+    mean, low, high = np.nanmean(size[train]), np.nanmin(size[train]), np.nanmax(size[train])
+    expected = (np.where(np.isnan(size), mean, size) - low) / (high - low)
+    colours = ["red", None, "blue", "red", "green", "red", "blue", "blue"]
+    for rows, X, y in zip(
+        (train, validation, test),
+        (problem.X_train, problem.X_validation, problem.X_test),
+        (problem.y_train, problem.y_validation, problem.y_test),
+        strict=True,
+    ):
+        np.testing.assert_allclose(X[:, 0], expected[rows])
+        np.testing.assert_array_equal(X[:, 2], 0.0)
+        np.testing.assert_array_equal(X[:, 3], np.isnan(size)[rows])
+        told = [["blue", "green", "red", None].index(colours[row]) for row in rows]
+        np.testing.assert_array_equal(X[:, 5:], np.eye(4)[told])
+        np.testing.assert_array_equal(y, (rows >= 4).astype(int))
+
+
+def test_scaling_and_means_are_of_the_training_rows_alone(tmp_path):
+    rows = [
+        f"{value},{word},{word[:2]}"
+        for value, word in zip((0, 4, 8, 100, -50, 2), 2 * ["train", "validation", "test"], strict=True)
+    ]
+    text = "\n".join(["x,fold,y", *rows, ",test,tr", "1,train,va"])
+    data = data_set(tmp_path, text, "y", rule=SplitRule(column="fold"))
+    problem = data.problem()
+    train = np.array([0.0, 100.0, 1.0])
+    assert sorted(problem.X_train[:, 0]) == pytest.approx(sorted(train / 100))
+    assert sorted(problem.X_validation[:, 0]) == pytest.approx([-0.5, 0.04])  # beyond the range, and not refused
+    assert sorted(problem.X_test[:, 0]) == pytest.approx(sorted([0.08, 0.02, train.mean() / 100]))
+    assert problem.feature_names == ("x", "x missing")
+
+
+def test_a_column_that_is_constant_in_the_training_rows_becomes_0_in_all(tmp_path):
+    text = "x,z,fold,y\n" + "".join(
+        f"{n},{5 if fold == 'train' else 1e6},{fold},{n % 2}\n"
+        for n, fold in enumerate(4 * ["train"] + 2 * ["validation", "test"])
+    )
+    problem = data_set(tmp_path, text, "y", rule=SplitRule(column="fold")).problem()
+    assert not problem.X_test[:, 1].any()
+    assert not problem.X_train[:, 1].any()
+
+
+def test_numbers_that_are_codes_become_categories_where_the_config_says_so(tmp_path):
+    text = "zip,y\n" + "".join(f"{code},{kind}\n" for code in (10115, 80331) for kind in "aabb")
+    assert data_set(tmp_path, text, "y").problem().feature_names == ("zip",)
+    problem = data_set(tmp_path, text, "y", categorical=("zip",)).problem()
+    assert problem.feature_names == ("zip = 10115", "zip = 80331")
+    np.testing.assert_array_equal(problem.X_train.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("target", "given", "task"),
+    [
+        (["a", "b"], None, "classification"),
+        ([True, False], None, "classification"),
+        ([3, 5], None, "classification"),
+        ([0.5, 1.5], None, "approximation"),
+        ([3, 5], "approximation", "approximation"),
+        ([0.5, 1.5], "classification", "classification"),
+        ([0.5, 1.5], "categorical", "classification"),
+    ],
+)
+def test_the_task_is_told_by_the_targets_type_unless_it_is_stated(tmp_path, target, given, task):
+    text = "x,y\n" + "".join(f"{row},{target[row % 2]}\n" for row in range(8))
+    data = data_set(tmp_path, text, "y", **({"categorical": ("y",)} if given == "categorical" else {"task": given}))
+    problem = data.problem()
+    assert (problem.task, problem.n_outputs) == (task, 2 if task == "classification" else 1)
+
+
+def test_targets_to_approximate_are_scaled_by_the_training_rows(tmp_path):
+    text = "x,y,z\n" + "".join(f"{row},{row * 1.5},{100 - row}\n" for row in range(16))
+    data = data_set(tmp_path, text, "y", "z")
+    problem, (train, _, test) = data.problem(), data.rows(0)
+    assert (problem.y_train.min(), problem.y_train.max(), problem.n_outputs) == (0.0, 1.0, 2)
+    low, high = 1.5 * train.min(), 1.5 * train.max()
+    np.testing.assert_allclose(problem.y_test[:, 0], (1.5 * test - low) / (high - low))
+
+
+def test_every_row_is_in_one_part_and_every_class_has_its_share():
+    y = load_digits().target
+    train, validation, test = deal(SplitRule(), y, 0, stratified=True)
+    np.testing.assert_array_equal(np.sort(np.concatenate([train, validation, test])), np.arange(len(y)))
+    counts = np.array([np.bincount(y[part]) for part in (train, validation, test)])
+    assert np.abs(counts - np.outer([0.5, 0.25, 0.25], np.bincount(y))).max() <= 1.5
+    # In random order: a method that learns from a tenth of the rows takes the first.
+    assert len(np.unique(y[train[: len(train) // 10]])) == 10
+
+
+def test_splits_differ_folds_test_each_row_once_and_both_are_the_same_again():
+    y = load_iris().target
+    random = [deal(SplitRule(splits=3), y, number, stratified=True)[2] for number in range(3)]
+    assert len({tuple(np.sort(part)) for part in random}) == 3
+    rule = SplitRule(folds=5, splits=2)
+    assert rule.n_splits == 10
+    folds = [deal(rule, y, number, stratified=True) for number in range(10)]
+    for deals in (folds[:5], folds[5:]):
+        np.testing.assert_array_equal(np.sort(np.concatenate([test for *_, test in deals])), np.arange(150))
+        np.testing.assert_array_equal(np.sort(np.concatenate([part for _, part, _ in deals])), np.arange(150))
+    assert sorted(folds[0][2]) != sorted(folds[5][2])
+    assert [list(part) for part in folds[3]] == [list(part) for part in deal(rule, y, 3, stratified=True)]
+
+
+def test_the_digest_is_of_content_and_settings_not_of_the_file(tmp_path):
+    frame = load_iris(as_frame=True).frame
+    (tmp_path / "elsewhere").mkdir()
+    for path in (tmp_path / "a.csv", tmp_path / "elsewhere" / "b.csv"):
+        frame.to_csv(path, index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+
+    def sha256(source, place, **settings):
+        own = OwnData(source, str(tmp_path / place), ("target",), **settings)
+        return DataSet(own, own.read()).sha256
+
+    first = sha256("csv", "a.csv")
+    assert (
+        first == sha256("csv", "elsewhere/b.csv") == sha256("parquet", "a.parquet") == sha256("csv", "a.csv", name="x")
+    )
+    others = [
+        sha256("csv", "a.csv", task="approximation"),
+        sha256("csv", "a.csv", drop=("petal width (cm)",)),
+        sha256("csv", "a.csv", rule=SplitRule(splits=2)),
+        sha256("csv", "a.csv", rule=SplitRule(folds=3)),
+    ]
+    frame.iloc[0, 0] += 0.1
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    assert len({first, sha256("csv", "a.csv"), *others}) == 6
+
+
+def test_a_worker_loads_the_split_of_a_repeat_and_refuses_other_data(tmp_path):
+    path = written(tmp_path, "x,y\n" + "".join(f"{row},{row % 2}\n" for row in range(20)))
+    source, first = open_problem(OwnData("csv", path, ("y",), rule=SplitRule(splits=3)))
+    assert [source.of_repeat(repeat).split for repeat in range(5)] == [0, 1, 2, 0, 1]
+    np.testing.assert_array_equal(load_again(source.of_repeat(3)).X_train, first.X_train)
+    other = load_again(source.of_repeat(1))
+    assert (other.X_train != first.X_train).any()
+    assert load_again(source.of_repeat(1)) is other
+    written(tmp_path, "x,y\n" + "".join(f"{row},{row % 2}\n" for row in range(1, 21)))
+    source, _ = open_problem(OwnData("csv", path, ("y",), rule=SplitRule(splits=3)))
+    load_again(source)
+    written(tmp_path, "x,y\n" + "".join(f"{row},{row % 2}\n" for row in range(2, 22)))
+    source, _ = open_problem(OwnData("csv", path, ("y",), rule=SplitRule(splits=3)))
+    written(tmp_path, "x,y\n" + "".join(f"{row},{row % 2}\n" for row in range(3, 23)))
+    with pytest.raises(DataError, match=r"own\.csv: expected the data that the runs were planned for"):
+        load_again(source)
+
+
+def test_semicolons_tabs_quotes_and_blank_lines_are_read(tmp_path):
+    plain = data_set(tmp_path, 'a,"b, or c",y\n' + "1,2.5,k\n3,4.5,l\n" * 4, "y")
+    for separator in ";\t":
+        text = (
+            f"a{separator}b, or c{separator}y\n\n" + f"1{separator}2.5{separator}k\n3{separator} 4.5{separator}l\n" * 4
+        )
+        assert data_set(tmp_path, text, "y").sha256 == plain.sha256
+
+
+def test_data_sets_of_scikit_learn_have_their_own_targets():
+    problem = open_problem(OwnData("sklearn", "digits"))[1]
+    assert (problem.name, problem.n_features, problem.n_classes) == ("sklearn:digits", 64, 10)
+    assert open_problem(OwnData("sklearn", "linnerud"))[1].n_outputs == 3
+
+
+GOOD = "x,y\n" + "1,a\n2,b\n" * 5
+FOLD = "x,fold,y\n" + "1,train,a\n2,train,b\n3,validation,a\n4,test,b\n"
+
+MISTAKES = [
+    ("", {}, ": expected a first line with the columns' names, got an empty file. Is it the right one?"),
+    ("x,y\n", {}, ": expected at least one row and one column, got 0 rows of 2 columns. Is it the right data?"),
+    ("x,x,y\n1,2,a\n", {}, ": expected each column's name once, got 'x' again. Rename one of them."),
+    (GOOD + "3\n", {}, ", line 12: expected 2 fields, as in the first line, got 1. Correct the line."),
+    (GOOD + "3,b,4\n", {}, ", line 12: expected 2 fields, as in the first line, got 3. Correct the line."),
+    (GOOD + '"3,b\n', {}, ", line 12: expected CSV, got unexpected end of data. Correct the line."),
+    (GOOD, {"target": ("z",)}, ": expected a column 'z', got the columns x, y. Correct the name."),
+    (GOOD, {"drop": ("z",)}, ": expected a column 'z', got the columns x, y. Correct the name."),
+    (GOOD, {"drop": ("x",)}, ": expected at least one column beside the target, got none. Drop fewer columns."),
+    (GOOD, {"target": ()}, ": expected the name of the target's column, got none. Name it, such as `target: y`."),
+    (
+        GOOD + "\n3,\n4,\n",
+        {},
+        ", line 13, column 'y': expected a target, got a gap. There are 2 such rows: take them out, or fill them in.",
+    ),
+    ("x,y\n" + "1,a\n" * 5, {}, ", column 'y': expected at least two classes, got one, 'a'. Is it the right column?"),
+    (
+        "x,y\n" + "1,2.5\n" * 5,
+        {},
+        ", column 'y': expected at least two values, got 2.5 alone. Is it the right column?",
+    ),
+    (
+        GOOD,
+        {"task": "approximation"},
+        ", column 'y': expected numbers to approximate, got text. Say `task: classification`, with one target.",
+    ),
+    (
+        GOOD + "3,c\n",
+        {},
+        ", column 'y': expected at least 4 rows of each class, one for each part of a split, got 1 of 'c'. Take its"
+        " rows out, or join it to another class.",
+    ),
+    (
+        GOOD,
+        {"rule": SplitRule(folds=6)},
+        ", column 'y': expected at least 6 rows of each class, one for each part of a split, got 5 of 'a'. Take its"
+        " rows out, or join it to another class.",
+    ),
+    (
+        "x,y\n" + "".join(f"{row},{row}\n" for row in range(9)),
+        {},
+        ", column 'y': expected at least 4 rows of each class, one for each part of a split, got 1 of '0'. Take its"
+        " rows out, or join it to another class, or say `task: approximation`.",
+    ),
+    (
+        "x,y\n1,0.5\n2,1.5\n",
+        {},
+        ": expected at least 4 rows, one for each part of a split, got 2. Add rows.",
+    ),
+    (
+        GOOD + "inf,b\n",
+        {},
+        ", line 12, column 'x': expected a number within ±1e+150, got inf. Correct it, or leave it empty as a gap.",
+    ),
+    (
+        GOOD + "1o,b\n",
+        {},
+        ", line 12, column 'x': expected a number, as in most rows, got '1o'. Correct it, or take the column for text:"
+        " `categorical: [x]`.",
+    ),
+    (
+        "x,y\n" + "".join(f"id{row},{row % 2}\n" for row in range(300)),
+        {},
+        ", column 'x': expected at most 256 categories, each an input, got 300. Leave it out: `drop: [x]`.",
+    ),
+    (
+        FOLD + "5,tset,a\n",
+        {"rule": SplitRule(column="fold")},
+        ", line 6, column 'fold': expected train or validation or test, got 'tset'. Correct it.",
+    ),
+    (
+        FOLD.replace("2,train", "2,test"),
+        {"rule": SplitRule(column="fold")},
+        ", column 'fold': expected at least two classes to train on, got one. Split anew.",
+    ),
+]
+
+
+MISTAKES += [
+    (
+        "x,fold,y\n1.5,test,2.5\n",
+        {"rule": SplitRule(column="fold"), "task": "approximation"},
+        ", column 'y': expected at least two values, got 2.5 alone. Is it the right column?",
+    ),
+    (
+        "x,fold,y\n1.5,test,2.5\n1.5,test,3.5\n",
+        {"rule": SplitRule(column="fold")},
+        ", column 'fold': expected rows to train on, got none. Split anew.",
+    ),
+    (
+        "x;y\n" + "1,5;a\n2,25;b\n" * 5,
+        {},
+        ", line 2, column 'x': expected a decimal point, got '1,5'. Write points, or take the column for text:"
+        " `categorical: [x]`.",
+    ),
+    (
+        "x\033[31m,y\n1,a\n",
+        {"target": ("z",)},
+        ": expected a column 'z', got the columns x\\x1b[31m, y. Correct the name.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "settings", "said"), MISTAKES)
+def test_a_mistake_in_a_csv_file_is_told_in_one_line(tmp_path, text, settings, said):
+    settings = dict(settings)
+    with pytest.raises(DataError) as caught:
+        data_set(tmp_path, text, *settings.pop("target", ("y",)), **settings)
+    assert str(caught.value) == f"{tmp_path}/own.csv{said}"
+
+
+def test_what_is_no_text_and_what_is_no_parquet_file_is_told(tmp_path):
+    (tmp_path / "latin.csv").write_bytes(b"x,y\n1,\xfc\n")
+    with pytest.raises(DataError, match=r"latin\.csv, line 2: expected UTF-8 text, got the byte 0xfc\."):
+        OwnData("csv", str(tmp_path / "latin.csv")).read()
+    (tmp_path / "own.parquet").write_text(GOOD)
+    with pytest.raises(
+        DataError, match=r"own\.parquet: expected a Parquet file, got .*\. Check the path and the file\.$"
+    ):
+        OwnData("parquet", str(tmp_path / "own.parquet")).read()
+    with pytest.raises(DataError, match=r"none\.csv: expected a readable file, got No such file or directory\."):
+        OwnData("csv", str(tmp_path / "none.csv")).read()
+    with pytest.raises(DataError, match=r"sklearn:rosen: expected one of breast_cancer, .*, got 'rosen'\."):
+        OwnData("sklearn", "rosen").read()
+
+
+def test_dates_are_refused_unless_they_are_left_out(tmp_path):
+    frame = pd.DataFrame({"when": pd.date_range("2020", periods=8), "x": range(8), "y": list("abababab")})
+    frame.to_parquet(tmp_path / "own.parquet")
+    own = OwnData("parquet", str(tmp_path / "own.parquet"), ("y",))
+    with pytest.raises(
+        DataError, match=r"column 'when': expected numbers, text or true/false, got datetime64.* `drop: \[when\]`"
+    ):
+        DataSet(own, own.read())
+    assert open_problem(OwnData("parquet", own.place, ("y",), drop=("when",)))[1].feature_names == ("x",)
+
+
+def test_gaps_of_every_kind_of_column_are_read_from_parquet(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "whole": pd.array([1, None, 3, 4] * 3, dtype="Int64"),
+            "yes": pd.array([True, None, False, True] * 3, dtype="boolean"),
+            "kind": pd.Categorical(["u", None, "v", "u"] * 3, categories=["u", "v", "never"]),
+            "y": list("aabb") * 3,
+        }
+    )
+    frame.to_parquet(tmp_path / "own.parquet")
+    problem = open_problem(OwnData("parquet", str(tmp_path / "own.parquet"), ("y",)))[1]
+    assert problem.feature_names == (
+        *("whole", "yes", "whole missing", "yes missing", "kind = u", "kind = v", "kind missing"),
+    )
+    assert all(
+        re.search("missing", name) is None or problem.X_train[:, place].any()
+        for place, name in enumerate(problem.feature_names)
+    )
+
+
+@pytest.mark.parametrize("empty", ["", "None"])
+def test_a_column_of_gaps_alone_is_constant_in_numbers_and_says_so_in_the_other(tmp_path, empty):
+    text = "x,void,y\n" + "".join(f"{row},{empty},{row % 2}\n" for row in range(8))
+    problem = data_set(tmp_path, text, "y").problem()
+    assert problem.feature_names == ("x", "void", "void missing")
+    assert (set(problem.X_train[:, 1]), set(problem.X_test[:, 2])) == ({0.0}, {1.0})
+
+
+def test_a_column_without_a_value_in_the_training_rows_becomes_0(tmp_path):
+    rows = [
+        f"{row},{'' if fold == 'train' else row},{fold},{row % 2}"
+        for row, fold in enumerate(4 * ["train"] + 2 * ["validation", "test"])
+    ]
+    problem = data_set(tmp_path, "\n".join(["x,late,fold,y", *rows]), "y", rule=SplitRule(column="fold")).problem()
+    assert not problem.X_test[:, 1].any()

@@ -1,0 +1,243 @@
+"""Configs run from Python, on tables and on what the caller has: the same runs by every way in."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+from sklearn.datasets import load_iris
+
+import pppca_bench
+from pppca_bench.cli.main import cli
+from pppca_bench.config.request import read_request
+from pppca_bench.errors import ConfigError, DataError
+from pppca_bench.experiments.build import make_classifier
+from pppca_bench.experiments.run_config import Completed
+from pppca_bench.problems import OwnData, open_problem
+from pppca_bench.references.proben1_tables import rule_network
+from pppca_bench.store.database import Store
+
+DOCUMENT = {
+    "name": "own",
+    "seed": 3,
+    "splits": 2,
+    "tau": 10,
+    "methods": [{"method": "pca", "portrait": True}],
+    "classifier": {"hidden": [3], "max_epochs": 20},
+}
+EXAMPLE = Path(__file__).parents[1] / "docs" / "own_data.md"
+
+pytestmark = pytest.mark.usefixtures("nowhere_else")
+
+
+def flowers() -> tuple[pd.DataFrame, pd.Series]:
+    iris = load_iris(as_frame=True)
+    X = iris.data.assign(stem=np.where(iris.target > 1, "long", "short"))
+    return X.mask(np.arange(len(X))[:, np.newaxis] % 29 == np.arange(5)), pd.Series(
+        iris.target_names[iris.target], name="kind"
+    )
+
+
+def numbers(done: Completed) -> pd.DataFrame:
+    times = ["started_at", "finished_at", "duration_ms", "fit_time_ms", "classifier_time_ms"]
+    return done.runs.drop(columns=times)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_data_at_hand_give_the_numbers_of_the_same_data_in_a_file(tmp_path, workers):
+    X, y = flowers()
+    done = pppca_bench.run(DOCUMENT, {"own": (X, y)}, results=tmp_path / "given", workers=workers)
+    assert (done.outcome.n_done, done.outcome.n_failed) == (2, 0)
+    pd.concat([X, y], axis=1).to_csv("own.csv", index=False)
+    entry = {"csv": "own.csv", "target": "kind", "name": "own"}
+    from_file = pppca_bench.run(DOCUMENT | {"problems": [entry]}, results=tmp_path / "file")
+    pd.testing.assert_frame_equal(numbers(done), numbers(from_file))
+    assert list(done.runs.split) == [0, 1]
+    assert done.runs.seed.nunique() == 2
+    assert pppca_bench.run(DOCUMENT, {"own": (X, y)}, results=tmp_path / "given").outcome.n_reused == 2
+
+
+def test_each_repeat_learns_from_its_own_split(tmp_path):
+    X, y = flowers()
+    done = pppca_bench.run(DOCUMENT | {"repeats": 3}, {"own": (X, y)}, results=tmp_path)
+    assert list(done.runs.split) == [0, 1, 0]
+    X.assign(kind=y).to_csv("own.csv", index=False)
+    source, _ = open_problem(OwnData("csv", "own.csv", ("kind",)))
+    assert source.n_splits == 1
+    with Store(tmp_path / "results.sqlite", read_only=True) as store:
+        kept = store.histories([spec.key for spec, _ in store.runs()])
+        portraits = [kept[spec.key]["portrait_inputs"] for spec, _ in store.runs()]
+        assert store.problems()["own"].n_splits == 2
+    np.testing.assert_array_equal(portraits[0], portraits[2])
+    np.testing.assert_array_equal(
+        portraits[0], open_problem(OwnData("csv", "own.csv", ("kind",)))[1].X_train.astype("f4")
+    )
+    assert (portraits[0] != portraits[1]).any()
+
+
+def test_arrays_and_numbers_to_approximate_are_taken_too(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    document = DOCUMENT | {"problems": ["line", "iris"], "repeats": 1}
+    done = pppca_bench.run(document, {"line": (X, X @ [1.0, 2.0, 3.0])}, results=tmp_path)
+    assert sorted(done.runs.problem) == ["iris", "line"]
+    assert done.runs.set_index("problem").split["line"] == 0
+
+
+@pytest.mark.parametrize(
+    ("problems", "said"),
+    [
+        ({"iris": ([[1.0]], ["a"])}, "that no known problem has, got 'iris'"),
+        ({"my own": ([[1.0]], ["a"])}, "expected a name of letters, digits, _ and - .*, got 'my own'"),
+        ({"own": ([[1.0], [2.0]], ["a"])}, "own: expected as many targets as rows, 2, got 1"),
+        ({"own": (np.zeros((2, 2, 2)), ["a", "b"])}, "own: expected x of one or two dimensions, got 3"),
+        (
+            {"own": (pd.DataFrame({"y": [1, 2]}), pd.Series([1, 2], name="y"))},
+            "expected each column's name once, got 'y'",
+        ),
+        ({"own": (np.zeros((8, 1)), ["a"] * 8)}, "own, column 'y': expected at least two classes, got one, 'a'"),
+        (
+            {"own": ([[1.0]] * 4 + [[np.inf]] * 4, list("abababab"))},
+            "own, row 5, column 'x1': expected a number within",
+        ),
+    ],
+)
+def test_data_that_cannot_be_used_are_told(tmp_path, problems, said):
+    with pytest.raises((ConfigError, DataError), match=said):
+        pppca_bench.run(DOCUMENT, problems, results=tmp_path)
+
+
+def test_data_that_the_config_does_not_name_are_told(tmp_path):
+    with pytest.raises(ConfigError, match="config: expected 'own' among its problems, since data were given for it"):
+        pppca_bench.run(
+            DOCUMENT | {"problems": ["iris"], "splits": 1, "repeats": 1}, {"own": flowers()}, results=tmp_path
+        )
+
+
+def test_a_document_that_yaml_cannot_hold_is_told(tmp_path):
+    with pytest.raises(ConfigError, match="expected plain values, as YAML has them"):
+        pppca_bench.run(DOCUMENT | {"problems": [{"csv": Path("own.csv")}]}, results=tmp_path)
+
+
+def config_file(folder: Path, problems: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / "own.yaml"
+    text = f"name: {folder.name}\nproblems: [{problems}]\nrepeats: 1\nseed: 1\ntau: 5\nmethods: [{{method: pca}}]\n"
+    path.write_text(text)
+    return path
+
+
+def test_a_dry_run_plans_tables_and_a_mistake_in_one_ends_a_run_in_one_line(tmp_path):
+    path = config_file(tmp_path / "a", "{csv: own.csv, target: kind}, iris")
+    X, y = flowers()
+    X.assign(kind=y).to_csv(tmp_path / "a" / "own.csv", index=False)
+    done = pppca("run", str(path), "--dry-run")
+    assert (done.exit_code, done.output) == (0, "2 runs planned, 0 done, 2 to run in 2 cells.\n")
+    (tmp_path / "a" / "own.csv").write_text("x,kind\n1,a\n2,b,3\n")
+    done = pppca("run", str(path))
+    said = f"{tmp_path}/a/own.csv, line 3: expected 2 fields, as in the first line, got 3. Correct the line."
+    assert (done.exit_code, done.output.strip().splitlines()) == (1, [f"Error: {said}"])
+
+
+def test_files_of_one_name_in_two_folders_are_told_apart_and_copies_are_shared(tmp_path):
+    X, y = flowers()
+    paths = []
+    for folder, shift in (("one", 0.0), ("two", 0.0), ("three", 0.1)):
+        paths.append(config_file(tmp_path / folder, "{csv: own.csv, target: kind}"))
+        X.assign(**{"petal width (cm)": X["petal width (cm)"] + shift}, kind=y).to_csv(tmp_path / folder / "own.csv")
+    request = read_request(paths)
+    one, two, three = (plan.specs[0] for plan in request.plans)
+    assert one == two
+    assert (one.cell.problem, three.cell.problem) == ("own.csv", "own.csv")
+    assert one.cell.data_sha256 != three.cell.data_sha256
+    assert one.seed != three.seed
+
+
+@pytest.mark.parametrize(
+    ("problems", "said"),
+    [
+        ("{csv: none.csv, target: y}", r"problems\[0\]: .*none\.csv: expected a file, got none there"),
+        (
+            "{sklearn: iris}, {sklearn: iris, task: classification}",
+            r"problems\[0\]: expected a name of its own, got 'sklearn:iris' again\. Add the key `name`",
+        ),
+    ],
+)
+def test_a_table_that_is_missing_or_called_as_another_is_told_by_its_place(tmp_path, problems, said):
+    with pytest.raises(ConfigError, match=said):
+        read_request([config_file(tmp_path / "a", problems)])
+
+
+def test_a_method_that_needs_classes_refuses_a_table_of_numbers(tmp_path):
+    path = config_file(tmp_path / "a", "{sklearn: diabetes}")
+    path.write_text(path.read_text().replace("pca", "lda"))
+    with pytest.raises(
+        ConfigError, match=r"lda needs, got sklearn:diabetes, which is approximation\. Say `task: class"
+    ):
+        read_request([path])
+
+
+@pytest.mark.parametrize(("n_outputs", "hidden"), [(1, (16, 8)), (8, (16, 8)), (10, (20, 10)), (200, (128, 64))])
+def test_a_problem_without_a_pivot_architecture_gets_the_network_of_the_rule_of_size(n_outputs, hidden):
+    settings = (("hidden", "pivot"), ("output_activation", "pivot"), ("rule", "rprop"))
+    network = make_classifier(settings, "own.csv", 0, n_outputs=n_outputs)
+    assert (network.hidden_layer_sizes, network.output_activation) == (hidden, "linear")
+    assert rule_network(n_outputs).hidden == hidden
+    assert make_classifier(settings, "cancer1", 0, n_outputs=n_outputs).hidden_layer_sizes == (4, 2)
+
+
+def pppca(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments, prog_name="pppca")
+
+
+def consoles(text: str) -> list[tuple[list[str], str]]:
+    """Return the commands of a document's console blocks, each with what it prints there."""
+    found = []
+    for block in text.split("```console\n")[1:]:
+        for part in block.split("```")[0].split("$ ")[1:]:
+            command, _, output = part.partition("\n")
+            found.append((command.split()[1:], output))
+    return found
+
+
+def test_the_worked_example_does_what_it_says():
+    text = EXAMPLE.read_text(encoding="utf-8")
+    folder = EXAMPLE.parent / "examples" / "own_data"
+    assert text.split("```yaml\n")[1].split("```")[0] == (folder / "own.yaml").read_text(encoding="utf-8")
+    for path in folder.iterdir():
+        Path(path.name).write_bytes(path.read_bytes())
+    said = {}
+    for command, printed in consoles(text):
+        done = pppca(*command)
+        assert done.exit_code == 0, done.output
+        said[command[0]] = done.output
+        assert (
+            not printed or [line.rstrip() for line in done.output.strip().splitlines()] == printed.strip().splitlines()
+        )
+    assert "penguins.csv (11), DGHA, 100%" in said["run"]
+    assert "Means over 10 repeats." in said["run"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none.csv"], "none.csv: expected a file, got none there"),
+        (["iriss"], "got 'iriss'. Did you mean 'iris'?"),
+        (["iris", "--target", "y"], "expected --target and --task with a table alone"),
+        (["sklearn:iris", "--target", "z"], "sklearn:iris: expected a column 'z'"),
+    ],
+)
+def test_what_cannot_be_described_is_told(arguments, said):
+    done = pppca("data", "describe", *arguments)
+    assert done.exit_code in (1, 2)
+    assert said in done.output
+    assert "Traceback" not in done.output
+
+
+def test_a_known_problem_and_a_table_without_a_target_are_described_too():
+    Path("own.csv").write_text("x,y\n1,a\n,b\n")
+    said = pppca("data", "describe", "own.csv").output
+    assert "target   none: name it with --target" in said
+    assert "1, constant" in said
+    said = pppca("data", "describe", "iris").output
+    assert "75 / 38 / 37 to train, validate and test: as the file has them" in said
