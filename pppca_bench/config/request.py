@@ -13,6 +13,7 @@ from pppca_bench.config.overrides import Only, changed, changed_name, explained,
 from pppca_bench.config.plan import Identity, expand
 from pppca_bench.config.yaml_source import YamlSource, read_yaml
 from pppca_bench.errors import ConfigError, DataError
+from pppca_bench.methods.foreign import search_also
 from pppca_bench.problems import (
     Problem,
     ProblemSource,
@@ -92,6 +93,7 @@ def read_request(
     """
     asked, new = parse_only(only), parse_changes(changes)
     sources = [changed(read_yaml(path), new) for path in dict.fromkeys(paths)]
+    search_also([*(source.path.parent for source in sources), Path.cwd()])
     # First, for of a mistyped file the config would say that it has no pivot architecture.
     named = [_names_and_files(source) for source in sources]
     configs = [_validated(source, new) for source in sources]
@@ -199,7 +201,13 @@ def check_fit(place: str, name: str, problem: Problem, config: Config) -> None:
 
 
 def check_task(place: str, name: str, task: str, config: Config) -> None:
-    """Raise ConfigError where a method or classifier that needs classes would meet an approximation problem."""
+    """Raise ConfigError where a method or classifier would meet targets of the other kind than it needs."""
+    regressor = next(filter(None, (method.needs_numbers for method in config.methods)), "")
+    if regressor and task != "approximation":
+        raise ConfigError(
+            f"{place}: expected an approximation problem, which {regressor} needs, got {name}, which is {task}."
+            " Take another problem, or a classifier."
+        )
     picky = next(filter(None, (method.needs_classes for method in config.methods)), "")
     if picky and task != "classification":
         raise ConfigError(

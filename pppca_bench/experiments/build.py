@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.protocol import contract_of
-from pppca_bench.methods.registry import CLASSIFIERS, METHODS
-from pppca_bench.methods.sections import PIVOT, PORTRAIT, constructor_arguments
+from pppca_bench.methods.sections import PIVOT, PIVOTAL, PORTRAIT, constructor_arguments
 from pppca_bench.references.proben1_tables import pivot_of
 from pppca_bench.runs import Parameters, RunSpec
 
@@ -18,13 +18,13 @@ _BASE = "base."
 
 def make_method(spec: RunSpec, task: str = "classification") -> Any:
     """Return a run's method, unfitted, with its seed and, where it asks one, the config's classifier."""
-    contract = contract_of(METHODS[spec.cell.method])
+    contract = contract_of(find_method(spec.cell.method))
     seed, _, asked_seed = seeds(spec)
     settings = {name: value for name, value in spec.cell.parameters if name != PORTRAIT}
     arguments = _arguments(contract.estimator, settings, spec.cell.problem)
     if contract.takes_seed:
         arguments["random_state"] = seed
-    if contract.takes_classifier:
+    if contract.takes_classifier and spec.cell.classifier:
         arguments["estimator"] = make_classifier(spec.cell.classifier, spec.cell.problem, asked_seed, task)
     return contract.estimator(**arguments)
 
@@ -45,7 +45,7 @@ def make_classifier(settings: Parameters, problem: str, seed: int, task: str = "
     """
     own = {name: value for name, value in settings if not name.startswith(_BASE)}
     base = tuple((name.removeprefix(_BASE), value) for name, value in settings if name.startswith(_BASE))
-    contract = contract_of(CLASSIFIERS[str(own.pop("rule"))], task)
+    contract = contract_of(find_classifier(str(own.pop("rule"))), task)
     arguments = _arguments(contract.estimator, own, problem)
     if contract.takes_seed:
         arguments["random_state"] = seed
@@ -57,7 +57,8 @@ def make_classifier(settings: Parameters, problem: str, seed: int, task: str = "
 def _arguments(estimator: type, settings: Mapping[str, Any], problem: str) -> dict[str, Any]:
     """Return settings by the constructor's names, with those of the problem's pivot architecture for ``pivot``."""
     pivot = pivot_of(problem)
-    resolved = {name: getattr(pivot, name) if value == PIVOT else value for name, value in settings.items()}
+    asks = {name for name, value in settings.items() if value == PIVOT and name in PIVOTAL}
+    resolved = {name: getattr(pivot, name) if name in asks else value for name, value in settings.items()}
     return constructor_arguments(estimator, resolved)
 
 

@@ -8,7 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -16,6 +16,7 @@ from pppca_bench.compiled import cache
 from pppca_bench.experiments.backends import Backend, LocalProcesses, ThisProcess
 from pppca_bench.experiments.provenance import describe
 from pppca_bench.experiments.queue import Group, Queue, spec_of
+from pppca_bench.methods.lookup import find_method
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem, ProblemSource, load_again
 from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, failed
@@ -307,9 +308,20 @@ def _computed(group: Group, problem: Problem) -> list[RunResult]:
 
     with threadpool_limits(1):  # sums of several threads round differently
         if group[0].cell.method not in _warmed:
-            cell.warm_up(group[0])
+            _warm_up(group[0])
             _warmed.add(group[0].cell.method)
         return cell.run_group(group, problem)
+
+
+def _warm_up(spec: RunSpec) -> None:
+    """Warm a run's method and classifier up.
+
+    A foreign one may refuse the tiny data; what it raises on the real ones, the runs record.
+    """
+    from pppca_bench.experiments import cell
+
+    with suppress(Exception) if find_method(spec.cell.method).foreign else nullcontext():
+        cell.warm_up(spec)
 
 
 _warmed: set[str] = set()
