@@ -343,7 +343,8 @@ REFUSALS = [
     (
         "{hidden: [8]}",
         "rprob",
-        "11: classifier: expected rule to be one of rprop, backprop, slides_mlp, stump, bagging,",
+        "11: classifier: expected rule to be one of rprop, backprop, slides_mlp, stump, bagging, subagging, adaboost,"
+        " got 'rprob' (did you mean 'rprop'?).",
     ),
     (
         "hidden: [8]",

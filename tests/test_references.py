@@ -714,7 +714,7 @@ class TestMalformedNumbers:
         [
             (["A1,iris,PCA,test_error_percent,4.6"], ", line 3: expected 6 values, got 5."),
             (["A1,iris,PCA,test_error_percent,4.6,,"], ", line 3: expected 6 values, got 7."),
-            (["A9,iris,PCA,a,4.6,"], ", line 3: expected a table of reference.yaml, got 'A9' (did you mean 'A1'?)."),
+            (["A9,iris,PCA,a,4.6,"], ", line 3: expected a table of reference.yaml, got 'A9': one of A1."),
             (["A1,Iris,PCA,a,4.6,"], ", line 3: expected a row of reference.yaml, got 'Iris' (did you mean 'iris'?)."),
             (["A1,iris,ICA,a,4.6,"], ", line 3: expected a column of reference.yaml, got 'ICA' (did you mean 'PCA'?)."),
             (

@@ -14,7 +14,7 @@ import hashlib
 import importlib
 import inspect
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.machinery import PathFinder
@@ -134,14 +134,24 @@ def _digest(files: Iterable[Path]) -> str:
 
 def _distribution_with(file: Path, top: str) -> Distribution | None:
     """Return the installed distribution that a module's file belongs to, or None."""
-    for name in packages_distributions().get(top, ()):
-        owner = distribution(name)
-        root = Path(str(owner.locate_file("")))
-        if file.is_relative_to(root) and file.relative_to(root).as_posix() in {
-            one.as_posix() for one in owner.files or ()
-        }:
-            return owner
+    for name in _owners().get(top, ()):
+        root, files = _files(name)
+        if file.is_relative_to(root) and file.relative_to(root).as_posix() in files:
+            return distribution(name)
     return None
+
+
+@cache
+def _owners() -> Mapping[str, list[str]]:
+    """Return the distributions that each top package comes from; to look for them takes a good part of a second."""
+    return packages_distributions()
+
+
+@cache
+def _files(name: str) -> tuple[Path, frozenset[str]]:
+    """Return where a distribution is installed, and its files, seen from there."""
+    owner = distribution(name)
+    return Path(str(owner.locate_file(""))), frozenset(one.as_posix() for one in owner.files or ())
 
 
 def _facts(path: str, found: type) -> dict[str, Any]:
