@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier
     from pppca_bench.engines import DGHA, GHA, NEpPCA
     from pppca_bench.experiments.run_config import run
+    from pppca_bench.methods.entry import Classifier, Method
     from pppca_bench.problems import Problem, known_problems, load_problem
     from pppca_bench.store.export import load_results
 
@@ -19,6 +20,8 @@ __all__ = [
     "DGHA",
     "GHA",
     "BackpropMLPClassifier",
+    "Classifier",
+    "Method",
     "NEpPCA",
     "Problem",
     "RpropMLPClassifier",
@@ -30,8 +33,10 @@ __all__ = [
 
 _ROOMS = {
     "BackpropMLPClassifier": "classifiers",
+    "Classifier": "methods.entry",
     "DGHA": "engines",
     "GHA": "engines",
+    "Method": "methods.entry",
     "NEpPCA": "engines",
     "Problem": "problems",
     "RpropMLPClassifier": "classifiers",

@@ -15,7 +15,7 @@ from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
-from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import Field, PydanticUserError, StringConstraints, TypeAdapter, ValidationError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -126,13 +126,30 @@ def parameters_of(estimator: type) -> Mapping[str, Parameter]:
     """
     try:
         signature = inspect.signature(estimator, eval_str=True)
-    except (NameError, TypeError, SyntaxError):
+    except (NameError, AttributeError, TypeError, SyntaxError):
         signature = inspect.signature(estimator)
     return {
         one.name: Parameter(one.name, Any if isinstance(one.annotation, str) else _annotation(one), one.default)
         for one in signature.parameters.values()
         if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
     }
+
+
+def readable(annotation: Any) -> Any:
+    """Return an annotation of foreign code where values can be checked against it, else `Any`.
+
+    Choice: a list or another container than a tuple counts as `Any`, since a config's lists are kept as tuples.
+    """
+    kinds = [_parted(kind)[0] for kind in _alternatives(annotation)]
+    if any(
+        kind not in (bool, int, float, str, type(None)) and get_origin(kind) not in (tuple, Literal) for kind in kinds
+    ):
+        return Any
+    try:
+        _adapter(annotation)
+    except (PydanticUserError, TypeError):
+        return Any
+    return annotation
 
 
 def _annotation(parameter: inspect.Parameter) -> Any:

@@ -100,8 +100,8 @@ class Cell:
         among them.
     classifier : tuple of (str, scalar)
         The classifier's ``rule`` and parameters, defaults filled in; empty where none follows the method.
-    algorithms : tuple of (str, int)
-        Versions of the algorithms that take part, by name.
+    algorithms : tuple of (str, int or str)
+        Versions of the algorithms that take part, by name; texts for those from elsewhere.
     """
 
     problem: str
@@ -109,7 +109,7 @@ class Cell:
     method: str
     parameters: Parameters
     classifier: Parameters
-    algorithms: tuple[tuple[str, int], ...] = ()
+    algorithms: tuple[tuple[str, int | str], ...] = ()
 
     @property
     def settings(self) -> dict[str, Scalar]:

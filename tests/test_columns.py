@@ -61,7 +61,7 @@ def test_settings_of_a_method_are_columns_of_their_own_named_by_what_is_no_defau
         ("dgha", (("data_fraction", 50.0), ("head_start", 0.0), ("tau", 5.0)), "DGHA, 50%, τ = 5, head_start = 0"),
         ("gha", (("learning_rate", 0.05860001),), "GHA, learning_rate = 0.05860001"),
         ("rfe_svm", (("C", DEFAULT_C),), "RFESVM"),
-        ("mypackage:Spectral", (("gamma", 0.5), ("tau", 2.0)), "mypackage:Spectral, τ = 2, gamma = 0.5"),
+        ("mypackage:Spectral", (("gamma", 0.5), ("tau", 2.0)), "Spectral, τ = 2, gamma = 0.5"),
     ],
 )
 def test_a_column_is_named_by_method_threshold_and_unusual_parameters(method, parameters, name):

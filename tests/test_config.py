@@ -211,8 +211,8 @@ REFUSALS = [
     ),
     (
         "- method: gha\n    learning_rate: 0.01",
-        "- gha",
-        "7: methods[0]: expected a mapping of keys to values, got 'gha'.",
+        "- [gha]",
+        "7: methods[0]: expected a name or a mapping of keys to values, got ['gha'].",
     ),
     (
         "learning_rate: 0.01",
@@ -311,7 +311,13 @@ REFUSALS = [
         "{rule: backprop, output_activation: pivot}",
         "11: classifier.output_activation: expected 'linear' or 'logistic', got 'pivot'.",
     ),
-    ("{hidden: [8]}", "pivot", "11: classifier: expected a mapping of keys to values, got 'pivot'."),
+    ("{hidden: [8]}", "[8]", "11: classifier: expected a name or a mapping of keys to values, got [8]."),
+    (
+        "{hidden: [8]}",
+        "rprob",
+        "11: classifier: expected rule to be one of rprop, backprop, slides_mlp, stump, bagging, subagging, adaboost,"
+        " got 'rprob' (did you mean 'rprop'?).",
+    ),
     (
         "hidden: [8]",
         "hidden: [8], initial_step_range: [0.1]",

@@ -26,7 +26,8 @@ def names(*cells: Cell, with_tau: bool = True) -> list[str]:
         (cell(tau=15.0, data_fraction=50.0, centre=True), "DGHA, 50%, τ = 15"),
         (cell(tau=15.0, data_fraction=100.0, centre=False), "DGHA (autocor), 100%, τ = 15"),
         (cell("all_features"), "all features"),
-        (cell("mypackage:Spectral", tau=2.5), "mypackage:Spectral, τ = 2.5"),
+        (cell("mypackage:Spectral", tau=2.5), "Spectral, τ = 2.5"),
+        (cell("no_longer_installed", tau=2.5), "no_longer_installed, τ = 2.5"),
     ],
 )
 def test_a_method_is_named_with_its_thresholds(own, label):

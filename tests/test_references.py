@@ -549,10 +549,9 @@ class TestMalformedDocuments:
         with pytest.raises(DataError) as caught:
             read_reference(written(folder, document))
         message = str(caught.value)
-        start = f"{folder / 'reference.yaml'}: "
-        assert message.startswith(start)
-        assert "\n" not in message
-        return message.removeprefix(start)
+        match = re.fullmatch(rf"{re.escape(str(folder / 'reference.yaml'))}(, line \d+)?: (.*)", message)
+        assert match
+        return match[2]
 
     @pytest.mark.parametrize(
         ("document", "told"),
@@ -577,6 +576,19 @@ class TestMalformedDocuments:
     )
     def test_the_document(self, tmp_path, document, told):
         assert self.refusal(tmp_path, document).startswith(told)
+
+    def test_a_mistake_stands_on_its_line_with_the_nearest_key(self, tmp_path):
+        text = yaml.safe_dump(MINIMAL, sort_keys=False).replace("row_header:", "row_heder:")
+        with pytest.raises(DataError) as caught:
+            read_reference(written(tmp_path, text))
+        line = next(n for n, one in enumerate(text.splitlines(), 1) if "row_heder" in one)
+        assert str(caught.value).startswith(
+            f"{tmp_path / 'reference.yaml'}, line {line}: tables[0]: expected keys among "
+        )
+        assert str(caught.value).endswith("got 'row_heder' (did you mean 'row_header'?).")
+
+    def test_a_key_that_stands_twice_is_a_mistake(self, tmp_path):
+        assert self.refusal(tmp_path, "title: a\ntitle: b") == "expected each key once, got 'title' again in line 2."
 
     @pytest.mark.parametrize(
         ("rule", "told"),
@@ -702,13 +714,25 @@ class TestMalformedNumbers:
         [
             (["A1,iris,PCA,test_error_percent,4.6"], ", line 3: expected 6 values, got 5."),
             (["A1,iris,PCA,test_error_percent,4.6,,"], ", line 3: expected 6 values, got 7."),
-            (["A9,iris,PCA,a,4.6,"], ", line 3: expected a table of reference.yaml, got 'A9'."),
-            (["A1,iris,PCA,a,4;6,"], ", line 3: expected a number such as 1.44 as value, got '4;6'."),
-            (["A1,iris,PCA,a,,"], ", line 3: expected a number such as 1.44 as value, got ''."),
-            (["A1,iris,PCA,a,nan,"], ", line 3: expected a number such as 1.44 as value, got 'nan'."),
-            (["A1,iris,PCA,a,1e3,"], ", line 3: expected a number such as 1.44 as value, got '1e3'."),
-            ([f"A1,iris,PCA,a,{'9' * 400},"], ", line 3: expected a number such as 1.44 as value, got '999"),
-            (["A1,iris,PCA,a,4.6,-1"], ", line 3: expected a number such as 0.18, or nothing, as sd, got '-1'."),
+            (["A9,iris,PCA,a,4.6,"], ", line 3: expected a table of reference.yaml, got 'A9': one of A1."),
+            (["A1,Iris,PCA,a,4.6,"], ", line 3: expected a row of reference.yaml, got 'Iris' (did you mean 'iris'?)."),
+            (["A1,iris,ICA,a,4.6,"], ", line 3: expected a column of reference.yaml, got 'ICA' (did you mean 'PCA'?)."),
+            (
+                ["A1,iris,PCA,a,4.6,"],
+                ", line 3: expected a quantity of reference.yaml, got 'a': one of test_error_percent.",
+            ),
+            (["A1,iris,PCA,test_error_percent,4;6,"], ", line 3: expected a number such as 1.44 as value, got '4;6'."),
+            (["A1,iris,PCA,test_error_percent,,"], ", line 3: expected a number such as 1.44 as value, got ''."),
+            (["A1,iris,PCA,test_error_percent,nan,"], ", line 3: expected a number such as 1.44 as value, got 'nan'."),
+            (["A1,iris,PCA,test_error_percent,1e3,"], ", line 3: expected a number such as 1.44 as value, got '1e3'."),
+            (
+                [f"A1,iris,PCA,test_error_percent,{'9' * 400},"],
+                ", line 3: expected a number such as 1.44 as value, got '999",
+            ),
+            (
+                ["A1,iris,PCA,test_error_percent,4.6,-1"],
+                ", line 3: expected a number such as 0.18, or nothing, as sd, got '-1'.",
+            ),
             (
                 ["", "A1,iris,PCA,test_error_percent,5,"],
                 ", line 4: expected each number once, got A1, iris, PCA, test_error_percent again.",

@@ -183,7 +183,7 @@ def test_a_path_to_a_class_imports_it():
 def test_a_config_that_names_a_broken_entry_is_refused(register, entry):
     register(entry)
     document = {"name": "a", "problems": ["iris"], "repeats": 1, "seed": 1, "methods": [{"method": "toy"}]}
-    with pytest.raises(ConfigError, match=rf"^{entry.estimator}: expected "):
+    with pytest.raises(ConfigError, match=rf"^a.yaml:1: methods\[0\].method: {entry.estimator}: expected "):
         config_of(document)
 
 

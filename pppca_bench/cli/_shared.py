@@ -34,6 +34,13 @@ results_option = click.option(
     show_default=True,
     help="Folder of the results database.",
 )
+references_option = click.option(
+    "--reference",
+    "references",
+    type=FOLDER,
+    multiple=True,
+    help="Folder with reference.yaml and numbers.csv, published numbers beside the package's; may be repeated.",
+)
 workers_option = click.option(
     "--workers", type=click.IntRange(0, 1024), help="Worker processes [default: all cores]; 0 uses none."
 )
@@ -150,15 +157,20 @@ def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Display]:
 
 
 def read_snapshot(
-    results: Path, configs: Sequence[str] = (), problems: Sequence[str] = (), methods: Sequence[str] = ()
+    results: Path,
+    configs: Sequence[str] = (),
+    problems: Sequence[str] = (),
+    methods: Sequence[str] = (),
+    references: Sequence[Path] = (),
 ) -> Snapshot:
-    """Read the results of some configs, problems and methods, or of all."""
-    from pppca_bench.references.reference import own_references
+    """Read the results of some configs, problems and methods, or of all, with further references of some folders."""
+    from pppca_bench.references.reference import own_references, read_reference
     from pppca_bench.reporting.snapshot import take_snapshot
     from pppca_bench.store.database import Store
 
+    added = [read_reference(folder) for folder in dict.fromkeys(references)]
     with Store(results / DATABASE, read_only=True) as store:
-        return take_snapshot(store, own_references(), configs, problems=problems, methods=methods)
+        return take_snapshot(store, own_references(), configs, problems=problems, methods=methods, added=added)
 
 
 def examples(*lines: str) -> str:

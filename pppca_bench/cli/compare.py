@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from pppca_bench.cli._shared import examples, read_snapshot, results_option
+from pppca_bench.cli._shared import examples, read_snapshot, references_option, results_option
+
+if TYPE_CHECKING:
+    from pppca_bench.reporting.table import Table
 
 
 @click.command(epilog=examples("pppca compare cancer1", "pppca compare --scores", "pppca compare --strict"))
 @click.argument("configs", nargs=-1)
 @results_option
+@references_option
 @click.option("--format", "form", type=click.Choice(("terminal", "json", "markdown")), default="terminal")
 @click.option("--scores", is_flag=True, help="Print the scores of whole tables instead of every cell.")
 @click.option("--strict", is_flag=True, help="Exit 1 if a cell is worse than recorded in the baseline, or not run.")
@@ -22,6 +28,7 @@ from pppca_bench.cli._shared import examples, read_snapshot, results_option
 def compare(
     configs: tuple[str, ...],
     results: Path,
+    references: tuple[Path, ...],
     form: str,
     scores: bool,
     strict: bool,
@@ -31,13 +38,14 @@ def compare(
 ) -> None:
     """Compare every published number with ours: mean, sd, 95 % interval, difference and verdict.
 
-    CONFIGS are names of configs that were run (all by default).
+    CONFIGS are names of configs that were run (all by default). With --reference, the package's own tables are left
+    out where nothing of them was run.
     """
     from pppca_bench.reporting import comparison
     from pppca_bench.reporting import regression as recorded
 
-    snapshot = read_snapshot(results, configs)
-    built = snapshot.tables
+    snapshot = read_snapshot(results, configs, references=references)
+    built = [table for table in snapshot.tables if not references or table.was_run or _is_added(table, references)]
     compared = comparison.compare(built)
     click.echo(comparison.render_scores(built, form, snapshot.sheets) if scores else comparison.render(compared, form))
     path = baseline or results / "baseline.json"
@@ -50,3 +58,7 @@ def compare(
             click.echo(f"Worse than recorded: {', '.join(regression.place)} {regression.reason}.", err=True)
         if worse:
             sys.exit(1)
+
+
+def _is_added(table: Table, references: Sequence[Path]) -> bool:
+    return table.reference is not None and table.reference.name in {folder.resolve().name for folder in references}

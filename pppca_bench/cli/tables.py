@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pppca_bench.cli._shared import DATABASE, FILE, FOLDER, examples, read_snapshot, results_option
+from pppca_bench.cli._shared import (
+    DATABASE,
+    FILE,
+    FOLDER,
+    examples,
+    read_snapshot,
+    references_option,
+    results_option,
+)
 from pppca_bench.errors import StoreError, check_known
 
 if TYPE_CHECKING:
@@ -34,6 +42,7 @@ FORMATS = ("terminal", "markdown", "latex", "csv", "json")
 )
 @click.argument("configs", nargs=-1)
 @results_option
+@references_option
 @click.option("--table", "names", multiple=True, help="Only this table, such as T5 (repeatable).")
 @click.option("--problem", "problems", multiple=True, help="Only runs on this problem (repeatable).")
 @click.option("--method", "methods", multiple=True, help="Only runs of this method (repeatable).")
@@ -43,6 +52,7 @@ FORMATS = ("terminal", "markdown", "latex", "csv", "json")
 def tables(
     configs: tuple[str, ...],
     results: Path,
+    references: tuple[Path, ...],
     names: tuple[str, ...],
     problems: tuple[str, ...],
     methods: tuple[str, ...],
@@ -57,7 +67,7 @@ def tables(
     from pppca_bench.reporting.document import records_of, rendered, together_as_csv
     from pppca_bench.reporting.trimmed import trimmed
 
-    built = read_snapshot(results, configs, problems, methods).filled
+    built = read_snapshot(results, configs, problems, methods, references).filled
     if not show_all:
         built = trimmed(built)
     if not built:

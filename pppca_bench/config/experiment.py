@@ -5,20 +5,23 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from annotated_types import Ge, Le, Lt
 from pydantic import StringConstraints
 
-from pppca_bench.config.messages import Reader, missing
+from pppca_bench.config.filled import spelled_out
+from pppca_bench.config.messages import Reader, is_kept, missing
 from pppca_bench.config.own_data import NAME_PATTERN, SPLIT_KEYS, read_own_data, read_split_rule
 from pppca_bench.config.yaml_source import Location, YamlSource
-from pppca_bench.errors import nearest
+from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.methods.entry import Classifier, Method
+from pppca_bench.methods.foreign import check_not_hidden, is_path
+from pppca_bench.methods.lookup import classifier_names, find_classifier, find_method, method_names
 from pppca_bench.methods.protocol import contract_of
-from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS
+from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE
 from pppca_bench.methods.sections import PORTRAIT, constructor_arguments, section_of
 from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, Tau, parameters_of, shown
 from pppca_bench.problems import OwnData, SplitRule
@@ -85,9 +88,17 @@ class MethodRequest:
     @property
     def needs_classes(self) -> str:
         """Return the name of a method or classifier whose targets have to be classes, or ""."""
-        entries: list[Method | Classifier] = [self.entry]
-        entries += [CLASSIFIERS[rule] for rule in (self.classifier.rules if self.classifier else ())]
-        return next((entry.name for entry in entries if entry.needs_classes), "")
+        return next((entry.name for entry in self._entries if entry.needs_classes), "")
+
+    @property
+    def needs_numbers(self) -> str:
+        """Return the name of a method or classifier whose targets have to be numbers, or ""."""
+        return next((entry.name for entry in self._entries if entry.needs_numbers), "")
+
+    @property
+    def _entries(self) -> list[Method | Classifier]:
+        rules = self.classifier.rules if self.classifier else []
+        return [self.entry, *map(find_classifier, rules)]
 
 
 @dataclass(frozen=True)
@@ -135,32 +146,6 @@ def variants(grid: Grid) -> Iterator[tuple[tuple[str, Scalar], ...]]:
     keys = sorted(grid, key=lambda key: {"tau": 1, "data_fraction": 2}.get(key, 0))
     for values in itertools.product(*(grid[key] for key in keys)):
         yield tuple(sorted(zip(keys, values, strict=True)))
-
-
-def filled_document(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a valid document with every parameter of its methods and classifiers, defaults filled in."""
-    filled = dict(document)
-    filled["methods"] = [_filled_method(entry) for entry in document["methods"]]
-    filled["classifier"] = _filled_classifier(document.get("classifier", {}))
-    return filled
-
-
-def _filled_method(given: Mapping[str, Any]) -> dict[str, Any]:
-    section = {key: one.default for key, one in section_of(METHODS[given["method"]]).items() if key != "tau"}
-    own = {"classifier": _filled_classifier(given["classifier"])} if "classifier" in given else {}
-    return _plain({**section, **given, **own})
-
-
-def _filled_classifier(given: Mapping[str, Any]) -> dict[str, Any]:
-    entry = CLASSIFIERS[given.get("rule", DEFAULT_RULE)]
-    section = {key: one.default for key, one in section_of(entry).items()}
-    base = {"base": _filled_classifier(given.get("base", {}))} if entry.is_ensemble else {}
-    return _plain({"rule": entry.name, **section, **given, **base})
-
-
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values as a document has them, lists in place of tuples."""
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
 
 
 @dataclass(frozen=True)
@@ -241,13 +226,14 @@ class _ConfigReader(Reader):
         return [method for method in read if method is not None]
 
     def _method(self, value: Any, place: Location, shared: _Shared) -> MethodRequest | None:
-        entry = self._named(value, place, "method", METHODS, None)
+        value = spelled_out(value, "method")
+        entry = self._named(value, place, "method", None)
         if entry is None:
             return None
         section, own = section_of(entry), ["classifier", PORTRAIT] if entry.makes == "features" else []
-        given = self.mapping(value, place, ["method", "repeats", *section, *own])
+        given = self.mapping(value, place, ["method", "repeats", *_section_keys(entry), *own], hint=_hint_at(entry))
         repeats = self.one(VALUES["repeats"], given, place) if "repeats" in given else shared.repeats
-        grid = self._section_grid(entry, section, given, place, self._shared_tau(entry, section, given, place, shared))
+        grid = self._section_grid(entry, given, place, self._shared_tau(entry, section, given, place, shared))
         if entry.makes != "features":
             return MethodRequest(entry, grid, None, repeats)
         if self.one(VALUES[PORTRAIT], given, place):
@@ -266,7 +252,7 @@ class _ConfigReader(Reader):
         shared: _Shared,
     ) -> dict[str, Any]:
         """Return the config's thresholds for a method that needs some and has none of its own."""
-        takes_them = "tau" in section and given.get("tau") is None
+        takes_them = "tau" in section and given.get("tau") is None and not entry.foreign
         if not takes_them or any(given.get(name) is not None for name in entry.instead_of_tau):
             return {}
         if shared.tau is None:
@@ -275,55 +261,71 @@ class _ConfigReader(Reader):
             return {}
         return {"tau": shared.tau}
 
-    def _classifier(
-        self, value: Any, place: Location, known: Mapping[str, Classifier] = CLASSIFIERS
-    ) -> ClassifierRequest | None:
-        entry = self._named(value, place, "rule", known, DEFAULT_RULE)
+    def _classifier(self, value: Any, place: Location, *, in_ensemble: bool = False) -> ClassifierRequest | None:
+        value = spelled_out(value, "rule")
+        entry = self._named(value, place, "rule", DEFAULT_RULE, in_ensemble=in_ensemble)
         if entry is None:
             return None
-        section = section_of(entry)
-        keys = ["rule", *section, *(["base"] if entry.is_ensemble else [])]
-        given = self.mapping(value, place, keys, hint=_hint_at_other_rules)
-        grid = {"rule": (entry.name,), **self._section_grid(entry, section, given, place, {})}
+        keys = ["rule", *_section_keys(entry), *(["base"] if entry.is_ensemble else [])]
+        given = self.mapping(value, place, keys, hint=_hint_at(entry))
+        grid = {"rule": (entry.name,), **self._section_grid(entry, given, place, {})}
         if entry.is_ensemble:
-            single = {name: one for name, one in CLASSIFIERS.items() if not one.is_ensemble}
-            base = self._classifier(given.get("base", {}), (*place, "base"), single)
+            base = self._classifier(given.get("base", {}), (*place, "base"), in_ensemble=True)
             grid |= {f"base.{key}": values for key, values in (base.grid if base else {}).items()}
         return ClassifierRequest(grid)
 
-    def _named(self, value: Any, place: Location, key: str, entries: Mapping[str, Any], default: str | None) -> Any:
+    def _named(self, value: Any, place: Location, key: str, default: str | None, *, in_ensemble: bool = False) -> Any:
         """Return the entry that a mapping names by a key, or None with a mistake."""
         if not isinstance(value, dict):
-            self.mistakes.add(place, f"expected a mapping of keys to values, got {shown(value)}")
+            self.mistakes.add(place, f"expected a name or a mapping of keys to values, got {shown(value)}")
             return None
+        names, find = (method_names(), find_method) if key == "method" else (classifier_names(), find_classifier)
+        if in_ensemble:
+            names = [name for name in names if name not in CLASSIFIERS or not CLASSIFIERS[name].is_ensemble]
         name = value.get(key, default)
-        if isinstance(name, str) and name in entries:
-            return entries[name]
+        try:
+            if isinstance(name, str) and (name in names or is_path(name)):
+                return self._checked_entry(find(name), name)
+        except ConfigError as error:
+            self.mistakes.add((*place, key), str(error).removesuffix("."))
+            return None
         got = shown(name) if name is not None else "none"
-        hint = nearest(name, entries) if isinstance(name, str) else ""
-        self.mistakes.add(place, f"expected {key} to be one of {', '.join(entries)}, got {got}{hint}")
+        hint = nearest(name, names) if isinstance(name, str) else ""
+        self.mistakes.add(place, f"expected {key} to be one of {', '.join(names)}, got {got}{hint}")
         return None
+
+    def _checked_entry(self, entry: Method | Classifier, name: str) -> Method | Classifier:
+        """Return an entry whose class keeps the protocol, and is the one that the config's folder holds, if any."""
+        section_of(entry)
+        if is_path(name):
+            check_not_hidden(name, self.source.path.parent)
+        return entry
 
     def _section_grid(
         self,
         entry: Method | Classifier,
-        section: Mapping[str, Parameter],
         given: Mapping[str, Any],
         place: Location,
         shared: Mapping[str, Any],
     ) -> dict[str, tuple[Scalar, ...]]:
-        """Return the values of every parameter: the section's own, those that the config shares, or the default."""
-        grid = {}
+        """Return the values of every parameter: the section's own, those that the config shares, or the default.
+
+        A foreign default that the store does not keep, such as a function, is left to the constructor.
+        """
+        grid, section = dict[str, tuple[Scalar, ...]](), section_of(entry)
+        if entry.foreign:
+            place = (*place, "parameters")
+            given = self.mapping(given.get("parameters") or {}, place, list(section))
         for key, parameter in section.items():
             if key in shared:
                 grid[key] = self.grid(parameter, shared[key], (key,))
-            elif key == "tau" and given.get(key) is None:
+            elif key == "tau" and given.get(key) is None and not entry.foreign:
                 grid[key] = (None,)
             elif key in given:
                 grid[key] = self.grid(parameter, given[key], (*place, key))
             elif parameter.default is REQUIRED:
                 self.mistakes.add((*place, key), missing(key))
-            else:
+            elif is_kept(parameter.default) or not entry.foreign:
                 grid[key] = (parameter.default,)
         n_variants = math.prod(map(len, grid.values()))
         if n_variants > MOST_VARIANTS:
@@ -343,7 +345,18 @@ class _ConfigReader(Reader):
                 self.mistakes.add((*place, error.name), f"expected {error.expected}, got {shown(error.value)}")
 
 
-def _hint_at_other_rules(key: str) -> str:
-    """Return a hint at the learning rules that have a key, or nothing."""
-    rules = [rule for rule, entry in CLASSIFIERS.items() if key in section_of(entry)]
-    return f" (a key of rule: {' and '.join(rules)})" if rules else ""
+def _section_keys(entry: Method | Classifier) -> list[str]:
+    """Return the keys of a section that hold an entry's parameters."""
+    return ["parameters"] if entry.foreign else [*section_of(entry)]
+
+
+def _hint_at(entry: Method | Classifier) -> Callable[[str], str]:
+    """Return what gives a hint at where a key belongs, or nothing."""
+
+    def hint(key: str) -> str:
+        if entry.foreign:
+            return " (a key of parameters:)" if key in section_of(entry) else ""
+        rules = [rule for rule, one in CLASSIFIERS.items() if key in section_of(one)]
+        return f" (a key of rule: {' and '.join(rules)})" if rules and isinstance(entry, Classifier) else ""
+
+    return hint

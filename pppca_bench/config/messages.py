@@ -65,11 +65,13 @@ class Reader:
 
     Attributes
     ----------
+    source : YamlSource
     mistakes : Mistakes
         What was found wrong.
     """
 
     def __init__(self, source: YamlSource) -> None:
+        self.source = source
         self.mistakes = Mistakes(source)
 
     def mapping(
@@ -95,7 +97,7 @@ class Reader:
             return {}
         for key in (key for key in value if key not in keys):
             told = hint(key) or nearest(key, keys)
-            self.mistakes.add((*location, key), f"unknown key, expected one of {', '.join(keys)}{told}")
+            self.mistakes.add((*location, key), f"unknown key, expected one of {', '.join(keys) or 'none'}{told}")
         return {key: value[key] for key in keys if key in value}
 
     def sequence(self, value: Any, location: Location, *, most: int) -> list[Any]:
@@ -137,10 +139,16 @@ class Reader:
         except ParameterError as error:
             self.mistakes.add(location, f"expected {error.expected}, got {shown(error.value)}")
             return ()
-        if not all(isinstance(part, _PLAIN) for part in (checked if isinstance(checked, tuple) else (checked,))):
+        if not is_kept(checked):
             self.mistakes.add(location, f"expected a number, text, true, false, null or a list, got {shown(value)}")
             return ()
         return (checked,)
+
+
+def is_kept(value: object) -> bool:
+    """Tell whether the store keeps a value of a parameter: a number, a text, a flag, None, or a tuple of them."""
+    parts = value if isinstance(value, tuple) else (value,)
+    return all(isinstance(part, _PLAIN) and not isinstance(part, type) and part == part for part in parts)
 
 
 def missing(key: str) -> str:

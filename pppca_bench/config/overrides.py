@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from pppca_bench.config.filled import spelled_out
 from pppca_bench.config.yaml_source import YamlSource, parse_yaml
 from pppca_bench.errors import ConfigError, UnknownNameError, nearest
 from pppca_bench.methods.registry import METHODS
@@ -159,9 +160,13 @@ def explained(error: ConfigError, changes: Mapping[str, Any]) -> ConfigError:
 
 
 def _change(document: dict[str, Any], key: str, new: Any) -> None:
-    first, *rest = key.split(".")
+    for name, spells in (("methods", "method"), ("classifier", "rule")):
+        if name in document:
+            document[name] = _spelled_out(document[name], spells)
     entries = [one for one in _listed(document.get("methods")) if isinstance(one, dict)]
     methods = dict.fromkeys(str(one.get("method")) for one in entries)
+    named = next((method for method in methods if key.startswith(f"{method}.")), None)  # a path has points of its own
+    first, *rest = key.split(".") if named is None else [named, *key.removeprefix(f"{named}.").split(".")]
     if first in _OF_THE_CONFIG and not rest:
         document[first] = new
     elif first == "classifier" and rest:
@@ -173,6 +178,10 @@ def _change(document: dict[str, Any], key: str, new: Any) -> None:
     else:
         known = [*_OF_THE_CONFIG, "classifier.KEY", *(f"{method}.KEY" for method in methods if method in METHODS)]
         raise ConfigError(f"--set {key}: expected one of {', '.join(known)}, got {key!r}{nearest(key, known)}.")
+
+
+def _spelled_out(value: Any, key: str) -> Any:
+    return [spelled_out(one, key) for one in value] if isinstance(value, list) else spelled_out(value, key)
 
 
 def _put(place: dict[str, Any], path: Sequence[str], key: str, new: Any) -> None:

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pppca_bench.config.experiment import ClassifierRequest, Config, MethodRequest, variants
-from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS
-from pppca_bench.methods.sections import PIVOT, PORTRAIT, section_of
+from pppca_bench.methods.lookup import find_classifier, find_method
+from pppca_bench.methods.registry import DEFAULT_RULE
+from pppca_bench.methods.sections import PIVOT, PIVOTAL, PORTRAIT, section_of
 from pppca_bench.problems import OwnData
 from pppca_bench.references.proben1_tables import SIZE_RULE_VERSION, pivot_of
 from pppca_bench.runs import Cell, Parameters, RunSpec, Scalar
@@ -108,10 +109,10 @@ def derive_seed(config_seed: int, problem: str, method: str, repeat: int) -> int
     return int(hashlib.sha256(identity.encode()).hexdigest()[:16], 16) >> 1
 
 
-def algorithms_of(method: str, classifier: Parameters) -> tuple[tuple[str, int], ...]:
+def algorithms_of(method: str, classifier: Parameters) -> tuple[tuple[str, int | str], ...]:
     """Return the versions of a method and of the classifiers that follow it, by name."""
     rules = [str(value) for name, value in classifier if name in ("rule", "base.rule")]
-    versions = {method: METHODS[method].version} | {rule: CLASSIFIERS[rule].version for rule in rules}
+    versions = {method: find_method(method).version} | {rule: find_classifier(rule).version for rule in rules}
     return tuple(sorted(versions.items()))
 
 
@@ -136,7 +137,7 @@ def _changed(method: MethodRequest, parameters: Parameters, classifier: Paramete
 def _usual_classifier(classifier: ClassifierRequest) -> dict[str, Scalar]:
     usual: dict[str, Scalar] = {}
     for prefix, rule in zip(("", "base."), classifier.rules, strict=False):
-        usual |= {f"{prefix}{name}": one.default for name, one in section_of(CLASSIFIERS[rule]).items()}
+        usual |= {f"{prefix}{name}": one.default for name, one in section_of(find_classifier(rule)).items()}
         usual[f"{prefix}rule"] = DEFAULT_RULE
     return usual
 
@@ -144,12 +145,9 @@ def _usual_classifier(classifier: ClassifierRequest) -> dict[str, Scalar]:
 def _digest_start(cell: Cell) -> str:
     parts = [cell.problem, cell.data_sha256, cell.method, cell.parameters, cell.classifier, cell.algorithms]
     pivot, settings = pivot_of(cell.problem), cell.settings.items()
+    asking = [name.rpartition(".")[2] for name, value in settings if value == PIVOT]
     # Where no pivot is known, sizes follow from the data, whose digest is among the parts, by the rule's version.
-    resolved = [
-        getattr(pivot, name.rpartition(".")[2]) if pivot else SIZE_RULE_VERSION
-        for name, value in settings
-        if value == PIVOT
-    ]
+    resolved = [getattr(pivot, name) if pivot else SIZE_RULE_VERSION for name in asking if name in PIVOTAL]
     return json.dumps([*parts, resolved], sort_keys=True)
 
 

@@ -13,6 +13,7 @@ from pppca_bench.config.overrides import Only, changed, changed_name, explained,
 from pppca_bench.config.plan import Identities, Identity, count_runs, expand
 from pppca_bench.config.yaml_source import YamlSource, read_yaml
 from pppca_bench.errors import ConfigError, DataError
+from pppca_bench.methods.foreign import search_also
 from pppca_bench.problems import (
     OwnData,
     Problem,
@@ -107,6 +108,7 @@ def read_request(
     asked, new = parse_only(only), parse_changes(changes)
     once = {one if isinstance(one, Path) else one.path: one for one in documents}
     sources = [changed(read_yaml(one) if isinstance(one, Path) else one, new) for one in once.values()]
+    search_also([*(source.path.parent for source in sources), Path.cwd()])
     configs = [_validated(source, new, given or {}) for source in sources]
     _refuse_namesakes(sources, configs)
     if not force:
@@ -231,15 +233,22 @@ def check_fit(place: str, name: str, problem: Problem, config: Config) -> None:
 
 
 def check_task(place: str, entry: Entry, task: str, config: Config) -> None:
-    """Raise ConfigError where a method or classifier that needs classes would meet an approximation problem."""
+    """Raise ConfigError where a method or classifier would meet targets of the other kind than it needs."""
+    label = entry.label if isinstance(entry, OwnData) else entry
+    regressor = next(filter(None, (method.needs_numbers for method in config.methods)), "")
+    if regressor and task != "approximation":
+        raise ConfigError(
+            f"{place}: expected an approximation problem, which {regressor} needs, got {label}, which is {task}."
+            " Take another problem, or a classifier."
+        )
     picky = next(filter(None, (method.needs_classes for method in config.methods)), "")
     if not picky or task == "classification":
         return
-    name, remedy = entry, _TO_CLASSES if str(entry).endswith(".dt") else _TO_NUMBERS
+    remedy = _TO_CLASSES if label.endswith(".dt") else _TO_NUMBERS
     if isinstance(entry, OwnData):
-        name, remedy = entry.label, _TABLE_TO_CLASSES
+        remedy = _TABLE_TO_CLASSES
     raise ConfigError(
-        f"{place}: expected a classification problem, which {picky} needs, got {name}, which is {task}.{remedy}"
+        f"{place}: expected a classification problem, which {picky} needs, got {label}, which is {task}.{remedy}"
     )
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.protocol import contract_of
-from pppca_bench.methods.registry import CLASSIFIERS, METHODS
-from pppca_bench.methods.sections import PIVOT, PORTRAIT, constructor_arguments
+from pppca_bench.methods.sections import PIVOT, PIVOTAL, PORTRAIT, constructor_arguments
 from pppca_bench.references.proben1_tables import pivot_of, rule_network
 from pppca_bench.runs import Parameters, RunSpec
 
@@ -28,13 +28,13 @@ def make_method(spec: RunSpec, task: str = "classification", *, n_outputs: int =
     n_outputs : int, default 1
         Classes or targets, for the size of a network that no publication names.
     """
-    contract = contract_of(METHODS[spec.cell.method])
+    contract = contract_of(find_method(spec.cell.method))
     seed, _, asked_seed = seeds(spec)
     settings = {name: value for name, value in spec.cell.parameters if name != PORTRAIT}
     arguments = _arguments(contract.estimator, settings, spec.cell.problem, n_outputs)
     if contract.takes_seed:
         arguments["random_state"] = seed
-    if contract.takes_classifier:
+    if contract.takes_classifier and spec.cell.classifier:
         arguments["estimator"] = make_classifier(
             spec.cell.classifier, spec.cell.problem, asked_seed, task, n_outputs=n_outputs
         )
@@ -61,7 +61,7 @@ def make_classifier(
     """
     own = {name: value for name, value in settings if not name.startswith(_BASE)}
     base = tuple((name.removeprefix(_BASE), value) for name, value in settings if name.startswith(_BASE))
-    contract = contract_of(CLASSIFIERS[str(own.pop("rule"))], task)
+    contract = contract_of(find_classifier(str(own.pop("rule"))), task)
     arguments = _arguments(contract.estimator, own, problem, n_outputs)
     if contract.takes_seed:
         arguments["random_state"] = seed
@@ -76,7 +76,8 @@ def _arguments(estimator: type, settings: Mapping[str, Any], problem: str, n_out
     A problem that has none gets the network of the rule of size.
     """
     pivot = pivot_of(problem) or rule_network(n_outputs)
-    resolved = {name: getattr(pivot, name) if value == PIVOT else value for name, value in settings.items()}
+    asks = {name for name, value in settings.items() if value == PIVOT and name in PIVOTAL}
+    resolved = {name: getattr(pivot, name) if name in asks else value for name, value in settings.items()}
     return constructor_arguments(estimator, resolved)
 
 

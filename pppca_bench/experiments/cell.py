@@ -16,8 +16,8 @@ from pppca_bench.classifiers import MLP, fit_together, squared_error_percent
 from pppca_bench.experiments.build import make_classifier, make_method, seeds
 from pppca_bench.experiments.portrait import portray
 from pppca_bench.experiments.reconstruction import measure_reconstruction
+from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.protocol import Contract, contract_of
-from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.methods.sections import PORTRAIT
 from pppca_bench.problems import Problem
 from pppca_bench.runs import RunResult, RunSpec, failed
@@ -55,7 +55,7 @@ def run_group(specs: Sequence[RunSpec], problem: Problem) -> list[RunResult]:
     list of RunResult
         In the order of ``specs``; a run whose numbers broke down is failed, with its traceback.
     """
-    entry = METHODS[specs[0].cell.method]
+    entry = find_method(specs[0].cell.method)
     together = issubclass(contract_of(entry).estimator, MLP)
     groups = [specs] if together else [[spec] for spec in specs]
     outcomes = [one for group in groups for one in _learn(group, problem)]
@@ -105,7 +105,7 @@ def _fit(spec: RunSpec, methods: Sequence[Any], problem: Problem) -> None:
         splits = (problem.X_train, problem.y_train, problem.X_validation, problem.y_validation)
         fit_together(methods, [splits] * len(methods), classes=_classes(problem))
         return
-    _fit_alone(methods[0], contract_of(METHODS[spec.cell.method]), problem.X_train, problem.X_validation, problem)
+    _fit_alone(methods[0], contract_of(find_method(spec.cell.method)), problem.X_train, problem.X_validation, problem)
 
 
 def _fit_alone(estimator: Any, contract: Contract, train: Floats, validation: Floats, problem: Problem) -> None:
@@ -115,7 +115,12 @@ def _fit_alone(estimator: Any, contract: Contract, train: Floats, validation: Fl
         given |= {"X_val": validation, "y_val": problem.y_validation}
     if contract.takes_classes:
         given["classes"] = _classes(problem)
-    estimator.fit(train, problem.y_train, **given)
+    if not contract.takes_targets:
+        estimator.fit(train)
+        return
+    y = problem.y_train
+    # One target is a vector to scikit-learn's regressors, a column to this package's.
+    estimator.fit(train, y[:, 0] if contract.is_foreign and y.ndim == 2 and y.shape[1] == 1 else y, **given)
 
 
 def _learned(spec: RunSpec, method: Any, fit_time_ms: float, problem: Problem) -> _Learned | RunResult:
@@ -124,7 +129,7 @@ def _learned(spec: RunSpec, method: Any, fit_time_ms: float, problem: Problem) -
     if n_epochs is not None:
         values["n_epochs"] = n_epochs
     history = {name: _leading(curve) for name, curve in getattr(method, "history_", {}).items()}
-    makes = METHODS[spec.cell.method].makes
+    makes = find_method(spec.cell.method).makes
     if makes == "measures":
         return RunResult(spec.key, "done", values=values, history=history)
     values["fit_time_ms"] = fit_time_ms
@@ -132,12 +137,35 @@ def _learned(spec: RunSpec, method: Any, fit_time_ms: float, problem: Problem) -
     if makes == "classes":
         values["dimensionality"] = getattr(method, "n_features_", problem.n_features)
         return _Learned(spec, (train, validation, test), values, history, method)
-    reduced = [np.ascontiguousarray(method.transform(X)) for X in (train, validation, test)]
+    reduced = _features(method, (train, validation, test))
     values["dimensionality"] = reduced[0].shape[1]
     values |= measure_reconstruction(method, train, reduced[0])
     if dict(spec.cell.parameters).get(PORTRAIT):
         history |= portray(method, problem, reduced[0])
     return _Learned(spec, (reduced[0], reduced[1], reduced[2]), values, history, None)
+
+
+def _features(method: Any, splits: Sequence[Floats]) -> list[Floats]:
+    """Return what a method makes of each split.
+
+    Raises
+    ------
+    ValueError
+        It is no finite matrix with a row a sample and, in each split, the same columns, at least one.
+    """
+    found: list[Floats] = []
+    for name, X in zip(("training", "validation", "test"), splits, strict=True):
+        made = method.transform(X)
+        reduced = np.ascontiguousarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
+        n_columns = found[0].shape[1] if found else None
+        expected = f"({len(X)}, {n_columns or 'at least 1'})"
+        where = f"transform of {type(method).__name__}, {name} split: expected finite numbers of shape {expected}"
+        if reduced.ndim != 2 or len(reduced) != len(X) or n_columns not in (None, reduced.shape[1]) or not reduced.size:
+            raise ValueError(f"{where}, got the shape {reduced.shape}.")
+        if not np.isfinite(reduced).all():
+            raise ValueError(f"{where}, got {np.count_nonzero(~np.isfinite(reduced))} that are not finite.")
+        found.append(reduced)
+    return found
 
 
 def _leading(curve: NDArray[Any]) -> NDArray[Any]:
@@ -146,7 +174,7 @@ def _leading(curve: NDArray[Any]) -> NDArray[Any]:
 
 def _classify(learned: Sequence[_Learned], problem: Problem) -> list[RunResult]:
     """Train the classifiers that are still missing, together, and measure all errors."""
-    done = [_result(one, one.classifier, problem) for one in learned if one.classifier is not None]
+    done = [_measured(one, one.classifier, problem) for one in learned if one.classifier is not None]
     return done + _classify_features([one for one in learned if one.classifier is None], problem)
 
 
@@ -163,7 +191,7 @@ def _classify_features(learned: Sequence[_Learned], problem: Problem) -> list[Ru
     share_ms = 1e3 * (time.perf_counter() - start) / len(learned)
     for one in learned:
         one.values["classifier_time_ms"] = share_ms
-    return [_result(one, fitted, problem) for one, fitted in zip(learned, classifiers, strict=True)]
+    return [_measured(one, fitted, problem) for one, fitted in zip(learned, classifiers, strict=True)]
 
 
 def _train(learned: Sequence[_Learned], problem: Problem) -> Sequence[Any]:
@@ -182,13 +210,21 @@ def _train(learned: Sequence[_Learned], problem: Problem) -> Sequence[Any]:
         return fit_together(classifiers, data, classes=_classes(problem))
     for one, classifier in zip(learned, classifiers, strict=True):
         rule = str(dict(one.spec.cell.classifier)["rule"])
-        _fit_alone(classifier, contract_of(CLASSIFIERS[rule], problem.task), *one.splits[:2], problem)
+        _fit_alone(classifier, contract_of(find_classifier(rule), problem.task), *one.splits[:2], problem)
     return classifiers
 
 
 def _classes(problem: Problem) -> NDArray[np.int64] | None:
     """Return all classes of a problem; None where it has numbers to approximate."""
     return None if problem.n_classes is None else np.arange(problem.n_classes)
+
+
+def _measured(one: _Learned, classifier: Any, problem: Problem) -> RunResult:
+    """Return a run's result; one whose classifier predicts what is no prediction is failed."""
+    try:
+        return _result(one, classifier, problem)
+    except ValueError:
+        return failed(one.spec, traceback.format_exc())
 
 
 def _result(one: _Learned, classifier: Any, problem: Problem) -> RunResult:
@@ -209,7 +245,10 @@ def _result(one: _Learned, classifier: Any, problem: Problem) -> RunResult:
 
 def _error_percent(estimator: Any, X: Floats, y: NDArray[Any]) -> float:
     """Return the share of wrong classes, or the squared error percentage of numbers (Proben1 report, section 2.7)."""
-    predicted = estimator.predict(X)
-    if y.dtype.kind == "f":
-        return squared_error_percent(predicted.reshape(y.shape), y)
-    return 100.0 * float(np.mean(predicted != y))
+    predicted = np.asarray(estimator.predict(X))
+    if predicted.size != y.size or len(predicted) != len(y):
+        raise ValueError(
+            f"predict of {type(estimator).__name__}: expected predictions of shape {y.shape}, got {predicted.shape}."
+        )
+    predicted = predicted.reshape(y.shape)
+    return squared_error_percent(predicted, y) if y.dtype.kind == "f" else 100.0 * float(np.mean(predicted != y))

@@ -257,7 +257,7 @@ def _cause(failure: RunResult) -> str:
 
 
 def _stale(store: Store, command: str) -> Iterator[Finding]:
-    counts: Counter[tuple[str, str, int, int]] = Counter()
+    counts: Counter[tuple[str, str, int | str, int | str]] = Counter()
     for spec, result in store.runs():
         if result is not None and result.status == "done":
             counts.update((spec.cell.method, *older) for older in older_algorithms(spec.cell.algorithms))

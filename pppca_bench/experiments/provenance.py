@@ -66,10 +66,11 @@ def superseded_lines(stored: Iterable[tuple[Cell, Cell, int]]) -> list[str]:
     return lines
 
 
-def older_algorithms(algorithms: Iterable[tuple[str, int]]) -> list[tuple[str, int, int]]:
-    """Return name, stored version and today's version of each algorithm that was changed since."""
+def older_algorithms(algorithms: Iterable[tuple[str, int | str]]) -> list[tuple[str, int | str, int | str]]:
+    """Return name, stored version and today's version of each algorithm of the package that was changed since."""
     today = {entry.name: entry.version for entry in (*METHODS.values(), *CLASSIFIERS.values())}
-    return [(name, old, today[name]) for name, old in algorithms if old < today.get(name, old)]
+    known = [(name, old, today[name]) for name, old in algorithms if name in today]
+    return [(name, old, new) for name, old, new in known if isinstance(old, int) and isinstance(new, int) and old < new]
 
 
 @cache

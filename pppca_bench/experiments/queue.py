@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from pppca_bench.methods.registry import METHODS
+from pppca_bench.methods.lookup import find_method
 from pppca_bench.runs import Cell, RunResult, RunSpec
 from pppca_bench.store.database import Store
 
@@ -93,7 +93,7 @@ class Queue:
 
 def is_timed(cell: Cell) -> bool:
     """Tell whether a cell's result is the time that it took."""
-    parameter = METHODS[cell.method].timed_by
+    parameter = find_method(cell.method).timed_by
     return bool(parameter) and bool(dict(cell.parameters)[parameter])
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
 from pppca_bench.engines.optimality import most_variance
 
@@ -55,8 +57,9 @@ def measure_reconstruction(reducer: Any, X: FloatArray, reduced: FloatArray) -> 
 
 def rebuilt(reducer: Any, X: FloatArray, reduced: FloatArray) -> FloatArray:
     """Return the inputs that a method's features tell, as in `measure_reconstruction`; (n_samples, n_features)."""
-    if hasattr(reducer, "inverse_transform"):
-        return np.asarray(reducer.inverse_transform(reduced))
+    with suppress(NotFittedError):  # an inverse that the method has, but was not asked to learn
+        if hasattr(reducer, "inverse_transform"):
+            return np.asarray(reducer.inverse_transform(reduced))
     mean, centre = X.mean(axis=0), reduced.mean(axis=0)
     weights = np.linalg.lstsq(reduced - centre, X - mean, rcond=None)[0]
     return np.asarray(mean + (reduced - centre) @ weights)

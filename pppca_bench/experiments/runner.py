@@ -18,6 +18,7 @@ from pppca_bench.experiments import quiet
 from pppca_bench.experiments.backends import Backend, LocalProcesses, ThisProcess
 from pppca_bench.experiments.provenance import describe
 from pppca_bench.experiments.queue import Group, Queue, is_timed, spec_of
+from pppca_bench.methods.lookup import find_method
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem, ProblemSource, load_again
 from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, failed
@@ -376,9 +377,20 @@ def _computed(group: Group, problem: Problem) -> list[RunResult]:
 
     with threadpool_limits(1):  # sums of several threads round differently
         if group[0].cell.method not in _warmed:
-            cell.warm_up(group[0])
+            _warm_up(group[0])
             _warmed.add(group[0].cell.method)
         return cell.run_group(group, problem)
+
+
+def _warm_up(spec: RunSpec) -> None:
+    """Warm a run's method and classifier up.
+
+    A foreign one may refuse the tiny data; what it raises on the real ones, the runs record.
+    """
+    from pppca_bench.experiments import cell
+
+    with suppress(Exception) if find_method(spec.cell.method).foreign else nullcontext():
+        cell.warm_up(spec)
 
 
 _warmed: set[str] = set()

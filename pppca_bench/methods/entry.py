@@ -23,8 +23,9 @@ class Entry:
         Where it comes from.
     estimator : str
         Dotted path of the class, ``"module:Class"``; its constructor says which parameters a config may set.
-    version : int
-        Raised by hand whenever a change of code changes its numbers: results of older versions are not reused.
+    version : int or str
+        Of this package's own: a number, raised by hand whenever a change of code changes its numbers. Of others: as
+        `methods.foreign.version_of` tells it. Results of other versions are not reused.
     defaults : mapping of str to value
         Defaults of a config that are not the constructor's.
     details : mapping of str to str
@@ -33,6 +34,10 @@ class Entry:
     kernels : mapping of str to str
         Families of compiled kernels (`compiled.cache.FAMILIES`) that are compiled before the first run, each with the
         name of the parameter that calls for it when it is not 0; "" for always.
+    foreign : bool
+        Whether it comes from elsewhere: its parameters then stand under ``parameters:``, whatever they are called.
+    needs_numbers : bool
+        Whether its targets have to be numbers.
     """
 
     name: str
@@ -40,10 +45,12 @@ class Entry:
     does: str
     source: str
     estimator: str
-    version: int = 1
+    version: int | str = 1
     defaults: Mapping[str, object] = field(default_factory=dict)
     details: Mapping[str, str] = field(default_factory=dict)
     kernels: Mapping[str, str] = field(default_factory=dict)
+    foreign: bool = False
+    needs_numbers: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,4 +105,4 @@ class Classifier(Entry):
     @property
     def needs_classes(self) -> bool:
         """Tell whether its targets have to be classes."""
-        return not self.regressor
+        return not self.regressor and not self.needs_numbers

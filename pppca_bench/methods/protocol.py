@@ -14,18 +14,19 @@ It may have
   ``n_generations_``, ``n_features_`` (the features that a classifier reads), `inverse_transform`, and
   ``squared_error_percent(X, y)``, which is then asked for the test split too.
 
-Nobody gets the test split.
+Nobody gets the test split. An estimator from elsewhere may have a `fit` that takes no ``y``.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from pppca_bench.errors import ConfigError
+from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.parameters import parameters_of
 
@@ -46,6 +47,10 @@ class Contract:
         ``X_val`` and ``y_val`` in `fit`.
     takes_classes : bool
         ``classes`` in `fit`.
+    takes_targets : bool
+        A second argument, ``y``, in `fit`.
+    is_foreign : bool
+        Whether the class is none of this package's.
     """
 
     estimator: type
@@ -53,6 +58,8 @@ class Contract:
     takes_classifier: bool
     takes_validation: bool
     takes_classes: bool
+    takes_targets: bool
+    is_foreign: bool
 
 
 @cache
@@ -72,7 +79,7 @@ def contract_of(entry: Entry, task: str = "classification") -> Contract:
     """
     path = entry.estimator
     if isinstance(entry, Classifier) and task == "approximation":
-        path = entry.regressor
+        path = entry.regressor or entry.estimator
     estimator = import_estimator(path)
     needed = {"features": ["transform"], "classes": ["predict"], "measures": []}
     made = entry.makes if isinstance(entry, Method) else "classes"
@@ -82,8 +89,11 @@ def contract_of(entry: Entry, task: str = "classification") -> Contract:
             f"{path}: expected a class with {' and '.join(['fit', *needed[made]])},"
             f" got one without {' and '.join(missing)}."
         )
-    constructor, fit = parameters_of(estimator), inspect.signature(estimator.fit).parameters
-    reserved = ("method", "repeats", "classifier", "portrait") if isinstance(entry, Method) else ("rule", "base")
+    try:
+        constructor, fit = parameters_of(estimator), inspect.signature(estimator.fit).parameters
+    except ValueError as error:
+        raise ConfigError(f"{path}: expected a class whose signatures can be read, got {error}.") from None
+    reserved = _reserved(entry)
     if taken := [name for name in reserved if name in constructor]:
         raise ConfigError(
             f"{path}: expected no parameter named {' or '.join(reserved)}, which are keys of every config,"
@@ -97,7 +107,22 @@ def contract_of(entry: Entry, task: str = "classification") -> Contract:
         takes_classifier="estimator" in constructor,
         takes_validation="X_val" in fit,
         takes_classes="classes" in fit,
+        takes_targets=not entry.foreign or _takes_targets(fit),
+        is_foreign=entry.foreign,
     )
+
+
+def _reserved(entry: Entry) -> tuple[str, ...]:
+    """Return the names that mean something else where a section's parameters are stored or written."""
+    if isinstance(entry, Method):
+        return ("portrait",) if entry.foreign else ("method", "repeats", "classifier", "portrait")
+    return ("rule", "base")
+
+
+def _takes_targets(fit: Mapping[str, inspect.Parameter]) -> bool:
+    """Tell whether `fit`, seen from the class, takes an argument after ``self`` and ``X``, or any."""
+    places = [one for one in fit.values() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    return len(places) > 2 or any(one.kind is one.VAR_POSITIONAL for one in fit.values())
 
 
 def import_estimator(path: str) -> Any:
@@ -111,13 +136,25 @@ def import_estimator(path: str) -> Any:
     Raises
     ------
     ConfigError
-        There is no such module or class.
+        There is no such module or class, or to import it raises an error.
     """
-    module_name, _, class_name = path.partition(":")
-    try:
-        found = getattr(importlib.import_module(module_name), class_name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigError(f"{path}: expected module:Class that can be imported, got {error}.") from None
+    found = import_object(path)
     if not isinstance(found, type):
         raise ConfigError(f"{path}: expected a class, got {type(found).__name__}.")
     return found
+
+
+def import_object(path: str) -> Any:
+    """Import what a dotted path names, ``"module:name"``; raises ConfigError where that fails, whatever the cause."""
+    module_name, _, name = path.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 a foreign module may raise anything while it is imported
+        told = str(error) if isinstance(error, ImportError | ValueError) else f"{type(error).__name__}: {error}"
+        told = told.partition("\n")[0]
+        raise ConfigError(f"{path}: expected module:Class that can be imported, got {told}.") from None
+    try:
+        return getattr(module, name)
+    except AttributeError as error:
+        hint = nearest(name, dir(module))
+        raise ConfigError(f"{path}: expected module:Class that can be imported, got {error}{hint}.") from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
@@ -9,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from pppca_bench.methods.entry import Entry
 from pppca_bench.methods.protocol import contract_of
-from pppca_bench.parameters import Parameter, parameters_of
+from pppca_bench.parameters import REQUIRED, Parameter, parameters_of, readable
 
 GIVEN_BY_THE_RUNNER = frozenset({"random_state", "estimator", "validation_fraction"})
 """Parameters that no config sets."""
@@ -36,6 +38,8 @@ def section_of(entry: Entry) -> Mapping[str, Parameter]:
     ConfigError
         The estimator cannot be imported or breaks the protocol.
     """
+    if entry.foreign:
+        return MappingProxyType(_foreign_section(entry))
     found = {}
     for name, parameter in parameters_of(contract_of(entry).estimator).items():
         if name not in GIVEN_BY_THE_RUNNER:
@@ -47,6 +51,40 @@ def section_of(entry: Entry) -> Mapping[str, Parameter]:
     return MappingProxyType(found)
 
 
+def _foreign_section(entry: Entry) -> dict[str, Parameter]:
+    """Return a foreign constructor's parameters under its own names; what it annotates oddly may be any value."""
+    contract = contract_of(entry)
+    given = GIVEN_BY_THE_RUNNER - (set() if contract.takes_validation else {"validation_fraction"})
+    return {
+        name: Parameter(name, readable(one.annotation), entry.defaults.get(name, one.default))
+        for name, one in parameters_of(contract.estimator).items()
+        if name not in given
+    }
+
+
+def parameters_told(entry: Entry) -> list[dict[str, str]]:
+    """Return what a reader wants to know of each key: its name, what its values may be, and its default.
+
+    Where a foreign class annotates nothing, its values are those that its docstring names, in numpydoc's form.
+    """
+    documented = _documented_types(contract_of(entry).estimator) if entry.foreign else {}
+    return [
+        {
+            "parameter": key,
+            "values": documented.get(key, "any") if one.annotation is Any else one.expected,
+            "default": "none: it has to be given" if one.default is REQUIRED else repr(one.default),
+        }
+        for key, one in section_of(entry).items()
+    ]
+
+
+def _documented_types(estimator: type) -> dict[str, str]:
+    """Return what stands after the colon of a docstring's lines ``name : type, default=…``."""
+    lines = re.findall(r"^(\w+(?:, \w+)*) *: *(.+)$", inspect.getdoc(estimator) or "", re.MULTILINE)
+    kinds = {names: re.sub(r",? *default\b.*$", "", kind) or "any" for names, kind in lines}
+    return {name: kind for names, kind in kinds.items() for name in names.split(", ")}
+
+
 def _may_be_pivot(key: str, parameter: Parameter) -> bool:
     """Tell whether every pivot architecture's value is one of the parameter's."""
     return key in PIVOTAL and (key == "hidden" or "softsign" in get_args(parameter.annotation))
@@ -54,5 +92,6 @@ def _may_be_pivot(key: str, parameter: Parameter) -> bool:
 
 def constructor_arguments(estimator: type, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return a section's values by the constructor's names."""
-    names = {_KEYS.get(name, name): name for name in parameters_of(estimator)}
+    own = parameters_of(estimator)
+    names = {name: name for name in own} | {_KEYS.get(name, name): name for name in own}
     return {names[key]: value for key, value in settings.items()}

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from pppca_bench.errors import DataError
+from pppca_bench.errors import DataError, nearest
 from pppca_bench.references.layout import SHOWN_OF_RUNS, CurveLayout, Layout, Line, PortraitLayout, Scored, selector_of
 from pppca_bench.references.numbers import UNITS, Tolerance
 
@@ -29,7 +29,8 @@ Check = Callable[[Any, str], Any]
 class _MalformedError(Exception):
     """What is wrong with a part of a document, and where it stands."""
 
-    def __init__(self, place: str, expected: str, got: object) -> None:
+    def __init__(self, place: str, expected: str, got: object, *, key: object = None) -> None:
+        self.place = place if key is None else _below(place, key)
         super().__init__(f"{place and f'{place}: '}expected {expected}, got {got}.")
 
 
@@ -45,12 +46,17 @@ def read_document(path: Path) -> dict[str, Any]:
     Raises
     ------
     DataError
-        The file is missing or malformed; the message names file and place.
+        The file is missing or malformed; the message names file, line and place.
     """
+    lines: dict[str, int] = {}
     try:
-        given = _reference(_parsed(path), "")
+        given = _reference(_parsed(path, lines), "")
     except _MalformedError as error:
-        raise DataError(f"{path}: {error}") from None
+        place = error.place
+        while place and place not in lines:
+            place = place[:-1]
+        at = f", line {lines[place]}" if place in lines else ""
+        raise DataError(f"{path}{at}: {error}") from None
     return {
         "title": given["title"],
         "citation": given["citation"],
@@ -65,9 +71,12 @@ def read_document(path: Path) -> dict[str, Any]:
     }
 
 
-def _parsed(path: Path) -> Any:
+def _parsed(path: Path, lines: dict[str, int]) -> Any:
+    """Return what a file holds; the line of each place is put into ``lines``."""
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        _note_lines(yaml.compose(text, yaml.SafeLoader), "", lines)
+        return yaml.safe_load(text)
     except OSError as error:
         raise _MalformedError("", "a file that can be read", error.strerror) from None
     except yaml.YAMLError as error:
@@ -76,6 +85,21 @@ def _parsed(path: Path) -> Any:
         raise _MalformedError(place, "YAML", getattr(error, "problem", None) or "something else") from None
     except (ValueError, RecursionError) as error:
         raise _MalformedError("", "YAML in UTF-8", f"something else ({type(error).__name__})") from None
+
+
+def _note_lines(node: yaml.Node | None, place: str, lines: dict[str, int]) -> None:
+    """Note the line of each key and item of a document; a key that stands twice is a mistake."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            here = _below(place, key.value)
+            if here in lines:
+                raise _MalformedError(place, "each key once", f"{key.value!r} again in line {key.start_mark.line + 1}")
+            lines[here] = key.start_mark.line + 1
+            _note_lines(value, here, lines)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            lines[f"{place}[{index}]"] = item.start_mark.line + 1
+            _note_lines(item, f"{place}[{index}]", lines)
 
 
 def _text(value: Any, place: str) -> str:
@@ -146,7 +170,9 @@ def _keys(value: Any, place: str, required: Mapping[str, Check], optional: Mappi
     checks = {**required, **optional}
     for key in value:
         if key not in checks:
-            raise _MalformedError(place, f"keys among {', '.join(checks)}", _shown(key))
+            raise _MalformedError(
+                place, f"keys among {', '.join(checks)}", f"{_shown(key)}{nearest(str(key), checks)}", key=key
+            )
     for key in required:
         if key not in value:
             raise _MalformedError(place, f"the key {key}", "none")
@@ -184,7 +210,7 @@ def _reference(value: Any, place: str) -> dict[str, Any]:
 
 def _tolerance(value: Any, place: str) -> Tolerance:
     required = {"within": _number, "close": _number, "unit": _unit}
-    rule = Tolerance(**_keys(value, place, required, {"least": _number}))
+    rule = Tolerance(**_keys(value, place, required, {"least": _number, "moves": _number}))
     if rule.close < rule.within:
         raise _MalformedError(_below(place, "close"), f"at least within, {rule.within:g}", f"{rule.close:g}")
     return rule

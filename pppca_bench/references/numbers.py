@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from pppca_bench.errors import DataError
+from pppca_bench.errors import DataError, nearest
+from pppca_bench.references.layout import Layout
 
 COLUMNS = ("table", "row", "column", "quantity", "value", "sd")
 
@@ -61,12 +62,16 @@ class Tolerance:
         The number's own unit, percent of the number, or its printed standard deviation.
     least : float
         Bound below which ``within`` never falls, in the number's own unit; twice that for ``close``.
+    moves : float or None
+        What a repeat that is drawn anew may move by even where the recorded repeats do not vary, in the number's own
+        unit; None keeps the quantity out of baselines.
     """
 
     within: float
     close: float
     unit: Unit
     least: float = 0.0
+    moves: float | None = None
 
     def bounds(self, number: Number) -> tuple[float, float]:
         """Return both bounds for one number, in its own unit.
@@ -87,26 +92,28 @@ Published = Mapping[tuple[str, str, str], Mapping[str, Number]]
 """Numbers by cell (table, row, column) and quantity."""
 
 
-def read_numbers(path: Path, tables: Iterable[str]) -> Published:
+def read_numbers(path: Path, layouts: Iterable[Layout]) -> Published:
     """Read published numbers from a CSV file.
 
     Parameters
     ----------
     path : Path
         A file with the columns `COLUMNS`; ``sd`` may be empty.
-    tables : iterable of str
-        Identifiers that the column ``table`` may hold.
+    layouts : iterable of Layout
+        The tables, whose rows, columns and quantities the numbers have to be of.
 
     Raises
     ------
     DataError
         The file is missing or malformed; the message names file and line.
     """
-    known, found = set(tables), dict[tuple[str, str, str], dict[str, Number]]()
+    tables = {layout.id: layout for layout in layouts}
+    cells = {name: _cells(layout) for name, layout in tables.items()}
+    found = dict[tuple[str, str, str], dict[str, Number]]()
     for line, row in _rows(path):
         place, quantity = (row["table"], row["row"], row["column"]), row["quantity"]
-        if row["table"] not in known:
-            raise DataError(f"{path}, line {line}: expected a table of reference.yaml, got {row['table']!r}.")
+        if row["table"] not in tables or quantity not in tables[row["table"]].notes:  # a note is of no single cell
+            _check_place(row, cells, f"{path}, line {line}")
         for name, pattern, rule in _RULES:
             if not pattern.fullmatch(row[name]):
                 raise DataError(f"{path}, line {line}: expected {rule} as {name}, got {row[name]!r}.")
@@ -116,6 +123,24 @@ def read_numbers(path: Path, tables: Iterable[str]) -> Published:
             )
         found[place][quantity] = Number(row["value"], float(row["sd"]) if row["sd"] else None)
     return found
+
+
+def _cells(layout: Layout) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return the quantities that a table may print, by row and column."""
+    return {
+        row.key: {column.key: (*layout.quantities(row, column), *layout.also) for column in layout.columns}
+        for row in layout.rows
+    }
+
+
+def _check_place(row: Mapping[str, str], cells: Mapping[str, Any], place: str) -> None:
+    """Raise DataError unless a number stands in a table, a row, a column and for a quantity of reference.yaml."""
+    known: Any = cells
+    for name in ("table", "row", "column", "quantity"):
+        if row[name] not in known:
+            hint = nearest(row[name], known) or f": one of {'; '.join(known)}"
+            raise DataError(f"{place}: expected a {name} of reference.yaml, got {row[name]!r}{hint}.")
+        known = known[row[name]] if isinstance(known, Mapping) else ()
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:

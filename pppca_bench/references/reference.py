@@ -87,5 +87,5 @@ def read_reference(folder: Path) -> Reference:
         A file is missing or malformed; the message names file and place.
     """
     document = read_document(folder / "reference.yaml")
-    numbers = read_numbers(folder / "numbers.csv", {layout.id for layout in document["layouts"]})
-    return Reference(folder.name, numbers=numbers, **document)
+    numbers = read_numbers(folder / "numbers.csv", document["layouts"])
+    return Reference(folder.resolve().name, numbers=numbers, **document)

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from pppca_bench.methods.registry import METHODS
+from pppca_bench.methods.lookup import title_of
 from pppca_bench.references.layout import CurveLayout, PortraitLayout
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.curves import Curve, ranked_variances, summarise_estimate, summarise_steps
@@ -208,7 +208,7 @@ def _portrait(layout: PortraitLayout, reference: Reference, results: Results, st
         runs = results.select(selector, reference.configs)
         first = [spec.key for spec, result in runs if result is not None and result.status == "done"][:1]
         histories = store.histories(first).values()
-        words = METHODS[selector.method].title if label == selector.method else label
+        words = title_of(selector.method) if label == selector.method else label
         if histories:
             found[words] = next(iter(histories))
         else:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from pppca_bench.methods.registry import METHODS
+from pppca_bench.methods.lookup import stored_method, title_of
 from pppca_bench.runs import Cell, Parameters, Scalar
 
 _ABSENT: Any = object()
@@ -19,11 +19,11 @@ _NOTHING: Mapping[Cell, Collection[str]] = MappingProxyType({})
 
 def method_label(cell: Cell, *, with_tau: bool = False) -> str:
     """Name a cell's method, such as ``"DGHA (autocor), 50%"``, with its threshold where asked for."""
-    entry, parameters = METHODS.get(cell.method), dict(cell.parameters)
+    entry, parameters = stored_method(cell.method), dict(cell.parameters)
     labels = entry.labels if entry else {}
     told = "".join(f" ({labels[item]})" for item in cell.parameters if item in labels)
     fraction, tau = parameters.get("data_fraction"), parameters.get("tau")
-    parts = [f"{entry.title if entry else cell.method}{told}"]
+    parts = [f"{title_of(cell.method)}{told}"]
     if fraction is not None:
         parts.append(f"{value_text(fraction)}%")
     if with_tau and tau is not None:
@@ -33,7 +33,7 @@ def method_label(cell: Cell, *, with_tau: bool = False) -> str:
 
 def own_settings(cell: Cell) -> dict[str, Scalar]:
     """Return the parameters of a cell's method that `method_label` does not tell."""
-    entry = METHODS.get(cell.method)
+    entry = stored_method(cell.method)
     labels = entry.labels if entry else {}
     told = ("tau", "data_fraction")
     return {name: value for name, value in cell.parameters if name not in told and (name, value) not in labels}
@@ -74,7 +74,7 @@ def distinct_labels(
     classifiers = _unusual_classifiers([cell.classifier for cell in parts if cell.classifier])
     for cell, texts in parts.items():
         texts += [f"classifier ({text})"] if (text := classifiers.get(cell.classifier)) else []
-    for differences in (_data, _versions, _settings):
+    for differences in (_methods, _data, _versions, _settings):
         _tell(parts, differences)
     return {cell: ", ".join(texts) for cell, texts in parts.items()}
 
@@ -149,6 +149,11 @@ def _tell(parts: Mapping[Cell, list[str]], differences: Callable[[Sequence[Cell]
     for group in groups.values():
         for cell, text in zip(group, differences(group), strict=True) if len(group) > 1 else ():
             parts[cell] += [text] if text else []
+
+
+def _methods(cells: Sequence[Cell]) -> list[str]:
+    """Return the full names of methods of one title: two classes of one name, in different modules."""
+    return [cell.method if len({one.method for one in cells}) > 1 else "" for cell in cells]
 
 
 def _data(cells: Sequence[Cell]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from pppca_bench.methods.registry import METHODS
+from pppca_bench.methods.lookup import stored_method
 from pppca_bench.reporting.labels import distinct_labels, value_text
 from pppca_bench.reporting.summary import Results, summarise_runs
 from pppca_bench.reporting.table import Table, TableCell
@@ -25,6 +25,9 @@ REFERENCE_TAU = 15.0
 
 _BOTH = ("test_error_percent", "dimensionality")
 
+OWN_IDS, VARIANTS = ("X", "R", "M"), "variants_"
+"""Identifiers of these tables, and how those of the others begin."""
+
 
 def listed_cells(results: Results, shown: Collection[Cell]) -> dict[str, list[Cell]]:
     """Return the cells that tables of ours list, by the table's identifier.
@@ -40,7 +43,7 @@ def listed_cells(results: Results, shown: Collection[Cell]) -> dict[str, list[Ce
         Cells that fill a published table's cell.
     """
     variants = {
-        f"variants_{name}": [cell for group in groups if not all(one in shown for one in group) for cell in group]
+        f"{VARIANTS}{name}": [cell for group in groups if not all(one in shown for one in group) for cell in group]
         for name, groups in results.variants.items()
     }
     others = [cell for cell in results.cells if cell not in shown and _stands_alone(cell, variants, results)]
@@ -92,18 +95,18 @@ def own_tables(
         _list("M", "What else was measured", in_order["M"], labels, results, facts),
     ]
     for name in results.variants:
-        cells, title = in_order[f"variants_{name}"], f"Settings that {name} compares"
-        tables.append(_list(f"variants_{name}", title, cells, distinct_labels(cells, with_tau=True), results, {}))
+        cells, title = in_order[f"{VARIANTS}{name}"], f"Settings that {name} compares"
+        tables.append(_list(f"{VARIANTS}{name}", title, cells, distinct_labels(cells, with_tau=True), results, {}))
     return [table for table in tables if table.was_run]
 
 
 def _stands_alone(cell: Cell, variants: Mapping[str, Sequence[Cell]], results: Results) -> bool:
     """Tell whether a config asks for a cell as the only setting of its place."""
-    return any(cell not in variants.get(f"variants_{name}", ()) for name in results.configs_of(cell))
+    return any(cell not in variants.get(f"{VARIANTS}{name}", ()) for name in results.configs_of(cell))
 
 
 def _only_measures(cell: Cell) -> bool:
-    entry = METHODS.get(cell.method)
+    entry = stored_method(cell.method)
     return entry is not None and entry.makes == "measures"
 
 

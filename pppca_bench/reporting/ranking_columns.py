@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pppca_bench.methods.registry import METHODS
+from pppca_bench.methods.lookup import stored_method
 from pppca_bench.reporting.labels import classifier_names, method_label, own_settings, setting_text, unusual
 from pppca_bench.reporting.summary import CellSummary, summarise_runs
 from pppca_bench.runs import Cell, Parameters, RunSpec, StoredRun
 
-_Setting = tuple[str, Parameters, Parameters, tuple[tuple[str, int], ...]]
+_Setting = tuple[str, Parameters, Parameters, tuple[tuple[str, int | str], ...]]
 """Method, its parameters, classifier and the algorithms' versions: what a column has in common."""
 
 
@@ -74,7 +74,8 @@ def columns(runs: Iterable[StoredRun]) -> list[Column]:
 
 
 def _only_measures(cell: Cell) -> bool:
-    return cell.method in METHODS and METHODS[cell.method].makes == "measures"
+    entry = stored_method(cell.method)
+    return entry is not None and entry.makes == "measures"
 
 
 def _problem_names(cells: Iterable[Cell]) -> dict[tuple[str, str], str]:

@@ -46,15 +46,6 @@ Choice: between processors with vectors of another width a third of NE-pPCA's te
 DGHA's; a half leaves room for the problems where more than that do.
 """
 
-LEAST_RANGES: Mapping[str, float] = {
-    "test_error_percent": 1.0,
-    "dimensionality": 1.0,
-    "speedup": 0.1,
-    "test_squared_error_percent": 0.1,
-    "total_epochs": 5.0,
-}
-"""What a repeat drawn anew may move by even where the recorded repeats do not vary, in the quantity's unit."""
-
 _HAIR = 1e-9
 _RECORDED_AS = {"speedup": "speedup_operations"}
 """A time tells of the machine; the operation count of the same runs stands for it in the baseline."""
@@ -103,7 +94,7 @@ def record(tables: Iterable[Table]) -> dict[Place, RecordedCell]:
             for quantity, number in cell.published.items():
                 source = _RECORDED_AS.get(quantity, quantity)
                 rule = tolerance(table, quantity)
-                if cell.values.get(source) and quantity in LEAST_RANGES and rule:
+                if rule and rule.moves is not None and cell.values.get(source):
                     place = (table.id, cell.row, cell.column, quantity)
                     verdict = judge(place, number, cell.ours[source], rule).verdict
                     recorded[place] = RecordedCell(verdict, cell.values[source], cell.settings)
@@ -124,12 +115,12 @@ def regressions(tables: Sequence[Table], baseline: Mapping[Place, RecordedCell])
         (table.id, cell.row, cell.column, quantity): cell.values.get(_RECORDED_AS.get(quantity, quantity), {})
         for table in tables
         for cell in table.cells.values()
-        for quantity in LEAST_RANGES
+        for quantity in _recorded_of(table)
     }
     broken: dict[Place, Regression] = {}
     for table in tables:
         for cell in table.cells.values():
-            for place in ((table.id, cell.row, cell.column, quantity) for quantity in LEAST_RANGES):
+            for place in ((table.id, cell.row, cell.column, quantity) for quantity in _recorded_of(table)):
                 if place in baseline and (reason := _broken(cell, baseline[place])):
                     broken[place] = Regression(place, reason)
     rules = {
@@ -141,6 +132,12 @@ def regressions(tables: Sequence[Table], baseline: Mapping[Place, RecordedCell])
     }
     found = changes(values, baseline, rules)
     return [*broken.values(), *(one for one in found if one.place not in broken)]
+
+
+def _recorded_of(table: Table) -> list[str]:
+    """Return the quantities of a table that a baseline keeps."""
+    rules = table.reference.tolerances if table.reference else {}
+    return [quantity for quantity, rule in rules.items() if rule.moves is not None]
 
 
 def _broken(cell: TableCell, recorded: RecordedCell) -> str | None:
@@ -169,10 +166,7 @@ def changes(
     """
     pairs = {place: _pairs(values.get(place, {}), recorded) for place, recorded in baseline.items()}
     changed = _with_changed_code(pairs)
-    found = (
-        _regression(place, pairs[place], rules.get(place) if place in changed else None, place in changed)
-        for place in baseline
-    )
+    found = (_regression(place, pairs[place], rules.get(place), place in changed) for place in baseline)
     return [regression for regression in found if regression is not None]
 
 
@@ -240,7 +234,7 @@ def _regression(place: Place, pairs: _Pairs, rule: tuple[Number, Tolerance] | No
     shift = math.fsum(pairs.differences) / pairs.n
     allowance = SHIFT_ALLOWANCE * standard_error(full) + _HAIR
     if not is_code:
-        allowance = max(allowance, pairs.n_differing / pairs.n * _range(place, pairs.recorded))
+        allowance = max(allowance, pairs.n_differing / pairs.n * _range(pairs.recorded, rule))
     if abs(shift) > allowance:
         return Regression(place, f"shifted by {shift:+.3g} over {pairs.n} repeats (allowed: {allowance:.3g})")
     if is_code:
@@ -254,9 +248,9 @@ def _regression(place: Place, pairs: _Pairs, rule: tuple[Number, Tolerance] | No
     return None
 
 
-def _range(place: Place, recorded: RecordedCell) -> float:
+def _range(recorded: RecordedCell, rule: tuple[Number, Tolerance] | None) -> float:
     values = recorded.values.values()
-    return max(max(values) - min(values), LEAST_RANGES[place[3]]) + _HAIR
+    return max(max(values) - min(values), (rule and rule[1].moves) or 0.0) + _HAIR
 
 
 def standard_error(summary: Summary) -> float:
@@ -280,7 +274,10 @@ def write_baseline(recorded: Mapping[Place, RecordedCell], path: Path, *, force:
         There is no cell to record, or fewer than the older one has.
     """
     if not recorded:
-        raise StoreError(f"{path}: expected cells that were published and run, got none: nothing was recorded.")
+        raise StoreError(
+            f"{path}: expected cells that were published and run, and whose rule of verdict has `moves`, got none:"
+            " nothing was recorded."
+        )
     if path.exists() and not force and len(lost := read_baseline(path).keys() - recorded.keys()) > 0:
         raise StoreError(
             f"{path}: expected results of every cell that it has, got none of {len(lost)}, such as"
@@ -327,8 +324,8 @@ def _from_json(cell: dict[str, Any]) -> tuple[Place, RecordedCell]:
     place = (cell["table"], cell["row"], cell["column"], cell["quantity"])
     if cell["verdict"] not in VERDICTS:
         raise ValueError(f"verdict {cell['verdict']!r}")
-    if cell["quantity"] not in LEAST_RANGES:
-        raise ValueError(f"quantity {cell['quantity']!r}")
+    if not all(isinstance(name, str) for name in place):
+        raise ValueError(f"place {place!r}")
     values = {int(key): float(value) for key, value in cell["values"].items()}
     if not values or not all(map(math.isfinite, values.values())):
         raise ValueError(f"values {cell['values']!r}")

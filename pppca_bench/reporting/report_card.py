@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pppca_bench.methods.entry import Entry
-from pppca_bench.methods.registry import CLASSIFIERS, METHODS
+from pppca_bench.methods.lookup import stored_classifier, stored_method, title_of
 from pppca_bench.references.proben1_tables import LINEAR, Network, pivot_of, rule_network
 from pppca_bench.reporting.architecture_search import n_connections
 from pppca_bench.reporting.labels import value_text
@@ -163,16 +163,16 @@ def _entries(group: RunGroup) -> dict[str, Entry]:
     """Return what learns in a group, by the prefix of its settings: method, classifier, member of an ensemble."""
     rule, base = (group.constant.get(f"classifier.{name}") for name in ("rule", "base.rule"))
     found: dict[str, Entry | None] = {
-        "": METHODS.get(group.method),
-        "classifier.": CLASSIFIERS.get(str(rule)),
-        "classifier.base.": CLASSIFIERS.get(str(base)),
+        "": stored_method(group.method),
+        "classifier.": stored_classifier(str(rule)),
+        "classifier.base.": stored_classifier(str(base)),
     }
     return {prefix: entry for prefix, entry in found.items() if entry is not None}
 
 
 def _group_title(group: RunGroup) -> str:
     entries = _entries(group)
-    titles = [entry.title for entry in entries.values()] or [group.method]
+    titles = [title_of(group.method), *(entry.title for prefix, entry in entries.items() if prefix)]
     text = titles[0] + "".join(f", {word} {title}" for word, title in zip(("then", "of"), titles[1:], strict=False))
     shortcuts = group.constant.get("classifier.shortcuts")
     hidden = group.constant.get("classifier.hidden")
@@ -196,6 +196,9 @@ def _points(name: str, group: RunGroup, problems: Sequence[str], first: dict[str
         first.setdefault(key, name)
         for point, sentences in told.items():
             found[POINTS[point]] += sentences
+    if "" not in entries:
+        values = ", ".join(f"{name} = {value_text(value)}" for name, value in group.section("")) or "as it comes"
+        found[POINTS["algorithm"]].insert(0, f"The method is {group.method}, from outside the package ({values}).")
     found[POINTS["network"]][:0] = _inputs(group)
     found[POINTS["algorithm"]] += _variation(group)
     if group.problems != problems:
@@ -216,14 +219,14 @@ def _inputs(group: RunGroup) -> list[str]:
 
 
 def _has_network(group: RunGroup) -> bool:
-    entry = METHODS.get(group.method)
+    entry = stored_method(group.method)
     names = {*group.constant, *group.varied}
     return "hidden" in names or (entry is not None and entry.makes == "features" and "classifier.rule" in names)
 
 
 def _reads_inputs(group: RunGroup) -> bool:
     """Tell whether the network reads the problem's own inputs, not fewer features."""
-    entry = METHODS.get(group.method)
+    entry = stored_method(group.method)
     return entry is not None and (not entry.reduces or entry.makes == "classes")
 
 

@@ -9,6 +9,7 @@ from pppca_bench.errors import StoreError, check_known
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.figure_data import Figure, build_figures
 from pppca_bench.reporting.ranking import CONTESTS, Contest, Ranking, rank
+from pppca_bench.reporting.reference_check import check_references
 from pppca_bench.reporting.sheet import Sheet
 from pppca_bench.reporting.sheets import build_sheets, in_order
 from pppca_bench.reporting.summary import Results
@@ -73,6 +74,7 @@ def take_snapshot(
     *,
     problems: Sequence[str] = (),
     methods: Sequence[str] = (),
+    added: Sequence[Reference] = (),
 ) -> Snapshot:
     """Read a results database.
 
@@ -86,6 +88,8 @@ def take_snapshot(
         Names of the configs whose runs count; all by default.
     problems, methods : sequence of str, optional
         Names of the problems and methods whose runs count; all by default.
+    added : sequence of Reference, optional
+        Those of other people, whose tables stand after the others.
 
     Raises
     ------
@@ -93,6 +97,8 @@ def take_snapshot(
         A config of that name was never run into the database.
     UnknownNameError
         None of the configs' runs is of that problem or method.
+    DataError
+        An added reference has a table's identifier that is taken, or a cell that names no run.
     """
     runs = store.runs(configs or None)
     check_known("problem", problems, dict.fromkeys(spec.cell.problem for spec, _ in runs))
@@ -103,6 +109,9 @@ def take_snapshot(
         if (not problems or spec.cell.problem in problems) and (not methods or spec.cell.method in methods)
     ]
     results = Results(runs, store.plans(configs or None))
+    if added:
+        check_references(added, references, results)
+        references = [*references, *added]
     named = {cell.problem for cell in results.cells}
     facts = {name: fact for name, fact in store.problems().items() if name in named}
     sheets = build_sheets(results, facts, references)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pppca_bench.methods.registry import METHODS
+from pppca_bench.methods.lookup import stored_method
 from pppca_bench.runs import Cell, RunResult, Selector, StoredRun
 
 
@@ -191,7 +191,7 @@ class Results:
 
 def place_of(cell: Cell) -> tuple[object, ...]:
     """Return what tables tell cells apart by: problem, method, thresholds, and parameters with a label of their own."""
-    entry = METHODS.get(cell.method)
+    entry = stored_method(cell.method)
     telling = {"tau", "data_fraction", *(name for name, _ in (entry.labels if entry else ()))}
     return (cell.problem, cell.method, *(item for item in cell.parameters if item[0] in telling))
 
@@ -251,7 +251,7 @@ def _correlation(pairs: Sequence[Sequence[Any]]) -> Summary | None:
 
 
 def _settings(cell: Cell) -> str:
-    entry = METHODS.get(cell.method)
+    entry = stored_method(cell.method)
     untold = entry.timed_by if entry else ""  # what is counted is counted whether it is timed or not
     parameters = [item for item in cell.parameters if item[0] != untold]
     text = json.dumps([cell.method, parameters, cell.classifier, cell.data_sha256])

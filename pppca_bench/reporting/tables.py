@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pppca_bench.methods.registry import METHODS
+from pppca_bench.methods.lookup import stored_method
 from pppca_bench.references.layout import Layout, Line
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.own_tables import listed_cells, own_tables
@@ -164,7 +164,7 @@ class _Source:
 
 def _telling(quantities: Sequence[str], method: str) -> set[str]:
     """Return the quantities that say something of a method: not the number of features of one that leaves all."""
-    entry = METHODS.get(method)
+    entry = stored_method(method)
     return set(quantities) - (set() if entry is None or entry.reduces else {"dimensionality"})
 
 

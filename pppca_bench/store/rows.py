@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,9 @@ from pppca_bench.runs import QUANTITIES, Cell, Parameters, RunResult, RunSpec, S
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_FOREIGN_VERSION = re.compile(r"(\S+ )?[0-9a-f]{12}|unknown")
+"""How the versions of methods from elsewhere look (`methods.foreign.version_of`)."""
 
 CellRow = tuple[Cell, tuple[str, ...]]
 """A cell, and the names of its settings that are not a config's defaults."""
@@ -60,8 +64,8 @@ def read_cell(row: Sequence[Any]) -> Cell:
     """
     problem, data_sha256, method, *settings = row
     parameters, classifier, algorithms = map(_parameters, settings)
-    if not all(isinstance(value, int) for _, value in algorithms):
-        raise ValueError(f"expected whole numbers as versions, got {settings[2]}")
+    if not all(isinstance(value, int) or _FOREIGN_VERSION.fullmatch(str(value)) for _, value in algorithms):
+        raise ValueError(f"expected whole numbers, or digests of code from elsewhere, as versions, got {settings[2]}")
     return Cell(problem, data_sha256, method, parameters, classifier, algorithms)  # type: ignore[arg-type]
 
 

@@ -19,10 +19,12 @@ import numpy as np
 from annotated_types import Ge, Le, Lt, MaxLen, MinLen
 from pydantic import StringConstraints
 
-from pppca_bench.config.experiment import NAME, Config, filled_document, parse_config
+from pppca_bench.config.experiment import NAME, Config, parse_config
+from pppca_bench.config.filled import filled_document
 from pppca_bench.config.messages import Reader, dotted, missing, where
 from pppca_bench.config.yaml_source import Location, YamlSource, read_yaml
 from pppca_bench.errors import ConfigError, nearest
+from pppca_bench.methods.foreign import search_also
 from pppca_bench.parameters import REQUIRED, Parameter, Positive, shown
 from pppca_bench.studies.spaces import Choices, Finite, Interval, Space
 
@@ -192,6 +194,7 @@ def load_study(path: Path, *, problems: Collection[str], trials: int | None = No
         One line for each mistake: file, line, key, what was expected and what was found.
     """
     source = read_yaml(path)
+    search_also([path.parent, Path.cwd()])
     settings = _StudyReader(source).read(source.value)
     base = _Base.of(source, settings, problems)
     places = _Places.of(source, settings, base)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pppca_bench.config.plan import Identities, Identity, expand
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments.queue import is_timed
-from pppca_bench.methods.registry import METHODS
+from pppca_bench.methods.lookup import find_method
 from pppca_bench.references.layout import Scored
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import Score, holds, score_group
@@ -73,7 +73,7 @@ def check_cells(study: Study) -> None:
     """
     specs = expand(study.trials[0].config, _unopened(study))
     tables = _tables([(spec, None) for spec in specs], {})
-    untimed = any(not is_timed(spec.cell) for spec in specs if METHODS[spec.cell.method].timed_by)
+    untimed = any(not is_timed(spec.cell) for spec in specs if find_method(spec.cell.method).timed_by)
     labels, decisive = set[str](), set[tuple[str, str, str, str]]()
     for key, position, entry in _entries(study):
         where = study.where(key, position)

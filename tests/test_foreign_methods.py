@@ -1,0 +1,291 @@
+"""Methods and classifiers from elsewhere: dotted paths, what they are told, and stores that outlive them."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pppca_bench.cli.main import cli
+from pppca_bench.methods.foreign import version_of
+from pppca_bench.methods.lookup import find_classifier, find_method, title_of
+from pppca_bench.methods.sections import parameters_told, section_of
+from pppca_bench.store.database import Store
+
+MODULE = '''
+import numpy as np
+
+
+class Halves:
+    """Mean of the first and of the second half of the features.
+
+    Parameters
+    ----------
+    power : float, default=1
+        Exponent.
+    weights : tuple of float
+    """
+
+    def __init__(self, power=1.0, weights=(1.0, 1.0), call=np.sum):
+        self.power, self.weights, self.call = power, weights, call
+
+    def fit(self, X):
+        self.n_ = X.shape[1] // 2
+        return self
+
+    def transform(self, X):
+        halves = np.column_stack([X[:, : self.n_].mean(axis=1), X[:, self.n_ :].mean(axis=1)])
+        return halves**self.power * np.asarray(self.weights)
+
+
+class Short(Halves):
+    def transform(self, X):
+        return super().transform(X)[:-1]
+
+
+class Holes(Halves):
+    def transform(self, X):
+        return super().transform(X) * np.nan
+
+
+class Drawn(Halves):
+    """Adds noise."""
+
+    def __init__(self, scale: float = 0.1, random_state=None):
+        super().__init__()
+        self.scale, self.random_state = scale, random_state
+
+    def transform(self, X):
+        noise = np.random.default_rng(self.random_state).normal(size=(len(X), 2))
+        return super().transform(X) + self.scale * noise
+
+
+class Columns:
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return np.zeros((len(X), 2))
+
+
+class Nothing:
+    pass
+
+
+class Mapped:
+    def fit_transform(self, X):
+        return X
+
+    def fit(self, X):
+        return self
+
+
+def function():
+    pass
+'''
+CONFIG = """\
+name: own
+problems: [iris, wine]
+repeats: 2
+seed: 1
+tau: 10
+methods:
+  - pca
+  - {method: "%(module)s:Halves", parameters: {power: [1, 2], weights: [[1, 2]]}}
+  - {method: "%(module)s:Drawn", parameters: {scale: 0.5}, classifier: "sklearn.naive_bayes:GaussianNB"}
+  - {method: "sklearn.decomposition:KernelPCA", parameters: {n_components: 2, kernel: rbf}}
+  - {method: "sklearn.svm:SVC", parameters: {C: [1, 10]}}
+classifier: {hidden: [], max_epochs: 5}
+"""
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """Write a module beside the configs, under a name that no other test has imported, and return that name."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PPPCA_DATA", raising=False)
+    name = f"own_{tmp_path.name}".replace("-", "_")
+    (tmp_path / f"{name}.py").write_text(MODULE)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    yield name
+    sys.modules.pop(name, None)
+
+
+def pppca(*arguments: str | Path, code: int = 0) -> str:
+    """Run a command and return what it printed; stdout after stderr."""
+    shown = CliRunner().invoke(cli, [str(one) for one in arguments])
+    assert shown.exit_code == code, shown.output
+    assert not shown.exception or isinstance(shown.exception, SystemExit)
+    return shown.stderr + shown.stdout
+
+
+def records(results: str = "results") -> dict[tuple[str, str, str], float]:
+    rows = json.loads(pppca("tables", "own", "--format", "json", "--results", results))
+    return {
+        (row["table"], row["row"], row["quantity"]): row["mean"]
+        for row in rows
+        if "time" not in row["quantity"] and row["mean"] is not None
+    }
+
+
+def test_paths_run_in_workers_and_here_with_the_same_numbers(module):
+    Path("own.yaml").write_text(CONFIG % {"module": module})
+    assert "20 runs done" not in pppca("run", "own.yaml", "--workers", "2", "--results", "two", "--quiet")
+    pppca("run", "own.yaml", "--workers", "0", "--results", "none", "--quiet")
+    ours = records("two")
+    assert ours == records("none")
+    rows = {row for _, row, _ in ours}
+    assert any(row.startswith("iris, Halves, power = 2") for row in rows)
+    assert any("Drawn, scale = 0.5" in row for row in rows)
+    dimensionality = {row: mean for (_, row, quantity), mean in ours.items() if quantity == "dimensionality"}
+    assert {mean for row, mean in dimensionality.items() if "Halves" in row or "KernelPCA" in row} == {2.0}
+
+
+def test_a_store_is_read_when_the_module_is_gone(module):
+    Path("own.yaml").write_text(CONFIG % {"module": module})
+    pppca("run", "own.yaml", "--workers", "0", "--quiet")
+    before = records()
+    Path(f"{module}.py").unlink()
+    del sys.modules[module]
+    assert records() == before
+    for command in ("rank", "compare", "render"):
+        pppca(command)
+    assert f"{module}:Halves" in pppca("rules", "own.yaml")
+    doctor = CliRunner().invoke(cli, ["doctor"])
+    assert doctor.exception is None or isinstance(doctor.exception, SystemExit)
+
+
+def test_random_states_are_given_and_differ_between_repeats(module):
+    Path("own.yaml").write_text(CONFIG % {"module": module})
+    pppca("run", "own.yaml", "--workers", "0", "--quiet")
+    with Store(Path("results/results.sqlite"), read_only=True) as store:
+        errors = [
+            result.values["test_error_percent"]
+            for spec, result in store.runs()
+            if spec.cell.method.endswith(":Drawn") and spec.cell.problem == "wine"
+        ]
+    assert len(set(errors)) == 2
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        (
+            '{method: "no_such:A"}',
+            "no_such:A: expected module:Class that can be imported, got No module named",
+        ),
+        ('{method: "%s:Halve"}', "has no attribute 'Halve' (did you mean 'Halves'?)"),
+        ('{method: "%s:Nothing"}', "expected a class with fit and transform, or fit and predict, got one with none of"),
+        ('{method: "%s:Mapped"}', "Its fit_transform alone cannot be applied to the other splits"),
+        ('{method: "%s:function"}', "expected a class, got function"),
+        (
+            '{method: "%s:Halves", parameters: {powr: 2}}',
+            "parameters.powr: unknown key, expected one of power,",
+        ),
+        (
+            '{method: "%s:Halves", power: 2}',
+            "methods[0].power: unknown key, expected one of method, repeats,",
+        ),
+        ('{method: "%s:Halves", parameters: {power: {a: 1}}}', "expected a number, text, true, false, null or a list"),
+        ('{method: "%s:Drawn", parameters: {scale: big}}', "parameters.scale: expected a number, got 'big'"),
+        (
+            '{method: "%s:Halves", classifier: "%s:Halves"}',
+            "expected a class with fit and predict, got one with fit and",
+        ),
+        ('{method: "sklearn.svm:SVR"}', "expected an approximation problem, which sklearn.svm:SVR needs, got iris"),
+    ],
+)
+def test_a_mistake_is_told_in_a_line(module, entry, told):
+    entry = entry.replace("%s", module)
+    Path("bad.yaml").write_text(
+        f"name: bad\nproblems: [iris]\nrepeats: 1\nseed: 1\nmethods:\n  - {entry}\nclassifier: {{hidden: []}}\n"
+    )
+    said = pppca("run", "bad.yaml", code=2)
+    assert told in said
+    assert said.startswith("Error: bad.yaml:")
+    assert said.count("\n") == 1
+
+
+def test_an_import_that_raises_is_told_in_a_line(module):
+    Path(f"{module}.py").write_text("1 / 0\n")
+    told = f"Error: {module}:A: expected module:Class that can be imported, got ZeroDivisionError: division by zero.\n"
+    assert pppca("methods", f"{module}:A", code=2) == told
+
+
+def test_another_module_of_the_same_name_is_not_taken_for_the_one_beside_the_config(module):
+    folder = Path("elsewhere")
+    folder.mkdir()
+    (folder / f"{module}.py").write_text(MODULE)
+    find_method(f"{module}:Halves")
+    (folder / "own.yaml").write_text(CONFIG % {"module": module})
+    assert "Rename yours" in pppca("run", folder / "own.yaml", "--dry-run", code=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    [
+        (
+            "Short",
+            "transform of Short, training split: expected finite numbers of shape (75, at least 1), got the",
+        ),
+        (
+            "Holes",
+            "transform of Holes, training split: expected finite numbers of shape (75, at least 1), got 150",
+        ),
+        ("Columns", "predict of Columns: expected predictions of shape (75,), got (75, 2)."),
+    ],
+)
+def test_what_is_no_matrix_or_prediction_fails_the_run_with_its_cause(module, name, cause):
+    Path("bad.yaml").write_text(
+        f"name: bad\nproblems: [iris]\nrepeats: 1\nseed: 1\nmethods: ['{module}:{name}']\nclassifier: {{hidden: []}}\n"
+    )
+    assert cause in pppca("run", "bad.yaml", "--workers", "0", "--quiet", code=1)
+
+
+def test_a_change_of_the_code_is_another_version(module):
+    before = find_method(f"{module}:Halves").version
+    cls = sys.modules[module].Halves
+    assert version_of(cls) == before
+    Path(f"{module}.py").write_text(MODULE + "\n# changed\n")
+    assert version_of(cls) != before
+
+
+def test_the_version_of_installed_code_begins_with_the_distributions():
+    import sklearn
+
+    assert str(find_classifier("sklearn.svm:SVC").version).startswith(f"{sklearn.__version__} ")
+
+
+def test_parameters_are_told_with_the_docstrings_types_and_the_defaults(module):
+    told = {
+        row["parameter"]: (row["values"], row["default"]) for row in parameters_told(find_method(f"{module}:Halves"))
+    }
+    assert told["power"] == ("float", "1.0")
+    assert told["weights"] == ("tuple of float", "(1.0, 1.0)")
+    drawn = {row["parameter"]: row["values"] for row in parameters_told(find_method(f"{module}:Drawn"))}
+    assert drawn == {"scale": "a number"}
+
+
+def test_pppca_methods_tells_one_method(module):
+    said = pppca("methods", f"{module}:Halves")
+    assert said.startswith(f"method {module}:Halves: Halves. Mean of the first and of the second half of the features")
+    both = json.loads(pppca("methods", "sklearn.svm:SVC", "--format", "json"))
+    assert [one["kind"] for one in both] == ["method", "classifier"]
+    assert "removes nodes by criterion" in pppca("methods", "dgha")
+    assert "(did you mean 'dgha'?)" in pppca("methods", "dhga", code=2)
+
+
+def test_what_the_runner_gives_is_no_parameter_but_a_share_for_validation_that_it_does_not_give_is():
+    section = section_of(find_classifier("sklearn.neural_network:MLPClassifier"))
+    assert "random_state" not in section
+    assert "validation_fraction" in section
+    assert "hidden_layer_sizes" in section
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [("dgha", "DGHA"), ("a.b:C", "C"), ("no_longer_installed", "no_longer_installed")],
+)
+def test_a_title_needs_no_import(name, title):
+    assert title_of(name) == title

@@ -1,0 +1,145 @@
+"""A package of somebody else: built, installed, run by its short names, and gone again, with its results still read."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+PROJECT = """\
+[build-system]
+requires = ["setuptools>=77"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "throwaway-reducers"
+version = "0.3"
+
+[project.entry-points."pppca_bench.methods"]
+every_other = "throwaway.reducers:EVERY_OTHER"
+plain = "throwaway.reducers:EveryOther"
+broken = "throwaway.missing:Gone"
+
+[project.entry-points."pppca_bench.classifiers"]
+first_class = "throwaway.reducers:FirstClass"
+"""
+MODULE = '''
+"""A reducer and a classifier that know nothing of pppca, and a description for it."""
+
+from pppca_bench import Method
+
+
+class EveryOther:
+    """Keep every step-th feature."""
+
+    def __init__(self, step: int = 2):
+        self.step = step
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X[:, :: self.step]
+
+
+class FirstClass:
+    """Tell the first class, always."""
+
+    def fit(self, X, y):
+        self.first_ = y.min()
+        return self
+
+    def predict(self, X):
+        return [self.first_] * len(X)
+
+
+EVERY_OTHER = Method(
+    name="every_other",
+    title="every other feature",
+    does="keeps each second feature",
+    source="nobody",
+    estimator="throwaway.reducers:EveryOther",
+)
+'''
+CONFIG = """\
+name: own
+problems: [iris, wine]
+repeats: 2
+seed: 1
+methods:
+  - {method: every_other, parameters: {step: [2, 3]}}
+  - plain
+classifier: first_class
+"""
+
+
+class Machine:
+    """A folder of installed packages, and one to work in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.work, self.installed = folder / "work", folder / "installed"
+        self.work.mkdir()
+        source = folder / "source"
+        (source / "throwaway").mkdir(parents=True)
+        (source / "pyproject.toml").write_text(PROJECT)
+        (source / "throwaway" / "__init__.py").touch()
+        (source / "throwaway" / "reducers.py").write_text(MODULE)
+        options = ["--quiet", "--disable-pip-version-check", "--no-index", "--no-build-isolation", "--no-deps"]
+        command = [sys.executable, "-m", "pip", "install", *options, "--target", str(self.installed), str(source)]
+        subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+
+    def pppca(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PYTHONPATH": str(self.installed)}
+        command = [sys.executable, "-m", "pppca_bench", *arguments]
+        return subprocess.run(
+            command, cwd=self.work, env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
+
+
+def words(printed: str) -> list[str]:
+    """Return the words of tables, without their rules, whose lengths follow the names."""
+    return [word for word in printed.split() if set(word) - set("-=")]
+
+
+def test_a_package_is_installed_run_and_uninstalled_and_its_results_are_still_read(tmp_path):
+    machine = Machine(tmp_path)
+    (machine.work / "own.yaml").write_text(CONFIG)
+
+    listed = machine.pppca("methods", "--format", "json")
+    rows = {row["name"]: row["title"] for row in json.loads(listed.stdout)}
+    assert (rows["every_other"], rows["plain"], rows["first_class"]) == (
+        "every other feature",
+        "EveryOther",
+        "FirstClass",
+    )
+    assert "broken" not in rows
+    assert listed.returncode == 0
+    assert listed.stderr == (
+        "broken, the entry point of throwaway-reducers in pppca_bench.methods: throwaway.missing:Gone: expected"
+        " module:Class that can be imported, got No module named 'throwaway.missing'.\n"
+    )
+    told = machine.pppca("methods", "every_other").stdout
+    assert told.startswith("method every_other: every other feature. keeps each second feature (nobody).")
+    assert "version 0.3 " in told
+    assert ["step", "an", "integer", "2"] in map(str.split, told.splitlines())
+
+    done = machine.pppca("run", "own.yaml", "--workers", "2")
+    assert done.stderr.startswith("12 runs done, 0 were there already."), done.stderr
+    there = machine.pppca("tables", "own")
+    assert "every other feature, step = 3" in there.stdout
+
+    shutil.rmtree(machine.installed)
+    for command in ("tables own", "rank own", "compare", "render", "rules own.yaml", "methods"):
+        gone = machine.pppca(*command.split())
+        assert (gone.returncode, "Traceback" in gone.stderr) == (0, False), gone.stderr
+        if command == "tables own":
+            renamed = there.stdout.replace("every other feature", "every_other").replace("EveryOther", "plain")
+            assert words(gone.stdout) == words(renamed)
+    refused = machine.pppca("run", "own.yaml")
+    assert refused.returncode == 2
+    assert "own.yaml:6: methods[0]: expected method to be one of gha, " in refused.stderr

@@ -1,0 +1,146 @@
+"""Published numbers of other people: the documented example, run and compared, and what a mistaken one is told."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pppca_bench.cli.main import cli
+from pppca_bench.references.reference import read_reference
+
+EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
+REFERENCE = EXAMPLES / "reference"
+
+
+def pppca(*arguments: object, code: int = 0) -> str:
+    shown = CliRunner().invoke(cli, [str(one) for one in arguments])
+    assert shown.exit_code == code, shown.output
+    return shown.stderr if code else shown.stdout
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Run the wine config of the example, at one repeat."""
+    folder = tmp_path_factory.mktemp("results")
+    pppca("run", EXAMPLES / "printed_wine.yaml", "--repeats", "1", "--workers", "0", "--results", folder, "--quiet")
+    return folder
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """Copy the example's reference, to be changed."""
+    return Path(shutil.copytree(REFERENCE, tmp_path / "mine"))
+
+
+def change(folder: Path, old: str, new: str, file: str = "reference.yaml") -> None:
+    text = (folder / file).read_text()
+    assert old in text
+    (folder / file).write_text(text.replace(old, new, 1))
+
+
+def verdicts(results: Path, *arguments: object) -> dict[tuple[str, str], str]:
+    shown = json.loads(pppca("compare", "--results", results, "--format", "json", *arguments))
+    return {(one["table"], one["row"]): one["verdict"] for one in shown}
+
+
+def test_the_wine_accuracies_are_those_that_the_data_sets_description_prints():
+    from sklearn.datasets import load_wine
+
+    printed = " ".join(load_wine().DESCR.split())
+    numbers = read_reference(REFERENCE).numbers
+    for row, name in (("wine, QDA", "QDA"), ("wine, LDA", "LDA"), ("wine, z scores, 1NN", "1NN")):
+        accuracy = 100.0 - numbers["S1", row, "error"]["test_error_percent"].value
+        assert f"{name} {accuracy:.1f}%" in printed
+    assert sum(map(len, numbers.values())) == 10
+
+
+def test_only_the_added_reference_is_compared_and_what_was_not_run_is_told(results):
+    found = verdicts(results, "--reference", REFERENCE)
+    assert len(found) == 10
+    run = {row for (_, row), verdict in found.items() if verdict != "not run"}
+    assert run == {"wine, QDA", "wine, LDA", "wine, z scores, 1NN"}
+
+
+def test_without_it_the_packages_references_are_compared(results):
+    assert not {table for table, _ in verdicts(results)} & {"S1", "S2"}
+
+
+def test_its_tables_stand_beside_the_others(results):
+    printed = pppca("tables", "--results", results, "--reference", REFERENCE)
+    assert "S1. Errors on samples that were held out" in printed
+    assert "load_wine().DESCR, leave-one-out" in printed
+    assert "S1." not in pppca("tables", "--results", results)
+
+
+def test_a_recorded_baseline_holds_strictly(results, tmp_path):
+    baseline = tmp_path / "baseline.json"
+    own = ["--reference", REFERENCE, "--results", results, "--baseline", baseline]
+    pppca("compare", *own, "--record")
+    assert len(json.loads(baseline.read_text())["cells"]) == 3
+    pppca("compare", *own, "--strict")
+    worse = json.loads(baseline.read_text())
+    for cell in worse["cells"]:
+        cell["values"] = {repeat: value - 20.0 for repeat, value in cell["values"].items()}
+    baseline.write_text(json.dumps(worse))
+    assert "Worse than recorded: S1, wine, QDA, error, test_error_percent" in pppca("compare", *own, "--strict", code=1)
+
+
+def test_a_baseline_of_nothing_is_refused(results, mine, tmp_path):
+    for _ in range(2):
+        change(mine, ", moves: 1.0", "")
+    own = ["--reference", mine, "--results", results, "--baseline", tmp_path / "baseline.json"]
+    assert "whose rule of verdict has `moves`, got none" in pppca("compare", *own, "--record", code=1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("id: S1", "id: T1", "expected identifiers that no other reference has, got 'T1', which slides has."),
+        ("id: S1", "id: X", "expected identifiers that no other reference has, got 'X', which pppca has."),
+        (
+            "runs: {method: all_features}",
+            "runs: {method: all_feature}",
+            "mine/reference.yaml: table S1, wine, QDA, error names no run: expected a method that `pppca methods`"
+            " prints, or module:Class, got 'all_feature' (did you mean 'all_features'?).",
+        ),
+        (
+            "classifier.n_neighbors: 1",
+            "classifier.n_neighbours: 1",
+            "error names no run: expected settings that runs of sklearn.preprocessing:StandardScaler on wine have, got"
+            " 'classifier.n_neighbours' (did you mean 'classifier.n_neighbors'?).",
+        ),
+        (
+            "    shows: [test",
+            "    show: [test",
+            "reference.yaml, line 18: tables[0]: expected keys among id, title, place,",
+        ),
+    ],
+)
+def test_a_mistake_is_told_in_a_line(results, mine, old, new, told):
+    change(mine, old, new)
+    if old == "id: S1":
+        numbers = mine / "numbers.csv"
+        numbers.write_text(numbers.read_text().replace("S1,", f"{new.removeprefix('id: ')},"))
+    said = pppca("compare", "--reference", mine, "--results", results, code=1)
+    assert told in said
+    assert said.count("\n") == 1
+
+
+def test_a_number_that_stands_in_no_cell_is_told_by_its_line(results, mine):
+    change(mine, '"wine, LDA"', '"wine, LDAs"', "numbers.csv")
+    said = pppca("tables", "--reference", mine, "--results", results, code=1)
+    assert (
+        "numbers.csv, line 3: expected a row of reference.yaml, got 'wine, LDAs' (did you mean 'wine, LDA'?)." in said
+    )
+
+
+@pytest.mark.slow
+def test_all_ten_numbers_are_run_and_compared(tmp_path):
+    configs = sorted(EXAMPLES.glob("printed_*.yaml"))
+    pppca("run", *configs, "--repeats", "1", "--results", tmp_path, "--quiet")
+    found = verdicts(tmp_path, "--reference", REFERENCE)
+    assert len(found) == 10
+    assert "not run" not in found.values()
+    assert list(found.values()).count("reproduced") >= 5
