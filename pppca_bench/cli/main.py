@@ -16,6 +16,7 @@ from pppca_bench.cli.compare import compare
 from pppca_bench.cli.data import data
 from pppca_bench.cli.doctor import doctor
 from pppca_bench.cli.methods import methods, rank
+from pppca_bench.cli.report import report
 from pppca_bench.cli.rules import rules
 from pppca_bench.cli.run import run
 from pppca_bench.cli.show import export, show
@@ -53,7 +54,7 @@ def cli() -> None:
 
 
 for _command in (
-    *(run, status, list_, show, tables, compare, figures, render, rules, rank, export),
+    *(run, status, list_, show, tables, compare, figures, render, report, rules, rank, export),
     *(study, methods, data, doctor),
 ):
     cli.add_command(_command)
