@@ -54,7 +54,7 @@ def tables(
 ) -> None:
     """Print the slides' and the report's tables from the results, beside the published numbers.
 
-    CONFIGS are names of configs that were run (all by default).
+    CONFIGS are names of configs that were run (all by default). LaTeX needs the packages booktabs and longtable.
     """
     from pppca_bench.reporting.document import records_of, rendered, together_as_csv
     from pppca_bench.reporting.trimmed import trimmed

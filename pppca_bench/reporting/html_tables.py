@@ -26,16 +26,16 @@ _BAR = 3
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Hold one published number of a cell: what stands before it, its text, and the verdict on ours ("" for none)."""
+    """Hold one published number of a cell: what stands before it, its text, and the verdict on ours, if any."""
 
     before: str
     text: str
-    verdict: Verdict | str = ""
+    verdict: Verdict | None = None
 
     @property
     def sign(self) -> str:
-        """Return the sign of the verdict."""
-        return next((sign for verdict, sign in SIGNS.items() if verdict == self.verdict), "")
+        """Return the sign of the verdict, "" for none."""
+        return SIGNS[self.verdict] if self.verdict else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class CellView:
 
     text: str
     value: float | None = None
-    verdict: Verdict | str = ""
+    verdict: Verdict | None = None
     published: tuple[Piece, ...] = ()
     spreads: tuple[Spread, ...] = ()
 
@@ -127,8 +127,8 @@ def _sheet_view(sheet: Sheet) -> TableView:
     rows = []
     for place, (label, *texts) in enumerate(sheet.rows):
         agrees = sheet.agrees[place] if sheet.agrees else None
-        verdict: Verdict | str = "" if agrees is None else "reproduced" if agrees else "differs"
-        cells = [CellView(text, verdict=verdict if not at else "") for at, text in enumerate(texts)]
+        verdict: Verdict | None = None if agrees is None else "reproduced" if agrees else "differs"
+        cells = [CellView(text, verdict=None if at else verdict) for at, text in enumerate(texts)]
         rows.append((label, tuple(cells)))
     return _named(sheet, sheet.headers, tuple(rows), tuple(sheet_notes(replace(sheet, place=""))), {})
 
@@ -153,7 +153,7 @@ def _cell(table: Table, cell: TableCell, compared: Mapping[Place, Comparison]) -
     return CellView(
         ours_text(cell, sd=table.spread or table.is_list),
         cell.ours[first].mean if first in cell.ours else None,
-        verdicts[first].verdict if first in verdicts else "",
+        verdicts[first].verdict if first in verdicts else None,
         _published(table, cell, verdicts),
         tuple(_spreads(cell, (*cell.shows, *table.also), verdicts)),
     )
@@ -168,7 +168,7 @@ def _published(table: Table, cell: TableCell, verdicts: Mapping[str, Comparison]
     parts = filled_parts(cell.form, texts)
     names = [*cell.shows, ""]
     return tuple(
-        Piece(before, text, verdicts[name].verdict if name in verdicts else "")
+        Piece(before, text, verdicts[name].verdict if name in verdicts else None)
         for name, (before, text) in zip(names, parts, strict=False)
     )
 
