@@ -606,7 +606,7 @@ class TestSeveralSettings:
         for form in ("terminal", "markdown"):
             line = "Several settings were run, so that none is shown, of cancer1, 100% at τ = 15. They stand in X."
             assert line in render(found["T5"], form).splitlines()
-        assert f" {latex_text(line)}}}" in render(found["T5"], "latex")
+        assert f" {latex_text(line)}" in render(found["T5"], "latex")
         assert list(found["X"].row_labels) == [
             "cancer1 (9), DGHA, 100%, learning_rate = 1",
             "cancer1 (9), DGHA, 100%, learning_rate = 0.5",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pppca_bench.cli._shared import DATABASE, FILE, results_option
+from pppca_bench.cli._shared import DATABASE, FILE, examples, results_option
 from pppca_bench.cli.rules import addresses
 from pppca_bench.errors import StoreError
 
@@ -14,15 +14,13 @@ CHOICES = Path(__file__).parents[2] / "docs" / "choices.md"
 """What the sources leave open; there in a checkout alone."""
 
 
-@click.command()
+@click.command(epilog=examples("pppca report", "pppca report --results results/demo --out demo.html"))
 @results_option
 @click.option("--out", type=FILE, help="File to write [default: RESULTS/report.html].")
 def report(results: Path, out: Path | None) -> None:
     """Write the report: one HTML page with findings, tables, figures, ranks, rules, choices and provenance.
 
     The page needs no other file and no network, and is readable without scripts.
-
-    Example: pppca report --out report.html
     """
     from pppca_bench.references.reference import own_references
     from pppca_bench.reporting.html import gather, render_report

@@ -24,6 +24,7 @@ from pppca_bench.reporting.ranking import HEADERS, Contest, Ranking, ranking_rem
 from pppca_bench.reporting.report_card import Address, Card, build_card, software
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.table_text import SIGNS
+from pppca_bench.reporting.trimmed import trimmed
 from pppca_bench.store.database import Store
 
 FILTERED = 8
@@ -115,7 +116,7 @@ def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, Address], *
     compared = compare(snapshot.tables)
     by_place = {one.place: one for one in compared}
     figures = snapshot.figures(store)
-    tables = [view(document, by_place) for document in snapshot.filled]
+    tables = [view(document, by_place) for document in trimmed(snapshot.filled)]
     drawn = [_figure(figure) for figure in figures if figure.panels]
     rankings = [_ranking(contest, ranking) for contest, ranking in snapshot.rankings()]
     known = _anchors(tables, drawn, rankings)

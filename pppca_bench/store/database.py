@@ -229,7 +229,7 @@ class Store:
 
     def config_texts(self) -> dict[str, str]:
         """Return the text of each config that was ever planned, by name, the latest last."""
-        return dict(self._all("SELECT name, text FROM configs ORDER BY sequence"))
+        return dict(self.rows("SELECT name, text FROM configs ORDER BY sequence"))
 
     def runs(self, configs: Sequence[str] | None = None) -> list[StoredRun]:
         """Return the runs that the configs ask for, those of later planned configs last.
