@@ -33,6 +33,7 @@ data: setup
 tables: data
 	$(BIN)/pppca run $(CONFIGS) --data data --results $(RESULTS) --no-tables
 	$(BIN)/pppca render --results $(RESULTS) --findings docs/findings.md
+	$(BIN)/pppca report --results $(RESULTS)
 
 # The regression against the recorded results: all configs at few repeats, held against the same repeats of the full run.
 check-published: data

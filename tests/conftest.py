@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,16 @@ def proben1_dir() -> Path:
     if os.environ.get("PPPCA_REQUIRE_DATA") == "1":
         pytest.fail("the Proben1 files are required (PPPCA_REQUIRE_DATA=1) but were not found")
     pytest.skip("needs the Proben1 files: run `make data`")
+
+
+def required_program(name: str, variable: str) -> str:
+    """Return the path of a program, or skip; fail instead where the environment variable is 1."""
+    path = shutil.which(name)
+    if path is None and os.environ.get(variable) == "1":
+        pytest.fail(f"{name} is required ({variable}=1) but was not found")
+    if path is None:
+        pytest.skip(f"needs {name}")
+    return path
 
 
 @pytest.fixture

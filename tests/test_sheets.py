@@ -68,8 +68,8 @@ class TestText:
         assert r"a\|b, %" in rendered(ODD, "markdown")
         latex = rendered(ODD, "latex")
         assert r"x\_1" in latex
-        assert r"a|b, \%" in latex
-        assert latex.endswith("% A note of 5 %.\n")
+        assert r"a\textbar{}b, \%" in latex
+        assert r"\caption[Odd \& even]{Odd \& even. A note of 5 \%.}" in latex
 
     def test_csv_and_json_hold_plain_records(self):
         assert rendered(ODD, "csv") == "table,row,a,b\nZ1,x_1,2,\nZ1,y,,0.5\n"

@@ -18,6 +18,7 @@ import pytest
 from full_results import CONFIG, PROBLEMS, REFERENCES, layouts, plans_of, store_runs, tables_of
 from golden_numbers import installed_versions, pinned_versions
 
+from pppca_bench.reporting.latex import latex_text
 from pppca_bench.reporting.summary import Results, Summary, summarise
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.table_text import EXTENSIONS, FORMATS, Format, records, render
@@ -314,8 +315,8 @@ class TestSpread:
         ]
         (latex,) = [
             line
-            for line in render(tables["P8"], "latex").split("% Published")[1].split("% Diff")[0].splitlines()
-            if line.startswith(" cancer1 ")
+            for line in render(tables["P8"], "latex").split(r"\label{tab:P8-")[1].splitlines()
+            if line.startswith("cancer1 ")
         ]
         assert markdown.strip("|").replace("|", " ").split()[1:] == terminal
         assert latex.rstrip("\\").replace("&", " ").replace("--", "–").split()[1:] == terminal
@@ -385,9 +386,18 @@ def test_latex_has_nothing_that_latex_would_stumble_over(tables):
     for table in filled(list(tables.values())):
         for line in render(table, "latex").splitlines():
             if not line.startswith("%"):
-                assert not set("τρ≠−–%#~") & set(
+                assert not set("τρ≠−–±%#~") & set(
                     line.replace(r"\%", "").replace(r"\#", "").replace(r"\textasciitilde", "")
                 )
+
+
+def test_standard_deviations_stand_beside_means_where_they_are_asked_for(tables):
+    lines = render(tables["T1"], "terminal", sd=True).split("Published")[0].splitlines()
+    (cancer1,) = [re.split(r"  +", line) for line in lines if line.startswith("cancer1")]
+    assert cancer1[1] == "2.30 ± 0.42 (1.0 ± 0.0)"
+    assert "±" not in render(tables["T1"], "terminal")
+    assert r"2.30 $\pm$ 0.42 (1.0 $\pm$ 0.0)" in render(tables["T1"], "latex", sd=True)
+    assert render(tables["P8"], "terminal", sd=True) == render(tables["P8"], "terminal")
 
 
 def test_markdown_rows_have_one_cell_a_column(tables):
@@ -599,7 +609,7 @@ class TestSeveralSettings:
         for form in ("terminal", "markdown"):
             line = "Several settings were run, so that none is shown, of cancer1, 100% at τ = 15. They stand in X."
             assert line in render(found["T5"], form).splitlines()
-        assert f"% {line}" in render(found["T5"], "latex").splitlines()
+        assert f" {latex_text(line)}" in render(found["T5"], "latex")
         assert list(found["X"].row_labels) == [
             "cancer1 (9), DGHA, 100%, learning_rate = 1",
             "cancer1 (9), DGHA, 100%, learning_rate = 0.5",
@@ -653,7 +663,7 @@ class TestCells:
         table = Table("T", "", "", odd, {"a": odd}, {"b": odd}, {("a", "b"): own})
         rows = [line for line in render(table, "markdown").splitlines() if line.startswith("|")]
         assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {3}
-        (line, *_) = [line for line in render(table, "latex").splitlines() if r"a|b" in line]
+        (line, *_) = [line for line in render(table, "latex").splitlines() if r"a\textbar{}b" in line]
         assert line.count("&") == line.count(r"\&") + 1
         assert not re.search(r"(?<!\\)[%#_$]", line)
         assert r"\textbackslash{}.dt" in line

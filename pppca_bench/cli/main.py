@@ -17,6 +17,7 @@ from pppca_bench.cli.data import data
 from pppca_bench.cli.doctor import doctor
 from pppca_bench.cli.init import init
 from pppca_bench.cli.methods import methods, rank
+from pppca_bench.cli.report import report
 from pppca_bench.cli.rules import rules
 from pppca_bench.cli.run import run
 from pppca_bench.cli.schema import schema
@@ -60,7 +61,7 @@ def cli() -> None:
 
 
 for _command in (
-    *(init, run, status, list_, show, tables, compare, figures, render, rules, rank, export),
+    *(init, run, status, list_, show, tables, compare, figures, render, report, rules, rank, export),
     *(study, methods, schema, data, doctor),
 ):
     cli.add_command(_command)

@@ -31,7 +31,7 @@ def rules(config: str, results: Path, form: str) -> None:
     name = _name_of(config)
     with Store(results / DATABASE, read_only=True) as store:
         found = Results(store.runs([name]), store.plans([name]))
-        card = build_card(name, found, store.problems(), _addresses(), store.origins([name]))
+        card = build_card(name, found, store.problems(), addresses(), store.origins([name]))
     click.echo(render_card(card, cast("CardFormat", form)), nl=False)
 
 
@@ -48,7 +48,7 @@ def _name_of(config: str) -> str:
     return name
 
 
-def _addresses() -> dict[str, Address]:
+def addresses() -> dict[str, Address]:
     """Return where the known problems' data come from."""
     from pppca_bench.problems.registry import PROBEN1_URL, registered
     from pppca_bench.reporting.report_card import Address

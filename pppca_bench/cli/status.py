@@ -50,7 +50,7 @@ def list_(results: Path, only_failed: bool, text: str | None) -> None:
 
     with Store(results / DATABASE, read_only=True) as store:
         if text is not None:
-            texts = dict(store.rows("SELECT name, text FROM configs"))
+            texts = store.config_texts()
             check_known("config", [text], texts)
             click.echo(texts[text], nl=False)
             return

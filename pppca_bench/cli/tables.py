@@ -48,6 +48,7 @@ FORMATS = ("terminal", "markdown", "latex", "csv", "json")
 @click.option("--method", "methods", multiple=True, help="Only runs of this method (repeatable).")
 @click.option("--all", "show_all", is_flag=True, help="Also rows and columns of which nothing was run.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True)
+@click.option("--sd", is_flag=True, help="Print mean ± standard deviation; CSV and JSON hold both in any case.")
 @click.option("--out", type=FOLDER, help="Write one file a table into this folder instead of printing.")
 def tables(
     configs: tuple[str, ...],
@@ -58,11 +59,12 @@ def tables(
     methods: tuple[str, ...],
     show_all: bool,
     form: Format,
+    sd: bool,
     out: Path | None,
 ) -> None:
     """Print the slides' and the report's tables from the results, beside the published numbers.
 
-    CONFIGS are names of configs that were run (all by default).
+    CONFIGS are names of configs that were run (all by default). LaTeX needs the packages booktabs and longtable.
     """
     from pppca_bench.reporting.document import records_of, rendered, together_as_csv
     from pppca_bench.reporting.trimmed import trimmed
@@ -76,7 +78,7 @@ def tables(
     check_known("table", names, [table.id for table in built])
     built = [table for table in built if not names or table.id in names]
     if out is not None:
-        write_tables(built, form, out)
+        write_tables(built, form, out, sd=sd)
         click.echo(f"Wrote {len(built)} tables to {out}.")
     elif form == "json":
         import json
@@ -85,7 +87,7 @@ def tables(
     elif form == "csv":
         click.echo(together_as_csv(built), nl=False)
     else:
-        click.echo("\n\n".join(rendered(table, form) for table in built), nl=False)
+        click.echo("\n\n".join(rendered(table, form, sd=sd) for table in built), nl=False)
 
 
 @click.command(epilog=examples("pppca figures", "pppca figures --out paper/figures"))
@@ -142,17 +144,14 @@ def _write_findings(
 ) -> None:
     import os
 
-    from pppca_bench.reporting.findings import Evidence, find, render_findings
+    from pppca_bench.reporting.findings import render_findings
 
-    tables = {table.id: table for table in snapshot.tables}
-    claims = {part: method for one in snapshot.references for part, method in one.claims.items()}
-    evidence = Evidence(snapshot.results, snapshot.facts, tables, {one.figure: one for one in figures}, claims)
     files = {one.id: results / "tables" / f"{one.id}.md" for one in snapshot.filled}
     files |= {one.figure: results / "figures" / f"{one.figure}.svg" for one in figures if one.panels}
     files |= {contest.id: results / "figures" / f"{contest.id}.svg" for contest, _ in rankings}
     links = {name: Path(os.path.relpath(file, page.parent)).as_posix() for name, file in files.items()}
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(render_findings(find(evidence), links), encoding="utf-8")
+    page.write_text(render_findings(snapshot.findings(figures), links), encoding="utf-8")
 
 
 def _with_figures(results: Path) -> tuple[Snapshot, list[Figure], list[tuple[Contest, Ranking]]]:
@@ -165,14 +164,14 @@ def _with_figures(results: Path) -> tuple[Snapshot, list[Figure], list[tuple[Con
         return snapshot, snapshot.figures(store), snapshot.rankings()
 
 
-def write_tables(tables: Sequence[Table | Sheet], form: Format, folder: Path) -> None:
+def write_tables(tables: Sequence[Table | Sheet], form: Format, folder: Path, *, sd: bool = False) -> None:
     """Write a file for each table into a folder, which is made where it is missing."""
     from pppca_bench.reporting.document import rendered
     from pppca_bench.reporting.table_text import EXTENSIONS
 
     folder.mkdir(parents=True, exist_ok=True)
     for table in tables:
-        (folder / f"{table.id}.{EXTENSIONS[form]}").write_text(rendered(table, form), encoding="utf-8")
+        (folder / f"{table.id}.{EXTENSIONS[form]}").write_text(rendered(table, form, sd=sd), encoding="utf-8")
 
 
 def write_by_config(config: str, results: Path) -> tuple[list[Table | Sheet], Path]:

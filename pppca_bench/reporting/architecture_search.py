@@ -284,7 +284,7 @@ def _record(problem: str, search: _Search, ours: SearchResult | None, theirs: Pu
 
 
 def _pivots(searches: Mapping[str, _Search], facts: Mapping[str, ProblemFacts]) -> Sheet:
-    rows, records, n_run, n_same = list[tuple[str, ...]](), list[dict[str, object]](), 0, 0
+    rows, records, agrees = list[tuple[str, ...]](), list[dict[str, object]](), list[bool | None]()
     published = published_searches()
     for problem, theirs in published.items():
         search, known = searches.get(problem, _NOTHING), facts.get(problem)
@@ -292,7 +292,7 @@ def _pivots(searches: Mapping[str, _Search], facts: Mapping[str, ProblemFacts]) 
         if search.runs and known is not None:
             ours = pivot([run.network for run in within(search.runs, 5.0)], known.n_features, known.n_outputs)
             size = n_connections(known.n_features, ours.hidden, known.n_outputs)
-            n_run, n_same = n_run + 1, n_same + (ours == theirs.pivot)
+        agrees.append(None if ours is None else ours == theirs.pivot)
         text = EMPTY if ours is None else f"{ours}{'*' if search.n_missing else ''}"
         same = EMPTY if ours is None else "yes" if ours == theirs.pivot else "no"
         sizes = EMPTY if size is None else str(size), str(theirs.n_connections)
@@ -313,7 +313,8 @@ def _pivots(searches: Mapping[str, _Search], facts: Mapping[str, ProblemFacts]) 
             " connections, biases and all shortcuts among them.",
         ),
         tuple(records),
-        (Agreement("P7 same pivot", len(published), n_run, n_same),),
+        (Agreement("P7 same pivot", len(published), len(agrees) - agrees.count(None), agrees.count(True)),),
         tuple(cell for problem in published for cell in searches.get(problem, _NOTHING).cells),
         sum(searches.get(problem, _NOTHING).n_missing for problem in published),
+        tuple(agrees),
     )

@@ -35,6 +35,7 @@ Place = tuple[str, str, str, str]
 """Table, row, column and quantity of a published number."""
 
 Verdict = Literal["reproduced", "undecided", "close", "differs", "not run"]
+SCORE_HEADERS = ("score", "cells", "run", "mean", "worst", "unit", "target", "within", "target", "met")
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
@@ -282,16 +283,19 @@ def render_scores(tables: Sequence[Table], form: str, sheets: Sequence[Sheet] = 
     found = scores(tables, sheets)
     if form == "json":
         return _json(found)
-    headers = ("score", "cells", "run", "mean", "worst", "unit", "target", "within", "target", "met")
-    rows = [
+    return _grid(score_rows(found), SCORE_HEADERS, form)
+
+
+def score_rows(found: Sequence[Score]) -> list[tuple[str, ...]]:
+    """Return scores as rows below `SCORE_HEADERS`, as they are printed."""
+    return [
         (
-            *(item.name, item.n_cells, item.n_run, _number(item.score, 3), _number(item.worst, 3)),
+            *(item.name, str(item.n_cells), str(item.n_run), _number(item.score, 3), _number(item.worst, 3)),
             *(item.unit, _number(item.target, 3), _percent(item.share), _percent(item.share_target)),
             {True: "yes", False: "no", None: "–"}[item.met],
         )
         for item in found
     ]
-    return _grid(rows, headers, form)
 
 
 def _percent(share: float | None) -> str:

@@ -10,9 +10,9 @@ from pppca_bench.reporting.table import Table
 from pppca_bench.reporting.table_text import FIELDS, Format, csv_text, records, render
 
 
-def rendered(document: Table | Sheet, form: Format) -> str:
-    """Render a table or a sheet as text."""
-    return render_sheet(document, form) if isinstance(document, Sheet) else render(document, form)
+def rendered(document: Table | Sheet, form: Format, *, sd: bool = False) -> str:
+    """Render a table, with standard deviations beside its means where they are asked for, or a sheet as text."""
+    return render_sheet(document, form) if isinstance(document, Sheet) else render(document, form, sd=sd)
 
 
 def records_of(document: Table | Sheet) -> list[dict[str, object]]:

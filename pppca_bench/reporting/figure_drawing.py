@@ -6,7 +6,7 @@ import csv
 import io
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
@@ -56,6 +56,9 @@ STYLE: dict[str, Any] = {
 PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
 _LANDMARKS = (*range(0, 9), *(8 * 2**power for power in range(1, 12)))
 """Steps that an axis names which is linear up to 8."""
+
+_METADATA: Mapping[str, dict[str, None]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
+"""What files say of their making, by format: nothing, so that equal drawings give equal bytes."""
 
 NOTE_SIZE = 8
 NOTE_CHARACTERS_PER_INCH = 16
@@ -114,14 +117,24 @@ def render(figure: Figure) -> dict[str, bytes]:
     return to_images(partial(draw, figure))
 
 
-def to_images(drawn: Callable[[], Drawing]) -> dict[str, bytes]:
+def figure_svg(figure: Figure) -> bytes:
+    """Draw a figure that has panels as SVG."""
+    return to_images(partial(draw, figure), ("svg",))["svg"]
+
+
+def ranking_svg(contest: Contest, ranking: Ranking) -> bytes:
+    """Draw the critical-difference diagram of a ranking as SVG."""
+    return to_images(partial(_draw_ranking, contest, ranking), ("svg",))["svg"]
+
+
+def to_images(drawn: Callable[[], Drawing], forms: Collection[str] = tuple(_METADATA)) -> dict[str, bytes]:
     """Return a drawing as ``svg`` and ``png`` in this module's style, the same bytes for the same drawing."""
     images = {}
     with matplotlib.style.context(STYLE, after_reset=True):
         drawing = drawn()
-        for form, metadata in (("svg", {"Date": None, "Creator": None}), ("png", {"Software": None})):
+        for form in forms:
             buffer = io.BytesIO()
-            drawing.savefig(buffer, format=form, metadata=metadata)
+            drawing.savefig(buffer, format=form, metadata=_METADATA[form])
             images[form] = buffer.getvalue()
     return images
 

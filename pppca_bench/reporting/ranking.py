@@ -22,6 +22,9 @@ SHOWN = 6
 """Methods left out, and cells with too few repeats, that the text names."""
 
 
+HEADERS = ("Method", "Mean rank", "Mean error, %", "p against the best")
+
+
 class Contest(NamedTuple):
     """Which runs are ranked together: those of some configs, of which the first must have been run, or all."""
 
@@ -145,27 +148,36 @@ def render(ranking: Ranking, form: str = "terminal") -> str:
     if form == "json":
         return json.dumps(_plain(ranking), indent=1, ensure_ascii=False)
     style = "pipe" if form == "markdown" else "simple"
+    align = ("left", *["right"] * (len(HEADERS) - 1))
+    table = tabulate(ranking_rows(ranking), HEADERS, tablefmt=style, disable_numparse=True, colalign=align)
+    return "\n\n".join([str(table), *ranking_remarks(ranking)])
+
+
+def ranking_rows(ranking: Ranking) -> list[list[str]]:
+    """Return the rows of a ranking's table below `HEADERS`, as they are printed."""
     best = str(ranking.mean_ranks.index[0])
-    rows = [
+    return [
         [
-            method,
+            str(method),
             f"{rank:.2f}",
             f"{ranking.errors[str(method)].mean():.2f}",
             f"{_p(ranking, best, str(method)):.2g}" if method != best else "",
         ]
         for method, rank in ranking.mean_ranks.items()
     ]
-    headers = ["Method", "Mean rank", "Mean error, %", "p against the best"]
-    parts = [
-        str(tabulate(rows, headers, tablefmt=style, disable_numparse=True, colalign=("left", *["right"] * 3))),
+
+
+def ranking_remarks(ranking: Ranking) -> list[str]:
+    """Return what stands below a ranking's table."""
+    found = [
         _explanation(ranking),
         "Differing pairs (Wilcoxon, Holm): " + ("; ".join(_differing(ranking)) or "none") + ".",
     ]
     if ranking.shortfalls:
-        parts.append(f"Fewer repeats than planned: {_first(list(map(_told, ranking.shortfalls)))}.")
+        found.append(f"Fewer repeats than planned: {_first(list(map(_told, ranking.shortfalls)))}.")
     if ranking.left_out:
-        parts.append(f"Not run on all of them, so not ranked: {_first(ranking.left_out)}.")
-    return "\n\n".join(parts)
+        found.append(f"Not run on all of them, so not ranked: {_first(ranking.left_out)}.")
+    return found
 
 
 def _first(names: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -24,8 +24,6 @@ CardFormat = Literal["markdown", "latex"]
 _SECTIONS = {"": "method", "classifier.": "classifier", "classifier.base.": "member"}
 _NETWORKS = ("classifier.", "classifier.base.", "")
 """Prefixes of the settings that may describe a network."""
-
-_IN_MATHEMATICS = str.maketrans({"|": "$|$", "<": "$<$", ">": "$>$"})
 
 _MEASURES = {
     "test_squared_error_percent": (
@@ -107,12 +105,13 @@ def build_card(
     for name, group in zip(names, groups, strict=True):
         title = f"{name}. {_group_title(group)}" if len(groups) > 1 else ""
         settings[title] = _points(name, group, known, first)
+    algorithms = {item for group in groups for cell in group.cells for item in cell.algorithms}
     headers, rows = _problem_table(known, own, dict(zip(names, groups, strict=True)))
     return Card(
         f"How {config} was run",
         {"Problem": _problem_sentences(known, addresses), "Data sets": _split_sentences(known, facts, groups)},
         settings,
-        {"Runs": _run_sentences(groups, names), "Software": _software(origins, groups)},
+        {"Runs": _run_sentences(groups, names), "Software": software(origins, algorithms)},
         headers,
         rows,
     )
@@ -138,15 +137,10 @@ def _several_settings(card: Card, form: CardFormat) -> list[str]:
     return [*parts, _title("All settings", 2, form), _items(card.after, start + n_points, form)]
 
 
-def _written(text: str, form: CardFormat) -> str:
-    """Escape a text; LaTeX needs mathematics for what its text fonts print as other characters."""
-    return escaped(text, form).translate(_IN_MATHEMATICS if form == "latex" else {})
-
-
 def _title(text: str, level: int, form: CardFormat) -> str:
     if form == "markdown":
         return f"{'#' * level} {text}"
-    return f"\\{'sub' * (level - 1)}section*{{{_written(text, form)}}}"
+    return f"\\{'sub' * (level - 1)}section*{{{escaped(text, form)}}}"
 
 
 def _items(points: Mapping[str, Sequence[str]], start: int, form: CardFormat) -> str:
@@ -154,7 +148,7 @@ def _items(points: Mapping[str, Sequence[str]], start: int, form: CardFormat) ->
     texts = {title: " ".join(sentences) for title, sentences in points.items()}
     if form == "markdown":
         return "\n".join(f"{n}. **{title}.** {text}" for n, (title, text) in enumerate(texts.items(), start))
-    items = [rf"\item \textbf{{{_written(title, form)}.}} {_written(text, form)}" for title, text in texts.items()]
+    items = [rf"\item \textbf{{{escaped(title, form)}.}} {escaped(text, form)}" for title, text in texts.items()]
     counter = rf"\setcounter{{enumi}}{{{start - 1}}}"
     return "\n".join([r"\begin{enumerate}", *([counter] if start > 1 else []), *items, r"\end{enumerate}"])
 
@@ -359,8 +353,8 @@ def _run_sentences(groups: Sequence[RunGroup], names: Sequence[str]) -> list[str
     return found
 
 
-def _software(origins: Sequence[tuple[str, str, str | None, int]], groups: Sequence[RunGroup]) -> list[str]:
-    """Say what computed the runs: versions of code, libraries and algorithms, and the machine."""
+def software(origins: Sequence[tuple[str, str, str | None, int]], algorithms: Collection[tuple[str, int]]) -> list[str]:
+    """Say what computed runs: versions of code, libraries and algorithms, and the machine; see `build_card`."""
     counts = Counter[tuple[str, str]]()
     for _, status, text, n in origins:
         if status == "done" and text:
@@ -374,8 +368,7 @@ def _software(origins: Sequence[tuple[str, str, str | None, int]], groups: Seque
         f"{code}; on {machine or 'an unknown machine'}" + (f" ({n} runs)." if len(counts) > 1 else ".")
         for (code, machine), n in counts.most_common()
     ]
-    algorithms = sorted({item for group in groups for cell in group.cells for item in cell.algorithms})
-    titles = [f"{name} {version}" for name, version in algorithms]
+    titles = [f"{name} {version}" for name, version in sorted(algorithms)]
     return [
         *(told or ["What computed the runs was not recorded."]),
         *([f"Versions of the algorithms: {listed(titles)}."] if titles else []),

@@ -57,6 +57,8 @@ class Sheet:
         Cells of the results whose runs it shows.
     n_missing : int
         Runs that were asked for and are not in.
+    agrees : tuple of (bool or None)
+        By row, whether ours says what was published, None where ours is not there; empty where this is not asked.
     """
 
     id: str
@@ -69,6 +71,7 @@ class Sheet:
     agreements: tuple[Agreement, ...] = ()
     shown: tuple[Cell, ...] = ()
     n_missing: int = 0
+    agrees: tuple[bool | None, ...] = ()
 
     @property
     def was_run(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from pppca_bench.reporting.sheet import Sheet
-from pppca_bench.reporting.table_text import EMPTY, Format, csv_text, grid, heading, note_line, true_minus
+from pppca_bench.reporting.table_text import EMPTY, Format, Grid, csv_text, grid, heading, latex_grid, true_minus
 
 
 def render_sheet(sheet: Sheet, form: Format) -> str:
@@ -23,11 +23,20 @@ def render_sheet(sheet: Sheet, form: Format) -> str:
     if form == "csv":
         found = sheet_records(sheet)
         return csv_text(found, list(found[0]) if found else ["table"])
-    place = (f"After the {sheet.place}.",) if sheet.place else ()
-    late = f"* {sheet.n_missing} of the runs asked for are not in: `pppca run` adds them." if sheet.n_missing else ""
-    notes = [note_line(note, form) for note in (*place, *sheet.notes, late) if note]
-    parts = [heading(sheet.id, sheet.title, form), grid(sheet.headers, sheet.rows, form), "\n".join(notes)]
+    parts = [heading(sheet.id, sheet.title, form)]
+    if form == "latex":
+        printed = Grid("", "", list(sheet.headers), [list(row) for row in sheet.rows])
+        parts.append(latex_grid(printed, sheet.id, sheet.title, sheet_notes(sheet)))
+    else:
+        parts += [grid(sheet.headers, sheet.rows, form), "\n".join(sheet_notes(sheet))]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def sheet_notes(sheet: Sheet) -> list[str]:
+    """Return the sentences that stand below a sheet."""
+    place = f"After the {sheet.place}." if sheet.place else ""
+    late = f"* {sheet.n_missing} of the runs asked for are not in: `pppca run` adds them." if sheet.n_missing else ""
+    return list(filter(None, [place, *sheet.notes, late]))
 
 
 def sheet_records(sheet: Sheet) -> list[dict[str, object]]:

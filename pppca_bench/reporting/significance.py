@@ -200,7 +200,7 @@ def significance_sheet(results: Results) -> Sheet:
             tests[problem] = test
         rows.append(_row(problem, test, theirs))
         records.append(_record(problem, [len(one) for one in errors], test, theirs))
-    n_same = sum(test.better == published[problem].better for problem, test in tests.items())
+    agrees = tuple(tests[name].better == theirs.better if name in tests else None for name, theirs in published.items())
     shown = [one[problem] for one in samples for problem in published if problem in one]
     return Sheet(
         "P12",
@@ -210,9 +210,10 @@ def significance_sheet(results: Results) -> Sheet:
         tuple(rows),
         _notes(list(tests.values())),
         tuple(records),
-        (Agreement("P12 same verdict", len(published), len(tests), n_same, TARGET),),
+        (Agreement("P12 same verdict", len(published), len(tests), agrees.count(True), TARGET),),
         tuple(cell for cell, _ in shown),
         sum(len(runs) - len(_errors(runs)) for _, runs in shown),
+        agrees,
     )
 
 

@@ -8,12 +8,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import median
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from tabulate import tabulate
 
 from pppca_bench.references.numbers import Number, Tolerance
 from pppca_bench.reporting.comparison import Verdict, judge
+from pppca_bench.reporting.latex import latex_table, latex_text
 from pppca_bench.reporting.summary import Summary
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import described
@@ -37,15 +38,8 @@ SIGNS: Mapping[Verdict, str] = {
 }
 """What stands beside a difference."""
 
-_TABULATE = {"terminal": "simple", "markdown": "pipe", "latex": "latex_raw"}
-_ESCAPED = {
-    "markdown": str.maketrans({"|": r"\|"}),
-    "latex": str.maketrans(
-        {character: f"\\{character}" for character in "%#_&${}"}
-        | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-        | {"τ": r"$\tau$", "ρ": r"$\rho$", "≠": r"$\neq$", "−": "$-$", EMPTY: "--"}
-    ),
-}
+_TABULATE = {"terminal": "simple", "markdown": "pipe"}
+_IN_MARKDOWN = str.maketrans({"|": r"\|"})
 _ROUNDING = 1e-12
 """What a reconstruction error of nothing lost comes to."""
 
@@ -53,17 +47,58 @@ FIELDS = ("table", "row", "column", "quantity", "published", "mean", "sd", "n", 
 """Columns of a table's records."""
 
 
-def render(table: Table, form: Format) -> str:
+class Grid(NamedTuple):
+    """Hold one of the grids of a table, as texts.
+
+    Attributes
+    ----------
+    name, caption : str
+        What it holds, as a word and as printed: "" for ours, "published", "difference", or a quantity.
+    headers, rows : list of str, and list of list of str
+    """
+
+    name: str
+    caption: str
+    headers: list[str]
+    rows: list[list[str]]
+
+
+def render(table: Table, form: Format, *, sd: bool = False) -> str:
     """Render a table as text.
 
     Terminal, Markdown and LaTeX have ours, the published table where there is one, and the difference, each in
     the slides' layout; CSV and JSON a row per number with mean, sd, n and 95 % interval.
+
+    Parameters
+    ----------
+    table : Table
+        What is rendered.
+    form : {"terminal", "markdown", "latex", "csv", "json"}
+        In LaTeX each grid is a table with a caption and a label, such as ``tab:T5-published``.
+    sd : bool, default False
+        Whether means of ours stand as mean ± standard deviation, where it has no column of its own.
     """
     if form == "json":
         return json.dumps(records(table), indent=1, ensure_ascii=False)
     if form == "csv":
         return csv_text(records(table), FIELDS)
-    return _render_text(table, form)
+    (ours, *others), told = _grids(table, sd=sd), notes(table)
+    parts = [heading(table.id, table.title, form)]
+    if form == "latex":
+        parts.append(latex_grid(ours, table.id, table.title, told))
+        parts += [latex_grid(one, table.id, f"{table.title}. {one.caption}") for one in others]
+    else:
+        parts += [grid(ours.headers, ours.rows, form), *told]
+        for one in others:
+            parts += [_caption(one.caption, form), grid(one.headers, one.rows, form)]
+    return "\n\n".join(parts) + "\n"
+
+
+def latex_grid(one: Grid, identifier: str, title: str, told: Sequence[str] = ()) -> str:
+    """Lay out a grid as a LaTeX table, whose caption holds title and notes, and whose label begins with the id."""
+    caption = " ".join([f"{title}.", *told])
+    label = f"{identifier}-{one.name}" if one.name else identifier
+    return latex_table(one.headers, one.rows, caption=caption, short=title, label=label)
 
 
 def records(table: Table) -> list[dict[str, object]]:
@@ -87,6 +122,12 @@ def true_minus(number: str) -> str:
     return number.replace("-", "−")
 
 
+def mean_text(quantity: str, ours: Summary, *, sd: bool) -> str:
+    """Return a mean as tables print it, with its standard deviation where it is asked for and there are two repeats."""
+    text = number_text(quantity, ours.mean)
+    return f"{text} ± {number_text(quantity, ours.sd)}" if sd and not math.isnan(ours.sd) else text
+
+
 def _record(
     table: Table, cell: TableCell, quantity: str, ours: Summary | None, theirs: Number | None
 ) -> dict[str, object]:
@@ -100,17 +141,21 @@ def _record(
     return {name: known.get(name) for name in FIELDS}
 
 
-def _render_text(table: Table, form: Format) -> str:
-    ours, published = (_ours_with_spread, _published_with_spread) if table.spread else (_ours_text, _published_text)
-    parts = [heading(table.id, table.title, form), _grid(table, form, ours), *_notes(table, form)]
+def _grids(table: Table, *, sd: bool) -> list[Grid]:
+    """Return ours, the published table and the difference where there are such, and further quantities of ours."""
+    if table.spread:
+        ours, published = _ours_with_spread, _published_with_spread
+    else:
+        ours, published = partial(ours_text, sd=sd), _published_text
     cells = table.cells.values()
+    found = [_grid(table, "", "", ours)]
     if any(cell.published for cell in cells):
-        parts += [_caption(f"Published ({table.place})", form), _grid(table, form, published)]
+        found.append(_grid(table, "published", f"Published ({table.place})", published))
         if any(cell.ours and cell.published for cell in cells):
-            parts += [_caption(_difference_caption(table), form), _grid(table, form, _difference(table), second="")]
+            found.append(_grid(table, "difference", _difference_caption(table), _difference(table), second=""))
     for quantity in table.also if any(cell.ours for cell in cells) else ():
-        parts += [_caption(f"Ours. {described(quantity).title}", form), _grid(table, form, partial(_single, quantity))]
-    return "\n\n".join(parts) + "\n"
+        found.append(_grid(table, quantity, f"Ours. {described(quantity).title}", partial(_single, quantity)))
+    return found
 
 
 def _difference_caption(table: Table) -> str:
@@ -132,14 +177,18 @@ def heading(identifier: str, title: str, form: Format) -> str:
 
 def grid(headers: Sequence[str], rows: Sequence[Sequence[str]], form: Format) -> str:
     """Lay out texts, escaped: the first column to the left, the others to the right."""
+    if form == "latex":
+        return latex_table(headers, rows)
     head, *lines = ([escaped(entry, form) for entry in line] for line in (headers, *rows))
-    align = ("left", *("right" for _ in head[1:])) if lines and form != "latex" else None
+    align = ("left", *("right" for _ in head[1:])) if lines else None
     return str(tabulate(lines, head, tablefmt=_TABULATE[form], disable_numparse=True, colalign=align))
 
 
 def escaped(text: str, form: Format) -> str:
     """Return a text with the characters escaped that mean something in a format."""
-    return text.translate(_ESCAPED.get(form, {}))
+    if form == "latex":
+        return latex_text(text)
+    return text.translate(_IN_MARKDOWN) if form == "markdown" else text
 
 
 def csv_text(found: Sequence[Mapping[str, object]], fields: Sequence[str]) -> str:
@@ -150,20 +199,20 @@ def csv_text(found: Sequence[Mapping[str, object]], fields: Sequence[str]) -> st
 
 
 def _caption(text: str, form: Format) -> str:
-    return {"markdown": f"**{text}**", "latex": f"% {text}"}.get(form, f"{text}:")
+    return f"**{text}**" if form == "markdown" else f"{text}:"
 
 
 def _grid(
-    table: Table, form: Format, text: Callable[[TableCell], str | tuple[str, str]], second: str = "stddev"
-) -> str:
-    """Lay out a table; in one with spread each cell has two columns, of which this is the second's header."""
+    table: Table, name: str, caption: str, text: Callable[[TableCell], str | tuple[str, str]], second: str = "stddev"
+) -> Grid:
+    """Fill a grid; in a table with spread each cell has two columns, of which this is the second's header."""
     texts = {place: text(cell) for place, cell in table.cells.items()}
     heads = [[label, second] if table.spread else [label] for label in table.column_labels.values()]
-    lines = [[table.row_header, *itertools.chain.from_iterable(heads)]]
+    lines = []
     for row, label in table.row_labels.items():
         entries = (texts.get((row, column), EMPTY) for column in table.column_labels)
         lines.append([label, *itertools.chain.from_iterable(_entries(one, table.spread) for one in entries)])
-    return grid(lines[0], lines[1:], form)
+    return Grid(name, caption, [table.row_header, *itertools.chain.from_iterable(heads)], lines)
 
 
 def _entries(text: str | tuple[str, str], spread: bool) -> tuple[str, ...]:
@@ -172,15 +221,10 @@ def _entries(text: str | tuple[str, str], spread: bool) -> tuple[str, ...]:
     return (text, EMPTY if text == EMPTY else "") if spread else (text,)
 
 
-def _notes(table: Table, form: Format) -> list[str]:
+def notes(table: Table) -> list[str]:
+    """Return the sentences that stand below a table."""
     told = [" ".join(_notes_on_repeats(table)), _note_on_settings(table), _note_on_origins(table), table.remark]
-    notes = list(filter(None, told))
-    return [note_line(note, form) for note in notes]
-
-
-def note_line(note: str, form: Format) -> str:
-    """Return a sentence that stands below a table; in LaTeX a comment, as the heading is."""
-    return f"% {note}" if form == "latex" else note
+    return list(filter(None, told))
 
 
 def _notes_on_repeats(table: Table) -> Iterator[str]:
@@ -226,16 +270,17 @@ def _note_on_origins(table: Table) -> str:
     return f"In {len(mixed)} of the cells the repeats were computed by different {what}."
 
 
-def _ours_text(cell: TableCell) -> str:
+def ours_text(cell: TableCell, *, sd: bool = False) -> str:
+    """Return our numbers of a cell as tables print them, marked where repeats are not in."""
     if not (cell.ours or cell.n_planned):
         return EMPTY
-    means = {name: summary.mean for name, summary in cell.ours.items()}
-    return _cell_text(cell, means) + ("*" if cell.incomplete else "")
+    texts = [mean_text(name, cell.ours[name], sd=sd) if name in cell.ours else "" for name in cell.shows]
+    return filled(cell.form, texts) + ("*" if cell.incomplete else "")
 
 
 def _ours_with_spread(cell: TableCell) -> str | tuple[str, str]:
     ours = cell.ours.get(cell.shows[0])
-    return _ours_text(cell) if ours is None else (_ours_text(cell), _spread_text(cell, ours.sd))
+    return ours_text(cell) if ours is None else (ours_text(cell), _spread_text(cell, ours.sd))
 
 
 def _published_with_spread(cell: TableCell) -> str | tuple[str, str]:
@@ -258,32 +303,38 @@ def _difference_with_verdict(rule: Mapping[str, Tolerance], cell: TableCell) -> 
 
 
 def _published_text(cell: TableCell) -> str:
-    return _filled(
-        cell.form,
-        [true_minus(cell.published[name].text) if name in cell.published else "" for name in cell.shows],
-    )
+    return filled(cell.form, published_texts(cell))
+
+
+def published_texts(cell: TableCell) -> list[str]:
+    """Return the published numbers of a cell as they were printed, "" where none was, in the order of `shows`."""
+    return [true_minus(cell.published[name].text) if name in cell.published else "" for name in cell.shows]
 
 
 def _difference_text(cell: TableCell) -> str:
     differences = {
         name: cell.ours[name].mean - number.value for name, number in cell.published.items() if name in cell.ours
     }
-    return _cell_text(cell, differences, sign="+")
+    return filled(
+        cell.form,
+        [number_text(name, differences[name], "+") if name in differences else "" for name in cell.shows],
+    )
 
 
 def _single(quantity: str, cell: TableCell) -> str:
     return number_text(quantity, cell.ours[quantity].mean) if quantity in cell.ours else EMPTY
 
 
-def _cell_text(cell: TableCell, values: Mapping[str, float], sign: str = "") -> str:
-    return _filled(cell.form, [number_text(name, values[name], sign) if name in values else "" for name in cell.shows])
-
-
-def _filled(form: str, texts: Sequence[str]) -> str:
+def filled(form: str, texts: Sequence[str]) -> str:
     """Fill the places of a form such as ``"{} ({})"``; those after the last text that is not empty are left out."""
+    return "".join(before + text for before, text in filled_parts(form, texts))
+
+
+def filled_parts(form: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the texts that fill a form, see `filled`, each after what stands before it; the last pair has no text."""
     n_given = max((place for place, text in enumerate(texts, 1) if text), default=0)
     if not n_given:
-        return EMPTY
+        return [("", EMPTY)]
     pieces = form.split("{}")
     end = pieces[n_given] if n_given == len(pieces) - 1 else ""
-    return "".join(piece + (text or EMPTY) for piece, text in zip(pieces, texts[:n_given], strict=False)) + end
+    return [*((piece, text or EMPTY) for piece, text in zip(pieces, texts[:n_given], strict=False)), (end, "")]

@@ -37,6 +37,7 @@ def _trimmed_sheet(sheet: Sheet) -> Sheet:
         sheet,
         rows=tuple(sheet.rows[number] for number in kept),
         records=tuple(sheet.records[number] for number in kept),
+        agrees=tuple(sheet.agrees[number] for number in kept) if sheet.agrees else (),
     )
 
 

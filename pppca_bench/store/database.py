@@ -228,6 +228,10 @@ class Store:
         """Return the names of all configs that were ever planned, the latest last."""
         return [name for (name,) in self.rows("SELECT name FROM configs ORDER BY sequence")]
 
+    def config_texts(self) -> dict[str, str]:
+        """Return the text of each config that was ever planned, by name, the latest last."""
+        return dict(self.rows("SELECT name, text FROM configs ORDER BY sequence"))
+
     def runs(self, configs: Sequence[str] | None = None) -> list[StoredRun]:
         """Return the runs that the configs ask for, those of later planned configs last.
 

@@ -1,0 +1,39 @@
+"""``pppca report``: everything that the results say, on one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pppca_bench.cli._shared import DATABASE, FILE, examples, results_option
+from pppca_bench.cli.rules import addresses
+from pppca_bench.errors import StoreError
+
+CHOICES = Path(__file__).parents[2] / "docs" / "choices.md"
+"""What the sources leave open; there in a checkout alone."""
+
+
+@click.command(epilog=examples("pppca report", "pppca report --results results/demo --out demo.html"))
+@results_option
+@click.option("--out", type=FILE, help="File to write [default: RESULTS/report.html].")
+def report(results: Path, out: Path | None) -> None:
+    """Write the report: one HTML page with findings, tables, figures, ranks, rules, choices and provenance.
+
+    The page needs no other file and no network, and is readable without scripts.
+    """
+    from pppca_bench.references.reference import own_references
+    from pppca_bench.reporting.html import gather, render_report
+    from pppca_bench.reporting.snapshot import take_snapshot
+    from pppca_bench.store.database import Store
+
+    choices = CHOICES.read_text(encoding="utf-8") if CHOICES.is_file() else ""
+    with Store(results / DATABASE, read_only=True) as store:
+        snapshot = take_snapshot(store, own_references())
+        if not snapshot.runs:
+            raise StoreError(f"no runs in {results / DATABASE}: run `pppca run CONFIG` first.")
+        page = render_report(gather(snapshot, store, addresses(), choices=choices))
+    path = out or results / "report.html"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page, encoding="utf-8")
+    click.echo(f"Wrote {path} ({len(page.encode()) / 1e6:.1f} MB).")

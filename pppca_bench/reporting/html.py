@@ -1,0 +1,258 @@
+"""The report: everything that results say, on one HTML page that needs no other file and no network."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+
+from pppca_bench import __version__
+from pppca_bench.methods.registry import METHODS
+from pppca_bench.reporting.comparison import SCORE_HEADERS, VERDICTS, compare, score_rows, scores, tally
+from pppca_bench.reporting.figure_data import Figure
+from pppca_bench.reporting.figure_drawing import figure_svg, ranking_svg
+from pppca_bench.reporting.finding import MATTERS, Finding
+from pppca_bench.reporting.html_tables import STRIP_HEIGHT, STRIP_WIDTH, CellView, TableView, anchor, view
+from pppca_bench.reporting.index_page import not_run
+from pppca_bench.reporting.inline_svg import inline_svg
+from pppca_bench.reporting.ranking import HEADERS, Contest, Ranking, ranking_remarks, ranking_rows
+from pppca_bench.reporting.report_card import Address, Card, build_card, software
+from pppca_bench.reporting.snapshot import Snapshot
+from pppca_bench.reporting.table_text import SIGNS
+from pppca_bench.reporting.trimmed import trimmed
+from pppca_bench.store.database import Store
+
+FILTERED = 8
+"""Rows from which on a table has a field to filter it."""
+
+
+_TABLE_OPEN = '<div class="scroll" role="region" aria-label="Choices, table" tabindex="0"><table>'
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigView:
+    """Hold what was run of a config: counts of its runs, its text, and its card of rules."""
+
+    name: str
+    methods: str
+    problems: str
+    n_done: int
+    n_failed: int
+    n_planned: int
+    text: str
+    card: Card
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Hold a figure on the page; ``table`` are the numbers of a ranking."""
+
+    id: str
+    anchor: str
+    title: str
+    svg: Markup
+    notes: tuple[str, ...]
+    table: TableView | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """Hold what the page shows.
+
+    Attributes
+    ----------
+    tally : str
+        The verdicts, counted.
+    n_runs : int
+        Runs that are in.
+    configs : list of ConfigView
+    overview : list of TableView
+        Tables with published numbers, whose verdicts are counted.
+    scores : TableView
+    gaps : list of str
+        What was not run.
+    findings : list of Finding
+    tables : list of TableView
+    figures, rankings : list of Drawn
+    choices : Markup
+        What the sources leave open; "" where the text is not there.
+    software : list of str
+        What computed the runs.
+    """
+
+    tally: str
+    n_runs: int
+    configs: list[ConfigView]
+    overview: list[TableView]
+    scores: TableView
+    gaps: list[str]
+    findings: list[Finding]
+    tables: list[TableView]
+    figures: list[Drawn]
+    rankings: list[Drawn]
+    choices: Markup
+    software: list[str]
+
+
+def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, Address], *, choices: str = "") -> Report:
+    """Gather everything that the page shows.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        What was run.
+    store : Store
+        Where it was read from: curves, provenance and texts of configs are read from it too.
+    addresses : mapping of str to Address
+        Where the problems' data come from.
+    choices : str, optional
+        Markdown text on what the sources leave open.
+    """
+    compared = compare(snapshot.tables)
+    by_place = {one.place: one for one in compared}
+    figures = snapshot.figures(store)
+    tables = [view(document, by_place) for document in trimmed(snapshot.filled)]
+    drawn = [_figure(figure) for figure in figures if figure.panels]
+    rankings = [_ranking(contest, ranking) for contest, ranking in snapshot.rankings()]
+    known = _anchors(tables, drawn, rankings)
+    algorithms = {item for cell in snapshot.results.cells for item in cell.algorithms}
+    return Report(
+        tally(compared),
+        sum(result is not None and result.status == "done" for _, result in snapshot.runs),
+        [_config(name, text, snapshot, store, addresses) for name, text in store.config_texts().items()],
+        [table for table in tables if table.counts],
+        _texts_view(
+            "scores", "Scores of whole tables", SCORE_HEADERS, score_rows(scores(snapshot.tables, snapshot.sheets))
+        ),
+        not_run(snapshot.tables, figures, snapshot.sheets),
+        snapshot.findings(figures),
+        tables,
+        drawn,
+        rankings,
+        choices_html(choices, known),
+        software(store.origins(), algorithms),
+    )
+
+
+def render_report(report: Report) -> str:
+    """Render the page."""
+    environment = Environment(
+        loader=PackageLoader("pppca_bench.reporting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"with_code": _with_code, "anchor": anchor}
+    return environment.get_template("report.html").render(
+        report=report,
+        known=_anchors(report.tables, report.figures, report.rankings),
+        version=__version__,
+        signs={verdict: SIGNS[verdict] for verdict in VERDICTS},
+        matters=MATTERS,
+        filtered=FILTERED,
+        strip=(STRIP_WIDTH, STRIP_HEIGHT),
+    )
+
+
+def _anchors(tables: Sequence[TableView], figures: Sequence[Drawn], rankings: Sequence[Drawn]) -> dict[str, str]:
+    """Return where tables and figures stand on the page, by identifier."""
+    drawn = {one.id: one.anchor for one in (*figures, *rankings)}
+    return {table.id: table.anchor for table in tables} | drawn
+
+
+def choices_html(text: str, known: Mapping[str, str]) -> Markup:
+    """Render Markdown for the page: headings below the section's, links only to what is on the page.
+
+    Parameters
+    ----------
+    text : str
+        Markdown; HTML in it is shown as text.
+    known : mapping of str to str
+        Anchors of tables and figures, by identifier. A link to the file of one leads there; of any other link and
+        picture only the words are left.
+    """
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    parser.add_render_rule("table_open", lambda *_: _TABLE_OPEN)
+    parser.add_render_rule("table_close", lambda *_: "</table></div>")
+    tokens = parser.parse(text)
+    if tokens and tokens[0].tag == "h1":  # the section has a title
+        tokens = tokens[3:]
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = {"h1": "h3", "h2": "h3", "h3": "h4"}.get(token.tag, "h5")
+        elif token.type == "th_open":
+            token.attrSet("scope", "col")
+        if token.children:
+            token.children = _on_page(token.children, known)
+    return Markup(parser.renderer.render(tokens, parser.options, {}))
+
+
+def _on_page(tokens: Sequence[Token], known: Mapping[str, str]) -> list[Token]:
+    found, kept = list[Token](), list[bool]()
+    for token in tokens:
+        if token.type == "link_open":
+            names = [name for name in known if str(token.attrs["href"]).endswith((f"/{name}.md", f"/{name}.svg"))]
+            kept.append(bool(names))
+            if names:
+                token.attrs["href"] = f"#{known[names[0]]}"
+                found.append(token)
+        elif token.type == "link_close":
+            if kept.pop():
+                found.append(token)
+        elif token.type == "image":
+            found.append(Token("text", "", 0, content=token.content))
+        else:
+            found.append(token)
+    return found
+
+
+def _with_code(text: str) -> Markup:
+    """Mark up what stands between backticks."""
+    parts = str(text).split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts)
+    )
+
+
+def _config(name: str, text: str, snapshot: Snapshot, store: Store, addresses: Mapping[str, Address]) -> ConfigView:
+    cells = snapshot.results.of_config(name)
+    outcomes = Counter(result.status if result else "planned" for runs in cells.values() for _, result in runs)
+    methods = dict.fromkeys(METHODS[one.method].title if one.method in METHODS else one.method for one in cells)
+    problems = list(dict.fromkeys(cell.problem for cell in cells))
+    return ConfigView(
+        name,
+        ", ".join(methods),
+        ", ".join(problems) if len(problems) <= 4 else f"{len(problems)} problems",
+        outcomes["done"],
+        outcomes["failed"],
+        outcomes.total(),
+        text,
+        build_card(name, snapshot.results, snapshot.facts, addresses, store.origins([name])),
+    )
+
+
+def _figure(figure: Figure) -> Drawn:
+    title = f"{figure.figure}. {figure.title}"
+    place = f"After {figure.place}." if figure.place else ""
+    gap = f"Not run: {'; '.join(figure.missing)}." if figure.missing else ""
+    told = tuple(filter(None, (place, figure.basis, figure.note, gap)))
+    name = anchor(figure.figure)
+    return Drawn(figure.figure, name, figure.title, Markup(inline_svg(figure_svg(figure), name, title)), told)
+
+
+def _ranking(contest: Contest, ranking: Ranking) -> Drawn:
+    label, name = f"{contest.id}. {contest.title}", anchor(contest.id)
+    table = _texts_view(f"{contest.id}-ranks", contest.title, HEADERS, ranking_rows(ranking))
+    svg = Markup(inline_svg(ranking_svg(contest, ranking), name, label))
+    return Drawn(contest.id, name, contest.title, svg, tuple(ranking_remarks(ranking)), table)
+
+
+def _texts_view(identifier: str, title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> TableView:
+    cells = tuple((row[0], tuple(map(CellView, row[1:]))) for row in rows)
+    return TableView(identifier, anchor(identifier), title, "", tuple(headers), cells, (), {})

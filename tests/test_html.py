@@ -1,0 +1,256 @@
+"""The report as one page: whole, escaped, without a link that leads nowhere, and with the numbers of the tables."""
+
+import re
+from collections import Counter
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from markupsafe import escape
+from report_page import ODD, write_store
+
+from pppca_bench.cli import report as command
+from pppca_bench.cli.main import cli
+from pppca_bench.references.numbers import Number
+from pppca_bench.references.reference import own_references
+from pppca_bench.reporting.comparison import Comparison, compare
+from pppca_bench.reporting.html import Report, choices_html, gather, render_report
+from pppca_bench.reporting.html_tables import STRIP_HEIGHT, anchor, view
+from pppca_bench.reporting.inline_svg import inline_svg
+from pppca_bench.reporting.report_card import Address
+from pppca_bench.reporting.snapshot import Snapshot, take_snapshot
+from pppca_bench.reporting.summary import summarise
+from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.reporting.table_text import SIGNS
+from pppca_bench.reporting.trimmed import trimmed
+from pppca_bench.store.database import Store
+
+ROOT = Path(__file__).parents[1]
+MOST_BYTES = 4_000_000
+VOID = {"meta", "link", "input", "br", "hr", "img"}
+
+
+class Page(HTMLParser):
+    """Collect what tests ask of a page; elements that are not closed in order are an error."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def read(folder: Path) -> tuple[Snapshot, Report]:
+    with Store(folder / "results.sqlite", read_only=True) as store:
+        snapshot = take_snapshot(store, own_references())
+        addresses = {"cancer1": Address("Proben1", "some place")}
+        return snapshot, gather(snapshot, store, addresses, choices="# Choices\n\n## T5\n\nSee [T5](x/T5.md).")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return write_store(tmp_path_factory.mktemp("results"))
+
+
+@pytest.fixture(scope="module")
+def built(folder) -> tuple[Snapshot, Report]:
+    return read(folder)
+
+
+@pytest.fixture(scope="module")
+def text(built) -> str:
+    return render_report(built[1])
+
+
+@pytest.fixture(scope="module")
+def page(text) -> Page:
+    return Page(text)
+
+
+def test_every_identifier_stands_once_and_every_link_leads_to_one(page):
+    ids = Counter(attributes["id"] for _, attributes in page.elements if "id" in attributes)
+    assert [name for name, n in ids.items() if n > 1] == []
+    links = [attributes["href"] for name, attributes in page.elements if name != "link" and "href" in attributes]
+    assert len(links) > 100
+    assert [link for link in links if not link.startswith(("#", "data:image/png"))] == []
+    assert {link[1:] for link in links if link.startswith("#")} <= ids.keys()
+    clips = re.findall(r"url\(#([^)]+)\)", " ".join(str(attributes) for _, attributes in page.elements))
+    assert clips
+    assert set(clips) <= ids.keys()
+    described = {attributes["aria-labelledby"] for _, attributes in page.elements if "aria-labelledby" in attributes}
+    assert described <= ids.keys()
+
+
+def test_nothing_is_loaded_from_elsewhere(page, text):
+    assert not [attributes for _, attributes in page.elements if "src" in attributes or "srcset" in attributes]
+    assert "@import" not in text
+    assert {attributes["href"] for attributes in page.all("link")} == {"data:,"}
+    policy = next(one["content"] for one in page.all("meta") if one.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none';")
+
+
+def test_names_of_users_are_texts(page, text):
+    assert ODD not in text
+    assert "&lt;script&gt;alert(&#39;&amp;own#data&#39;)&lt;/script&gt;.dt" in text
+    assert "name: my &amp; own  # &lt;b&gt;" in text
+    assert len(page.all("script")) == 1
+
+
+def test_tables_and_figures_stand_in_it_each_below_its_heading(built, text):
+    snapshot, report = built
+    for document in trimmed(snapshot.filled):
+        assert f'<h3 id="{anchor(document.id)}-h">{document.id}. ' in text
+    assert {one.id for one in report.figures} == {"F1", "F2", "F5"}
+    assert {one.id for one in report.rankings} == {"F6", "F7"}
+    assert text.count("<svg") - text.count('aria-hidden="true"><path') == len(report.figures) + len(report.rankings)
+    for number, finding in enumerate(report.findings, 1):
+        assert f"<h3>{number}. {escape(finding.claim)}</h3>" in text
+    assert len(report.findings) > 5
+    assert "checklist for authors" in text
+    assert "my &amp; own" in text
+
+
+def test_every_table_has_a_caption_and_its_headers_a_scope(page):
+    assert len(page.all("caption")) == len([one for one in page.all("table") if one.get("class") == "data"])
+    assert {attributes.get("scope") for attributes in page.all("th")} == {"col", "row"}
+
+
+def test_without_scripts_nothing_is_hidden_and_no_control_is_dead(page):
+    assert not [attributes for _, attributes in page.elements if "hidden" in attributes]
+    assert page.all("button") == page.all("input") == []
+
+
+def test_every_verdict_stands_beside_its_published_number_by_sign_and_colour(built):
+    snapshot, report = built
+    tables = {one.id: one for one in trimmed(snapshot.filled) if isinstance(one, Table)}
+    shown = Counter(
+        (table.id, piece.verdict, piece.sign)
+        for table in report.tables
+        for _, cells in table.rows
+        for cell in cells
+        for piece in cell.published
+        if piece.verdict
+    )
+    expected = Counter(
+        (one.table, one.verdict, SIGNS[one.verdict])
+        for one in compare(tables.values())
+        if one.quantity in tables[one.table].cells[one.row, one.column].shows
+    )
+    assert shown == expected
+    assert {verdict for _, verdict, _ in shown} >= {"reproduced", "differs"}
+
+
+def test_the_counts_of_the_overview_are_those_of_the_verdicts(built):
+    snapshot, report = built
+    (counts,) = [table.counts for table in report.overview if table.id == "T5"]
+    assert counts == {
+        **dict.fromkeys(SIGNS, 0),
+        **Counter(one.verdict for one in compare(snapshot.tables) if one.table == "T5"),
+    }
+
+
+def cell_of_three(values: dict[int, float]) -> TableCell:
+    ours = {"test_error_percent": summarise(list(values.values()))}
+    return TableCell("a", "b", ("test_error_percent",), "{}", ours, {}, {"test_error_percent": values}, 4)
+
+
+def test_behind_a_cell_stand_the_numbers_of_its_repeats():
+    cell = cell_of_three({0: 1.0, 1: 2.0, 2: 2.0, 3: 5.0})
+    table = Table("Z", "", "", "a", {"a": "a"}, {"b": "b"}, {("a", "b"): cell})
+    (spread,) = view(table, {}).rows[0][1][0].spreads
+    assert spread.text == (
+        "mean 2.50, sd 1.73, min 1.00, Q1 1.75, median 2.00, Q3 2.75, max 5.00; 95 % interval −0.26 to 5.26; 4 repeats."
+    )
+    bars = {int(x): int(height) for x, height in re.findall(rf"M(\d+) {STRIP_HEIGHT}v-(\d+)", spread.bars)}
+    left, middle, right = bars
+    assert (middle - left) / (right - left) == pytest.approx(1 / 4, abs=0.02)
+    assert list(bars.values()) == [STRIP_HEIGHT // 2, STRIP_HEIGHT, STRIP_HEIGHT // 2]
+
+
+def test_the_published_number_lies_among_the_repeats_where_it_belongs():
+    cell = replace(cell_of_three({0: 1.0, 1: 2.0, 2: 5.0}), published={"test_error_percent": Number("2.0")})
+    table = Table("Z", "", "", "a", {"a": "a"}, {"b": "b"}, {("a", "b"): cell})
+    place = ("Z", "a", "b", "test_error_percent")
+    compared = Comparison(*place, 2.0, 8 / 3, 2.08, 3, -2.5, 7.8, 2 / 3, "close")
+    (shown,) = view(table, {place: compared}).rows[0][1]
+    assert [(piece.text, piece.sign) for piece in shown.published] == [("2.0", "~"), ("", "")]
+    (spread,) = shown.spreads
+    assert spread.text.endswith("3 repeats; ours − published +0.67: close.")
+    assert spread.published_at == int(re.findall(r"M(\d+) ", spread.bars)[1])
+
+
+def test_a_single_repeat_has_no_spread():
+    table = Table("Z", "", "", "a", {"a": "a"}, {"b": "b"}, {("a", "b"): cell_of_three({0: 1.0})})
+    (cell,) = view(table, {}).rows[0][1]
+    assert (cell.spreads, cell.value) == ((), 1.0)
+
+
+SVG = b"""<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">
+<metadata>m</metadata><defs><style>*{stroke: red}</style><path id="p"/></defs><!-- a comment -->
+<g clip-path="url(#c)"><use xlink:href="#p"/><image xlink:href="data:image/png;base64,AA"/></g></svg>"""
+
+
+def test_identifiers_of_drawings_do_not_collide():
+    one, other = (Page(inline_svg(SVG, prefix, "x")) for prefix in ("F1", "F2"))
+    assert [attributes["id"] for attributes in one.all("path") + other.all("path")] == ["F1-p", "F2-p"]
+    assert one.all("use") == [{"href": "#F1-p"}]
+    assert one.all("g") == [{"clip-path": "url(#F1-c)"}]
+    assert one.all("image") == [{"href": "data:image/png;base64,AA"}]
+    assert [one.all(name) for name in ("metadata", "style")] == [[], []]
+    assert one.all("svg") == [{"role": "img", "aria-label": "x"}]
+
+
+def test_choices_link_to_the_page_alone_and_their_html_is_text():
+    text = "# Choices\n\n## A\n\n<b>x</b> [T5](../t/T5.md) [y](z.md) ![p](q.png)\n\n| a |\n|---|\n| 1 |\n"
+    found = str(choices_html(text, {"T5": "T5", "5": "no"}))
+    assert '<p>&lt;b&gt;x&lt;/b&gt; <a href="#T5">T5</a> y p</p>' in found
+    assert found.startswith("<h3>A</h3>")
+    assert '<th scope="col">a</th>' in found
+    assert choices_html("", {}) == ""
+
+
+class TestCommand:
+    def test_it_writes_the_page_into_the_results(self, folder, monkeypatch):
+        monkeypatch.setattr(command, "CHOICES", folder / "none.md")
+        done = CliRunner().invoke(cli, ["report", "--results", str(folder)])
+        assert done.exit_code == 0, done.output
+        page = (folder / "report.html").read_bytes()
+        assert done.stdout == f"Wrote {folder / 'report.html'} ({len(page) / 1e6:.1f} MB).\n"
+        assert "stands in docs/choices.md of the source code" in page.decode()
+
+    def test_the_choices_of_the_checkout_are_found(self):
+        assert command.CHOICES.read_text(encoding="utf-8").startswith("# Choices")
+
+    def test_without_runs_it_says_what_to_do(self, tmp_path):
+        with Store(tmp_path / "results.sqlite"):
+            pass
+        done = CliRunner().invoke(cli, ["report", "--results", str(tmp_path)])
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert done.stderr.endswith("run `pppca run CONFIG` first.\n")
+
+
+def test_the_report_of_the_published_results_is_small_enough_and_whole():
+    text = (ROOT / "results" / "report.html").read_text(encoding="utf-8")
+    assert len(text.encode()) < MOST_BYTES
+    page = Page(text)
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {f"T{n}" for n in range(8)} | {f"F{n}" for n in range(1, 9)} | {"choices", "findings"} <= set(ids)

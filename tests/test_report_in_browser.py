@@ -1,0 +1,181 @@
+"""The report in a browser: no error, links that lead somewhere, sorting, filtering, narrow screens and contrast.
+
+It needs Debian's chromium and chromium-driver; without them it is skipped, unless PPPCA_REQUIRE_BROWSER=1.
+"""
+
+import pytest
+from conftest import required_program
+from report_page import write_store
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from pppca_bench.cli.main import cli
+
+pytestmark = pytest.mark.slow
+
+NARROW = 400
+LEAST_CONTRAST = 4.5
+"""Of text and what is behind it (WCAG 2.2, level AA)."""
+
+CONTRASTS = """
+const linear = c => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+const parts = text => text.match(/[\\d.]+/g).map(Number);
+const luminance = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+const behind = element => {
+  for (; element; element = element.parentElement) {
+    const colour = parts(getComputedStyle(element).backgroundColor);
+    if (colour.length === 3 || colour[3] > 0) return colour;
+  }
+  throw new Error("the page has no background");
+};
+const found = {};
+for (const element of document.querySelectorAll("body, body *:not(script):not(svg):not(svg *)")) {
+  if (![...element.childNodes].some(node => node.nodeType === 3 && node.data.trim())) continue;
+  const [one, other] = [luminance(parts(getComputedStyle(element).color)), luminance(behind(element))];
+  const name = element.tagName + "." + element.className;
+  const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+  found[name] = Math.min(found[name] ?? 99, ratio);
+}
+return found;
+"""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    from click.testing import CliRunner
+
+    folder = write_store(tmp_path_factory.mktemp("results"))
+    done = CliRunner().invoke(cli, ["report", "--results", str(folder)])
+    assert done.exit_code == 0, done.output
+    return (folder / "report.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    programs = [required_program(name, "PPPCA_REQUIRE_BROWSER") for name in ("chromium", "chromedriver")]
+    options = webdriver.ChromeOptions()
+    options.binary_location = programs[0]
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(programs[1]))
+    yield browser
+    browser.quit()
+
+
+@pytest.fixture
+def browser(chromium, page):
+    """Return a browser that has just loaded the page, on a wide light screen."""
+    show(chromium, 1280, "light")
+    chromium.get(page)
+    return chromium
+
+
+def show(browser, width: int, scheme: str) -> None:
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+def column(table, place: int) -> list[str]:
+    return [row.find_elements(By.CSS_SELECTOR, "th, td")[place].text for row in shown_rows(table)]
+
+
+def shown_rows(table) -> list:
+    return [row for row in table.find_elements(By.CSS_SELECTOR, "tbody tr") if row.is_displayed()]
+
+
+def test_the_console_is_silent_and_nothing_is_loaded(browser):
+    assert browser.get_log("browser") == []
+    assert browser.execute_script("return performance.getEntriesByType('resource').map(one => one.name)") == []
+
+
+def test_every_link_leads_to_something_that_is_shown(browser):
+    lost = browser.execute_script(
+        "return [...document.links].filter(one => !one.hash || !document.getElementById("
+        "decodeURIComponent(one.hash.slice(1)))?.getClientRects().length).map(one => one.outerHTML)"
+    )
+    assert lost == []
+    assert browser.execute_script("return document.links.length") > 50
+
+
+def test_a_link_to_a_card_of_rules_opens_it(browser):
+    browser.find_element(By.CSS_SELECTOR, "#run tbody a").click()
+    card = browser.find_element(By.CSS_SELECTOR, "#rules details")
+    assert card.get_attribute("open") is not None
+
+
+def test_a_table_sorts_by_click_and_by_keyboard(browser):
+    table = browser.find_element(By.CSS_SELECTOR, "#P3 table")
+    heads = table.find_elements(By.CSS_SELECTOR, "thead th")
+    numbers = [float(text.split()[0]) for text in column(table, 1) if text[0] != "–"]
+    assert numbers != sorted(numbers)
+    heads[1].find_element(By.TAG_NAME, "button").click()
+    assert heads[1].get_attribute("aria-sort") == "ascending"
+    found = column(table, 1)
+    assert [float(text.split()[0]) for text in found if text[0] != "–"] == sorted(numbers)
+    assert found[-1].startswith("–")
+    heads[1].find_element(By.TAG_NAME, "button").send_keys(Keys.ENTER)
+    assert heads[1].get_attribute("aria-sort") == "descending"
+    assert [float(text.split()[0]) for text in column(table, 1) if text[0] != "–"] == sorted(numbers, reverse=True)
+    heads[0].find_element(By.TAG_NAME, "button").send_keys(Keys.SPACE)
+    assert [head.get_attribute("aria-sort") for head in heads[:2]] == ["ascending", None]
+    assert column(table, 0) == sorted(column(table, 0))
+
+
+def test_a_filter_leaves_the_rows_with_its_words_and_says_how_many(browser):
+    table = browser.find_element(By.CSS_SELECTOR, "#P3 table")
+    field = browser.find_element(By.CSS_SELECTOR, "#P3 input")
+    n = len(shown_rows(table))
+    field.send_keys("CANCER")
+    assert column(table, 0) == ["cancer1", "cancer2", "cancer3"]
+    assert browser.find_element(By.CSS_SELECTOR, "#P3 [role=status]").text == f"3 of {n} rows"
+    field.send_keys(Keys.BACKSPACE * len("CANCER"))
+    assert len(shown_rows(table)) == n
+
+
+def test_a_cell_opens_by_keyboard_and_shows_its_repeats(browser):
+    summary = browser.find_element(By.CSS_SELECTOR, "#T5 td summary")
+    spread = browser.find_element(By.CSS_SELECTOR, "#T5 td .spread")
+    assert not spread.is_displayed()
+    summary.send_keys(Keys.ENTER)
+    assert spread.is_displayed()
+    assert "3 repeats" in spread.text
+
+
+def test_the_first_key_reaches_the_skip_link(browser):
+    browser.find_element(By.TAG_NAME, "body").send_keys(Keys.TAB)
+    link = browser.switch_to.active_element
+    assert link.text == "Skip to the content"
+    link.send_keys(Keys.ENTER)
+    assert browser.switch_to.active_element.tag_name == "main"
+
+
+@pytest.mark.parametrize("opened", [False, True], ids=["closed", "opened"])
+def test_nothing_is_wider_than_a_narrow_screen(browser, opened):
+    show(browser, NARROW, "light")
+    if opened:
+        browser.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= NARROW
+    outside = browser.execute_script(
+        "return [...document.querySelectorAll('body *')].filter(one => !one.closest('.scroll, .skip') &&"
+        " one.getBoundingClientRect().right > arguments[0] + 1).map(one => one.outerHTML.slice(0, 99))",
+        NARROW,
+    )
+    assert outside == []
+    assert browser.execute_script(
+        "return [...document.querySelectorAll('.scroll')].some(one => one.scrollWidth > one.clientWidth)"
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_stand_out_from_what_is_behind_them(browser, scheme):
+    show(browser, 1280, scheme)
+    browser.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
+    found = browser.execute_script(CONTRASTS)
+    assert len(found) > 20
+    assert {name: ratio for name, ratio in found.items() if ratio < LEAST_CONTRAST} == {}
+    dark = browser.execute_script("return getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 28)"
+    assert dark == (scheme == "dark")
