@@ -12,7 +12,7 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from pppca_bench import __version__
-from pppca_bench.methods.registry import METHODS
+from pppca_bench.methods.lookup import title_of
 from pppca_bench.reporting.comparison import SCORE_HEADERS, VERDICTS, compare, score_rows, scores, tally
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.figure_drawing import figure_svg, ranking_svg
@@ -223,7 +223,7 @@ def _with_code(text: str) -> Markup:
 def _config(name: str, text: str, snapshot: Snapshot, store: Store, addresses: Mapping[str, Address]) -> ConfigView:
     cells = snapshot.results.of_config(name)
     outcomes = Counter(result.status if result else "planned" for runs in cells.values() for _, result in runs)
-    methods = dict.fromkeys(METHODS[one.method].title if one.method in METHODS else one.method for one in cells)
+    methods = dict.fromkeys(title_of(one.method) for one in cells)
     problems = list(dict.fromkeys(cell.problem for cell in cells))
     return ConfigView(
         name,
