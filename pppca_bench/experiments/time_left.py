@@ -9,9 +9,9 @@ from statistics import fmean
 
 from pppca_bench.experiments.queue import is_timed
 from pppca_bench.methods.registry import METHODS
+from pppca_bench.processes import is_running
 from pppca_bench.runs import StoredRun
 from pppca_bench.store.database import Store
-from pppca_bench.store.reservations import is_running
 
 ALL = "all"
 
