@@ -2,7 +2,9 @@
 
 import hashlib
 import os
+import sqlite3
 import threading
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -37,8 +39,9 @@ def test_trust_a_config_from_a_pipe_is_known_by_the_digest_of_what_was_read(tmp_
     os.close(reader)
     assert done.exit_code == 0, done.output
     sha256 = hashlib.sha256(CONFIG.encode()).hexdigest()
+    with closing(sqlite3.connect(tmp_path / "results.sqlite")) as connection:
+        assert connection.execute("SELECT sha256, text FROM configs").fetchall() == [(sha256, CONFIG)]
     with Store(tmp_path / "results.sqlite", read_only=True) as store:
-        assert store._all("SELECT sha256, text FROM configs") == [(sha256, CONFIG)]
         ((_, _, provenance, _),) = store.origins()
     assert f'"piped": "{sha256}"' in provenance
 
