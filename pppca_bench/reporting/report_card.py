@@ -353,7 +353,9 @@ def _run_sentences(groups: Sequence[RunGroup], names: Sequence[str]) -> list[str
     return found
 
 
-def software(origins: Sequence[tuple[str, str, str | None, int]], algorithms: Collection[tuple[str, int | str]]) -> list[str]:
+def software(
+    origins: Sequence[tuple[str, str, str | None, int]], algorithms: Collection[tuple[str, int | str]]
+) -> list[str]:
     """Say what computed runs: versions of code, libraries and algorithms, and the machine; see `build_card`."""
     counts = Counter[tuple[str, str]]()
     for _, status, text, n in origins:
