@@ -99,8 +99,7 @@ def read_request(
         Data are missing or damaged.
     """
     asked, new = parse_only(only), parse_changes(changes)
-    once = {one if isinstance(one, Path) else one.path: one for one in documents}
-    sources = [changed(read_yaml(one) if isinstance(one, Path) else one, new) for one in once.values()]
+    sources = [changed(source, new) for source in _sources(documents)]
     configs = [_validated(source, new, given or {}) for source in sources]
     _refuse_namesakes(sources, configs)
     found = [_found(source, config, given or {}) for source, config in zip(sources, configs, strict=True)]
@@ -119,6 +118,12 @@ def read_request(
         plans.append(_plan(source, config, identities, repeats, changed_name(config.name, new)))
     asked.check([spec for plan in plans for spec in plan.specs])
     return Request(tuple(plan for plan in (_taken(plan, asked) for plan in plans) if plan.specs), problems)
+
+
+def _sources(documents: Sequence[Path | YamlSource]) -> list[YamlSource]:
+    """Return documents, each file read once."""
+    once = {one if isinstance(one, Path) else one.path: one for one in documents}
+    return [read_yaml(one) if isinstance(one, Path) else one for one in once.values()]
 
 
 def _identities(source: YamlSource, config: Config, files: Files, opened: Opened) -> dict[Entry, Identity]:
