@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from pppca_bench.config.filled import spelled_out
+from pppca_bench.config.own_data import SPLIT_KEYS
 from pppca_bench.config.yaml_source import YamlSource, parse_yaml
 from pppca_bench.errors import ConfigError, UnknownNameError, nearest
 from pppca_bench.methods.registry import METHODS
@@ -23,7 +24,7 @@ from pppca_bench.runs import Cell, RunSpec
 LONGEST_NAME = 120
 """Of a changed config, in characters: its tables have a folder of this name."""
 
-_OF_THE_CONFIG = ("problems", "repeats", "seed", "tau")
+_OF_THE_CONFIG = ("problems", "repeats", *SPLIT_KEYS, "seed", "tau")
 _APART = re.compile(r",(?![^\[]*\])")
 """A comma that stands in no list."""
 

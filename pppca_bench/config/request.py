@@ -106,22 +106,16 @@ def read_request(
         Data are missing or damaged.
     """
     asked, new = parse_only(only), parse_changes(changes)
-    once = {one if isinstance(one, Path) else one.path: one for one in documents}
-    sources = [changed(read_yaml(one) if isinstance(one, Path) else one, new) for one in once.values()]
+    sources = [changed(source, new) for source in _sources(documents)]
     search_also([*(source.path.parent for source in sources), Path.cwd()])
     configs = [_validated(source, new, given or {}) for source in sources]
     _refuse_namesakes(sources, configs)
     if not force:
         _refuse_too_many(sources, configs, repeats)
     found = [_found(source, config, given or {}) for source, config in zip(sources, configs, strict=True)]
-    entries = list(dict.fromkeys(entry for files in found for entry in files.values()))
-    opened = {one: open_problem(one, data_dir, only_local=only_plan) for one in entries if one not in registered()}
+    opened = _opened(found, data_dir, asked, only_plan, progress)
     for source, config, files in zip(sources, configs, found, strict=True):
         _check_tasks(source, config, files, opened)
-    if not only_plan:  # the digest of a known problem's data is known without them
-        known = [one for one in entries if isinstance(one, str) and one not in opened and asked.takes_problem(one)]
-        ensure(known, data_dir, progress=progress)
-        opened |= {name: open_problem(name, data_dir) for name in known}
     plans, problems = [], dict[tuple[str, str], OpenProblem]()
     for source, config, files in zip(sources, configs, found, strict=True):
         identities = _identities(source, config, files, opened)
@@ -129,6 +123,29 @@ def read_request(
         plans.append(_plan(source, config, identities, repeats, changed_name(config.name, new)))
     asked.check([spec for plan in plans for spec in plan.specs])
     return Request(tuple(plan for plan in (_taken(plan, asked) for plan in plans) if plan.specs), problems)
+
+
+def _opened(
+    found: Sequence[Files],
+    data_dir: Path | None,
+    asked: Only,
+    only_plan: bool,
+    progress: Callable[[int, int], None] | None,
+) -> Opened:
+    """Open the user's own data, and the known problems that runs are asked for; the digest of others is known."""
+    entries = list(dict.fromkeys(entry for files in found for entry in files.values()))
+    opened = {one: open_problem(one, data_dir, only_local=only_plan) for one in entries if one not in registered()}
+    if not only_plan:
+        known = [one for one in entries if isinstance(one, str) and one not in opened and asked.takes_problem(one)]
+        ensure(known, data_dir, progress=progress)
+        opened |= {name: open_problem(name, data_dir) for name in known}
+    return opened
+
+
+def _sources(documents: Sequence[Path | YamlSource]) -> list[YamlSource]:
+    """Return documents, each file read once."""
+    once = {one if isinstance(one, Path) else one.path: one for one in documents}
+    return [read_yaml(one) if isinstance(one, Path) else one for one in once.values()]
 
 
 def _identities(source: YamlSource, config: Config, files: Files, opened: Opened) -> dict[Entry, Identity]:

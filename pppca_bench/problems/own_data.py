@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pppca_bench.errors import UnknownColumnError, nearest
 from pppca_bench.problems.problem import FloatArray, Problem, Targets
 from pppca_bench.problems.registry import Task
 from pppca_bench.problems.split import SPLIT_NAMES, Indices, SplitRule, by_column, deal
@@ -22,6 +23,8 @@ Source = Literal["csv", "parquet", "sklearn", "openml", "given"]
 
 MOST_CATEGORIES = 256
 """Labels that one column of categories may have. Choice: each becomes an input; more are mostly names or numbers."""
+
+_SHOWN_NAMES = 10
 
 _LARGEST = 1e150
 """Beyond it the square of a number is none that float64 holds."""
@@ -190,10 +193,12 @@ class DataSet:
         own, names = self.own, self.table.names
         for name in (*own.target, *own.categorical, *own.drop, *filter(None, [own.rule.column])):
             if name not in names:
-                known = ", ".join(map(printable, names[:20])) + (
-                    f" and {len(names) - 20} more" if len(names) > 20 else ""
+                known = ", ".join(map(printable, names[:_SHOWN_NAMES]))
+                known += f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
+                raise UnknownColumnError(
+                    f"{self.table.source}: expected a column {name!r}, got the columns {known}{nearest(name, names)}."
+                    " Correct the name."
                 )
-                raise self.table.error(f"a column {name!r}", f"the columns {known}", "Correct the name.")
         if not own.target and not self.table.targets:
             remedy = f"Name it, such as `target: {printable(names[-1])}`."
             raise self.table.error("the name of the target's column", "none", remedy)
