@@ -1,11 +1,15 @@
-"""Writing files so that a reader finds the old content or the new one, whole."""
+"""Writing files so that a reader finds the old content or the new one, whole, and none that nobody writes any more."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+
+MANIFEST = ".rendered"
+"""File of a folder that lists what was last written into it, a path a line."""
 
 
 def atomic_write(path: Path, content: str | bytes) -> None:
@@ -32,6 +36,24 @@ def atomic_write(path: Path, content: str | bytes) -> None:
         with suppress(OSError):
             Path(beside).unlink()
         raise
+
+
+def sweep(folder: Path, written: Iterable[Path]) -> None:
+    """Remove what was written into a folder the last time and was not this time; files of others stay.
+
+    Parameters
+    ----------
+    folder : Path
+    written : iterable of Path
+        What was written this time, somewhere below the folder.
+    """
+    names = sorted({path.relative_to(folder).as_posix() for path in written})
+    manifest = folder / MANIFEST
+    before = manifest.read_text(encoding="utf-8").splitlines() if manifest.is_file() else []
+    for name in sorted(set(before) - set(names)):
+        if ".." not in Path(name).parts and not Path(name).is_absolute():  # an edited manifest removes nothing outside
+            (folder / name).unlink(missing_ok=True)
+    atomic_write(manifest, "".join(f"{name}\n" for name in names))
 
 
 def _umask() -> int:

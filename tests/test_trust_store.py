@@ -261,3 +261,21 @@ class TestAtomicWrite:
         assert link.is_symlink()
         assert path.read_text(encoding="utf-8") == "new τ"
         assert path.stat().st_mode & 0o777 == 0o640
+
+
+class TestSweep:
+    def test_trust_what_an_earlier_render_left_goes_and_files_of_others_stay(self, path):
+        folder = path.parent
+        assert pppca("render", "--results", folder).exit_code == 0
+        stray, other = folder / "tables" / "OLD.md", folder / "figures" / "scaling.png"
+        stray.write_text("left by an older version")
+        other.write_text("somebody's")
+        with (folder / ".rendered").open("a") as manifest:
+            manifest.write("tables/OLD.md\n../outside\n")
+        (folder.parent / "outside").write_text("precious")
+        assert pppca("render", "--results", folder).exit_code == 0
+        assert not stray.exists()
+        assert other.exists()
+        assert (folder.parent / "outside").exists()
+        assert (folder / "tables" / "X.md").exists()
+        assert "OLD" not in (folder / ".rendered").read_text()

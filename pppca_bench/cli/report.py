@@ -9,6 +9,7 @@ import click
 from pppca_bench.cli._shared import DATABASE, FILE, examples, results_option
 from pppca_bench.cli.rules import addresses
 from pppca_bench.errors import StoreError
+from pppca_bench.files import atomic_write
 
 CHOICES = Path(__file__).parents[2] / "docs" / "choices.md"
 """What the sources leave open; there in a checkout alone."""
@@ -35,5 +36,5 @@ def report(results: Path, out: Path | None) -> None:
         page = render_report(gather(snapshot, store, addresses(), choices=choices))
     path = out or results / "report.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page, encoding="utf-8")
+    atomic_write(path, page)
     click.echo(f"Wrote {path} ({len(page.encode()) / 1e6:.1f} MB).")

@@ -18,6 +18,7 @@ from pppca_bench.cli._shared import (
     results_option,
 )
 from pppca_bench.errors import StoreError, check_known
+from pppca_bench.files import atomic_write, sweep
 
 if TYPE_CHECKING:
     from pppca_bench.reporting.figure_data import Figure
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 BY_CONFIG = "by_config"
 """Folder, in that of the results, of a folder of tables for each config."""
+
+KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
+"""What tables are written as into a results folder."""
 
 FORMATS = ("terminal", "markdown", "latex", "csv", "json")
 
@@ -122,17 +126,15 @@ def render(results: Path, findings: Path | None) -> None:
 
     snapshot, drawn, rankings = _with_figures(results)
     built = snapshot.filled
-    for form in ("markdown", "latex", "csv"):
-        write_tables(built, form, results / "tables")
-    n_figures = len(write_figures(drawn, results / "figures")) // 3
+    written = [path for form in KEPT_FORMATS for path in write_tables(built, form, results / "tables")]
+    figures = write_figures(drawn, results / "figures")
     for contest, ranking in rankings:
-        n_figures += len(write_ranking(contest, ranking, results / "figures")) // 3
-    (results / "README.md").write_text(
-        render_index(snapshot.tables, drawn, rankings, snapshot.sheets), encoding="utf-8"
-    )
+        figures += write_ranking(contest, ranking, results / "figures")
+    atomic_write(results / "README.md", render_index(snapshot.tables, drawn, rankings, snapshot.sheets))
+    sweep(results, [*written, *figures])
     page = findings or results / "findings.md"
     _write_findings(snapshot, drawn, rankings, results, page)
-    click.echo(f"Wrote {len(built)} tables, {n_figures} figures and their index to {results}, and {page}.")
+    click.echo(f"Wrote {len(built)} tables, {len(figures) // 3} figures and their index to {results}, and {page}.")
 
 
 def _write_findings(
@@ -151,7 +153,7 @@ def _write_findings(
     files |= {contest.id: results / "figures" / f"{contest.id}.svg" for contest, _ in rankings}
     links = {name: Path(os.path.relpath(file, page.parent)).as_posix() for name, file in files.items()}
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(render_findings(snapshot.findings(figures), links), encoding="utf-8")
+    atomic_write(page, render_findings(snapshot.findings(figures), links))
 
 
 def _with_figures(results: Path) -> tuple[Snapshot, list[Figure], list[tuple[Contest, Ranking]]]:
@@ -164,14 +166,16 @@ def _with_figures(results: Path) -> tuple[Snapshot, list[Figure], list[tuple[Con
         return snapshot, snapshot.figures(store), snapshot.rankings()
 
 
-def write_tables(tables: Sequence[Table | Sheet], form: Format, folder: Path, *, sd: bool = False) -> None:
-    """Write a file for each table into a folder, which is made where it is missing."""
+def write_tables(tables: Sequence[Table | Sheet], form: Format, folder: Path, *, sd: bool = False) -> list[Path]:
+    """Write a file for each table into a folder, which is made where it is missing, and return the files."""
     from pppca_bench.reporting.document import rendered
     from pppca_bench.reporting.table_text import EXTENSIONS
 
     folder.mkdir(parents=True, exist_ok=True)
-    for table in tables:
-        (folder / f"{table.id}.{EXTENSIONS[form]}").write_text(rendered(table, form, sd=sd), encoding="utf-8")
+    paths = [folder / f"{table.id}.{EXTENSIONS[form]}" for table in tables]
+    for path, table in zip(paths, tables, strict=True):
+        atomic_write(path, rendered(table, form, sd=sd))
+    return paths
 
 
 def write_by_config(config: str, results: Path) -> tuple[list[Table | Sheet], Path]:
@@ -185,16 +189,10 @@ def write_by_config(config: str, results: Path) -> tuple[list[Table | Sheet], Pa
         The tables, with only what was run, and the folder, which then holds these alone.
     """
     from pppca_bench.reporting.sheet import Sheet
-    from pppca_bench.reporting.table_text import EXTENSIONS
     from pppca_bench.reporting.trimmed import trimmed
 
     filled = read_snapshot(results, [config]).filled
     built = trimmed([one for one in filled if isinstance(one, Sheet) or one.shows_runs])
     folder = results / BY_CONFIG / config
-    for form in ("markdown", "latex", "csv"):
-        write_tables(built, form, folder)
-        # Of an older form of the config.
-        for old in folder.glob(f"*.{EXTENSIONS[form]}"):
-            if old.stem not in {table.id for table in built}:
-                old.unlink()
+    sweep(folder, [path for form in KEPT_FORMATS for path in write_tables(built, form, folder)])
     return built, folder
