@@ -23,11 +23,19 @@ def atomic_write(path: Path, content: str | bytes) -> None:
     content : str or bytes
         Text is written as UTF-8, with its own line ends.
     """
-    target = path.resolve()  # a link stays a link
+    try:
+        _write_beside(path.resolve(), content.encode("utf-8") if isinstance(content, str) else content)
+    except OSError as error:
+        error.filename = str(path)  # the temporary file means nothing to the user
+        raise
+
+
+def _write_beside(target: Path, content: bytes) -> None:
+    """Write into a temporary file, which then takes the place of the target; a link to it stays a link."""
     handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content.encode("utf-8") if isinstance(content, str) else content)
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         Path(beside).chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
