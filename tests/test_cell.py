@@ -440,7 +440,8 @@ def test_without_times_the_operations_are_the_same(iris, centre):
     )
     kept = ("speedup_operations", "dimensionality")
     assert without.values == {name: with_times.values[name] for name in kept}
-    assert with_times.values.keys() - kept == {"speedup", "speedup_fast", "gha_time_ms", "dgha_time_ms"}
+    times = with_times.values.keys() - {*kept, "disturbed_rounds"}  # the last where other work was under way
+    assert times == {"speedup", "speedup_fast", "gha_time_ms", "dgha_time_ms"}
 
 
 def test_a_timed_run_that_fails_is_recorded(iris):

@@ -225,6 +225,6 @@ def test_a_class_that_breaks_the_protocol_is_told_in_a_line(checkout):
     path.write_text(before)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "Error: pppca_bench.reducers.random_projection:RandomProjection: expected a class with fit and transform,"
-        " got one without transform.\n"
+        "Error: toys.yaml:6: methods[0].method: pppca_bench.reducers.random_projection:RandomProjection:"
+        " expected a class with fit and transform, got one without transform.\n"
     )

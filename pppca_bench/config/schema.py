@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pppca_bench.config.experiment import KEYS, VALUES
+from pppca_bench.config.own_data import SPLIT_KEYS
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS
 from pppca_bench.methods.sections import PORTRAIT, section_of
@@ -31,7 +32,7 @@ def experiment_schema() -> Schema:
         "methods": {"type": "array", "items": {"$ref": "#/$defs/method"}, "minItems": 1, "maxItems": 100},
         "classifier": {"$ref": "#/$defs/classifier"},
     }
-    required = [key for key in KEYS if key not in ("tau", "classifier")]
+    required = [key for key in KEYS if key not in ("tau", "classifier", *SPLIT_KEYS)]
     single = {name: entry for name, entry in CLASSIFIERS.items() if not entry.is_ensemble}
     definitions = {
         "method": _chosen_by("method", METHODS, None, "method"),

@@ -6,6 +6,7 @@ In a repository they are its folder ``configs``; the build copies that into the 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from pathlib import Path
 
 from pppca_bench.errors import ConfigError
@@ -63,21 +64,22 @@ def find_experiment(given: Path) -> Path:
     ConfigError
         It names nothing; the message gives the nearest names.
     """
-    return _find(given, LOCAL, shipped_experiments(), "config", "run")
+    return _find(given, LOCAL, shipped_experiments, "config", "run")
 
 
 def find_study(given: Path) -> Path:
     """Return the file that an argument stands for: a path, or the name of a study; see `find_experiment`."""
-    return _find(given, LOCAL / STUDIES, shipped_studies(), "study", "study")
+    return _find(given, LOCAL / STUDIES, shipped_studies, "study", "study")
 
 
-def _find(given: Path, local: Path, shipped: dict[str, Path], kind: str, command: str) -> Path:
+def _find(given: Path, local: Path, find_shipped: Callable[[], dict[str, Path]], kind: str, command: str) -> Path:
     name = str(given)
     if len(given.parts) != 1 or given.suffix in _SUFFIXES or _is_there(given):
         return given
     edited = local / f"{name}.yaml"
     if edited.is_file():
         return edited
+    shipped = find_shipped()
     if name in shipped:
         return shipped[name]
     raise ConfigError(
