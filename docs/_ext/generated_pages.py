@@ -1,0 +1,145 @@
+"""What pages of the site are filled with while it is built: results as rendered, keys of configs, public names.
+
+A page that is named in `GENERATED` is a heading and an introduction; what its function returns follows them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from numpydoc.docscrape import ClassDoc
+from sphinx.application import Sphinx
+
+import pppca_bench
+from pppca_bench.methods.entry import Entry, Method
+from pppca_bench.methods.protocol import contract_of
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
+from pppca_bench.methods.sections import constructor_arguments, section_of
+from pppca_bench.parameters import REQUIRED, Parameter
+
+_ABSOLUTE = re.compile(r"\|(\w+)\|")
+_LEARNED = re.compile(r"(?<![`\w])([A-Za-z]\w*)_(?=[\s,.;:)\]+]|$)")
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "results"
+_LINKS = (
+    # Tables and figures stand on the page of results, under their ids.
+    (re.compile(r"\]\(\.\./results/(?:tables|figures)/(\w+)\.(?:md|svg)\)"), lambda found: f"](#{found[1].lower()})"),
+    (re.compile(r"\]\(\.\./results/README\.md(#\w+)?\)"), lambda found: f"](results.md{found[1] or ''})"),
+)
+
+
+def results_page() -> str:
+    """Return the index of the results without its heading, each table and figure a target of links."""
+    text = (RESULTS / "README.md").read_text(encoding="utf-8").partition("\n")[2]
+    text = re.sub(r'<a id="(\w+)"></a>', lambda found: f"({found[1].lower()})=", text)
+    text = re.sub(r"\]\(#(\w+)\)", lambda found: f"](#{found[1].lower()})", text)
+    return re.sub(r"\]\((tables|figures)/", r"](../results/\1/", text)
+
+
+def config_keys_page() -> str:
+    """Return a section for each method and classifier that a config can name, with its keys."""
+    parts = ["## Methods"]
+    parts += [_entry_section("method", entry) for entry in METHODS.values()]
+    parts += ["## Classifiers"]
+    parts += [_entry_section("rule", entry) for entry in CLASSIFIERS.values()]
+    return "\n\n".join(parts)
+
+
+def api_page() -> str:
+    """Return the documentation of every public name."""
+    return "\n\n".join(_public_name(name) for name in pppca_bench.__all__)
+
+
+GENERATED: Mapping[str, Callable[[], str]] = {"results": results_page, "config_keys": config_keys_page, "api": api_page}
+
+
+def fill(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Append what is generated to a page, and lead links to rendered results to their page."""
+    if docname in GENERATED:
+        source[0] += "\n" + GENERATED[docname]()
+        app.env.note_reread()
+    for pattern, target in _LINKS:
+        source[0] = pattern.sub(target, source[0])
+
+
+def escape_names(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:  # noqa: ARG001
+    """Keep reStructuredText from taking n_components_ for a link and |x| for a substitution."""
+    lines[:] = [_ABSOLUTE.sub(r"\|\1\|", _LEARNED.sub(r"\1\\_", line)) for line in lines]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.setup_extension("sphinx.ext.autodoc")
+    app.connect("source-read", fill)
+    app.connect("autodoc-process-docstring", escape_names, priority=900)  # after numpydoc
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _entry_section(key: str, entry: Entry) -> str:
+    estimator = contract_of(entry).estimator
+    told = _descriptions(estimator)
+    names = {one: next(iter(constructor_arguments(estimator, {one: None}))) for one in section_of(entry)}
+    terms = [
+        f"`{one}`\n: *{parameter.expected}; default {_default(parameter)}.*\n  {_markdown(told.get(names[one], ''))}"
+        for one, parameter in section_of(entry).items()
+    ]
+    text = f"### `{key}: {entry.name}`\n\n{entry.title}: {entry.does}. Source: {entry.source}."
+    notes = " ".join(_notes(entry))
+    return "\n\n".join(filter(None, [text, notes, *(terms or ["It has no keys of its own."])]))
+
+
+def _notes(entry: Entry) -> Iterator[str]:
+    if isinstance(entry, Method) and entry.instead_of_tau:
+        yield f"With {' or '.join(f'`{one}`' for one in entry.instead_of_tau)} the config's `tau` does not apply."
+    if isinstance(entry, Method) and entry.needs_classes:
+        yield "For classification problems only."
+
+
+def _descriptions(estimator: type) -> dict[str, str]:
+    """Return what the docstring says of each parameter of a constructor, that of a base class where it says nothing."""
+    told: dict[str, str] = {}
+    for cls in reversed(inspect.getmro(estimator)):
+        if cls.__module__.startswith("pppca_bench"):
+            told |= {one.name: " ".join(one.desc) for one in ClassDoc(cls)["Parameters"]}
+    return told
+
+
+def _default(parameter: Parameter) -> str:
+    if parameter.default is REQUIRED:
+        return "none: has to be given"
+    value = parameter.default
+    if isinstance(value, bool) or value is None:
+        return f"`{ {True: 'true', False: 'false', None: 'null'}[value] }`"
+    return f"`{list(value) if isinstance(value, tuple) else value}`"
+
+
+def _markdown(text: str) -> str:
+    """Return a docstring's text as Markdown has to have it."""
+    return text.replace("``", "`").replace("*", r"\*").replace("<", "&lt;")
+
+
+def _public_name(name: str) -> str:
+    value = getattr(pppca_bench, name)
+    if inspect.isclass(value):
+        methods = ", ".join(_own_methods(value))
+        directive = (
+            f".. autoclass:: pppca_bench.{name}\n   :members: {methods}"
+            if methods
+            else (f".. autoclass:: pppca_bench.{name}")
+        )
+    else:
+        directive = f".. autofunction:: pppca_bench.{name}"
+    return f"## {name}\n\n```{{eval-rst}}\n{directive}\n```"
+
+
+def _own_methods(cls: type) -> list[str]:
+    """Return the public methods that this package defines, not those that come with scikit-learn."""
+    own = [one for one in inspect.getmro(cls) if one.__module__.startswith("pppca_bench")]
+    named = {
+        name: None for one in own for name, value in vars(one).items() if callable(value) or isinstance(value, property)
+    }
+    return [name for name in named if not name.startswith("_")]
