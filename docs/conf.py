@@ -12,7 +12,9 @@ sys.path.insert(0, str(DOCS / "_ext"))
 # The tour's commands are those of the interpreter that builds the site.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 # The tour shows a first run: nothing may be there already.
-shutil.rmtree(DOCS.parent / "build" / "tour", ignore_errors=True)
+TOUR = DOCS.parent / "build" / "tour"
+shutil.rmtree(TOUR, ignore_errors=True)
+TOUR.mkdir(parents=True)
 
 project = "pppca-bench"
 author = "The pppca-bench developers"

@@ -84,7 +84,7 @@ def _entry_section(key: str, entry: Entry) -> str:
     told = _descriptions(estimator)
     names = {one: next(iter(constructor_arguments(estimator, {one: None}))) for one in section_of(entry)}
     terms = [
-        f"`{one}`\n: *{parameter.expected}; default {_default(parameter)}.*\n  {_markdown(told.get(names[one], ''))}"
+        f"`{one}`\n: *{parameter.expected}; default {_default(parameter)}.* {_markdown(told.get(names[one], ''))}"
         for one, parameter in section_of(entry).items()
     ]
     text = f"### `{key}: {entry.name}`\n\n{entry.title}: {entry.does}. Source: {entry.source}."
