@@ -37,6 +37,8 @@ html_theme = "furo"
 html_title = f"pppca-bench {version}"
 html_show_sphinx = False
 html_copy_source = False
+# The whole report, which is a page of its own.
+html_extra_path = ["../results/report.html"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 

@@ -28,6 +28,7 @@ RESULTS = ROOT / "results"
 _LINKS = (
     # Tables and figures stand on the page of results, under their ids.
     (re.compile(r"\]\(\.\./results/(?:tables|figures)/(\w+)\.(?:md|svg)\)"), lambda found: f"](#{found[1].lower()})"),
+    (re.compile(r"\]\(\.\./data/README\.md\)"), lambda found: "](data.md)"),  # noqa: ARG005
     (re.compile(r"\]\(\.\./results/README\.md(#\w+)?\)"), lambda found: f"](results.md{found[1] or ''})"),
 )
 
