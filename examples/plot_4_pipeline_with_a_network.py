@@ -7,6 +7,8 @@ The transformers and the networks follow scikit-learn's interface. A pipeline re
 
 # %%
 # Data, split into training, validation and test samples. A problem's inputs are scaled to [0, 1].
+import matplotlib.pyplot as plt
+import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 
@@ -27,10 +29,20 @@ reductions = {
 for name, reduction in reductions.items():
     network = RpropMLPClassifier(hidden_layer_sizes=(8,), shortcuts=True, random_state=0)
     pipeline = make_pipeline(reduction, network).fit(wine.X_train, wine.y_train)
-    n_inputs = pipeline[-1].n_features_in_
     error = 1 - pipeline.score(wine.X_test, wine.y_test)
-    print(f"{name:25} {n_inputs:2d} inputs, test error {error:.1%}")
+    print(f"{name:25} {network.n_features_in_:2d} inputs, test error {error:.1%}")
 
 # %%
 # This is one split and one seed: the numbers say that the parts work together, not which method is better. For that,
 # write a config with 30 repeats and let ``pppca run`` do the work.
+
+# %%
+# The network keeps the curves of its training. The weights that it ends with are those of the validation minimum.
+figure, axes = plt.subplots()
+axes.plot(np.arange(network.n_epochs_) + 1, network.training_curve_, label="training")
+validated = np.arange(len(network.validation_curve_)) + 1
+axes.plot(validated * network.strip_length, network.validation_curve_, label="validation")
+axes.axvline(network.best_epoch_, color="grey", linestyle=":", label="weights kept")
+axes.set(xlabel="epoch", ylabel="squared error (%)", yscale="log", title=name)
+axes.legend()
+plt.show()

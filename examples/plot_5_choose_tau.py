@@ -22,22 +22,24 @@ for i, tau in enumerate(thresholds):
         dgha = DGHA(tau=tau, random_state=seed).fit(wdbc.X_train)
         network = RpropMLPClassifier(hidden_layer_sizes=(8,), random_state=seed)
         network.fit(dgha.transform(wdbc.X_train), wdbc.y_train)
+        right = network.score(dgha.transform(wdbc.X_validation), wdbc.y_validation)
         n_features[i, j] = dgha.n_components_
-        errors[i, j] = 100 * (1 - network.score(dgha.transform(wdbc.X_validation), wdbc.y_validation))
+        errors[i, j] = 100 * (1 - right)
+means = errors.mean(axis=1)
+standard_errors = errors.std(axis=1, ddof=1) / np.sqrt(len(seeds))
 
 # %%
 # More features cost time and, beyond some number, change the error by no more than chance.
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 left.plot(thresholds, n_features.mean(axis=1), marker="o")
 left.set(xlabel="τ", ylabel="features left", ylim=(0, None))
-right.errorbar(thresholds, errors.mean(axis=1), errors.std(axis=1, ddof=1) / np.sqrt(len(seeds)), marker="o", capsize=3)
+right.errorbar(thresholds, means, standard_errors, marker="o", capsize=3)
 right.set(xlabel="τ", ylabel="validation error (%)", ylim=(0, None))
 plt.show()
 
 # %%
 # A common rule takes the smallest τ whose error is within one standard error of the least.
-means = errors.mean(axis=1)
 best = means.argmin()
-limit = means[best] + errors[best].std(ddof=1) / np.sqrt(len(seeds))
-chosen = int(np.argmax(means <= limit))
-print(f"τ = {thresholds[chosen]}: {n_features[chosen].mean():.1f} features, validation error {means[chosen]:.1f} %")
+chosen = np.argmax(means <= means[best] + standard_errors[best])
+print(f"τ = {thresholds[chosen]}: {n_features[chosen].mean():.1f} features")
+print(f"validation error {means[chosen]:.1f} %")

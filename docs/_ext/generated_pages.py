@@ -15,7 +15,8 @@ from numpydoc.docscrape import ClassDoc
 from sphinx.application import Sphinx
 
 import pppca_bench
-from pppca_bench.methods.entry import Entry, Method
+from pppca_bench.config.experiment import KEYS, VALUES
+from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.methods.sections import constructor_arguments, section_of
@@ -25,6 +26,23 @@ _ABSOLUTE = re.compile(r"\|(\w+)\|")
 _LEARNED = re.compile(r"(?<![`\w])([A-Za-z]\w*)_(?=[\s,.;:)\]+]|$)")
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "results"
+_WHOLE = {
+    "name": "The results are kept by it; each config has its own.",
+    "problems": "A name, a list of names (`pppca data list`), or [tables of your own](own_data.md).",
+    "repeats": "Runs of each setting, each with another seed. With `splits` or `folds` it may be left out.",
+    "splits": "How often the rows of own tables are dealt at random.",
+    "folds": "Into how many parts the rows of own tables are dealt.",
+    "seed": "All seeds of the runs follow from it.",
+    "tau": "The thresholds of methods that take some and have none of their own; one or a list.",
+    "methods": "A list of sections, each with `method: NAME` and any keys of that method; a bare name is short for it.",
+    "classifier": "A section with `rule: NAME` and any keys of that classifier; `rule: rprop` where it is left out.",
+}
+"""What is told of the keys of a config; one that is missing here ends the build."""
+_ANY_METHOD = {
+    "repeats": "An integer, in place of the config's.",
+    "classifier": "A section, in place of the config's, where the method makes features.",
+    "portrait": "`true` stores what a figure of the run is drawn from, where the method makes features.",
+}
 _LINKS = (
     # Tables and figures stand on the page of results, under their ids.
     (re.compile(r"\]\(\.\./results/(?:tables|figures)/(\w+)\.(?:md|svg)\)"), lambda found: f"](#{found[1].lower()})"),
@@ -43,7 +61,9 @@ def results_page() -> str:
 
 def config_keys_page() -> str:
     """Return a section for each method and classifier that a config can name, with its keys."""
-    parts = ["## Methods"]
+    parts = ["## The whole config", *(_term(VALUES.get(key), key, _WHOLE[key]) for key in KEYS)]
+    parts += ["## Any method", *(_term(None, key, text) for key, text in _ANY_METHOD.items())]
+    parts += ["## Methods"]
     parts += [_entry_section("method", entry) for entry in METHODS.values()]
     parts += ["## Classifiers"]
     parts += [_entry_section("rule", entry) for entry in CLASSIFIERS.values()]
@@ -84,13 +104,16 @@ def _entry_section(key: str, entry: Entry) -> str:
     estimator = contract_of(entry).estimator
     told = _descriptions(estimator)
     names = {one: next(iter(constructor_arguments(estimator, {one: None}))) for one in section_of(entry)}
-    terms = [
-        f"`{one}`\n: *{parameter.expected}; default {_default(parameter)}.* {_markdown(told.get(names[one], ''))}"
-        for one, parameter in section_of(entry).items()
-    ]
+    terms = [_term(parameter, key, _markdown(told.get(names[key], ""))) for key, parameter in section_of(entry).items()]
     text = f"### `{key}: {entry.name}`\n\n{entry.title}: {entry.does}. Source: {entry.source}."
     notes = " ".join(_notes(entry))
     return "\n\n".join(filter(None, [text, notes, *(terms or ["It has no keys of its own."])]))
+
+
+def _term(parameter: Parameter | None, key: str, text: str) -> str:
+    """Return a key with its values and its default, where it has a range of values, and what is told of it."""
+    values = f"*{parameter.expected}; {_default(parameter)}.* " if parameter else ""
+    return f"`{key}`\n: {values}{text}"
 
 
 def _notes(entry: Entry) -> Iterator[str]:
@@ -98,6 +121,8 @@ def _notes(entry: Entry) -> Iterator[str]:
         yield f"With {' or '.join(f'`{one}`' for one in entry.instead_of_tau)} the config's `tau` does not apply."
     if isinstance(entry, Method) and entry.needs_classes:
         yield "For classification problems only."
+    if isinstance(entry, Classifier) and entry.is_ensemble:
+        yield "It also has a `base`: the section of the classifier that it is made of."
 
 
 def _descriptions(estimator: type) -> dict[str, str]:
@@ -111,11 +136,11 @@ def _descriptions(estimator: type) -> dict[str, str]:
 
 def _default(parameter: Parameter) -> str:
     if parameter.default is REQUIRED:
-        return "none: has to be given"
+        return "has to be given"
     value = parameter.default
     if isinstance(value, bool) or value is None:
-        return f"`{ {True: 'true', False: 'false', None: 'null'}[value] }`"
-    return f"`{list(value) if isinstance(value, tuple) else value}`"
+        return f"default `{ {True: 'true', False: 'false', None: 'null'}[value] }`"
+    return f"default `{list(value) if isinstance(value, tuple) else value}`"
 
 
 def _markdown(text: str) -> str:
