@@ -150,16 +150,11 @@ def _markdown(text: str) -> str:
 
 def _public_name(name: str) -> str:
     value = getattr(pppca_bench, name)
-    if inspect.isclass(value):
-        methods = ", ".join(_own_methods(value))
-        directive = (
-            f".. autoclass:: pppca_bench.{name}\n   :members: {methods}"
-            if methods
-            else (f".. autoclass:: pppca_bench.{name}")
-        )
-    else:
-        directive = f".. autofunction:: pppca_bench.{name}"
-    return f"## {name}\n\n```{{eval-rst}}\n{directive}\n```"
+    lines = [f".. {'autoclass' if inspect.isclass(value) else 'autofunction'}:: pppca_bench.{name}"]
+    # Without names, autodoc would take "members" for all of them.
+    if inspect.isclass(value) and (methods := _own_methods(value)):
+        lines.append(f"   :members: {', '.join(methods)}")
+    return "\n".join([f"## {name}\n", "```{eval-rst}", *lines, "```"])
 
 
 def _own_methods(cls: type) -> list[str]:
