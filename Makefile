@@ -15,13 +15,13 @@ CONFIGS := $(filter-out configs/demo.yaml,$(wildcard configs/*.yaml))
 # What takes long and has no cell in the baseline.
 UNCHECKED := $(patsubst %,configs/%.yaml,speedup proben1_printed proben1_search ga_readings rfe_readings)
 
-.PHONY: setup demo data tables check-published bench test test-all test-lowest lint clean
+.PHONY: setup demo data tables check-published bench test test-all test-lowest lint docs clean
 
 setup: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint]'
+	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint,docs]'
 	touch $@
 
 demo: setup
@@ -72,6 +72,10 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The site, in build/docs. It runs the tour's commands and the examples; nothing is fetched.
+docs: setup
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html docs build/docs
+
 clean:
-	rm -rf .venv .venv-bench .venv-lowest .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
+	rm -rf .venv .venv-bench .venv-lowest .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info docs/gallery
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

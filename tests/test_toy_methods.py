@@ -1,4 +1,4 @@
-"""A method is added in one file and one entry: the README's recipe, followed to the letter in a copy of the package."""
+"""A method is added in one file and one entry: the recipe of docs/development.md, followed in a copy of the package."""
 
 import filecmp
 import json

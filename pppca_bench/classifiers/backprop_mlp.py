@@ -47,7 +47,7 @@ class BackpropMLPClassifier(MLPClassifier):
     standardise : bool, default=False
         Whether each feature is first shifted and divided, by the mean and standard deviation of the training data.
     learning_rate : float, default=0.1
-        η of the first epoch, > 0.
+        The step η of the first epoch, > 0.
     decay_epochs : float or None, default=None
         > 0: η becomes learning_rate / (1 + epoch / decay_epochs), epochs counted from 0. None: η is constant.
     momentum : float, default=0.0

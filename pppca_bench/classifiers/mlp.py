@@ -52,8 +52,14 @@ class MLP(BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Samples.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Class labels, or the targets of an approximation.
+
+        Returns
+        -------
+        float
+            Percentage of the squared range of the targets.
         """
         return squared_error_percent(self._outputs(X), self._targets(np.asarray(y)))
 
@@ -158,13 +164,20 @@ class MLPClassifier(ClassifierMixin, MLP):
 
         Parameters
         ----------
-        X, X_val : array-like of shape (n_samples, n_features)
-            Finite numbers. Without X_val a share of X is held out where the training needs it.
-        y, y_val : array-like of shape (n_samples,)
+        X : array-like of shape (n_samples, n_features)
+            Finite numbers.
+        y : array-like of shape (n_samples,)
             Class labels.
+        X_val, y_val : array-like, optional
+            Validation samples. Without them a share of X is held out where the training needs it.
         classes : array-like, optional
             All classes of the problem, one output each; else those of y and y_val. A class that y lacks keeps
             the target of the other classes, so the network has the problem's number of outputs whatever the split.
+
+        Returns
+        -------
+        Self
+            This estimator.
 
         Raises
         ------
@@ -174,20 +187,52 @@ class MLPClassifier(ClassifierMixin, MLP):
         return fit_together([self], [(X, y, X_val, y_val)], classes=classes)[0]
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the outputs, (n_samples, n_classes); for two classes the second less the first, (n_samples,)."""
+        """Return the outputs; of two classes, the second less the first.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        float64 array of shape (n_samples, n_classes), or (n_samples,) for two classes
+            The larger, the more the class is to be believed.
+        """
         outputs = self._outputs(X)
         return outputs[:, 1] - outputs[:, 0] if outputs.shape[1] == 2 else outputs
 
     def predict(self, X: ArrayLike) -> Labels:
-        """Return the class with the largest output (winner takes all) for each sample."""
+        """Return the class with the largest output (winner takes all) for each sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Class labels.
+        """
         winners = self._outputs(X).argmax(axis=1)
         return self.classes_[winners]
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return class probabilities, float64 (n_samples, n_classes).
+        """Return class probabilities.
 
         Choice: the point of the probability simplex nearest to the outputs, which estimate the probabilities by
         least squares but may leave [0, 1]; softmax would press targets 0 and 1 into 0.27 and 0.73.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        float64 array of shape (n_samples, n_classes)
+            Each row sums to 1.
         """
         return _nearest_probabilities(self._outputs(X))
 

@@ -185,8 +185,8 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
     successive_increases : int, default=0
         Do not stop so before the validation error has also risen in this many successive strips at least once.
     progress_quotient : float, default=0.0
-        Nor before GL / P_k has been above this at least once; >= 0. (The search of the report's section 3.3.2 asks for
-        8 and 3.)
+        Nor before GL / P_k has been above this at least once; >= 0. The search of the report's section 3.3.2 asks for
+        8 and 3.
     training_progress : float, default=0.1
         Stop when P_k = 1000 (mean / min - 1) of the strip's k training errors is below this; >= 0, 0 for never.
     validation_fraction : float, default=1/3

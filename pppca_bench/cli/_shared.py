@@ -30,7 +30,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 results_option = click.option(
     "--results",
     type=FOLDER,
-    default=Path("results"),
+    default="results",
     show_default=True,
     help="Folder of the results database.",
 )

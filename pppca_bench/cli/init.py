@@ -14,7 +14,7 @@ _MODELINE = f"# yaml-language-server: $schema={_SCHEMA}"
 
 
 @click.command(epilog=examples("pppca init", "pppca init my_configs"))
-@click.argument("folder", type=FOLDER, default=Path("configs"))
+@click.argument("folder", type=FOLDER, default="configs")
 @click.option("--force", is_flag=True, help="Write over files that are there.")
 def init(folder: Path, force: bool) -> None:
     """Copy the shipped configs and studies into FOLDER, ./configs by default, to edit them.

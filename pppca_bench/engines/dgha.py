@@ -55,9 +55,9 @@ class DGHA(HebbianTransformer):
         Epochs, >= 1. Choice: a fixed number, since the slides name no stopping criterion and their times
         fall almost in proportion to the data fraction.
     decay_epochs : float or None, default None
-        c > 0 makes the rate η c / (n + c) in epoch n = 0, 1, …; None keeps it constant.
+        A c > 0 makes the rate η c / (n + c) in epoch n = 0, 1, …; None keeps it constant.
     decay_samples : float or None, default None
-        c > 0 makes the rate η c / (n + c) for the n-th sample learnt, n = 0, 1, … through all epochs; not together
+        A c > 0 makes the rate η c / (n + c) for the n-th sample learnt, n = 0, 1, … through all epochs; not together
         with decay_epochs. See GHA.
     head_start : int, default 3
         Epochs in which the first row alone learns, >= 0; the others wait as they were drawn. Choice: the only

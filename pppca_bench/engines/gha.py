@@ -30,9 +30,9 @@ class GHA(HebbianTransformer):
         criterion and their times fall almost in proportion to the data fraction; large enough for neighbouring
         eigenvalues of a ratio of 1.02.
     decay_epochs : float or None, default None
-        c > 0 makes the rate η c / (n + c) in epoch n = 0, 1, …; None keeps it constant.
+        A c > 0 makes the rate η c / (n + c) in epoch n = 0, 1, …; None keeps it constant.
     decay_samples : float or None, default None
-        c > 0 makes the rate η c / (n + c) for the n-th sample learnt, n = 0, 1, … through all epochs: the schedule
+        A c > 0 makes the rate η c / (n + c) for the n-th sample learnt, n = 0, 1, … through all epochs: the schedule
         constant1 / (n + constant2), whose n counts samples, with constant1 = η c and constant2 = c. Not together
         with decay_epochs. Source: "Hebbian-Based Principal Component Analysis", "Train Network".
     rows_per_epoch : float or None, default None

@@ -195,7 +195,14 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), n_samples >= 2
-        y : ignored
+            Training samples.
+        y : object
+            Ignored.
+
+        Returns
+        -------
+        Self
+            This estimator.
 
         Raises
         ------
@@ -243,10 +250,12 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Samples; the training mean is subtracted.
 
         Returns
         -------
-        projections : float64 array of shape (n_samples, n_components_)
+        float64 array of shape (n_samples, n_components_)
+            Projections.
         """
         check_is_fitted(self)
         samples: Floats = validate_data(self, X, dtype=np.float64, reset=False)
@@ -259,10 +268,12 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components_)
+            Projections, as `transform` returns them.
 
         Returns
         -------
-        samples : float64 array of shape (n_samples, n_features)
+        float64 array of shape (n_samples, n_features)
+            Samples in the input space, with the training mean.
         """
         check_is_fitted(self)
         samples: Floats = np.asarray(X, dtype=np.float64) @ self.components_ + self.mean_

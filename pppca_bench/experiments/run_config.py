@@ -76,6 +76,7 @@ def run(
     Returns
     -------
     Completed
+        How many runs were done and failed, and their rows.
 
     Raises
     ------

@@ -24,6 +24,11 @@ def load_problem(name: str, data_dir: str | Path | None = None) -> Problem:
     data_dir : str or Path, optional
         First folder to look for a Proben1 file, see `search_path`.
 
+    Returns
+    -------
+    Problem
+        Its inputs and targets, split into training, validation and test samples.
+
     Raises
     ------
     DataError

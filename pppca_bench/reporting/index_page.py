@@ -86,7 +86,7 @@ def _verdicts(tables: Sequence[Table], sheets: Sequence[Sheet]) -> str:
     return "\n\n".join(
         [
             "## Verdicts",
-            f"{tally(compared)} `pppca compare` tells each; the rule stands in the README.",
+            f"{tally(compared)} `pppca compare` tells each; the rule stands in docs/verdicts.md.",
             "Means over groups of cells, `pppca compare --scores`:",
             render_scores(tables, "markdown", sheets),
             "Results that differ:",

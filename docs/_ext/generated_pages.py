@@ -1,0 +1,166 @@
+"""What pages of the site are filled with while it is built: results as rendered, keys of configs, public names.
+
+A page that is named in `GENERATED` is a heading and an introduction; what its function returns follows them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from numpydoc.docscrape import ClassDoc
+from sphinx.application import Sphinx
+
+import pppca_bench
+from pppca_bench.config.experiment import KEYS, VALUES
+from pppca_bench.methods.entry import Classifier, Entry, Method
+from pppca_bench.methods.protocol import contract_of
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
+from pppca_bench.methods.sections import constructor_arguments, section_of
+from pppca_bench.parameters import REQUIRED, Parameter
+
+_ABSOLUTE = re.compile(r"\|(\w+)\|")
+_LEARNED = re.compile(r"(?<![`\w])([A-Za-z]\w*)_(?=[\s,.;:)\]+]|$)")
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "results"
+_WHOLE = {
+    "name": "The results are kept by it; each config has its own.",
+    "problems": "A name, a list of names (`pppca data list`), or [tables of your own](own_data.md).",
+    "repeats": "Runs of each setting, each with another seed. With `splits` or `folds` it may be left out.",
+    "splits": "How often the rows of own tables are dealt at random.",
+    "folds": "Into how many parts the rows of own tables are dealt.",
+    "seed": "All seeds of the runs follow from it.",
+    "tau": "The thresholds of methods that take some and have none of their own; one or a list.",
+    "methods": "A list of sections, each with `method: NAME` and any keys of that method; a bare name is short for it.",
+    "classifier": "A section with `rule: NAME` and any keys of that classifier; `rule: rprop` where it is left out.",
+}
+"""What is told of the keys of a config; one that is missing here ends the build."""
+_ANY_METHOD = {
+    "repeats": "An integer, in place of the config's.",
+    "classifier": "A section, in place of the config's, where the method makes features.",
+    "portrait": "`true` stores what a figure of the run is drawn from, where the method makes features.",
+}
+_LINKS = (
+    # Tables and figures stand on the page of results, under their ids.
+    (re.compile(r"\]\(\.\./results/(?:tables|figures)/(\w+)\.(?:md|svg)\)"), lambda found: f"](#{found[1].lower()})"),
+    (re.compile(r"\]\(\.\./data/README\.md\)"), lambda found: "](data.md)"),  # noqa: ARG005
+    (re.compile(r"\]\(\.\./results/README\.md(#\w+)?\)"), lambda found: f"](results.md{found[1] or ''})"),
+)
+
+
+def results_page() -> str:
+    """Return the index of the results without its heading, each table and figure a target of links."""
+    text = (RESULTS / "README.md").read_text(encoding="utf-8").partition("\n")[2]
+    text = re.sub(r'<a id="(\w+)"></a>', lambda found: f"({found[1].lower()})=", text)
+    text = re.sub(r"\]\(#(\w+)\)", lambda found: f"](#{found[1].lower()})", text)
+    return re.sub(r"\]\((tables|figures)/", r"](../results/\1/", text)
+
+
+def config_keys_page() -> str:
+    """Return a section for each method and classifier that a config can name, with its keys."""
+    parts = ["## The whole config", *(_term(VALUES.get(key), key, _WHOLE[key]) for key in KEYS)]
+    parts += ["## Any method", *(_term(None, key, text) for key, text in _ANY_METHOD.items())]
+    parts += ["## Methods"]
+    parts += [_entry_section("method", entry) for entry in METHODS.values()]
+    parts += ["## Classifiers"]
+    parts += [_entry_section("rule", entry) for entry in CLASSIFIERS.values()]
+    return "\n\n".join(parts)
+
+
+def api_page() -> str:
+    """Return the documentation of every public name."""
+    return "\n\n".join(_public_name(name) for name in pppca_bench.__all__)
+
+
+GENERATED: Mapping[str, Callable[[], str]] = {"results": results_page, "config_keys": config_keys_page, "api": api_page}
+
+
+def fill(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Append what is generated to a page, and lead links to rendered results to their page."""
+    if docname in GENERATED:
+        source[0] += "\n" + GENERATED[docname]()
+        app.env.note_reread()
+    for pattern, target in _LINKS:
+        source[0] = pattern.sub(target, source[0])
+
+
+def escape_names(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:  # noqa: ARG001
+    """Keep reStructuredText from taking n_components_ for a link and |x| for a substitution."""
+    lines[:] = [_ABSOLUTE.sub(r"\|\1\|", _LEARNED.sub(r"\1\\_", line)) for line in lines]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.setup_extension("sphinx.ext.autodoc")
+    app.connect("source-read", fill)
+    app.connect("autodoc-process-docstring", escape_names, priority=900)  # after numpydoc
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _entry_section(key: str, entry: Entry) -> str:
+    estimator = contract_of(entry).estimator
+    told = _descriptions(estimator)
+    names = {one: next(iter(constructor_arguments(estimator, {one: None}))) for one in section_of(entry)}
+    terms = [_term(parameter, key, _markdown(told.get(names[key], ""))) for key, parameter in section_of(entry).items()]
+    text = f"### `{key}: {entry.name}`\n\n{entry.title}: {entry.does}. Source: {entry.source}."
+    notes = " ".join(_notes(entry))
+    return "\n\n".join(filter(None, [text, notes, *(terms or ["It has no keys of its own."])]))
+
+
+def _term(parameter: Parameter | None, key: str, text: str) -> str:
+    """Return a key with its values and its default, where it has a range of values, and what is told of it."""
+    values = f"*{parameter.expected}; {_default(parameter)}.* " if parameter else ""
+    return f"`{key}`\n: {values}{text}"
+
+
+def _notes(entry: Entry) -> Iterator[str]:
+    if isinstance(entry, Method) and entry.instead_of_tau:
+        yield f"With {' or '.join(f'`{one}`' for one in entry.instead_of_tau)} the config's `tau` does not apply."
+    if isinstance(entry, Method) and entry.needs_classes:
+        yield "For classification problems only."
+    if isinstance(entry, Classifier) and entry.is_ensemble:
+        yield "It also has a `base`: the section of the classifier that it is made of."
+
+
+def _descriptions(estimator: type) -> dict[str, str]:
+    """Return what the docstring says of each parameter of a constructor, that of a base class where it says nothing."""
+    told: dict[str, str] = {}
+    for cls in reversed(inspect.getmro(estimator)):
+        if cls.__module__.startswith("pppca_bench"):
+            told |= {one.name: " ".join(one.desc) for one in ClassDoc(cls)["Parameters"]}
+    return told
+
+
+def _default(parameter: Parameter) -> str:
+    if parameter.default is REQUIRED:
+        return "has to be given"
+    value = parameter.default
+    if isinstance(value, bool) or value is None:
+        return f"default `{ {True: 'true', False: 'false', None: 'null'}[value] }`"
+    return f"default `{list(value) if isinstance(value, tuple) else value}`"
+
+
+def _markdown(text: str) -> str:
+    """Return a docstring's text as Markdown has to have it."""
+    return text.replace("``", "`").replace("*", r"\*").replace("<", "&lt;")
+
+
+def _public_name(name: str) -> str:
+    value = getattr(pppca_bench, name)
+    lines = [f".. {'autoclass' if inspect.isclass(value) else 'autofunction'}:: pppca_bench.{name}"]
+    # Without names, autodoc would take "members" for all of them.
+    if inspect.isclass(value) and (methods := _own_methods(value)):
+        lines.append(f"   :members: {', '.join(methods)}")
+    return "\n".join([f"## {name}\n", "```{eval-rst}", *lines, "```"])
+
+
+def _own_methods(cls: type) -> list[str]:
+    """Return the public methods that this package defines, not those that come with scikit-learn."""
+    own = [one for one in inspect.getmro(cls) if one.__module__.startswith("pppca_bench")]
+    named = {
+        name: None for one in own for name, value in vars(one).items() if callable(value) or isinstance(value, property)
+    }
+    return [name for name in named if not name.startswith("_")]

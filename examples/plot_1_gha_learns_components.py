@@ -1,0 +1,40 @@
+"""
+GHA's rows become the principal components
+==========================================
+
+The generalized Hebbian algorithm sees one sample at a time and never computes a covariance matrix. Still its rows turn,
+one after the other, into the leading eigenvectors of that matrix.
+"""
+
+# %%
+# ``partial_fit`` makes one pass over the samples. After each pass we compare every row with the eigenvector of the same
+# rank: 1 means that the two are parallel.
+import matplotlib.pyplot as plt
+import numpy as np
+
+from pppca_bench import GHA, load_problem
+
+X = load_problem("wine").X_train
+eigenvectors = np.linalg.eigh(np.cov(X.T, bias=True))[1][:, ::-1].T
+
+gha = GHA(n_components=4, learning_rate=0.02, random_state=0)
+cosines = []
+for _ in range(300):
+    gha.partial_fit(X)
+    norms = np.linalg.norm(gha.components_, axis=1, keepdims=True)
+    rows = gha.components_ / norms
+    cosines.append(np.abs(np.sum(rows * eigenvectors[:4], axis=1)))
+
+# %%
+# The first rows settle first. Each later row learns from what the rows before it leave, so it has to wait for them.
+figure, axes = plt.subplots()
+for rank, course in enumerate(np.transpose(cosines), start=1):
+    axes.plot(range(1, 301), course, label=f"row {rank}")
+axes.set(xscale="log", xlabel="epoch", ylabel="|cosine| with the eigenvector")
+axes.legend()
+plt.show()
+
+# %%
+# Once settled, the rows have unit length and are orthogonal, though nothing normalises them: of their inner products,
+# each row with each, only those with itself are not zero.
+print(np.abs(gha.components_ @ gha.components_.T).round(2))

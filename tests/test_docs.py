@@ -1,0 +1,105 @@
+"""The site builds without a warning, nothing on it is loaded from elsewhere, and every link on it leads somewhere."""
+
+import os
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import pppca_bench
+from pppca_bench.cli.main import cli
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
+
+ROOT = Path(__file__).parents[1]
+LOADED = {"img": "src", "script": "src", "link": "href", "source": "src", "iframe": "src"}
+
+
+class Page(HTMLParser):
+    """Collect a page's ids, what it links to and what it loads."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids, self.links, self.loads = set(), set(), set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.ids |= {found[name] for name in ("id", "name") if found.get(name)}
+        if tag == "a" and found.get("href"):
+            self.links.add(found["href"])
+        if found.get(LOADED.get(tag)):
+            self.loads.add(found[LOADED[tag]])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    """Build the site from a copy of its sources, as a clone has them, with no way to the network."""
+    folder = tmp_path_factory.mktemp("site")
+    made = shutil.ignore_patterns("gallery", "by_config", "demo", "*.dt", "*.sqlite*", "__pycache__")
+    for name in ("configs", "data", "docs", "examples", "results"):
+        shutil.copytree(ROOT / name, folder / name, ignore=made)
+    shutil.copy(ROOT / "CITATION.cff", folder)
+    nowhere = "http://127.0.0.1:9"
+    done = subprocess.run(
+        [*(sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going"), "docs", "build/docs"],
+        cwd=folder,
+        env={**os.environ, "HTTPS_PROXY": nowhere, "HTTP_PROXY": nowhere},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "build" / "docs"
+
+
+@pytest.fixture(scope="module")
+def pages(site) -> dict[Path, Page]:
+    """Return every page but the report, which has tests of its own."""
+    return {file: Page(file.read_text(encoding="utf-8")) for file in site.rglob("*.html") if file.name != "report.html"}
+
+
+def unresolved(page: Path, links: set[str], pages: dict[Path, Page]) -> list[str]:
+    """Return the links within the site that lead to no file, or to no place on its page."""
+    found = []
+    for link in links:
+        parts = urlsplit(link)
+        if parts.scheme or parts.netloc:
+            continue
+        target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+        place = unquote(parts.fragment)
+        if not target.is_file() or (place and target in pages and place not in pages[target].ids):
+            found.append(f"{page.name}: {link}")
+    return found
+
+
+@pytest.mark.slow
+def test_every_link_of_the_site_leads_somewhere(site, pages):
+    assert len(pages[site / "index.html"].links) > 20
+    assert [bad for page, read in pages.items() for bad in unresolved(page, read.links | read.loads, pages)] == []
+
+
+@pytest.mark.slow
+def test_no_page_of_the_site_loads_anything_from_elsewhere(pages):
+    assert {one for page in pages.values() for one in page.loads if urlsplit(one).scheme not in ("", "data")} == set()
+
+
+@pytest.mark.slow
+def test_the_site_has_every_public_name_command_method_classifier_and_rendered_table(site, pages):
+    assert {f"pppca_bench.{name}" for name in pppca_bench.__all__} <= pages[site / "api.html"].ids
+    assert {f"pppca-{name}" for name in cli.commands} <= pages[site / "commands.html"].ids
+    keys = pages[site / "config_keys.html"].ids
+    named = {f"method-{name}" for name in METHODS} | {f"rule-{name}" for name in CLASSIFIERS}
+    assert {name.replace("_", "-") for name in named} <= keys
+    tables = {file.stem.lower().replace("_", "-") for file in (ROOT / "results" / "tables").glob("*.md")}
+    assert tables <= pages[site / "results.html"].ids
+
+
+@pytest.mark.slow
+def test_every_example_was_run_and_every_document_is_on_the_site(site):
+    shown = {file.stem for file in (site / "gallery").glob("plot_*.html")}
+    assert shown == {file.stem for file in (ROOT / "examples").glob("plot_*.py")}
+    assert {file.stem for file in (ROOT / "docs").glob("*.md")} <= {file.stem for file in site.glob("*.html")}
