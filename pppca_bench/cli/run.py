@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,11 +96,15 @@ def run(
     CSV. Of more than 3 configs the folders are printed instead. Messages go to stderr.
     """
     with stoppable(results):
-        from pppca_bench.config.request import read_request
         from pppca_bench.config.shipped import find_experiment
+        from pppca_bench.experiments.backends import prepared_workers
 
         paths = list(map(find_experiment, configs))
-        with progress_bar("file", quiet=quiet) as progress:
+        prepared = nullcontext() if dry_run or workers == 0 else prepared_workers()
+        with prepared, progress_bar("file", quiet=quiet) as progress:
+            # Takes seconds to import, as the server does meanwhile.
+            from pppca_bench.config.request import read_request
+
             request = read_request(
                 paths,
                 data_dir=data_dir,

@@ -6,14 +6,17 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import wait
+from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Protocol
+
+PRELOAD = "pppca_bench.experiments.preloaded"
 
 
 class Backend(Protocol):
@@ -208,13 +211,32 @@ def _is_stopped(process: int) -> bool:
     return state[:1] in ("T", "t")
 
 
+@contextmanager
+def prepared_workers() -> Iterator[None]:
+    """Let the server of worker processes import what they need while this process reads what is to be run.
+
+    It goes on for the runs, unless there will be none.
+    """
+    _context(PRELOAD)
+    try:
+        yield
+    except BaseException:
+        _stop_fork_server()
+        raise
+
+
 def _new_pool(workers: int, preload: str) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(workers, mp_context=_context(preload), initializer=_prepare_worker)
+
+
+def _context(preload: str) -> BaseContext:
+    """Return how processes are started, with the server running where they are forked from one."""
     methods = multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if context.get_start_method() == "forkserver":
         context.set_forkserver_preload([preload])
         _start_fork_server()
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_prepare_worker)
+    return context
 
 
 def _start_fork_server() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from pppca_bench.compiled import cache
 from pppca_bench.experiments import quiet
-from pppca_bench.experiments.backends import Backend, LocalProcesses, ThisProcess
+from pppca_bench.experiments.backends import PRELOAD, Backend, LocalProcesses, ThisProcess
 from pppca_bench.experiments.provenance import describe
 from pppca_bench.experiments.queue import Group, Queue, is_timed, spec_of
 from pppca_bench.methods.lookup import find_method
@@ -143,7 +143,7 @@ def _missing(specs: Iterable[RunSpec], done: Collection[str], problems: OpenProb
 @contextmanager
 def _backend(workers: int) -> Iterator[Backend]:
     """Give processes, or this one; they are killed at Ctrl-C, SIGTERM, or when the store cannot be written."""
-    backend = LocalProcesses(workers, "pppca_bench.experiments.cell") if workers else ThisProcess()
+    backend = LocalProcesses(workers, PRELOAD) if workers else ThisProcess()
     try:
         yield backend
         backend.close()
