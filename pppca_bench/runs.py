@@ -27,11 +27,14 @@ class Quantity:
         How its mean is printed, in Python's format language.
     is_count : bool
         Whether its values are whole numbers.
+    more_is_better : bool
+        Whether a larger value is the better one.
     """
 
     title: str
     form: str = ".2f"
     is_count: bool = False
+    more_is_better: bool = False
 
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
@@ -63,8 +66,27 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
 )
 """Numbers of a run that the package itself gives, by name; a method may give others (``measures_``)."""
 
+SCORES: Mapping[str, Quantity] = MappingProxyType(
+    {
+        "accuracy_percent": Quantity("Accuracy, %", more_is_better=True),
+        "balanced_accuracy_percent": Quantity("Balanced accuracy, %", more_is_better=True),
+        "macro_f1_percent": Quantity("Macro F1, %", more_is_better=True),
+        "log_loss": Quantity("Log loss, nats", ".3f"),
+        "r2": Quantity("R²", ".3f", more_is_better=True),
+    }
+)
+"""Scores on the test split of runs that store their predictions, by name."""
+
+CHOOSE = "choose."
+"""How the names of a cell's parameters begin that say what its runs choose their settings by and among: ``choose.by``,
+``choose.retain``, and ``choose.tau`` with the candidates of ``tau``, which is `AUTO` then."""
+
+AUTO = "auto"
+"""Value of a parameter that each run chooses for itself."""
+
 MEASURES: Mapping[str, Quantity] = MappingProxyType(
-    {f"weight_{place}": Quantity(f"Weight of input {place}", ".7f") for place in range(1, 5)}
+    dict(SCORES)
+    | {f"weight_{place}": Quantity(f"Weight of input {place}", ".7f") for place in range(1, 5)}
     | {
         "residual_norm": Quantity("Spectral norm of X − Y W", ".7f"),
         "disturbed_rounds": Quantity("Disturbed rounds behind the measured times", ".1f", is_count=True),

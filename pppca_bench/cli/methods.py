@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -13,6 +13,8 @@ from pppca_bench.errors import ConfigError, UnknownNameError, nearest
 
 if TYPE_CHECKING:
     from pppca_bench.methods.entry import Entry
+    from pppca_bench.reporting.pairs import Pairs
+    from pppca_bench.runs import ProblemFacts, StoredRun
 
 
 @click.command(epilog=examples("pppca methods", "pppca methods dgha", "pppca methods sklearn.svm:SVC --format json"))
@@ -94,20 +96,70 @@ def _print(rows: Sequence[Mapping[str, Any]], form: str) -> None:
         click.echo(tabulate(rows, headers="keys", tablefmt="pipe" if form == "markdown" else "simple"))
 
 
-@click.command(epilog=examples("pppca rank", "pppca rank proben1_pivot proben1_no_shortcuts proben1_linear"))
+@click.command(
+    epilog=examples(
+        "pppca rank",
+        "pppca rank proben1_pivot proben1_no_shortcuts proben1_linear",
+        "pppca rank cancer1 --only data_fraction=100",
+        "pppca rank --within heart1 --matters 2",
+    )
+)
 @click.argument("configs", nargs=-1)
 @results_option
+@click.option("--within", metavar="PROBLEM", help="Compare methods on this problem alone [default: if it is the only].")
+@click.option("--matters", type=click.FloatRange(min=0), help="Difference that matters [default: 1 point of percent].")
+@click.option("--quantity", default="test_error_percent", show_default=True, help="What is compared on one problem.")
+@click.option("--only", multiple=True, metavar="KEY=VALUE,…", help="Only these of the runs, as of `pppca run`.")
 @click.option("--format", "form", type=click.Choice(("terminal", "markdown", "json")), default="terminal")
-def rank(configs: tuple[str, ...], results: Path, form: str) -> None:
+def rank(
+    configs: tuple[str, ...],
+    results: Path,
+    within: str | None,
+    matters: float | None,
+    quantity: str,
+    only: tuple[str, ...],
+    form: Literal["terminal", "markdown", "json"],
+) -> None:
     """Rank methods by test error: Friedman's test, critical difference, paired Wilcoxon tests with Holm's correction.
 
     Ranked are the methods that were run on all of the most problems that two or more were run on; one with other
     parameters, or before another classifier, is another method. CONFIGS are names of configs that were run (all by
     default).
+
+    On one problem methods are compared in pairs instead, at equal tau and at equal dimensionality: difference, 95 %
+    interval, p with Holm's correction, and whether it exceeds the difference that matters. Over several splits the test
+    is the corrected resampled t-test, over the seeds of one split Wilcoxon's.
     """
+    from pppca_bench.config.overrides import parse_only
     from pppca_bench.reporting import ranking
+    from pppca_bench.reporting.pairs_text import render_pairs
     from pppca_bench.store.database import Store
 
     with Store(results / DATABASE, read_only=True) as store:
-        runs, facts = store.runs(configs or None), store.problems()
-    click.echo(ranking.render(ranking.rank(runs, facts), form))
+        every, facts = store.runs(configs or None), store.problems()
+    asked = parse_only(only)
+    asked.check([spec for spec, _ in every])
+    runs = [run for run in every if asked.takes(run[0].cell)]
+    problems = list(dict.fromkeys(spec.cell.problem for spec, _ in runs))
+    if within is None and len(problems) != 1:
+        if matters is not None or quantity != "test_error_percent":
+            raise click.UsageError("--matters and --quantity compare methods on one problem: name it with --within.")
+        click.echo(ranking.render(ranking.rank(runs, facts), form))
+        return
+    click.echo(render_pairs(_compared(runs, facts, within or problems[0], quantity, matters), form))
+
+
+def _compared(
+    runs: Sequence[StoredRun], facts: Mapping[str, ProblemFacts], problem: str, quantity: str, matters: float | None
+) -> Pairs:
+    """Compare methods on one problem; only percents have a difference that matters by default."""
+    from pppca_bench.reporting.pairs import compare_pairs
+    from pppca_bench.runs import SCORES
+
+    known = ["test_error_percent", "test_squared_error_percent", *SCORES]
+    if quantity not in known:
+        expected = f"expected one of {', '.join(known)}, got {quantity!r}{nearest(quantity, known)}."
+        raise click.UsageError(f"--quantity: {expected}")
+    if matters is None and not quantity.endswith("_percent"):
+        raise click.UsageError(f"{quantity} has no difference that matters by default: give it with --matters.")
+    return compare_pairs(runs, facts, problem, quantity=quantity, matters=1.0 if matters is None else matters)

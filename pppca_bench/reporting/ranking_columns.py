@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pppca_bench.methods.lookup import stored_method
 from pppca_bench.reporting.labels import classifier_names, method_label, own_settings, setting_text, unusual
 from pppca_bench.reporting.summary import CellSummary, summarise_runs
-from pppca_bench.runs import Cell, Parameters, RunSpec, StoredRun
+from pppca_bench.runs import CHOOSE, Cell, Parameters, RunSpec, Scalar, StoredRun
 
 _Setting = tuple[str, Parameters, Parameters, tuple[tuple[str, int | str], ...]]
 """Method, its parameters, classifier and the algorithms' versions: what a column has in common."""
@@ -28,11 +28,17 @@ class Column:
         one, or where the method classifies by itself.
     cells : dict of str to CellSummary
         The repeats, by problem; one of several data goes by its name and their digest.
+    tau : scalar
+        Its threshold; None where it has none.
+    family : object
+        What it has in common with settings that differ from it by how many features they keep alone.
     """
 
     name: str
     classifier: str
     cells: Mapping[str, CellSummary]
+    tau: Scalar
+    family: object
 
     @property
     def errors(self) -> dict[str, float]:
@@ -68,9 +74,19 @@ def columns(runs: Iterable[StoredRun]) -> list[Column]:
     classifiers = classifier_names([classifier for _, _, classifier, _ in found if classifier])
     names = _distinct({setting: (_name(first[setting]), classifiers.get(setting[2], "")) for setting in found})
     return [
-        Column(*names[setting], {problem: summarise_runs(list(repeats.values())) for problem, repeats in cells.items()})
+        Column(
+            *names[setting],
+            {problem: summarise_runs(list(repeats.values())) for problem, repeats in cells.items()},
+            dict(setting[1]).get("tau"),
+            (setting[0], tuple(item for item in setting[1] if not _sizes(item[0])), *setting[2:]),
+        )
         for setting, cells in found.items()
     ]
+
+
+def _sizes(name: str) -> bool:
+    """Tell whether a parameter says how many features are kept, or among what that is chosen."""
+    return name in ("tau", "n_components") or name.startswith(CHOOSE)
 
 
 def _only_measures(cell: Cell) -> bool:

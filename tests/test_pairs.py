@@ -1,0 +1,176 @@
+"""Comparisons on one problem: worked-out statistics, which pairs there are, and what is told of them."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy import stats
+
+from pppca_bench.cli.main import cli
+from pppca_bench.errors import StoreError, UnknownNameError
+from pppca_bench.reporting.pairs import Pairs, compare_pairs, corrected_t, holm, signed_rank
+from pppca_bench.reporting.pairs_text import render_pairs
+from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec, Scalar, StoredRun
+
+NETWORK = (("hidden", (4,)),)
+
+
+def runs(
+    method: str, errors: list[float], tau: Scalar = 10.0, size: float = 3.0, data: str = "a", **other: Scalar
+) -> list[StoredRun]:
+    """Return a repeat for each error."""
+    cell = Cell("own", data, method, tuple(sorted({"tau": tau, **other}.items())), NETWORK)
+    found = []
+    for repeat, error in enumerate(errors):
+        spec = RunSpec(repr((cell, repeat)), cell, repeat, 0, tuple(other))
+        values = {"test_error_percent": error, "accuracy_percent": 100.0 - error, "dimensionality": size}
+        found.append((spec, RunResult(spec.key, "done", values=values)))
+    return found
+
+
+def compared(*found: list[StoredRun], n_splits: int = 1, **options: object) -> Pairs:
+    facts = {"own": ProblemFacts("own", "a", "classification", "own", 9, 2, 50, 25, 25, n_splits)}
+    return compare_pairs([run for own in found for run in own], facts, "own", **options)
+
+
+def test_the_corrected_t_test_is_the_formula_of_nadeau_and_bengio():
+    differences = [1.0, 3.0, 2.0, 4.0]  # mean 2.5, s² = 5/3; with 1/4 + 25/50 the variance of the mean is 1.25
+    found = corrected_t(differences, 0.5)
+    assert found.difference == 2.5
+    assert found.p == pytest.approx(2 * stats.t.sf(2.5 / math.sqrt(1.25), 3))
+    half = stats.t.ppf(0.975, 3) * math.sqrt(1.25)
+    assert (found.low, found.high) == pytest.approx((2.5 - half, 2.5 + half))
+    assert corrected_t(differences, 0.0).p == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
+
+
+def test_the_test_of_seeds_is_wilcoxons_whatever_the_rounding():
+    found = signed_rank([1.0, 2.0, -3.0, 4.0, 5.0, 6.0])
+    assert found.p == pytest.approx(10 / 64), (
+        "rank sum 3 of the negative one: 5 of the 2⁶ signs are at most that, twice"
+    )
+    ties = [0.1 + 0.2, 0.3, -0.3, 0.5, 0.0]
+    assert signed_rank(ties).p == signed_rank([0.3, 0.3, -0.3, 0.5, 0.0]).p
+
+
+def test_holms_correction_is_that_of_the_paper():
+    assert holm([0.01, 0.04, 0.03, math.nan, 0.005]) == pytest.approx([0.03, 0.06, 0.06, math.nan, 0.02], nan_ok=True)
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("test", [signed_rank, lambda values: corrected_t(values, 0.5)])
+def test_differences_that_do_not_vary_are_no_evidence_but_of_equality(test):
+    assert (test([0.0, 0.0, 0.0]).p, test([0.0, 0.0, 0.0]).high) == (1.0, 0.0)
+    assert math.isnan(test([2.0, 2.0, 2.0]).high)
+    assert math.isnan(test([2.0]).p)
+
+
+def test_repeats_of_a_split_count_once():
+    first, second = [10.0, 20.0, 12.0, 22.0], [11.0, 18.0, 13.0, 24.0]
+    (found,) = compared(runs("dgha", first), runs("pca", second), n_splits=2).comparisons
+    assert found.test == corrected_t([-1.0, 0.0], 0.5)
+    assert found.test.n == 2
+    (seeds,) = compared(runs("dgha", first), runs("pca", second)).comparisons
+    assert seeds.test.n == 4
+
+
+def test_repeats_that_one_of_the_two_lacks_do_not_count():
+    (found,) = compared(runs("dgha", [1.0, 2.0, 9.0]), runs("pca", [2.0, 4.0])).comparisons
+    assert (found.test.n, found.means) == (2, (1.5, 3.0))
+
+
+def test_pairs_are_of_equal_threshold_or_of_equal_dimensionality():
+    errors = [1.0, 2.0, 4.0]
+    found = compared(
+        *(runs("dgha", errors, tau, size) for tau, size in ((5.0, 2.0), (10.0, 4.2), (15.0, 30.0))),
+        *(runs("pca", errors, tau, size) for tau, size in ((5.0, 4.0), (10.0, 4.6), (15.0, 29.0))),
+        runs("all_features", errors, None, 60.0),
+    )
+    at = {(one.first, one.second): one.at for one in found.comparisons}
+    ours, theirs = ([f"{name}, τ = {tau}" for tau in (5, 10, 15)] for name in ("DGHA", "PCA"))
+    assert at[ours[0], theirs[0]] == ("tau",)
+    assert at[ours[1], theirs[0]] == ("dimensionality",), "4.2 is nearer to 4.0 than to 4.6"
+    assert at[ours[1], theirs[1]] == ("tau",)
+    assert at[ours[2], theirs[2]] == ("tau", "dimensionality"), "29 of 30 features are within 5 %"
+    assert {pair for pair in at if "all features" in pair} == {(name, "all features") for name in ours + theirs}
+    assert len(at) == 4 + 6
+
+
+def test_a_verdict_needs_significance_and_says_whether_it_matters():
+    rng = np.random.default_rng(0)
+    noise = list(rng.normal(0, 0.1, 30))
+    worse = {"far": 3.0, "near": 0.5, "none": 0.0}
+    verdicts = {
+        name: compared(runs("dgha", [5.0] * 30), runs("pca", [5 + shift + e for e in noise])).comparisons[0]
+        for name, shift in worse.items()
+    }
+    assert verdicts["far"].verdict == "DGHA, τ = 10 is better, by more than 1"
+    assert verdicts["near"].verdict == "DGHA, τ = 10 is better, by less than 1"
+    assert verdicts["none"].verdict == "alike within 1"
+    assert [one.exceeds for one in verdicts.values()] == [True, False, False]
+    wide = compared(runs("dgha", [5.0, 9.0, 1.0]), runs("pca", [7.0, 2.0, 6.0])).comparisons[0]
+    assert wide.verdict == "undecided"
+    far = compared(runs("dgha", [5.0] * 30), runs("pca", [8 + e for e in noise]), matters=4.0).comparisons[0]
+    assert far.verdict == "DGHA, τ = 10 is better, by less than 4"
+
+
+def test_of_a_score_the_larger_one_is_better():
+    errors = list(np.random.default_rng(0).normal(8, 0.1, 20))
+    found = compared(runs("dgha", [5.0] * 20), runs("pca", errors), quantity="accuracy_percent")
+    assert found.comparisons[0].test.difference > 0
+    assert found.comparisons[0].verdict.startswith("DGHA, τ = 10 is better")
+
+
+def test_too_little_or_too_much_to_compare_is_told():
+    with pytest.raises(StoreError, match="own: expected at least two methods, or settings of one, with two repeats"):
+        compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0]))
+    with pytest.raises(
+        StoreError, match=r"two splits or more that have log_loss, got 0\. Does the config say `predict"
+    ):
+        compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0, 2.0]), n_splits=2, quantity="log_loss")
+    with pytest.raises(StoreError, match="own: expected runs on the same data"):
+        compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0, 2.0], data="b"))
+    with pytest.raises(StoreError, match="own: expected at most 500 pairs to compare, got 561 of 34 settings"):
+        compared(*(runs("dgha", [1.0, 2.0], size=n, n_epochs=n) for n in range(34)))
+    with pytest.raises(UnknownNameError, match="no problem 'mine' in these results: expected one of own"):
+        compare_pairs(runs("dgha", [1.0]), {}, "mine")
+
+
+@pytest.mark.parametrize("n_splits", [1, 3])
+@pytest.mark.parametrize("form", ["terminal", "markdown", "json"])
+def test_every_form_tells_the_test_and_no_nan(form, n_splits):
+    found = compared(
+        runs("dgha", [1.0, 2.0, 4.0]), runs("pca", [2.0, 3.0, 5.0]), runs("lda", [1.0], None), n_splits=n_splits
+    )
+    text = render_pairs(found, form)
+    assert "nan" not in text.lower()
+    if form == "json":
+        told = json.loads(text)["comparisons"][0]
+        assert told["test"]["low"] is None
+        assert told["p_holm"] == (None if n_splits > 1 else 0.25), "of a difference that never varies there is no t"
+        return
+    assert ("Nadeau" in text, "Wilcoxon" in text) == (n_splits > 1, n_splits == 1)
+    assert "With too few results to compare: LDA" in text
+
+
+def test_rank_compares_methods_on_the_only_problem_or_on_the_one_that_is_named(tmp_path):
+    (tmp_path / "c.yaml").write_text(
+        "{name: one, problems: [{sklearn: iris, name: flowers}], splits: 4, seed: 1, tau: [5, 15],"
+        " methods: [dgha, pca, {method: sklearn.random_projection:GaussianRandomProjection,"
+        " parameters: {n_components: 2}}], classifier: {hidden: [], max_epochs: 20}}"
+    )
+    where = ["--results", str(tmp_path)]
+    done = CliRunner().invoke(cli, ["run", str(tmp_path / "c.yaml"), "--workers", "0", "--no-tables", *where])
+    assert done.exit_code == 0, done.output
+    shown = CliRunner().invoke(cli, ["rank", "one", *where])
+    assert shown.exit_code == 0, shown.output
+    assert "n_test / n_train = 0.49" in shown.output
+    assert "DGHA, 100%, τ = 5 − PCA, τ = 5" in shown.output
+    assert "PCA, τ = 15 − GaussianRandomProjection" in shown.output
+    named = CliRunner().invoke(cli, ["rank", "--within", "flowers", "--only", "method=pca", *where])
+    assert "No two settings." in named.output
+    assert CliRunner().invoke(cli, ["rank", "--quantity", "log_loss", *where]).exit_code == 2
+    assert (
+        "did you mean 'accuracy_percent'" in CliRunner().invoke(cli, ["rank", "--quantity", "accuracy", *where]).output
+    )
