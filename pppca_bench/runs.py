@@ -84,8 +84,16 @@ CHOOSE = "choose."
 AUTO = "auto"
 """Value of a parameter that each run chooses for itself."""
 
+CHOSEN = "chosen_"
+"""How the names of the values begin that a run has chosen, such as ``chosen_tau``."""
+
 MEASURES: Mapping[str, Quantity] = MappingProxyType(
     dict(SCORES)
+    | {
+        "chosen_tau": Quantity("Chosen τ", ".1f"),
+        "chosen_data_fraction": Quantity("Chosen data fraction, %", ".1f"),
+        "failed_candidates": Quantity("Candidates that failed", ".1f", is_count=True),
+    }
     | {f"weight_{place}": Quantity(f"Weight of input {place}", ".7f") for place in range(1, 5)}
     | {
         "residual_norm": Quantity("Spectral norm of X − Y W", ".7f"),

@@ -12,6 +12,14 @@ from typing import Annotated, Any
 from annotated_types import Ge, Le, Lt
 from pydantic import StringConstraints
 
+from pppca_bench.config.choosing import (
+    CHOICE_KEYS,
+    ChoiceRule,
+    check_chosen,
+    choosing_grid,
+    read_choice,
+    with_candidates,
+)
 from pppca_bench.config.filled import spelled_out
 from pppca_bench.config.messages import Reader, is_kept, missing
 from pppca_bench.config.own_data import NAME_PATTERN, SPLIT_KEYS, read_own_data, read_split_rule
@@ -22,7 +30,7 @@ from pppca_bench.methods.foreign import check_not_hidden, is_path
 from pppca_bench.methods.lookup import classifier_names, find_classifier, find_method, method_names
 from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE
-from pppca_bench.methods.sections import PORTRAIT, constructor_arguments, section_of
+from pppca_bench.methods.sections import PORTRAIT, PREDICTIONS, constructor_arguments, section_of
 from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, Tau, parameters_of, shown
 from pppca_bench.problems import OwnData, SplitRule
 from pppca_bench.runs import Scalar
@@ -31,7 +39,10 @@ NAME = re.compile(NAME_PATTERN)
 MOST_VARIANTS = 10_000
 """Combinations of a section's values: far more than anybody waits for, and few enough to list in a second."""
 
-KEYS = ("name", "problems", "repeats", *SPLIT_KEYS, "seed", "tau", "methods", "classifier")
+KEYS = (
+    *("name", "problems", "repeats", *SPLIT_KEYS, "seed", "tau", "methods", "classifier"),
+    *(*CHOICE_KEYS, PREDICTIONS),
+)
 
 VALUES = {
     "name": Parameter("name", Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$")], REQUIRED),
@@ -39,6 +50,7 @@ VALUES = {
     "seed": Parameter("seed", Annotated[int, Ge(0), Lt(2**63)], REQUIRED),
     "tau": Parameter("tau", Tau, None),
     PORTRAIT: Parameter(PORTRAIT, bool, False),
+    PREDICTIONS: Parameter(PREDICTIONS, bool, False),
 }
 """What the keys may be that are no parameters of an estimator, by key."""
 
@@ -155,6 +167,8 @@ class _Shared:
     repeats: int
     tau: Any
     classifier: ClassifierRequest | None
+    choice: ChoiceRule
+    predictions: bool
 
 
 class _ConfigReader(Reader):
@@ -172,10 +186,15 @@ class _ConfigReader(Reader):
         if "repeats" not in given and most_splits > 1:
             given = given | {"repeats": most_splits}
         name, repeats, seed = (self.one(VALUES[key], given, ()) for key in ("name", "repeats", "seed"))
+        asked = read_choice(self, given)
+        given, choice = with_candidates(given, asked)
         if given.get("tau") is not None:
             self.grid(VALUES["tau"], given["tau"], ("tau",))
         classifier = self._classifier(given.get("classifier", {}), ("classifier",))
-        methods = self._methods(given, _Shared(repeats, given.get("tau"), classifier))
+        predictions = bool(self.one(VALUES[PREDICTIONS], given, ()))
+        methods = self._methods(given, _Shared(repeats, given.get("tau"), classifier, choice, predictions))
+        if not self.mistakes.at(("methods",)):
+            check_chosen(self, asked, [method.grid for method in methods])
         self.mistakes.raise_if_any()
         return Config(name, problems, seed, tuple(methods))
 
@@ -233,7 +252,12 @@ class _ConfigReader(Reader):
         section, own = section_of(entry), ["classifier", PORTRAIT] if entry.makes == "features" else []
         given = self.mapping(value, place, ["method", "repeats", *_section_keys(entry), *own], hint=_hint_at(entry))
         repeats = self.one(VALUES["repeats"], given, place) if "repeats" in given else shared.repeats
+        given, choice = with_candidates(given, shared.choice)
         grid = self._section_grid(entry, given, place, self._shared_tau(entry, section, given, place, shared))
+        if not self.mistakes.at(place):
+            grid = choosing_grid(self, entry, grid, choice, place)
+        if shared.predictions and entry.makes != "measures":
+            grid[PREDICTIONS] = (True,)
         if entry.makes != "features":
             return MethodRequest(entry, grid, None, repeats)
         if self.one(VALUES[PORTRAIT], given, place):

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pppca_bench.config.experiment import ClassifierRequest, Config, MethodRequest, variants
 from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.registry import DEFAULT_RULE
-from pppca_bench.methods.sections import PIVOT, PIVOTAL, PORTRAIT, section_of
+from pppca_bench.methods.sections import PIVOT, PIVOTAL, STORED_BESIDE, section_of
 from pppca_bench.problems import OwnData
 from pppca_bench.references.proben1_tables import SIZE_RULE_VERSION, pivot_of
-from pppca_bench.runs import Cell, Parameters, RunSpec, Scalar
+from pppca_bench.runs import CHOOSE, Cell, Parameters, RunSpec, Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,8 @@ def _changed(method: MethodRequest, parameters: Parameters, classifier: Paramete
     if method.classifier is not None:
         usual |= {f"classifier.{name}": value for name, value in _usual_classifier(method.classifier).items()}
     given = dict(parameters) | {f"classifier.{name}": value for name, value in classifier}
-    return tuple(name for name, value in given.items() if name != PORTRAIT and usual.get(name) != value)
+    told = {name: value for name, value in given.items() if name not in STORED_BESIDE and not name.startswith(CHOOSE)}
+    return tuple(name for name, value in told.items() if usual.get(name) != value)
 
 
 def _usual_classifier(classifier: ClassifierRequest) -> dict[str, Scalar]:

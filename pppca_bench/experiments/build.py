@@ -9,7 +9,7 @@ import numpy as np
 
 from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.protocol import contract_of
-from pppca_bench.methods.sections import PIVOT, PIVOTAL, PORTRAIT, constructor_arguments
+from pppca_bench.methods.sections import PIVOT, PIVOTAL, STORED_BESIDE, constructor_arguments
 from pppca_bench.references.proben1_tables import pivot_of, rule_network
 from pppca_bench.runs import Parameters, RunSpec
 
@@ -30,7 +30,7 @@ def make_method(spec: RunSpec, task: str = "classification", *, n_outputs: int =
     """
     contract = contract_of(find_method(spec.cell.method))
     seed, _, asked_seed = seeds(spec)
-    settings = {name: value for name, value in spec.cell.parameters if name != PORTRAIT}
+    settings = {name: value for name, value in spec.cell.parameters if name not in STORED_BESIDE}
     arguments = _arguments(contract.estimator, settings, spec.cell.problem, n_outputs)
     if contract.takes_seed:
         arguments["random_state"] = seed

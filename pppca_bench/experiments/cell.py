@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from pppca_bench.classifiers import MLP, fit_together, squared_error_percent
 from pppca_bench.experiments.build import make_classifier, make_method, seeds
 from pppca_bench.experiments.portrait import portray
+from pppca_bench.experiments.predictions import judge, predictions_of
 from pppca_bench.experiments.reconstruction import measure_reconstruction
 from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.protocol import Contract, contract_of
-from pppca_bench.methods.sections import PORTRAIT
+from pppca_bench.methods.sections import PORTRAIT, PREDICTIONS
 from pppca_bench.problems import Problem
 from pppca_bench.runs import RunResult, RunSpec, failed
 
@@ -29,13 +30,26 @@ HISTORY_NODES = 10
 
 
 @dataclass(frozen=True)
-class _Learned:
-    """What a run's method has learned: features for a classifier, or a fitted classifier itself."""
+class Learned:
+    """Hold what a run's method has learned: features for a classifier, or a fitted classifier itself.
+
+    Attributes
+    ----------
+    spec : RunSpec
+    splits : tuple of three float64 arrays of shape (n_samples, n_components)
+        Inputs of the classifier: training, validation and test.
+    values : dict of str to float
+        Numbers of the run so far.
+    history : mapping of str to array
+    reducer, classifier : estimator or None
+        What is fitted, one of the two.
+    """
 
     spec: RunSpec
     splits: tuple[Floats, Floats, Floats]
     values: dict[str, float]
     history: Mapping[str, NDArray[Any]]
+    reducer: Any
     classifier: Any
 
 
@@ -58,9 +72,9 @@ def run_group(specs: Sequence[RunSpec], problem: Problem) -> list[RunResult]:
     entry = find_method(specs[0].cell.method)
     together = issubclass(contract_of(entry).estimator, MLP)
     groups = [specs] if together else [[spec] for spec in specs]
-    outcomes = [one for group in groups for one in _learn(group, problem)]
+    outcomes = [one for group in groups for one in learn(group, problem)]
     results = {one.key: one for one in outcomes if isinstance(one, RunResult)}
-    for result in _classify([one for one in outcomes if isinstance(one, _Learned)], problem):
+    for result in _classify([one for one in outcomes if isinstance(one, Learned)], problem):
         results[result.key] = result
     return [_with_plain_numbers(spec, results[spec.key]) for spec in specs]
 
@@ -85,8 +99,25 @@ def warm_up(spec: RunSpec) -> None:
     run_group([spec], tiny)
 
 
-def _learn(specs: Sequence[RunSpec], problem: Problem) -> list[_Learned | RunResult]:
-    """Fit the runs' methods, several networks side by side; a run whose numbers broke down gives its failure."""
+def fit_run(spec: RunSpec, problem: Problem) -> tuple[Any, Any]:
+    """Return a run's reducer (None for a method that classifies by itself) and classifier, fitted as `run_group` does.
+
+    Raises
+    ------
+    ValueError
+        Its numbers broke down.
+    """
+    (outcome,) = learn([spec], problem)
+    if isinstance(outcome, RunResult):
+        raise ValueError(outcome.error or f"{spec.cell.method} makes neither features nor classes")
+    return outcome.reducer, outcome.classifier or _train([outcome], problem)[0]
+
+
+def learn(specs: Sequence[RunSpec], problem: Problem) -> list[Learned | RunResult]:
+    """Fit the runs' methods, several networks side by side.
+
+    A run whose numbers broke down gives its failure, one that only measures its result.
+    """
     try:
         methods = [make_method(spec, problem.task, n_outputs=problem.n_outputs) for spec in specs]
         start = time.perf_counter()
@@ -95,7 +126,7 @@ def _learn(specs: Sequence[RunSpec], problem: Problem) -> list[_Learned | RunRes
         return [_learned(spec, method, share_ms, problem) for spec, method in zip(specs, methods, strict=True)]
     except (ValueError, ArithmeticError):
         if len(specs) > 1:
-            return [outcome for spec in specs for outcome in _learn([spec], problem)]
+            return [outcome for spec in specs for outcome in learn([spec], problem)]
         return [failed(specs[0], traceback.format_exc())]
 
 
@@ -123,7 +154,7 @@ def _fit_alone(estimator: Any, contract: Contract, train: Floats, validation: Fl
     estimator.fit(train, y[:, 0] if contract.is_foreign and y.ndim == 2 and y.shape[1] == 1 else y, **given)
 
 
-def _learned(spec: RunSpec, method: Any, fit_time_ms: float, problem: Problem) -> _Learned | RunResult:
+def _learned(spec: RunSpec, method: Any, fit_time_ms: float, problem: Problem) -> Learned | RunResult:
     values = dict(getattr(method, "measures_", {}))
     n_epochs = getattr(method, "n_epochs_", getattr(method, "n_generations_", None))
     if n_epochs is not None:
@@ -136,13 +167,13 @@ def _learned(spec: RunSpec, method: Any, fit_time_ms: float, problem: Problem) -
     train, validation, test = problem.X_train, problem.X_validation, problem.X_test
     if makes == "classes":
         values["dimensionality"] = getattr(method, "n_features_", problem.n_features)
-        return _Learned(spec, (train, validation, test), values, history, method)
+        return Learned(spec, (train, validation, test), values, history, None, method)
     reduced = _features(method, (train, validation, test))
     values["dimensionality"] = reduced[0].shape[1]
     values |= measure_reconstruction(method, train, reduced[0])
     if dict(spec.cell.parameters).get(PORTRAIT):
         history |= portray(method, problem, reduced[0])
-    return _Learned(spec, (reduced[0], reduced[1], reduced[2]), values, history, None)
+    return Learned(spec, (reduced[0], reduced[1], reduced[2]), values, history, method, None)
 
 
 def _features(method: Any, splits: Sequence[Floats]) -> list[Floats]:
@@ -155,8 +186,7 @@ def _features(method: Any, splits: Sequence[Floats]) -> list[Floats]:
     """
     found: list[Floats] = []
     for name, X in zip(("training", "validation", "test"), splits, strict=True):
-        made = method.transform(X)
-        reduced = np.ascontiguousarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
+        reduced = as_matrix(method.transform(X))
         n_columns = found[0].shape[1] if found else None
         expected = f"({len(X)}, {n_columns or 'at least 1'})"
         where = f"transform of {type(method).__name__}, {name} split: expected finite numbers of shape {expected}"
@@ -168,17 +198,22 @@ def _features(method: Any, splits: Sequence[Floats]) -> list[Floats]:
     return found
 
 
+def as_matrix(made: Any) -> Floats:
+    """Return what `transform` gives, such as a sparse matrix, as a C-contiguous float64 array."""
+    return np.ascontiguousarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
+
+
 def _leading(curve: NDArray[Any]) -> NDArray[Any]:
     return curve[:, :HISTORY_NODES] if curve.ndim == 2 else curve
 
 
-def _classify(learned: Sequence[_Learned], problem: Problem) -> list[RunResult]:
+def _classify(learned: Sequence[Learned], problem: Problem) -> list[RunResult]:
     """Train the classifiers that are still missing, together, and measure all errors."""
     done = [_measured(one, one.classifier, problem) for one in learned if one.classifier is not None]
     return done + _classify_features([one for one in learned if one.classifier is None], problem)
 
 
-def _classify_features(learned: Sequence[_Learned], problem: Problem) -> list[RunResult]:
+def _classify_features(learned: Sequence[Learned], problem: Problem) -> list[RunResult]:
     if not learned:
         return []
     start = time.perf_counter()
@@ -194,7 +229,7 @@ def _classify_features(learned: Sequence[_Learned], problem: Problem) -> list[Ru
     return [_measured(one, fitted, problem) for one, fitted in zip(learned, classifiers, strict=True)]
 
 
-def _train(learned: Sequence[_Learned], problem: Problem) -> Sequence[Any]:
+def _train(learned: Sequence[Learned], problem: Problem) -> Sequence[Any]:
     classifiers = [
         make_classifier(
             one.spec.cell.classifier,
@@ -219,7 +254,7 @@ def _classes(problem: Problem) -> NDArray[np.int64] | None:
     return None if problem.n_classes is None else np.arange(problem.n_classes)
 
 
-def _measured(one: _Learned, classifier: Any, problem: Problem) -> RunResult:
+def _measured(one: Learned, classifier: Any, problem: Problem) -> RunResult:
     """Return a run's result; one whose classifier predicts what is no prediction is failed."""
     try:
         return _result(one, classifier, problem)
@@ -227,7 +262,7 @@ def _measured(one: _Learned, classifier: Any, problem: Problem) -> RunResult:
         return failed(one.spec, traceback.format_exc())
 
 
-def _result(one: _Learned, classifier: Any, problem: Problem) -> RunResult:
+def _result(one: Learned, classifier: Any, problem: Problem) -> RunResult:
     epochs = {
         "total_epochs": getattr(classifier, "n_epochs_", None),
         "relevant_epochs": getattr(classifier, "best_epoch_", None),
@@ -240,15 +275,14 @@ def _result(one: _Learned, classifier: Any, problem: Problem) -> RunResult:
     values["test_error_percent"] = _error_percent(classifier, test, problem.y_test)
     if hasattr(classifier, "squared_error_percent"):
         values["test_squared_error_percent"] = classifier.squared_error_percent(test, problem.y_test)
-    return RunResult(one.spec.key, "done", values=values, history=one.history)
+    history = dict(one.history)
+    if dict(one.spec.cell.parameters).get(PREDICTIONS):
+        scores, predictions = judge(classifier, test, problem)
+        values, history = values | scores, history | predictions
+    return RunResult(one.spec.key, "done", values=values, history=history)
 
 
 def _error_percent(estimator: Any, X: Floats, y: NDArray[Any]) -> float:
     """Return the share of wrong classes, or the squared error percentage of numbers (Proben1 report, section 2.7)."""
-    predicted = np.asarray(estimator.predict(X))
-    if predicted.size != y.size or len(predicted) != len(y):
-        raise ValueError(
-            f"predict of {type(estimator).__name__}: expected predictions of shape {y.shape}, got {predicted.shape}."
-        )
-    predicted = predicted.reshape(y.shape)
+    predicted = predictions_of(estimator, X, y)
     return squared_error_percent(predicted, y) if y.dtype.kind == "f" else 100.0 * float(np.mean(predicted != y))

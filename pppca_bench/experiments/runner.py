@@ -373,13 +373,13 @@ def _computed(group: Group, problem: Problem) -> list[RunResult]:
     # Slow to import, and not needed where nothing is left to do.
     from threadpoolctl import threadpool_limits
 
-    from pppca_bench.experiments import cell
+    from pppca_bench.experiments.choosing import run_group
 
     with threadpool_limits(1):  # sums of several threads round differently
         if group[0].cell.method not in _warmed:
             _warm_up(group[0])
             _warmed.add(group[0].cell.method)
-        return cell.run_group(group, problem)
+        return run_group(group, problem)
 
 
 def _warm_up(spec: RunSpec) -> None:
@@ -387,10 +387,11 @@ def _warm_up(spec: RunSpec) -> None:
 
     A foreign one may refuse the tiny data; what it raises on the real ones, the runs record.
     """
-    from pppca_bench.experiments import cell
+    from pppca_bench.experiments.cell import warm_up
+    from pppca_bench.experiments.choosing import candidates, settled
 
     with suppress(Exception) if find_method(spec.cell.method).foreign else nullcontext():
-        cell.warm_up(spec)
+        warm_up(settled(spec, candidates(spec.cell)[0]))
 
 
 _warmed: set[str] = set()

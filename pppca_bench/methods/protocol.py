@@ -115,7 +115,8 @@ def contract_of(entry: Entry, task: str = "classification") -> Contract:
 def _reserved(entry: Entry) -> tuple[str, ...]:
     """Return the names that mean something else where a section's parameters are stored or written."""
     if isinstance(entry, Method):
-        return ("portrait",) if entry.foreign else ("method", "repeats", "classifier", "portrait")
+        stored = ("portrait", "predictions")
+        return stored if entry.foreign else ("method", "repeats", "classifier", *stored)
     return ("rule", "base")
 
 

@@ -25,6 +25,12 @@ PORTRAIT = "portrait"
 """Key of every method that makes features: whether a run stores what a figure of it is drawn from. It changes no number
 and is among a cell's parameters only where it is true, for such a run is another one to the store."""
 
+PREDICTIONS = "predictions"
+"""Key of a config: whether its runs store what they predict for the test split. As `PORTRAIT`, it changes no number."""
+
+STORED_BESIDE = frozenset({PORTRAIT, PREDICTIONS})
+"""Parameters of a cell that say what is stored, and are none of an estimator."""
+
 _KEYS = {"hidden_layer_sizes": "hidden"}
 """Keys of a config that are not named as the parameter is."""
 

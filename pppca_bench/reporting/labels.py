@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from pppca_bench.methods.lookup import stored_method, title_of
-from pppca_bench.runs import Cell, Parameters, Scalar
+from pppca_bench.methods.sections import PREDICTIONS
+from pppca_bench.runs import AUTO, CHOOSE, Cell, Parameters, Scalar
 
 _ABSENT: Any = object()
 """Stands for the value of a setting that a cell has not."""
@@ -25,18 +26,22 @@ def method_label(cell: Cell, *, with_tau: bool = False) -> str:
     fraction, tau = parameters.get("data_fraction"), parameters.get("tau")
     parts = [f"{title_of(cell.method)}{told}"]
     if fraction is not None:
-        parts.append(f"{value_text(fraction)}%")
+        parts.append("data fraction = auto" if fraction == AUTO else f"{value_text(fraction)}%")
     if with_tau and tau is not None:
         parts.append(f"τ = {value_text(tau)}")
     return ", ".join(parts)
 
 
 def own_settings(cell: Cell) -> dict[str, Scalar]:
-    """Return the parameters of a cell's method that `method_label` does not tell."""
+    """Return the parameters of a cell's method that `method_label` does not tell, but what is chosen by and stored."""
     entry = stored_method(cell.method)
     labels = entry.labels if entry else {}
-    told = ("tau", "data_fraction")
-    return {name: value for name, value in cell.parameters if name not in told and (name, value) not in labels}
+    told = ("tau", "data_fraction", PREDICTIONS)
+    return {
+        name: value
+        for name, value in cell.parameters
+        if name not in told and not name.startswith(CHOOSE) and (name, value) not in labels
+    }
 
 
 def distinct_labels(
@@ -96,6 +101,8 @@ def unusual(settings: Sequence[Mapping[str, Scalar]]) -> list[dict[str, Scalar]]
 
 def setting_text(name: str, value: Scalar) -> str:
     """Write a setting, such as ``"n_epochs = 50"``."""
+    if name.startswith(CHOOSE) and isinstance(value, tuple):
+        return f"{name} = {', '.join(map(value_text, value))}"
     return f"no {name}" if value is _ABSENT else f"{name} = {value_text(value)}"
 
 

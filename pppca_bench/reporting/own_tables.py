@@ -8,7 +8,7 @@ from pppca_bench.methods.lookup import stored_method
 from pppca_bench.reporting.labels import distinct_labels, value_text
 from pppca_bench.reporting.summary import Results, summarise_runs
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.runs import Cell, ProblemFacts, Scalar, described
+from pppca_bench.runs import AUTO, Cell, ProblemFacts, Scalar, described
 
 LISTED = (
     "test_error_percent",
@@ -143,7 +143,7 @@ def _retaining(lists: Mapping[str, Sequence[Cell]], results: Results) -> Iterato
         taus.setdefault((cell.problem, cell.method), set()).add(dict(cell.parameters).get("tau"))
     for cell in alone:
         parameters = dict(cell.parameters)
-        tau, whole = parameters.get("tau"), parameters.get("data_fraction") in (None, 100.0)
+        tau, whole = parameters.get("tau"), parameters.get("data_fraction") in (None, 100.0, AUTO)
         is_compared = tau in (None, REFERENCE_TAU) or REFERENCE_TAU not in taus[cell.problem, cell.method]
         measured = any(result and "retained_variance_percent" in result.values for _, result in results.cells[cell])
         if whole and is_compared and measured:

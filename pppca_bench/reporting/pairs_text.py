@@ -52,7 +52,7 @@ def _remarks(pairs: Pairs) -> list[str]:
         )
     found = [
         f"{how} Holm's correction is over all pairs; the intervals are of each pair alone.",
-        "Of equal dimensionality are the settings of two methods whose mean numbers of features are nearest to each"
+        "A setting without a fixed τ is compared with all. Of equal dimensionality are the settings of two methods whose mean numbers of features are nearest to each"
         " other, at most 0.5 features or 5 % apart.",
     ]
     if pairs.left_out:

@@ -59,6 +59,8 @@ class Sheet:
         Runs that were asked for and are not in.
     agrees : tuple of (bool or None)
         By row, whether ours says what was published, None where ours is not there; empty where this is not asked.
+    mentioned : tuple of Cell
+        Cells that it tells something of, though other tables list them.
     """
 
     id: str
@@ -72,11 +74,12 @@ class Sheet:
     shown: tuple[Cell, ...] = ()
     n_missing: int = 0
     agrees: tuple[bool | None, ...] = ()
+    mentioned: tuple[Cell, ...] = ()
 
     @property
     def was_run(self) -> bool:
         """Tell whether any of its runs was asked for."""
-        return bool(self.shown)
+        return bool(self.shown or self.mentioned)
 
 
 def joined_agreements(sheets: Iterable[Sheet]) -> list[Agreement]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.architecture_search import search_sheets
+from pppca_bench.reporting.choices import choices_sheet
 from pppca_bench.reporting.distributions import distribution_sheets
 from pppca_bench.reporting.sheet import Sheet
 from pppca_bench.reporting.significance import significance_sheet
@@ -32,6 +33,7 @@ def build_sheets(results: Results, facts: Mapping[str, ProblemFacts], references
         significance_sheet(results),
         training_sheet(results, facts, references),
         *distribution_sheets(results),
+        choices_sheet(results),
     ]
 
 

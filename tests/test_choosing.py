@@ -1,0 +1,178 @@
+"""Runs that choose their settings: what they choose, from which data, what is stored and what a config may say."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from planning import config_of, specs_of
+
+import pppca_bench
+from pppca_bench.cli.main import cli
+from pppca_bench.config.choosing import AUTO_TAUS
+from pppca_bench.errors import ConfigError
+from pppca_bench.experiments import cell
+from pppca_bench.experiments.choosing import run_group
+from pppca_bench.problems import Problem, load_problem
+from pppca_bench.runs import RunResult
+
+TAUS = [2, 10, 100]
+BASE: dict[str, Any] = {
+    "name": "small",
+    "problems": ["wine"],
+    "repeats": 3,
+    "seed": 1,
+    "tau": TAUS,
+    "methods": [{"method": "dgha", "data_fraction": [100, 20], "n_epochs": 4}],
+    "classifier": {"hidden": [], "max_epochs": 15},
+}
+TIMES = {"fit_time_ms", "classifier_time_ms"}
+
+
+@pytest.fixture(scope="module")
+def wine() -> Problem:
+    return load_problem("wine")
+
+
+def chosen(results: list[RunResult]) -> list[tuple[float, float]]:
+    return [(one.values["chosen_tau"], one.values["chosen_data_fraction"]) for one in results]
+
+
+def fixed(problem: Problem) -> dict[tuple[float, float], list[Mapping[str, float]]]:
+    """Return what each setting gives in each repeat, by the ordinary way."""
+    found: dict[tuple[float, float], list[Mapping[str, float]]] = {}
+    for spec in specs_of(BASE):
+        parameters = dict(spec.cell.parameters)
+        (result,) = cell.run_group([spec], problem)
+        found.setdefault((parameters["tau"], parameters["data_fraction"]), []).append(result.values)
+    return found
+
+
+def numbers(values: Mapping[str, float]) -> dict[str, float]:
+    more = {"chosen_tau", "chosen_data_fraction", "failed_candidates"}
+    return {name: value for name, value in values.items() if name not in TIMES | more}
+
+
+def test_a_run_has_the_numbers_of_the_candidate_with_the_least_validation_error(wine):
+    specs = specs_of(BASE | {"choose": ["tau", "data_fraction"]})
+    assert len(specs) == 3, "a run a repeat, however many candidates"
+    results, candidates = run_group(specs, wine), fixed(wine)
+    for repeat, (key, result) in enumerate(zip(chosen(results), results, strict=True)):
+        score = {
+            name: (of[repeat]["validation_error_percent"], of[repeat]["dimensionality"])
+            for name, of in candidates.items()
+        }
+        assert score[key] == min(score.values())
+        assert numbers(result.values) == numbers(candidates[key][repeat])
+    assert len({tuple(of[0].items()) for of in candidates.values()}) == 6, "the candidates differ"
+
+
+def test_the_fewest_features_that_retain_enough_are_chosen_by_variance(wine):
+    candidates = fixed(wine)
+    for retain in (40, 75, 99.9):
+        document = BASE | {"choose": ["tau", "data_fraction"], "by": "retained_variance", "retain": retain}
+        for repeat, key in enumerate(chosen(run_group(specs_of(document), wine))):
+            of = {name: values[repeat] for name, values in candidates.items()}
+            enough = [one for one in of.values() if one["retained_variance_percent"] >= retain]
+            if enough:
+                assert of[key]["dimensionality"] == min(one["dimensionality"] for one in enough)
+                assert of[key]["retained_variance_percent"] >= retain
+            else:
+                most = max(one["retained_variance_percent"] for one in of.values())
+                assert of[key]["retained_variance_percent"] == most
+
+
+@pytest.mark.parametrize("by", ["validation_error", "retained_variance"])
+def test_the_choice_never_sees_the_test_split(wine, by, monkeypatch):
+    specs = specs_of(BASE | {"choose": ["tau", "data_fraction"], "by": by})
+    rng = np.random.default_rng(0)
+    other = replace(wine, X_test=rng.uniform(size=wine.X_test.shape), y_test=rng.permutation(wine.y_test))
+    seen: list[tuple[tuple[object, object], Problem]] = []
+
+    def heard(name: str) -> None:
+        function = getattr(cell, name)
+
+        def spy(runs, on):
+            settings = runs[0].cell.settings
+            seen.append(((settings["tau"], settings["data_fraction"]), on))
+            return function(runs, on)
+
+        monkeypatch.setattr(cell, name, spy)
+
+    heard("run_group")
+    heard("learn")
+    before = chosen(run_group(specs, wine))
+    tested = {settings for settings, on in seen if np.array_equal(on.X_test, wine.X_test)}
+    blind = {settings for settings, on in seen if np.array_equal(on.X_test, wine.X_validation)}
+    assert tested == set(before)
+    assert len(blind) == 6
+    assert before == chosen(run_group(specs, other))
+
+
+def test_a_candidate_that_fails_is_not_chosen_and_counted(wine):
+    broken = {"method": "sklearn.decomposition:PCA", "parameters": {"n_components": [2, 99]}}
+    document = BASE | {"methods": [broken], "choose": "n_components", "repeats": 1}
+    (result,) = run_group(specs_of(document), wine)
+    assert (result.values["chosen_n_components"], result.values["failed_candidates"]) == (2, 1)
+    broken["parameters"] = {"n_components": [98, 99]}
+    (result,) = run_group(specs_of(document), wine)
+    assert result.status == "failed"
+    assert "n_components=98 must be between" in result.error
+
+
+def test_tau_auto_has_candidates_of_its_own_for_the_methods_with_a_threshold():
+    config = config_of(BASE | {"tau": "auto", "methods": ["pca", "all_features", {"method": "dgha", "tau": 7}]})
+    pca, features, dgha = (method.grid for method in config.methods)
+    assert (pca["tau"], pca["choose.tau"], pca["choose.by"]) == (("auto",), (AUTO_TAUS,), ("validation_error",))
+    assert not any(name.startswith("choose.") for name in features)
+    assert dgha["tau"] == (7.0,)
+    (own,) = config_of(BASE | {"methods": [{"method": "pca", "tau": "auto"}]}).methods
+    assert own.grid["choose.tau"] == (AUTO_TAUS,)
+
+
+def test_runs_that_choose_are_others_to_the_store_and_meet_the_same_random_numbers():
+    plain, choosing = (specs_of(BASE | more) for more in ({}, {"choose": "tau"}))
+    assert not {spec.key for spec in plain} & {spec.key for spec in choosing}
+    assert {spec.seed for spec in plain} == {spec.seed for spec in choosing}
+    assert len({spec.cell for spec in choosing}) == 2, "a cell a data fraction, which is not chosen"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"choose": "tua"}, "choose: expected a parameter of which a method here has several values, got 'tua'."),
+        ({"choose": ["tau"], "tau": 5}, "expected a parameter of which a method here has several values, got 'tau'."),
+        ({"choose": ["tau"], "by": "test_error"}, "by: expected 'validation_error' or 'retained_variance', got "),
+        ({"choose": ["tau"], "retain": 90}, "retain: expected it beside by: retained_variance alone"),
+        ({"choose": ["tau"], "by": "retained_variance", "retain": 101}, "retain: expected a number > 0 and <= 100"),
+        ({"tau": "all"}, "tau: expected a number >= 1, got 'all'."),
+        ({"tau": "auto", "methods": ["dgha_speedup"]}, "expected no settings to choose among, since dgha_speedup only"),
+        (
+            {"tau": "auto", "methods": [{"method": "dgha", "kernel": ["fast", "literal"]}], "choose": ["kernel"]},
+            "methods[0].kernel: expected numbers to choose among, got 'fast'.",
+        ),
+        ({"predictions": 1}, "predictions: expected true or false, got 1."),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_told(changes, said):
+    with pytest.raises(ConfigError) as caught:
+        config_of(BASE | changes)
+    assert said in str(caught.value)
+
+
+def test_what_was_chosen_is_stored_and_tabled(tmp_path):
+    document = BASE | {"tau": "auto", "choose": "data_fraction", "methods": [*BASE["methods"], "pca"], "repeats": 4}
+    done = pppca_bench.run(document, results=tmp_path, workers=1)
+    assert done.outcome.n_failed == 0
+    assert set(done.runs["chosen_tau"]) <= set(AUTO_TAUS)
+    assert set(done.runs["method.tau"]) == {"auto"}
+    shown = CliRunner().invoke(cli, ["tables", "--results", str(tmp_path), "--table", "C"])
+    assert shown.exit_code == 0, shown.output
+    (row,) = [line for line in shown.output.splitlines() if line.startswith("wine, PCA, τ = auto")]
+    counts = done.runs[done.runs.method == "pca"]["chosen_tau"].value_counts().sort_index()
+    assert ", ".join(f"τ = {tau:g} ({n})" for tau, n in counts.items()) in row
+    assert "validation error" in row
+    for command in (["tables", "small"], ["rules", "small"], ["rank", "small"], ["export", "small"]):
+        assert CliRunner().invoke(cli, [*command, "--results", str(tmp_path)]).exit_code == 0
