@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier
     from pppca_bench.engines import DGHA, GHA, NEpPCA
+    from pppca_bench.experiments.pipeline import pipeline
     from pppca_bench.experiments.run_config import run
     from pppca_bench.methods.entry import Classifier, Method
     from pppca_bench.problems import Problem, known_problems, load_problem
     from pppca_bench.store.export import load_results
+    from pppca_bench.store.predictions import load_predictions
 
 __version__ = "0.1.0"
 
@@ -26,8 +28,10 @@ __all__ = [
     "Problem",
     "RpropMLPClassifier",
     "known_problems",
+    "load_predictions",
     "load_problem",
     "load_results",
+    "pipeline",
     "run",
 ]
 
@@ -41,8 +45,10 @@ _ROOMS = {
     "Problem": "problems",
     "RpropMLPClassifier": "classifiers",
     "known_problems": "problems",
+    "load_predictions": "store.predictions",
     "load_problem": "problems",
     "load_results": "store.export",
+    "pipeline": "experiments.pipeline",
     "run": "experiments.run_config",
 }
 

@@ -270,9 +270,9 @@ def _result(one: Learned, classifier: Any, problem: Problem) -> RunResult:
     values = one.values | {name: number for name, number in epochs.items() if number is not None}
     values |= dict(getattr(classifier, "measures_", {}))
     train, validation, test = one.splits
-    values["train_error_percent"] = _error_percent(classifier, train, problem.y_train)
-    values["validation_error_percent"] = _error_percent(classifier, validation, problem.y_validation)
-    values["test_error_percent"] = _error_percent(classifier, test, problem.y_test)
+    values["train_error_percent"] = error_percent(classifier, train, problem.y_train)
+    values["validation_error_percent"] = error_percent(classifier, validation, problem.y_validation)
+    values["test_error_percent"] = error_percent(classifier, test, problem.y_test)
     if hasattr(classifier, "squared_error_percent"):
         values["test_squared_error_percent"] = classifier.squared_error_percent(test, problem.y_test)
     history = dict(one.history)
@@ -282,7 +282,7 @@ def _result(one: Learned, classifier: Any, problem: Problem) -> RunResult:
     return RunResult(one.spec.key, "done", values=values, history=history)
 
 
-def _error_percent(estimator: Any, X: Floats, y: NDArray[Any]) -> float:
+def error_percent(estimator: Any, X: Floats, y: NDArray[Any]) -> float:
     """Return the share of wrong classes, or the squared error percentage of numbers (Proben1 report, section 2.7)."""
     predicted = predictions_of(estimator, X, y)
     return squared_error_percent(predicted, y) if y.dtype.kind == "f" else 100.0 * float(np.mean(predicted != y))

@@ -42,7 +42,8 @@ def judge(estimator: Any, X: Floats, problem: Problem) -> tuple[dict[str, float]
     kept: dict[str, NDArray[Any]] = {TARGETS: y, PREDICTED: predicted}
     if problem.n_classes is None:
         return _scores_of_numbers(y, predicted), kept
-    probabilities = _probabilities(estimator, X, problem.n_classes)
+    has_some = hasattr(estimator, "predict_proba")
+    probabilities = probabilities_of(estimator, X, problem.n_classes) if has_some else None
     if probabilities is not None:
         kept[PROBABILITIES] = probabilities
     return _scores_of_classes(y, predicted, probabilities), kept
@@ -58,10 +59,14 @@ def predictions_of(estimator: Any, X: Floats, y: NDArray[Any]) -> NDArray[Any]:
     return predicted.reshape(y.shape)
 
 
-def _probabilities(estimator: Any, X: Floats, n_classes: int) -> Floats | None:
-    """Return class probabilities, 0 for a class that the estimator never met; None where it gives none."""
-    if not hasattr(estimator, "predict_proba"):
-        return None
+def probabilities_of(estimator: Any, X: Floats, n_classes: int) -> Floats:
+    """Return class probabilities, of shape (n_samples, n_classes): 0 for a class that the estimator never met.
+
+    Raises
+    ------
+    ValueError
+        What it gives are no probabilities.
+    """
     known = np.asarray(getattr(estimator, "classes_", np.arange(n_classes)), dtype=np.int64)
     found, given = np.zeros((len(X), n_classes)), np.asarray(estimator.predict_proba(X), dtype=np.float64)
     if given.shape != (len(X), len(known)) or not np.allclose(given.sum(axis=1), 1.0, rtol=0.0, atol=_SUM):

@@ -94,7 +94,7 @@ def run(
     >>> done.runs.groupby("method").test_error_percent.mean()  # doctest: +SKIP
     """
     source = _source(config, list(problems or {}))
-    with _saved(problems or {}) as given, Store(Path(results) / DATABASE) as store:
+    with saved(problems or {}) as given, Store(Path(results) / DATABASE) as store:
         folder = Path(data_dir) if data_dir is not None else None
         request = read_request([source], data_dir=folder, repeats=repeats, given=given)
         if unused := given.keys() - {name for name, _ in request.problems}:
@@ -131,15 +131,19 @@ def _source(config: str | Path | Mapping[str, Any], given: list[str]) -> YamlSou
         return to_source(
             document if "problems" in document or not given else document | {"problems": given}, Path("config")
         )
-    source = read_yaml(Path(config))
+    return with_given(read_yaml(Path(config)), given)
+
+
+def with_given(source: YamlSource, given: list[str]) -> YamlSource:
+    """Return a document with the given problems where it names none."""
     if given and isinstance(source.value, dict) and "problems" not in source.value:
         return replace(source, value=source.value | {"problems": given})
     return source
 
 
 @contextmanager
-def _saved(problems: GivenData) -> Iterator[dict[str, Path]]:
-    """Keep given data in files while they are run, so that worker processes can read them too."""
+def saved(problems: GivenData) -> Iterator[dict[str, Path]]:
+    """Keep given data in files for a while, so that worker processes can read them too; gives the files by name."""
     with tempfile.TemporaryDirectory(prefix="pppca-") as folder:
         paths = {name: Path(folder, f"{number}.npz") for number, name in enumerate(problems)}
         for name, path in paths.items():

@@ -23,7 +23,8 @@ from pppca_bench.problems.registry import (
     problem_info,
     registered,
 )
-from pppca_bench.problems.source import ProblemSource, load_again, open_problem
+from pppca_bench.problems.rows import RowEncoder
+from pppca_bench.problems.source import ProblemSource, load_again, load_data_set, open_problem
 from pppca_bench.problems.split import SplitRule
 from pppca_bench.problems.table import Table, to_table
 
@@ -37,6 +38,7 @@ __all__ = [
     "Problem",
     "ProblemInfo",
     "ProblemSource",
+    "RowEncoder",
     "SplitRule",
     "Table",
     "Task",
@@ -49,6 +51,7 @@ __all__ = [
     "known_problems",
     "load_again",
     "load_bundled",
+    "load_data_set",
     "load_problem",
     "open_problem",
     "problem_info",

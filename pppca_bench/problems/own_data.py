@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,11 @@ from pppca_bench.problems.problem import FloatArray, Problem, Targets
 from pppca_bench.problems.registry import Task
 from pppca_bench.problems.split import SPLIT_NAMES, Indices, SplitRule, by_column, deal
 from pppca_bench.problems.table import Column, Table, load_saved, printable
+
+if TYPE_CHECKING:
+    from sklearn.compose import ColumnTransformer
+
+    from pppca_bench.problems.encode import TrainingRange
 
 Source = Literal["csv", "parquet", "sklearn", "openml", "given"]
 
@@ -110,6 +115,8 @@ class DataSet:
     task : {"classification", "approximation"}
     classes : tuple of str
         Names of the classes, in the order of their numbers; () for approximation.
+    class_values : array of shape (n_classes,)
+        The classes as the table has them: texts, numbers, or true and false.
     y : int64 array of shape (n_rows,) or float64 array of shape (n_rows, n_outputs)
         Classes, or targets as they come.
 
@@ -127,6 +134,7 @@ class DataSet:
         if self.task == "classification" and len(targets) > 1:
             raise table.error("one column of classes", f"{len(targets)}: {', '.join(targets)}", "Name one as target.")
         self.y: Targets
+        self.class_values: NDArray[Any] = np.empty(0)
         self.y, self.classes = self._classes(targets[0]) if self.task == "classification" else self._numbers(targets)
         left_out = {*targets, *own.drop, own.rule.column}
         self._places = [place for place, name in enumerate(table.names) if name not in left_out]
@@ -157,17 +165,16 @@ class DataSet:
         number : int, default 0
             Number of the split, below ``own.rule.n_splits``.
         """
-        from pppca_bench.problems.encode import TrainingRange, feature_names, make_encoder
+        from pppca_bench.problems.encode import feature_names
 
         parts = self.rows(number)
-        encoder = make_encoder(self.inputs, self.has_gaps).fit(self._values[parts[0]])
-        names = feature_names(self.inputs, self.has_gaps)
+        encoder, names = self.encoder(number), feature_names(self.inputs, self.has_gaps)
         # Of no rows at all, which a column may tell to test on, the encoder would say that it needs some.
         X = [encoder.transform(self._values[part]) if len(part) else np.empty((0, len(names))) for part in parts]
         y: list[Targets] = [self.y[part] for part in parts]
         if self.task == "approximation":
-            scaler = TrainingRange().fit(y[0])
-            y = [scaler.transform(part) if len(part) else part for part in y]
+            scaler = self.target_range(number)
+            y = [scaler.transform(part.astype(np.float64)) if len(part) else part for part in y]
         return Problem(
             name=self.own.label,
             task=self.task,
@@ -181,6 +188,19 @@ class DataSet:
             sha256=self.sha256,
             feature_names=names,
         )
+
+    def encoder(self, number: int = 0) -> ColumnTransformer:
+        """Return the encoder of the inputs, fitted on the training rows of a split."""
+        from pppca_bench.problems.encode import make_encoder
+
+        return make_encoder(self.inputs, self.has_gaps).fit(self._values[self.rows(number)[0]])
+
+    def target_range(self, number: int = 0) -> TrainingRange:
+        """Return what scales the targets of an approximation, fitted on the training rows of a split."""
+        from pppca_bench.problems.encode import TrainingRange
+
+        scaler: TrainingRange = TrainingRange().fit(self.y[self.rows(number)[0]])
+        return scaler
 
     def rows(self, number: int) -> tuple[Indices, Indices, Indices]:
         """Return the rows of a split's training, validation and test examples."""
@@ -232,6 +252,8 @@ class DataSet:
             raise self.table.error(
                 "at least two classes", f"one, {labels[0]!r}", "Is it the right column?", column=name
             )
+        kinds: dict[str, Any] = {"integer": np.int64, "boolean": bool, "real": np.float64}
+        self.class_values = found.astype(kinds[column.kind]) if column.kind in kinds else np.array(labels)
         return y.astype(np.int64), labels
 
     def _numbers(self, names: Sequence[str]) -> tuple[FloatArray, tuple[str, ...]]:

@@ -106,9 +106,21 @@ def _load_known(source: ProblemSource) -> Problem:
 
 @lru_cache(maxsize=_KEPT_SPLITS)
 def _load_split(source: ProblemSource, own: OwnData) -> Problem:
+    return load_data_set(source, own).problem(source.split)
+
+
+def load_data_set(source: ProblemSource, own: OwnData) -> DataSet:
+    """Load the table behind a source's problems, once a process; raises DataError as `load_again` does.
+
+    Parameters
+    ----------
+    source : ProblemSource
+    own : OwnData
+        The source's own.
+    """
     data = _load_data_set(own, source.data_dir, source.sha256)
     _check_same(source, data.sha256)
-    return data.problem(source.split)
+    return data
 
 
 @cache

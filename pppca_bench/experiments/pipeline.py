@@ -1,0 +1,230 @@
+"""The fitted scikit-learn Pipeline of a stored run, to save and to predict with."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.metaestimators import available_if
+
+from pppca_bench.config.plan import algorithms_of
+from pppca_bench.config.request import read_request
+from pppca_bench.config.yaml_source import parse_yaml
+from pppca_bench.errors import ConfigError, DataError, StoreError
+from pppca_bench.experiments.cell import as_matrix, error_percent, fit_run
+from pppca_bench.experiments.choosing import chosen_by
+from pppca_bench.experiments.predictions import probabilities_of
+from pppca_bench.experiments.run_config import GivenData, saved, with_given
+from pppca_bench.methods.foreign import search_also
+from pppca_bench.methods.lookup import find_method
+from pppca_bench.problems import (
+    DataSet,
+    Problem,
+    ProblemSource,
+    RowEncoder,
+    load_again,
+    load_data_set,
+    load_problem,
+    registered,
+)
+from pppca_bench.problems.encode import TrainingRange
+from pppca_bench.problems.rows import FittedByARun
+from pppca_bench.runs import RunResult, RunSpec
+from pppca_bench.store import DATABASE
+from pppca_bench.store.database import Store
+from pppca_bench.store.export import find_run
+
+Floats = NDArray[np.float64]
+
+
+def pipeline(
+    run: str,
+    results: str | Path = "results",
+    *,
+    folder: str | Path = ".",
+    problems: GivenData | None = None,
+    data_dir: str | Path | None = None,
+) -> Pipeline:
+    """Fit what a stored run fitted: the same seed and settings, on the training and validation rows of its split.
+
+    The run's method is imported, whatever it names: take results that you trust.
+
+    Parameters
+    ----------
+    run : str
+        A key, its beginning, or ``config/problem/method/repeat``.
+    results : path, default "results"
+        Where ``results.sqlite`` is.
+    folder : path, default "."
+        The config's folder, from which it names files and modules.
+    problems : mapping of str to (X, y), optional
+        Data that `pppca_bench.run` was given.
+    data_dir : path, optional
+        First folder to look for fetched files.
+
+    Returns
+    -------
+    sklearn.pipeline.Pipeline
+        The steps ``encode`` (of tables), ``reduce`` (of methods that make features) and ``classify``. Of a table,
+        `predict` takes a data frame of raw rows and gives what stands in the target's column; of other problems it
+        takes inputs scaled as the problem's are, and gives numbers of classes, or scaled numbers. Its steps cannot be
+        fitted again to other rows: that takes a run.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such run, or there are several.
+    StoreError
+        The run is not done, only measures, or was computed by other versions of its algorithms.
+    DataError
+        Its data are not there, or not the same.
+
+    Warns
+    -----
+    UserWarning
+        Its test error is not the stored one: another processor, or other libraries.
+    """
+    folder = Path(folder)
+    search_also([folder, Path.cwd()])
+    with Store(Path(results) / DATABASE, read_only=True) as store:
+        key = find_run(store, run)
+        spec, result = store.runs_by_key([key])[key]
+        asking = [name for name, keys in store.plans().items() if key in keys]
+        texts = {name: text for name, text in store.config_texts().items() if name in asking}
+    settled = _settled(spec, result)
+    with saved(problems or {}) as given:
+        problem, data, split = _opened(spec, texts, folder, given, Path(data_dir) if data_dir else None)
+    return _fitted(settled, result, problem, data, split)
+
+
+def _settled(spec: RunSpec, result: RunResult | None) -> RunSpec:
+    """Return a done run with what it chose; raises StoreError where there is nothing to fit, or not by this code."""
+    cell = spec.cell
+    if result is None or result.status != "done":
+        raise StoreError(f"run {spec.key}: expected one that is done, got {'planned' if result is None else 'failed'}.")
+    if find_method(cell.method).makes == "measures":
+        raise StoreError(f"run {spec.key}: expected a method that predicts, got {cell.method}, which only measures.")
+    if (now := algorithms_of(cell.method, cell.classifier)) != cell.algorithms:
+        told = [", ".join(f"{name} {version}" for name, version in one) for one in (cell.algorithms, now)]
+        raise StoreError(f"run {spec.key}: expected the versions {told[0]}, got {told[1]}. Run its config again.")
+    return chosen_by(spec, result)
+
+
+def _opened(
+    spec: RunSpec, texts: Mapping[str, str], folder: Path, given: Mapping[str, Path], data_dir: Path | None
+) -> tuple[Problem, DataSet | None, int]:
+    """Return a run's problem, and of a table of the user's own the table and the number of the run's split."""
+    wanted = spec.cell.problem, spec.cell.data_sha256
+    if spec.cell.problem in registered():
+        problem = load_problem(spec.cell.problem, data_dir)
+        if problem.sha256 == spec.cell.data_sha256:
+            return problem, None, 0
+    causes = list[str]()
+    for name, text in texts.items() if spec.cell.problem not in registered() else ():
+        document = with_given(parse_yaml(folder / f"{name}.yaml", text), list(given))
+        try:
+            opened = read_request([document], data_dir=data_dir, given=given, force=True).problems
+        except (ConfigError, DataError) as error:
+            causes.append(str(error).splitlines()[-1])
+            continue
+        if wanted in opened:
+            return _of_split(opened[wanted][0].of_repeat(spec.repeat))
+    got = f" ({causes[0]})" if causes else ""
+    raise DataError(
+        f"{spec.cell.problem}: expected the data of run {spec.key} (SHA-256 {spec.cell.data_sha256[:12]}...), got none"
+        f" or others in {folder}{got}. Name the config's folder, or give the data as `problems`."
+    )
+
+
+def _of_split(source: ProblemSource) -> tuple[Problem, DataSet | None, int]:
+    data = load_data_set(source, source.own) if source.own else None
+    return load_again(source), data, source.split
+
+
+def _fitted(spec: RunSpec, result: RunResult | None, problem: Problem, data: DataSet | None, split: int) -> Pipeline:
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):  # as the run did
+        reducer, classifier = fit_run(spec, problem)
+        steps: list[tuple[str, Any]] = [] if reducer is None else [("reduce", reducer)]
+        if reducer is not None and find_method(spec.cell.method).foreign:
+            steps.append(("matrix", FunctionTransformer(as_matrix)))
+        found = Pipeline([*steps, ("classify", classifier)])
+        _compare(spec, result, error_percent(found, problem.X_test, problem.y_test))
+    if data is None:
+        return found
+    encode = RowEncoder(data.inputs, data.encoder(split))
+    last = (
+        NamedClasses(classifier, data.class_values)
+        if data.classes
+        else ScaledBack(classifier, data.target_range(split))
+    )
+    return Pipeline([("encode", encode), *steps, ("classify", last)])
+
+
+def _compare(spec: RunSpec, result: RunResult | None, error: float) -> None:
+    stored = result.values["test_error_percent"] if result else error
+    if not np.isclose(stored, error, rtol=1e-9, atol=1e-12):
+        warnings.warn(
+            f"run {spec.key}: its test error is {stored:.6g} %, that of the pipeline {error:.6g} %. It was computed by"
+            " another processor, or by other versions of the libraries.",
+            stacklevel=3,
+        )
+
+
+class NamedClasses(ClassifierMixin, FittedByARun):  # type: ignore[misc]
+    """Predict a table's own classes by a fitted classifier of their numbers.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    values : array of shape (n_classes,)
+        The classes in the order of their numbers.
+    """
+
+    def __init__(self, estimator: Any, values: NDArray[Any]) -> None:
+        self.estimator, self.values = estimator, values
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes."""
+        return self.values
+
+    def predict(self, X: Floats) -> NDArray[Any]:
+        """Return classes, of shape (n_samples,)."""
+        named: NDArray[Any] = self.values[np.asarray(self.estimator.predict(X), dtype=np.int64)]
+        return named
+
+    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Floats) -> Floats:
+        """Return class probabilities, of shape (n_samples, n_classes)."""
+        return probabilities_of(self.estimator, X, len(self.values))
+
+
+class ScaledBack(RegressorMixin, FittedByARun):  # type: ignore[misc]
+    """Predict a table's own targets by a fitted regressor of scaled ones.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    scaler : TrainingRange
+        What scaled the targets.
+    """
+
+    def __init__(self, estimator: Any, scaler: TrainingRange) -> None:
+        self.estimator, self.scaler = estimator, scaler
+
+    def predict(self, X: Floats) -> Floats:
+        """Return targets of shape (n_samples, n_targets), or (n_samples,) of one target."""
+        scaled = np.asarray(self.estimator.predict(X), dtype=np.float64).reshape(len(X), -1)
+        targets: Floats = self.scaler.inverse_transform(scaled)
+        return targets[:, 0] if targets.shape[1] == 1 else targets

@@ -1,0 +1,182 @@
+"""The pipeline of a stored run: its numbers, raw rows of tables, what is kept in a file, and what cannot be fitted."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.metrics import balanced_accuracy_score, f1_score, log_loss, r2_score
+
+import pppca_bench
+from pppca_bench.errors import DataError, StoreError, UnknownNameError
+from pppca_bench.problems import DataSet, OwnData, SplitRule, load_problem
+from pppca_bench.store.database import Store
+
+NETWORK = {"hidden": [3], "max_epochs": 20}
+PROJECTION = {"method": "sklearn.random_projection:SparseRandomProjection", "parameters": {"n_components": 3}}
+METHODS: list[Any] = [
+    {"method": "dgha", "n_epochs": 4},
+    "all_features",
+    PROJECTION,
+    "sklearn.naive_bayes:GaussianNB",
+    {"method": "pca", "tau": "auto", "classifier": {"rule": "sklearn.svm:SVC", "parameters": {"kernel": "linear"}}},
+]
+DOCUMENT = {"name": "own", "seed": 3, "splits": 3, "tau": 10, "predictions": True, "classifier": NETWORK}
+
+pytestmark = [
+    pytest.mark.usefixtures("nowhere_else"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataDimensionalityWarning"),
+]
+
+
+def flowers() -> pd.DataFrame:
+    """Return iris with a text column, gaps and names of the classes."""
+    iris = load_iris(as_frame=True)
+    X = iris.data.assign(stem=np.where(iris.target > 1, "long", "short"), wild=np.arange(150) % 2 == 0)
+    X = X.mask(np.arange(150)[:, np.newaxis] % 29 == np.arange(6))
+    return X.assign(kind=iris.target_names[iris.target])
+
+
+@pytest.fixture
+def flower_runs() -> pd.DataFrame:
+    flowers().to_csv("flowers.csv", index=False)
+    document = DOCUMENT | {
+        "problems": [{"csv": "flowers.csv", "target": "kind"}, "wine"],
+        "methods": METHODS,
+        "repeats": 2,
+    }
+    done = pppca_bench.run(document, results="results")
+    assert done.outcome.n_failed == 0
+    return done.runs
+
+
+def test_every_run_s_pipeline_has_its_test_error_and_its_predictions(flower_runs):
+    data = DataSet(own := OwnData("csv", "flowers.csv", ("kind",), rule=SplitRule(splits=3)), own.read())
+    raw = pd.read_csv("flowers.csv")
+    wine = load_problem("wine")
+    for run in flower_runs[flower_runs.repeat == 1].itertuples():
+        fitted = pickle.loads(pickle.dumps(pppca_bench.pipeline(run.key)))
+        kept = pppca_bench.load_predictions(run.key)
+        if run.problem == "wine":
+            assert 100 * np.mean(fitted.predict(wine.X_test) != wine.y_test) == run.test_error_percent
+            np.testing.assert_array_equal(fitted.predict(wine.X_test), kept.predicted)
+            continue
+        rows = raw.iloc[data.rows(1)[2]]
+        predicted = fitted.predict(rows.drop(columns="kind")[::-1])[::-1]
+        assert 100 * np.mean(predicted != rows["kind"]) == pytest.approx(run.test_error_percent)
+        np.testing.assert_array_equal(predicted, fitted.classes_[kept.predicted])
+        np.testing.assert_array_equal(rows["kind"], fitted.classes_[kept.target])
+        if "probability_0" in kept:
+            np.testing.assert_allclose(fitted.predict_proba(rows), kept.filter(like="probability"), atol=1e-6)
+
+
+def test_scores_are_those_of_scikit_learn_of_the_stored_predictions(flower_runs):
+    for run in flower_runs[flower_runs.repeat == 0].itertuples():
+        kept = pppca_bench.load_predictions(run.key)
+        assert run.accuracy_percent == pytest.approx(100 - run.test_error_percent)
+        assert run.balanced_accuracy_percent == pytest.approx(
+            100 * balanced_accuracy_score(kept.target, kept.predicted)
+        )
+        assert run.macro_f1_percent == pytest.approx(100 * f1_score(kept.target, kept.predicted, average="macro"))
+        probabilities = kept.filter(like="probability").to_numpy()
+        assert np.isnan(run.log_loss) == (probabilities.size == 0)
+        if probabilities.size:
+            exact = np.maximum(probabilities.astype(float), np.finfo(float).eps)  # zeros are cut at the least number
+            expected = log_loss(kept.target, exact / exact.sum(axis=1, keepdims=True))
+            assert run.log_loss == pytest.approx(expected, rel=1e-4)
+
+
+def test_numbers_are_predicted_in_the_targets_own_unit():
+    frame = load_diabetes(as_frame=True).frame.rename(columns={"target": "progression"})
+    X, y = frame.drop(columns="progression"), frame["progression"]
+    linear = {"method": "pca", "classifier": {"rule": "sklearn.linear_model:LinearRegression"}}
+    document = DOCUMENT | {"methods": ["pca", linear]}
+    done = pppca_bench.run(document, {"own": (X, y)})
+    data = DataSet(own := OwnData("given", "own", rule=SplitRule(splits=3)), given_table(X, y))
+    assert own.target == ()
+    test = data.rows(2)[2]
+    for run in done.runs[done.runs.repeat == 2].itertuples():
+        fitted = pppca_bench.pipeline(run.key, problems={"own": (X, y)})
+        predicted = fitted.predict(X.iloc[test])
+        assert predicted.shape == (len(test),)
+        error = 100 * np.mean(np.square((predicted - y.iloc[test]) / np.ptp(y.iloc[data.rows(2)[0]])))
+        assert error == pytest.approx(run.test_error_percent)
+        assert run.r2 == pytest.approx(r2_score(y.iloc[test], predicted))
+        assert np.isnan(getattr(run, "accuracy_percent", np.nan))
+    with pytest.raises(DataError, match=r"own: expected the data of run .* Name the config's folder, or give the data"):
+        pppca_bench.pipeline(done.runs.key[0])
+
+
+def given_table(X: pd.DataFrame, y: pd.Series) -> Any:
+    from pppca_bench.problems import to_table
+
+    return to_table(pd.concat([X, y], axis=1), "own", targets=(str(y.name),))
+
+
+def test_classes_are_those_of_the_column():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    for y in (np.arange(40) % 2 == 0, 10 * (np.arange(40) % 2) + 5):
+        done = pppca_bench.run(
+            DOCUMENT | {"methods": ["pca"], "repeats": 1, "splits": 1}, {"own": (X, y)}, results=str(y.dtype)
+        )
+        fitted = pppca_bench.pipeline(done.runs.key[0], str(y.dtype), problems={"own": (X, y)})
+        predicted = fitted.predict(pd.DataFrame(X, columns=["x1", "x2", "x3"]))
+        assert predicted.dtype == y.dtype
+        assert set(predicted) <= set(y)
+
+
+def test_rows_that_the_table_could_not_have_are_told(flower_runs):
+    key = flower_runs.key[0]
+    fitted = pppca_bench.pipeline(key)
+    rows = flowers().drop(columns="kind").iloc[:4]
+    with pytest.raises(TypeError, match="expected a data frame with the table's columns, got ndarray"):
+        fitted.predict(rows.to_numpy())
+    with pytest.raises(ValueError, match=r"got no stem$"):
+        fitted.predict(rows.drop(columns="stem"))
+    with pytest.raises(ValueError, match="column 'stem' of X: expected one of the table's 'long', 'short', got 'wide'"):
+        fitted.predict(rows.assign(stem="wide"))
+    with pytest.raises(ValueError, match=r"column 'sepal length \(cm\)' of X: expected numbers, got category 'long'"):
+        fitted.predict(rows.assign(**{"sepal length (cm)": "long"}))
+    with pytest.raises(TypeError, match="RowEncoder: expected to be used as a run fitted it, got fit"):
+        fitted.fit(rows, flowers()["kind"][:4])
+    gaps = fitted.predict(rows.assign(stem=None, **{"sepal length (cm)": None}))
+    assert set(gaps) <= {"setosa", "versicolor", "virginica"}
+
+
+def test_a_pipeline_that_would_have_other_numbers_is_refused_or_told(monkeypatch):
+    document = DOCUMENT | {"problems": ["wine"], "methods": ["pca"], "splits": 1, "repeats": 1}
+    (key,) = pppca_bench.run(document).runs.key
+    assert pppca_bench.pipeline("own/wine/pca/0").predict(load_problem("wine").X_test).shape == (44,)
+    with Store(Path("results/results.sqlite")) as store:
+        run = store.runs_by_key([key])[key][1]
+        values = {**run.values, "test_error_percent": 99.0}
+        store.record([pppca_result(key, values)], "{}", replace=True)
+    with pytest.warns(UserWarning, match="its test error is 99 %, that of the pipeline "):
+        pppca_bench.pipeline(key)
+    monkeypatch.setattr("pppca_bench.experiments.pipeline.algorithms_of", lambda *_: (("pca", 99),))
+    with pytest.raises(
+        StoreError, match=r"expected the versions pca \d+, rprop \d+, got pca 99\. Run its config again"
+    ):
+        pppca_bench.pipeline(key)
+
+
+def pppca_result(key: str, values: dict[str, float]) -> Any:
+    from pppca_bench.runs import RunResult
+
+    return RunResult(key, "done", values=values)
+
+
+def test_what_has_no_pipeline_or_no_predictions_is_told():
+    speedup = {"method": "dgha_speedup", "timed": False, "n_epochs": 1}
+    document = {"name": "own", "seed": 1, "repeats": 1, "problems": ["iris"], "tau": 5, "methods": [speedup, "pca"]}
+    runs = pppca_bench.run(document | {"classifier": NETWORK}).runs.set_index("method")
+    with pytest.raises(StoreError, match="expected a method that predicts, got dgha_speedup, which only measures"):
+        pppca_bench.pipeline(runs.key["dgha_speedup"])
+    with pytest.raises(StoreError, match=r"expected predictions, got none\. A config .* says `predictions: true`"):
+        pppca_bench.load_predictions(runs.key["pca"])
+    with pytest.raises(UnknownNameError, match="no run 'own/iris/lda/0'"):
+        pppca_bench.pipeline("own/iris/lda/0")
+    assert "accuracy_percent" not in pppca_bench.load_results()
