@@ -350,7 +350,7 @@ def test_all_mistakes_are_told_at_once_each_on_its_line(refusal):
     assert refusal("repeats: 2\nseed: 1\n", "repeat: 2\nseed: x\n") == [
         "c.yaml:1: repeats: expected a value, got none. Add the key `repeats`.",
         "c.yaml:3: repeat: unknown key, expected one of name, problems, repeats, splits, folds, seed, tau, methods,"
-        " classifier (did you mean 'repeats'?).",
+        " classifier, choose, by, retain, predictions (did you mean 'repeats'?).",
         "c.yaml:4: seed: expected an integer >= 0 and < 9223372036854775808, got 'x'.",
     ]
 

@@ -17,7 +17,7 @@ from pppca_bench.methods.sections import section_of
 from pppca_bench.parameters import REQUIRED
 from pppca_bench.problems import known_problems
 
-CONFIGS = Path(__file__).parents[1] / "configs"
+CONFIGS, DOCS = (Path(__file__).parents[1] / name for name in ("configs", "docs"))
 BASE = {
     "name": "small",
     "problems": ["iris", "own.dt"],
@@ -57,7 +57,16 @@ def admits(path: Path, document: object) -> bool:
 
 
 @pytest.mark.parametrize(
-    "path", sorted([*CONFIGS.glob("*.yaml"), *CONFIGS.glob("checks/*.yaml")]), ids=lambda path: path.stem
+    "path",
+    sorted(
+        [
+            *CONFIGS.glob("*.yaml"),
+            *CONFIGS.glob("checks/*.yaml"),
+            *DOCS.glob("examples/*.yaml"),
+            *DOCS.glob("examples/own_data/*.yaml"),
+        ]
+    ),
+    ids=lambda path: path.stem,
 )
 def test_the_shipped_experiments_are_valid(experiment, path):
     assert [error.message for error in experiment.iter_errors(read_yaml(path).value)] == []
@@ -90,6 +99,20 @@ def test_the_defaults_of_every_entry_are_valid(experiment, entry):
         {"methods": [{"method": "pca", "n_components": 2, "classifier": {"hidden": []}}]},
         {"classifier": {"hidden": [[8], [16, 8], []]}},
         {"classifier": {"rule": "bagging", "base": {"rule": "stump"}}},
+        {"methods": ["dgha", "sklearn.svm:SVC", {"method": "all_features", "classifier": "backprop"}]},
+        {"methods": [{"method": "sklearn.decomposition:PCA", "parameters": {"n_components": [2, 3]}, "repeats": 4}]},
+        {"methods": [{"method": "sklearn.decomposition:PCA", "parameters": None, "portrait": True}]},
+        {"classifier": {"rule": "sklearn.svm:SVC", "parameters": {"kernel": "rbf", "C": [1, 10.0]}}},
+        {"classifier": "sklearn.naive_bayes:GaussianNB"},
+        {"classifier": {"rule": "bagging", "base": "stump"}},
+        {"problems": ["iris", {"csv": "own.csv", "target": "y", "drop": ["id"], "name": "own"}]},
+        {"problems": {"openml": 61, "target": ["a", "b"], "task": "approximation"}, "splits": 5, "repeats": 2},
+        {"problems": [{"parquet": "a.parquet", "split": {"column": "fold"}}, {"sklearn": "wine", "folds": 3}]},
+        {"problems": [{"dt": "own.dt"}]},
+        {"tau": "auto"},
+        {"methods": [{"method": "pca", "tau": "auto"}]},
+        {"choose": ["tau", "data_fraction"], "by": "retained_variance", "retain": 90},
+        {"choose": "tau", "by": "validation_error", "predictions": True},
     ],
     ids=str,
 )
@@ -122,6 +145,28 @@ def test_what_a_run_admits_is_valid(experiment, tmp_path, changes):
         {"classifier": {"rule": "backprop", "eta_plus": 1.2}},
         {"classifier": {"base": {"rule": "stump"}}},
         {"classifier": {"rule": "bagging", "base": {"rule": "bagging"}}},
+        {"methods": ["dhga"]},
+        {"methods": ["sklearn.svm.SVC"]},
+        {"methods": [{"method": "sklearn.decomposition:PCA", "n_components": 2}]},
+        {"methods": [{"method": "sklearn.decomposition:PCA", "parameters": [2]}]},
+        {"methods": [{"method": "pca", "parameters": {"n_components": 2}}]},
+        {"classifier": {"rule": "sklearn.svm:SVC", "C": 1}},
+        {"classifier": "rpop"},
+        {"problems": [{"target": "y"}]},
+        {"problems": [{"csv": "own.csv", "parquet": "own.parquet"}]},
+        {"problems": [{"csv": "own.csv", "tagret": "y"}]},
+        {"problems": [{"openml": "61"}]},
+        {"problems": [{"csv": "own.csv", "folds": 2}]},
+        {"problems": [{"csv": "own.csv", "folds": 3, "split": {"column": "fold"}}]},
+        {"problems": [{"csv": "own.csv", "split": "fold"}]},
+        {"problems": [{"dt": "own.csv"}]},
+        {"problems": [{"dt": "own.dt", "target": "y"}]},
+        {"splits": 0},
+        {"tau": "all"},
+        {"choose": []},
+        {"choose": "tau", "by": "test_error"},
+        {"choose": "tau", "retain": 90},
+        {"predictions": "yes"},
     ],
     ids=str,
 )
@@ -150,3 +195,10 @@ def test_a_mistake_in_a_study_is_marked(study, place, value):
     document = read_yaml(CONFIGS / "studies" / "dgha_tpe.yaml").value
     assert study.is_valid(document)
     assert not study.is_valid({**document, place: value})
+
+
+def test_a_config_of_a_table_with_splits_may_leave_the_repeats_out(experiment, tmp_path):
+    table, known = {"sklearn": "wine", "splits": 3}, {key: value for key, value in BASE.items() if key != "repeats"}
+    for problems, is_valid in (([table], True), (table, True), (["iris", table], True), (["iris"], False)):
+        document = {**known, "problems": problems}
+        assert admits(tmp_path / "c.yaml", document) == experiment.is_valid(document) == is_valid

@@ -23,16 +23,20 @@ _KEYS = ("target", "task", "categorical", "drop", "split", *SPLIT_KEYS, "name")
 
 _Text = Annotated[str, StringConstraints(min_length=1)]
 _Names = Annotated[tuple[_Text, ...], MinLen(1), MaxLen(10_000)]
-_PLACE = {name: Parameter(name, _Text, REQUIRED) for name in _SOURCES} | {
+PLACES = {name: Parameter(name, _Text, REQUIRED) for name in _SOURCES} | {
     "openml": Parameter("openml", Annotated[int, Ge(1), Le(10**9)], REQUIRED)
 }
 _TARGET = Parameter("target", _Text | _Names, ())
 _TASK = Parameter("task", Literal["classification", "approximation"] | None, None)
 _CATEGORICAL, _DROP = Parameter("categorical", _Names, ()), Parameter("drop", _Names, ())
-_COLUMN = Parameter("column", _Text, REQUIRED)
+COLUMN = Parameter("column", _Text, REQUIRED)
 _NAME = Parameter("name", Annotated[str, StringConstraints(pattern=f"^{NAME_PATTERN}$")], "")
 _SPLITS = Parameter("splits", Annotated[int, Ge(1), Le(1000)], 1)
 _FOLDS = Parameter("folds", Annotated[int, Ge(3), Le(100)], 0)
+
+SPLIT_VALUES = (_SPLITS, _FOLDS)
+TABLE_VALUES = (_TARGET, _TASK, _CATEGORICAL, _DROP, _SPLITS, _FOLDS, _NAME)
+"""What the keys of a table may be beside its place (`PLACES`) and ``split: {column: …}``."""
 
 
 def read_own_data(reader: Reader, value: Mapping[str, Any], place: Location, shared: SplitRule) -> str | OwnData | None:
@@ -56,7 +60,7 @@ def read_own_data(reader: Reader, value: Mapping[str, Any], place: Location, sha
         return None
     (source,) = sources
     given = reader.mapping(value, place, [source, *(_KEYS if source != "dt" else ())], hint=_hint_for(source))
-    where = reader.one(_PLACE[source], given, place)
+    where = reader.one(PLACES[source], given, place)
     if source == "dt":
         if isinstance(where, str) and not where.endswith(".dt"):
             reader.mistakes.add((*place, "dt"), f"expected a path that ends in .dt, got {shown(where)}")
@@ -86,7 +90,7 @@ def _rule(reader: Reader, given: Mapping[str, Any], place: Location, shared: Spl
     if own:
         text = f"expected split: {{column: …}} alone, got it beside {' and '.join(own)}"
         reader.mistakes.add((*place, "split"), text)
-    column = reader.one(_COLUMN, reader.mapping(given["split"], (*place, "split"), ["column"]), (*place, "split"))
+    column = reader.one(COLUMN, reader.mapping(given["split"], (*place, "split"), ["column"]), (*place, "split"))
     return SplitRule(column=column or "")
 
 

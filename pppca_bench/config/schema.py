@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pppca_bench.config.experiment import KEYS, VALUES
-from pppca_bench.config.own_data import SPLIT_KEYS
+from pppca_bench.config.choosing import CHOICE_VALUES
+from pppca_bench.config.experiment import VALUES
+from pppca_bench.config.own_data import COLUMN, PLACES, SPLIT_KEYS, SPLIT_VALUES, TABLE_VALUES
 from pppca_bench.methods.entry import Classifier, Entry, Method
+from pppca_bench.methods.lookup import classifier_names, method_names
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS
-from pppca_bench.methods.sections import PORTRAIT, section_of
+from pppca_bench.methods.sections import PORTRAIT, PREDICTIONS, section_of
 from pppca_bench.parameters import REQUIRED, Parameter
 from pppca_bench.problems import known_problems
+from pppca_bench.runs import AUTO
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -25,24 +28,74 @@ Schema = dict[str, Any]
 
 def experiment_schema() -> Schema:
     """Return the schema of a config that ``pppca run`` takes."""
-    properties = {key: one_value(VALUES[key]) for key in ("name", "repeats", "seed")}
+    properties = {key: one_value(VALUES[key]) for key in ("name", "repeats", "seed", PREDICTIONS)}
+    properties |= {key: one_value(parameter) for key, parameter in CHOICE_VALUES.items()}
+    properties |= {parameter.name: one_value(parameter) for parameter in SPLIT_VALUES}
     properties |= {
-        "problems": several({"anyOf": [{"enum": known_problems()}, {"type": "string", "pattern": r"\.dt$"}]}),
-        "tau": _or_null(values_of(VALUES["tau"])),
+        "problems": several(_problem()),
+        "tau": _threshold(values_of(VALUES["tau"])),
         "methods": {"type": "array", "items": {"$ref": "#/$defs/method"}, "minItems": 1, "maxItems": 100},
         "classifier": {"$ref": "#/$defs/classifier"},
     }
-    required = [key for key in KEYS if key not in ("tau", "classifier", *SPLIT_KEYS)]
+    described = {"title": "Experiment of pppca", "description": "What `pppca run` takes."}
+    return {
+        "$schema": DIALECT,
+        **described,
+        **mapping(properties, ["name", "problems", "seed", "methods"]),
+        "anyOf": [{"required": ["repeats"]}, {"properties": {"problems": _HAS_TABLE}}],
+        "dependentSchemas": {"retain": {"properties": {"by": {"const": "retained_variance"}}, "required": ["by"]}},
+        "$defs": _definitions(),
+    }
+
+
+def _definitions() -> Schema:
+    """Return the schemas of methods and classifiers, by the names that others refer to them by."""
     single = {name: entry for name, entry in CLASSIFIERS.items() if not entry.is_ensemble}
-    definitions = {
-        "method": _chosen_by("method", METHODS, None, "method"),
-        "classifier": _chosen_by("rule", CLASSIFIERS, DEFAULT_RULE, "classifier"),
-        "single_classifier": _chosen_by("rule", single, DEFAULT_RULE, "classifier"),
+    elsewhere = [name for name in classifier_names() if name not in CLASSIFIERS]
+    return {
+        "method": _named("method", METHODS, None, "method", [name for name in method_names() if name not in METHODS]),
+        "classifier": _named("rule", CLASSIFIERS, DEFAULT_RULE, "classifier", elsewhere),
+        "single_classifier": _named("rule", single, DEFAULT_RULE, "classifier", elsewhere),
+        "foreign_method": mapping(
+            {
+                **{"method": {"type": "string"}, "parameters": _PARAMETERS, "repeats": one_value(VALUES["repeats"])},
+                **{"classifier": {"$ref": "#/$defs/classifier"}, PORTRAIT: one_value(VALUES[PORTRAIT])},
+            },
+            ["method"],
+        ),
+        "foreign_classifier": mapping({"rule": {"type": "string"}, "parameters": _PARAMETERS}, ["rule"]),
         **{f"method_{name}": _method(entry) for name, entry in METHODS.items()},
         **{f"classifier_{name}": _classifier(entry) for name, entry in CLASSIFIERS.items()},
     }
-    described = {"title": "Experiment of pppca", "description": "What `pppca run` takes."}
-    return {"$schema": DIALECT, **described, **mapping(properties, required), "$defs": definitions}
+
+
+_HAS_TABLE: Schema = {"anyOf": [{"type": "object"}, {"type": "array", "contains": {"type": "object"}}]}
+"""Problems whose splits may say how many repeats there are."""
+
+_PATH: Schema = {
+    "type": "string",
+    "pattern": r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$",
+    "description": "module:Class of another package, or of a file beside the config.",
+}
+_PARAMETERS: Schema = {
+    "type": ["object", "null"],
+    "additionalProperties": {"type": ["number", "string", "boolean", "null", "array"]},
+    "description": "Parameters of the class, whatever they are called; a list varies one.",
+}
+
+
+def _problem() -> Schema:
+    """Return the schema of one of a config's problems: a name, the path of a .dt file, or a table."""
+    dealt = {"split": {"properties": dict.fromkeys(SPLIT_KEYS, False)}}
+    keys = {parameter.name: one_value(parameter) for parameter in TABLE_VALUES}
+    keys["split"] = mapping({COLUMN.name: one_value(COLUMN)}, [COLUMN.name])
+    tables = [
+        {**mapping({name: one_value(place), **keys}, [name]), "dependentSchemas": dealt}
+        for name, place in PLACES.items()
+        if name != "dt"
+    ]
+    file = {"type": "string", "pattern": r"\.dt$"}
+    return {"anyOf": [{"enum": known_problems()}, file, mapping({"dt": file}, ["dt"]), *tables]}
 
 
 def schema_text(schema: Schema) -> str:
@@ -83,14 +136,32 @@ def several(one: Schema) -> Schema:
     return {"anyOf": [one, {"type": "array", "items": one, "minItems": 1, "maxItems": 1000, "uniqueItems": True}]}
 
 
-def _or_null(schema: Schema) -> Schema:
-    return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}]}
+def _threshold(schema: Schema) -> Schema:
+    """Return the schema of a threshold, which may be missing, or chosen by each run."""
+    return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}, {"const": AUTO}]}
+
+
+def _named(key: str, entries: Mapping[str, Entry], default: str | None, kind: str, elsewhere: Sequence[str]) -> Schema:
+    """Return the schema of what a bare name may stand for: a mapping with that name, of ours or from elsewhere."""
+    foreign: Schema = {"anyOf": [_PATH, {"enum": list(elsewhere)}]} if elsewhere else _PATH
+    return {
+        "if": {"type": "string"},
+        "then": {"anyOf": [*_names(entries), foreign]},
+        "else": {
+            "if": {"type": "object", "properties": {key: foreign}, "required": [key]},
+            "then": {"$ref": f"#/$defs/foreign_{kind}"},
+            "else": _chosen_by(key, entries, default, kind),
+        },
+    }
+
+
+def _names(entries: Mapping[str, Entry]) -> list[Schema]:
+    return [{"const": name, "description": f"{entry.title}: {entry.does}."} for name, entry in entries.items()]
 
 
 def _chosen_by(key: str, entries: Mapping[str, Entry], default: str | None, kind: str) -> Schema:
     """Return the schema of a mapping whose keys depend on the name that one of them has."""
-    names = [{"const": name, "description": f"{entry.title}: {entry.does}."} for name, entry in entries.items()]
-    choice: Schema = {"type": "object", "properties": {key: {"anyOf": names}}}
+    choice: Schema = {"type": "object", "properties": {key: {"anyOf": _names(entries)}}}
     if default is None:
         choice["required"] = [key]
     choice["allOf"] = [
@@ -123,7 +194,7 @@ def _section(entry: Entry) -> tuple[dict[str, Schema], list[str]]:
     section = section_of(entry)
     properties = {key: values_of(parameter) for key, parameter in section.items()}
     if "tau" in section:
-        properties["tau"] = _or_null(properties["tau"])
+        properties["tau"] = _threshold(properties["tau"])
     return properties, [key for key, one in section.items() if one.default is REQUIRED and key != "tau"]
 
 
