@@ -15,13 +15,15 @@ from pppca_bench.reporting.pairs_text import render_pairs
 from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec, Scalar, StoredRun
 
 NETWORK = (("hidden", (4,)),)
+ABSENT = "absent"
 
 
 def runs(
     method: str, errors: list[float], tau: Scalar = 10.0, size: float = 3.0, data: str = "a", **other: Scalar
 ) -> list[StoredRun]:
     """Return a repeat for each error."""
-    cell = Cell("own", data, method, tuple(sorted({"tau": tau, **other}.items())), NETWORK)
+    parameters = other if tau == ABSENT else {"tau": tau, **other}
+    cell = Cell("own", data, method, tuple(sorted(parameters.items())), NETWORK)
     found = []
     for repeat, error in enumerate(errors):
         spec = RunSpec(repr((cell, repeat)), cell, repeat, 0, tuple(other))
@@ -85,7 +87,8 @@ def test_pairs_are_of_equal_threshold_or_of_equal_dimensionality():
     found = compared(
         *(runs("dgha", errors, tau, size) for tau, size in ((5.0, 2.0), (10.0, 4.2), (15.0, 30.0))),
         *(runs("pca", errors, tau, size) for tau, size in ((5.0, 4.0), (10.0, 4.6), (15.0, 29.0))),
-        runs("all_features", errors, None, 60.0),
+        runs("all_features", errors, ABSENT, 60.0),
+        runs("lda", errors, None, 2.4, n_components=2),
     )
     at = {(one.first, one.second): one.at for one in found.comparisons}
     ours, theirs = ([f"{name}, τ = {tau}" for tau in (5, 10, 15)] for name in ("DGHA", "PCA"))
@@ -94,7 +97,8 @@ def test_pairs_are_of_equal_threshold_or_of_equal_dimensionality():
     assert at[ours[1], theirs[1]] == ("tau",)
     assert at[ours[2], theirs[2]] == ("tau", "dimensionality"), "29 of 30 features are within 5 %"
     assert {pair for pair in at if "all features" in pair} == {(name, "all features") for name in ours + theirs}
-    assert len(at) == 4 + 6
+    assert [pair for pair in at if "LDA, n_components = 2" in pair] == [(ours[0], "LDA, n_components = 2")]
+    assert len(at) == 4 + 6 + 1
 
 
 def test_a_verdict_needs_significance_and_says_whether_it_matters():

@@ -15,6 +15,7 @@ from numpydoc.docscrape import ClassDoc
 from sphinx.application import Sphinx
 
 import pppca_bench
+from pppca_bench.config.choosing import CHOICE_VALUES
 from pppca_bench.config.experiment import KEYS, VALUES
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.methods.protocol import contract_of
@@ -33,9 +34,13 @@ _WHOLE = {
     "splits": "How often the rows of own tables are dealt at random.",
     "folds": "Into how many parts the rows of own tables are dealt.",
     "seed": "All seeds of the runs follow from it.",
-    "tau": "The thresholds of methods that take some and have none of their own; one or a list.",
+    "tau": "The thresholds of methods that take some and have none of their own; one, a list, or `auto`: each run chooses.",
     "methods": "A list of sections, each with `method: NAME` and any keys of that method; a bare name is short for it.",
     "classifier": "A section with `rule: NAME` and any keys of that classifier; `rule: rprop` where it is left out.",
+    "choose": "Parameters of which [each run chooses](own_data.md) one of the values that the config gives.",
+    "by": "By the validation split's error, or by the training split's variance that the features retain.",
+    "retain": "Percent of the variance that are enough, with `by: retained_variance`.",
+    "predictions": "`true` stores what each run predicts for the test split, and adds scores of it.",
 }
 """What is told of the keys of a config; one that is missing here ends the build."""
 _ANY_METHOD = {
@@ -61,7 +66,7 @@ def results_page() -> str:
 
 def config_keys_page() -> str:
     """Return a section for each method and classifier that a config can name, with its keys."""
-    parts = ["## The whole config", *(_term(VALUES.get(key), key, _WHOLE[key]) for key in KEYS)]
+    parts = ["## The whole config", *(_term((VALUES | CHOICE_VALUES).get(key), key, _WHOLE[key]) for key in KEYS)]
     parts += ["## Any method", *(_term(None, key, text) for key, text in _ANY_METHOD.items())]
     parts += ["## Methods"]
     parts += [_entry_section("method", entry) for entry in METHODS.values()]

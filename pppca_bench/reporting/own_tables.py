@@ -25,7 +25,7 @@ REFERENCE_TAU = 15.0
 
 _BOTH = ("test_error_percent", "dimensionality")
 
-OWN_IDS, VARIANTS = ("X", "R", "M"), "variants_"
+OWN_IDS, VARIANTS = ("X", "R", "M", "C"), "variants_"
 """Identifiers of these tables, and how those of the others begin."""
 
 

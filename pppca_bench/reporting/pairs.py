@@ -11,7 +11,7 @@ from statistics import fmean, stdev
 from pppca_bench.errors import StoreError, check_known
 from pppca_bench.reporting.ranking_columns import Column, columns
 from pppca_bench.reporting.summary import student_t_975
-from pppca_bench.runs import ProblemFacts, StoredRun, described
+from pppca_bench.runs import AUTO, ProblemFacts, StoredRun, described
 
 ALPHA = 0.05
 MOST_PAIRS = 500
@@ -118,10 +118,11 @@ def compare_pairs(
 ) -> Pairs:
     """Compare settings on one problem, those of equal threshold and those of equal dimensionality.
 
-    Choice: of equal threshold are settings with the same tau, and any two of which one has no fixed tau. Of equal
-    dimensionality are, of two methods (or other parameters of one), those whose mean dimensionalities are nearest
-    to each other, seen from both sides, and differ by at most 0.5 features or 5 %. Holm's correction is over all of
-    them, each counted once.
+    Choice: of equal threshold are settings with the same tau; one that chooses it, or whose method has none, is
+    compared with all of them, and one with a given number of features in the place of tau with none. Of equal
+    dimensionality are, of two methods (or other parameters of one), those whose mean dimensionalities are nearest to
+    each other, seen from both sides, and differ by at most 0.5 features or 5 %. Holm's correction is over all of them,
+    each counted once.
 
     Parameters
     ----------
@@ -277,7 +278,7 @@ def _pairs(found: Mapping[str, Column]) -> dict[tuple[str, str], tuple[str, ...]
     alike: dict[tuple[str, str], tuple[str, ...]] = {}
     for first, second in itertools.combinations(found, 2):
         taus = [found[name].tau for name in (first, second)]
-        is_equal = taus[0] == taus[1] or not all(isinstance(tau, float | int) for tau in taus)
+        is_equal = None not in taus and (taus[0] == taus[1] or AUTO in taus)
         at = (*(["tau"] if is_equal else []), *(["dimensionality"] if (first, second) in near else []))
         if at:
             alike[first, second] = at

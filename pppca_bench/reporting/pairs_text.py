@@ -52,8 +52,9 @@ def _remarks(pairs: Pairs) -> list[str]:
         )
     found = [
         f"{how} Holm's correction is over all pairs; the intervals are of each pair alone.",
-        "A setting without a fixed τ is compared with all. Of equal dimensionality are the settings of two methods"
-        " whose mean numbers of features are nearest to each other, at most 0.5 features or 5 % apart.",
+        "At equal τ a method that has none, or chooses it, is compared with all, one whose number of features is given"
+        " with none. Of equal dimensionality are the settings of two methods whose mean numbers of features are nearest"
+        " to each other, at most 0.5 features or 5 % apart.",
     ]
     if pairs.left_out:
         found.append(f"With too few results to compare: {'; '.join(pairs.left_out)}.")

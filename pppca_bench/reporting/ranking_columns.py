@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pppca_bench.methods.lookup import stored_method
 from pppca_bench.reporting.labels import classifier_names, method_label, own_settings, setting_text, unusual
 from pppca_bench.reporting.summary import CellSummary, summarise_runs
-from pppca_bench.runs import CHOOSE, Cell, Parameters, RunSpec, Scalar, StoredRun
+from pppca_bench.runs import AUTO, CHOOSE, Cell, Parameters, RunSpec, Scalar, StoredRun
 
 _Setting = tuple[str, Parameters, Parameters, tuple[tuple[str, int | str], ...]]
 """Method, its parameters, classifier and the algorithms' versions: what a column has in common."""
@@ -29,7 +29,8 @@ class Column:
     cells : dict of str to CellSummary
         The repeats, by problem; one of several data goes by its name and their digest.
     tau : scalar
-        Its threshold; None where it has none.
+        Its threshold; None where something else takes its place, `AUTO` where each run chooses one, or the method has
+        no such parameter.
     family : object
         What it has in common with settings that differ from it by how many features they keep alone.
     """
@@ -77,7 +78,7 @@ def columns(runs: Iterable[StoredRun]) -> list[Column]:
         Column(
             *names[setting],
             {problem: summarise_runs(list(repeats.values())) for problem, repeats in cells.items()},
-            dict(setting[1]).get("tau"),
+            dict(setting[1]).get("tau", AUTO),
             (setting[0], tuple(item for item in setting[1] if not _sizes(item[0])), *setting[2:]),
         )
         for setting, cells in found.items()
