@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 from report_runs import FACTS, TOPOLOGIES, network_runs, results_by_config, run_of, search_runs
 
+import pppca_bench
 from pppca_bench.cli.main import cli
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.methods.sections import section_of
@@ -242,3 +243,14 @@ classifier: {hidden: [2], max_epochs: 5}
             result = pppca("rules", name)
             assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
             assert said in result.stderr
+
+
+def test_what_runs_choose_for_themselves_is_told(tmp_path):
+    document = {
+        **{"name": "own", "problems": ["iris"], "repeats": 1, "seed": 1, "classifier": {"hidden": [], "max_epochs": 5}},
+        **{"tau": [5, 10], "choose": "tau", "by": "retained_variance", "retain": 80, "methods": ["pca"]},
+    }
+    pppca_bench.run(document, results=tmp_path)
+    told = CliRunner().invoke(cli, ["rules", "own", "--results", str(tmp_path)]).output
+    expected = "Each run chooses tau among 5, 10, by the fewest features that retain 80 % of the variance of the training"
+    assert f"{expected} set; what is chosen is tested alone." in told

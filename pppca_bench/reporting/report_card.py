@@ -17,7 +17,7 @@ from pppca_bench.reporting.report_sentences import PIVOT, POINTS, describe_entry
 from pppca_bench.reporting.run_groups import RunGroup, group_runs
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table_text import EMPTY, escaped, grid
-from pppca_bench.runs import ProblemFacts, Scalar
+from pppca_bench.runs import CHOOSE, ProblemFacts, Scalar
 
 CardFormat = Literal["markdown", "latex"]
 
@@ -194,11 +194,23 @@ def _points(name: str, group: RunGroup, problems: Sequence[str], first: dict[str
         values = ", ".join(f"{name} = {value_text(value)}" for name, value in group.section("")) or "as it comes"
         found[POINTS["algorithm"]].insert(0, f"The method is {group.method}, from outside the package ({values}).")
     found[POINTS["network"]][:0] = _inputs(group)
-    found[POINTS["algorithm"]] += _variation(group)
+    found[POINTS["algorithm"]] += _choice(group) + _variation(group)
     if group.problems != problems:
         found[POINTS["algorithm"]].append(f"This was run on {listed(group.problems)} alone.")
     found[POINTS["error"]] += _measures(group)
     return {title: sentences or ["Nothing is set."] for title, sentences in found.items()}
+
+
+def _choice(group: RunGroup) -> list[str]:
+    """Say what each run chooses for itself, among what and by what."""
+    given = {name[len(CHOOSE) :]: value for name, value in group.constant.items() if name.startswith(CHOOSE)}
+    if "by" not in given:
+        return []
+    among = [f"{name} among {', '.join(map(value_text, v))}" for name, v in given.items() if isinstance(v, tuple)]
+    by = "the least error on the validation set, the fewest features of equal ones"
+    if "retain" in given:
+        by = f"the fewest features that retain {value_text(given['retain'])} % of the variance of the training set"
+    return [f"Each run chooses {listed(among)}, by {by}; what is chosen is tested alone."]
 
 
 def _inputs(group: RunGroup) -> list[str]:
