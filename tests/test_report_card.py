@@ -252,5 +252,5 @@ def test_what_runs_choose_for_themselves_is_told(tmp_path):
     }
     pppca_bench.run(document, results=tmp_path)
     told = CliRunner().invoke(cli, ["rules", "own", "--results", str(tmp_path)]).output
-    expected = "Each run chooses tau among 5, 10, by the fewest features that retain 80 % of the variance of the training"
-    assert f"{expected} set; what is chosen is tested alone." in told
+    expected = "Each run chooses tau among 5, 10, by the fewest features that retain 80 % of the variance"
+    assert f"{expected} of the training set; what is chosen is tested alone." in told

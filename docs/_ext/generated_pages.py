@@ -34,7 +34,7 @@ _WHOLE = {
     "splits": "How often the rows of own tables are dealt at random.",
     "folds": "Into how many parts the rows of own tables are dealt.",
     "seed": "All seeds of the runs follow from it.",
-    "tau": "The thresholds of methods that take some and have none of their own; one, a list, or `auto`: each run chooses.",
+    "tau": "The thresholds of methods that take some and have none of their own: one, a list, or `auto` to choose.",
     "methods": "A list of sections, each with `method: NAME` and any keys of that method; a bare name is short for it.",
     "classifier": "A section with `rule: NAME` and any keys of that classifier; `rule: rprop` where it is left out.",
     "choose": "Parameters of which [each run chooses](own_data.md) one of the values that the config gives.",

@@ -138,7 +138,8 @@ def rank(
     with Store(results / DATABASE, read_only=True) as store:
         every, facts = store.runs(configs or None), store.problems()
     asked = parse_only(only)
-    asked.check([spec for spec, _ in every])
+    if only:
+        asked.check([spec for spec, _ in every])
     runs = [run for run in every if asked.takes(run[0].cell)]
     problems = list(dict.fromkeys(spec.cell.problem for spec, _ in runs))
     if within is None and len(problems) != 1:

@@ -13,18 +13,20 @@ from typing import Any
 
 import yaml
 
+from pppca_bench.config.choosing import CHOICE_KEYS
 from pppca_bench.config.filled import spelled_out
 from pppca_bench.config.own_data import SPLIT_KEYS
 from pppca_bench.config.yaml_source import YamlSource, parse_yaml
 from pppca_bench.errors import ConfigError, UnknownNameError, nearest
 from pppca_bench.methods.registry import METHODS
+from pppca_bench.methods.sections import PREDICTIONS
 from pppca_bench.parameters import shown
 from pppca_bench.runs import Cell, RunSpec
 
 LONGEST_NAME = 120
 """Of a changed config, in characters: its tables have a folder of this name."""
 
-_OF_THE_CONFIG = ("problems", "repeats", *SPLIT_KEYS, "seed", "tau")
+_OF_THE_CONFIG = ("problems", "repeats", *SPLIT_KEYS, "seed", "tau", *CHOICE_KEYS, PREDICTIONS)
 _APART = re.compile(r",(?![^\[]*\])")
 """A comma that stands in no list."""
 
