@@ -144,15 +144,9 @@ def compare_pairs(
     StoreError
         Fewer than two settings have two repeats, or splits, with the quantity; or the data are several.
     """
-    every = list(runs)
-    check_known("problem", [problem], list(dict.fromkeys(spec.cell.problem for spec, _ in every)))
-    own = [run for run in every if run[0].cell.problem == problem]
-    known = facts.get(problem)
-    if known is None or {spec.cell.data_sha256 for spec, _ in own} != {known.data_sha256}:
-        raise StoreError(
-            f"{problem}: expected runs on the same data, got several of that name. Name one config that ran on it."
-        )
-    found = {_label(column, all_columns): column for all_columns in [columns(own)] for column in all_columns}
+    own, known = _on(problem, list(runs), facts)
+    settings = columns(own)
+    found = {_label(column, settings): column for column in settings}
     values = {name: _by_split(column, quantity, known.n_splits) for name, column in found.items()}
     done = {name: column for name, column in found.items() if len(values[name]) > 1}
     if len(done) < 2:
@@ -176,6 +170,21 @@ def compare_pairs(
     ]
     left_out = tuple(name for name in found if name not in done)
     return Pairs(problem, quantity, matters, known.n_splits, ratio, tuple(judged), left_out)
+
+
+def _on(
+    problem: str, runs: Sequence[StoredRun], facts: Mapping[str, ProblemFacts]
+) -> tuple[list[StoredRun], ProblemFacts]:
+    """Return the runs on a problem, which are on the same data, and what is known of these."""
+    check_known("problem", [problem], list(dict.fromkeys(spec.cell.problem for spec, _ in runs)))
+    own = [run for run in runs if run[0].cell.problem == problem]
+    known = facts.get(problem)
+    if known is None or {spec.cell.data_sha256 for spec, _ in own} != {known.data_sha256}:
+        raise StoreError(
+            f"{problem}: expected runs on the same data, the last that were run, got others of that name, too."
+            " Name one config, or run it again."
+        )
+    return own, known
 
 
 def corrected_t(differences: Sequence[float], ratio: float) -> PairedTest:
