@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import alternatives, compilation, evolution, hebbian, limits, rprop, scaling, whole_run
+from benchmarks import alternatives, compilation, evolution, hebbian, limits, rprop, scale, scaling, whole_run
 from benchmarks.measuring import Row
 from benchmarks.report import load, machine, save, table
 
@@ -32,6 +32,7 @@ PARTS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "limits": limits.rows,
     "alternatives": alternatives.rows,
     "scaling": scaling.rows,
+    "scale": scale.rows,
     "tables": whole_run.tables_rows,
 }
 ON_DEMAND = frozenset({"tables"})
@@ -50,6 +51,7 @@ TITLES = {
     "limits": "The machine's limit",
     "alternatives": "Tried and lost",
     "scaling": "Memory",
+    "scale": "A million runs",
     "tables": "`make tables`",
 }
 INTRODUCTION = """\
@@ -64,6 +66,10 @@ SCALING = """\
 ![Time and memory against sizes, repeats and workers](figures/scaling.png)
 
 [SVG](figures/scaling.svg) · [numbers as CSV](figures/scaling.csv)
+
+![Time and memory of planning, looking up and tables against the number of runs](figures/scale.png)
+
+[SVG](figures/scale.svg) · [numbers as CSV](figures/scale.csv)
 """
 
 

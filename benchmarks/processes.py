@@ -36,6 +36,14 @@ def watch(command: Sequence[str]) -> Watched:
     return Watched(output, elapsed, peaks[0])
 
 
+def peak_mb() -> float:
+    """Return the most memory that this process has had, in MiB."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) / 1024.0
+    raise OSError("/proc/self/status: expected a line VmHWM, got none. Run on Linux.")
+
+
 def _sample(process: subprocess.Popen[str], peaks: list[float]) -> None:
     while process.poll() is None:
         peaks[0] = max(peaks[0], sum(map(_proportional_mb, _family(process.pid))))

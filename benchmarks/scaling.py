@@ -170,17 +170,20 @@ def rows(data: Path) -> Iterator[Row]:
     yield huge_row(taken[HUGE[-1]]["seconds"], {n: taken[n]["peak_mb"] for n in HUGE})
 
 
-def write(panels: Sequence[Panel]) -> None:
+def write(
+    panels: Sequence[Panel], name: str = "scaling", caption: str = "Points: measured. Lines: the cost model, fitted."
+) -> None:
     """Write the figure as SVG, PNG and CSV."""
     FIGURES.mkdir(parents=True, exist_ok=True)
+    n_rows = -(-len(panels) // 2)
     with matplotlib.style.context(STYLE, after_reset=True):
-        drawing = Figure(figsize=(7.4, 9.6), layout="constrained")
-        for panel, ax in zip(panels, drawing.subplots(3, 2).flat, strict=True):
+        drawing = Figure(figsize=(7.4, 3.2 * n_rows), layout="constrained")
+        for panel, ax in zip(panels, drawing.subplots(n_rows, 2).flat, strict=True):
             _draw(panel, ax)
-        drawing.supxlabel("Points: measured. Lines: the cost model, fitted.", x=0.01, ha="left", fontsize=8)
+        drawing.supxlabel(caption, x=0.01, ha="left", fontsize=8)
         for form, metadata in (("svg", {"Date": None, "Creator": None}), ("png", {"Software": None})):
-            drawing.savefig(FIGURES / f"scaling.{form}", format=form, metadata=metadata)
-    (FIGURES / "scaling.csv").write_text(numbers(panels))
+            drawing.savefig(FIGURES / f"{name}.{form}", format=form, metadata=metadata)
+    (FIGURES / f"{name}.csv").write_text(numbers(panels))
 
 
 def numbers(panels: Sequence[Panel]) -> str:

@@ -21,6 +21,10 @@ class StoreError(PppcaError):
     """The results database cannot be opened, read or written."""
 
 
+class ClusterError(PppcaError):
+    """Workers elsewhere cannot be reached, or cannot compute what this process would."""
+
+
 class UnknownNameError(PppcaError):
     """A name that the user typed names nothing: a mistake of usage, whichever layer finds it."""
 

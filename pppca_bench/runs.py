@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -29,12 +29,15 @@ class Quantity:
         Whether its values are whole numbers.
     more_is_better : bool
         Whether a larger value is the better one.
+    is_timing : bool
+        Whether it depends on how fast the machine was, so that the same run gives another value each time.
     """
 
     title: str
     form: str = ".2f"
     is_count: bool = False
     more_is_better: bool = False
+    is_timing: bool = False
 
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
@@ -43,8 +46,8 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
         "validation_error_percent": Quantity("Validation error, %"),
         "train_error_percent": Quantity("Training error, %"),
         "dimensionality": Quantity("Dimensionality", ".1f", is_count=True),
-        "fit_time_ms": Quantity("Fit, ms", ".1f"),
-        "classifier_time_ms": Quantity("Classifier, ms", ".1f"),
+        "fit_time_ms": Quantity("Fit, ms", ".1f", is_timing=True),
+        "classifier_time_ms": Quantity("Classifier, ms", ".1f", is_timing=True),
         "train_squared_error_percent": Quantity("Least training error, squared error percentage"),
         "validation_squared_error_percent": Quantity("Least validation error, squared error percentage"),
         "test_squared_error_percent": Quantity("Test error at the validation minimum, squared error percentage"),
@@ -57,11 +60,13 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
         "retained_variance_percent": Quantity("Retained variance, %", ".1f"),
         "optimality_percent": Quantity("Retained variance over the most that so many features can hold, %", ".1f"),
         "reconstruction_error": Quantity("Reconstruction error", ".3g"),
-        "speedup": Quantity("Speed-up"),
+        "speedup": Quantity("Speed-up", is_timing=True),
         "speedup_operations": Quantity("Ratio of multiply-adds instead of times (exact on any machine)"),
-        "speedup_fast": Quantity("Ratio of times of the fast kernel, whose cost grows with l instead of l²"),
-        "gha_time_ms": Quantity("Time of GHA, ms"),
-        "dgha_time_ms": Quantity("Time of DGHA, ms"),
+        "speedup_fast": Quantity(
+            "Ratio of times of the fast kernel, whose cost grows with l instead of l²", is_timing=True
+        ),
+        "gha_time_ms": Quantity("Time of GHA, ms", is_timing=True),
+        "dgha_time_ms": Quantity("Time of DGHA, ms", is_timing=True),
     }
 )
 """Numbers of a run that the package itself gives, by name; a method may give others (``measures_``)."""
@@ -97,7 +102,9 @@ MEASURES: Mapping[str, Quantity] = MappingProxyType(
     | {f"weight_{place}": Quantity(f"Weight of input {place}", ".7f") for place in range(1, 5)}
     | {
         "residual_norm": Quantity("Spectral norm of X − Y W", ".7f"),
-        "disturbed_rounds": Quantity("Disturbed rounds behind the measured times", ".1f", is_count=True),
+        "disturbed_rounds": Quantity(
+            "Disturbed rounds behind the measured times", ".1f", is_count=True, is_timing=True
+        ),
     }
 )
 """Numbers that single methods measure (``measures_``), as tables print them; others are printed under their names."""
@@ -170,6 +177,19 @@ class RunSpec:
     repeat: int
     seed: int
     changed: tuple[str, ...] = ()
+
+
+def by_cell(specs: Iterable[RunSpec]) -> dict[Cell, list[RunSpec]]:
+    """Return the runs of each cell, in their order."""
+    found: dict[Cell, list[RunSpec]] = {}
+    cell: Cell | None = None
+    own: list[RunSpec] = []
+    for spec in specs:
+        if spec.cell is not cell:  # repeats follow one another, and to look a cell up takes microseconds
+            cell = spec.cell
+            own = found.setdefault(cell, [])
+        own.append(spec)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,12 @@
 import os
 import signal
 import threading
+from collections.abc import Callable
+from pathlib import Path
 
 from pppca_bench.experiments import runner
 from pppca_bench.experiments.queue import Group
-from pppca_bench.problems import ProblemSource
+from pppca_bench.problems import Problem, ProblemSource
 
 
 def die_at_repeat_3(group: Group, source: ProblemSource) -> runner.Computed:
@@ -74,3 +76,12 @@ def kill_the_server() -> None:
     """Kill the server that workers are forked from, and never return."""
     os.kill(os.getppid(), signal.SIGKILL)
     threading.Event().wait()
+
+
+def die_once_loading(group: Group, load: Callable[[], Problem]) -> runner.Computed:
+    """Compute a group, but end the process at the first call, which leaves the file that DIED names."""
+    try:
+        Path(os.environ["DIED"]).touch(exist_ok=False)
+    except FileExistsError:
+        return runner.compute(group, load)
+    os._exit(9)

@@ -224,7 +224,8 @@ def test_the_help_loads_nothing_heavy_either():
 
 def test_every_package_that_is_imported_is_a_dependency():
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lines = [*project["dependencies"], *project["optional-dependencies"]["optuna"]]
+    extras = project["optional-dependencies"]
+    lines = [*project["dependencies"], *extras["optuna"], *extras["dask"]]
     stated = {re.split(r"[<>=]", line)[0].replace("-", "_") for line in lines}
     owners = packages_distributions()
     imported = (

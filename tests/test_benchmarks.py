@@ -3,13 +3,17 @@
 import numpy as np
 import pytest
 
-from benchmarks import alternatives, compilation, hebbian, numpy_dgha, rprop
+from benchmarks import alternatives, compilation, hebbian, numpy_dgha, rprop, scale
 from benchmarks.compiled import PeerMissingError
 from benchmarks.measuring import Contestant, Row, alternate, median_ratio
 from benchmarks.plan import METHODS, planned_runs
 from benchmarks.report import table
 from pppca_bench.compiled.operation import INTERPRETED
+from pppca_bench.config.experiment import parse_config
+from pppca_bench.config.plan import count_runs
+from pppca_bench.config.yaml_source import read_yaml
 from pppca_bench.engines import DGHA
+from pppca_bench.problems import known_problems
 
 
 def or_skip(call, *arguments):
@@ -125,3 +129,18 @@ def test_compilation_is_measured_where_nothing_is_kept(monkeypatch):
     assert row.ours_us > 0.0
     assert row.ratio == pytest.approx(compilation.LIMIT_S / (1e-6 * row.ours_us))
     assert row.note.startswith("network_errors ")
+
+
+def test_plans_of_any_size_are_looked_up_recorded_and_tabulated(tmp_path):
+    found = scale.measure(1000, tmp_path) | scale.tables(tmp_path) | scale.record(400, 1, tmp_path)
+    assert found["n_runs"] == 1000
+    assert found["n_tables"] > 0
+    assert min(found.values()) > 0.0
+
+
+@pytest.mark.parametrize("n_runs", scale.SIZES)
+def test_the_config_of_a_size_asks_for_as_many_runs(n_runs, tmp_path):
+    path = tmp_path / "scale.yaml"
+    path.write_text(scale.config_text(n_runs))
+    config = parse_config(read_yaml(path), problems=known_problems())
+    assert count_runs(config) == n_runs

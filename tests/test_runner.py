@@ -176,7 +176,7 @@ def test_progress_tells_finished_and_total_from_the_start(open_store):
     store, calls = open_store(specs), []
     run(specs[:1], store, IRIS, workers=0)
     run(specs, store, IRIS, workers=0, progress=lambda *counts: calls.append(counts))
-    assert calls == [(0, 33), (16, 33), (32, 33), (33, 33)]
+    assert calls == [(0, 33), (16, 33), (33, 33)], "what is expected to be short comes together"
 
 
 def test_runs_that_another_process_finishes_meanwhile_are_left_to_it(open_store, tmp_path):
@@ -585,15 +585,86 @@ def test_timed_runs_come_last_and_one_after_another(open_store, computed):
     assert kinds == [("dgha_speedup", False), ("gha", None), ("dgha_speedup", True)]
 
 
+class TestTasks:
+    """Groups that are expected to be short are handed out together."""
+
+    SPECS = specs_of(
+        {
+            "name": "a",
+            "problems": ["iris", "wine"],
+            "repeats": 2,
+            "seed": 1,
+            "tau": [5, 10, 15, 20],
+            "methods": METHODS[2:],
+            "classifier": {"hidden": [4], "max_epochs": 20},
+        }
+    )
+
+    def queue(self, open_store, **options: float) -> queues.Queue:
+        return queues.Queue(self.SPECS, open_store(self.SPECS), **options)
+
+    def sizes(self, queue: queues.Queue) -> list[int]:
+        return [len(task) for task in iter(lambda: queue.next(timed=False), None)]
+
+    def test_until_a_duration_is_known_each_is_handed_out_alone(self, open_store):
+        assert self.sizes(self.queue(open_store)) == [1] * 8
+
+    @pytest.mark.parametrize(("seconds", "sizes"), [(0.01, [3]), (0.4, [3]), (0.6, [2, 1]), (1.0, [1, 1, 1])])
+    def test_they_last_long_enough_together_and_no_longer(self, open_store, seconds, sizes):
+        queue = self.queue(open_store)
+        queue.learn(queue.next(timed=False)[0], seconds)
+        assert self.sizes(queue) == [*sizes, 1, 1, 1, 1], "of wine nothing is known"
+
+    def test_those_of_other_data_are_never_in_one_task(self, open_store):
+        queue = self.queue(open_store)
+        for place in (0, 8):
+            queue.learn((self.SPECS[place],), 0.001)
+        tasks = list(iter(lambda: queue.next(timed=False), None))
+        assert [{group[0].cell.problem for group in task} for task in tasks] == [{"iris"}, {"wine"}]
+        assert [spec for task in tasks for group in task for spec in group] == self.SPECS
+
+    def test_what_another_process_has_under_way_is_left_out_and_comes_last(self, open_store, monkeypatch):
+        queue = self.queue(open_store)
+        queue.learn(queue.next(timed=False)[0], 0.001)
+        held = {self.SPECS[2].key, *(spec.key for spec in self.SPECS[4:6])}
+        monkeypatch.setattr(queue._store, "reserve", lambda keys: held.intersection(keys))
+        first = queue.next(timed=False)
+        assert [[spec.key for spec in group] for group in first] == [
+            [self.SPECS[3].key],
+            [spec.key for spec in self.SPECS[6:8]],
+        ]
+        rest = [group for task in iter(lambda: queue.next(timed=False), None) for group in task]
+        assert [spec for group in rest[-2:] for spec in group] == [self.SPECS[2], *self.SPECS[4:6]]
+
+    def test_none_is_where_the_first_failure_is_to_end_the_run(self, open_store):
+        queue = self.queue(open_store, task_s=0.0)
+        queue.learn(queue.next(timed=False)[0], 0.001)
+        assert self.sizes(queue) == [1] * 7
+
+    def test_a_transaction_within_another_is_part_of_it(self, open_store):
+        store = open_store(self.SPECS)
+        run(self.SPECS, store, opened(), workers=0)
+        before = store.runs_by_key([self.SPECS[0].key])
+
+        def record_and_fail() -> None:
+            with store.transaction():
+                store.record([RunResult(self.SPECS[0].key, "done", values={"n_epochs": 1})], "{}", replace=True)
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            record_and_fail()
+        assert store.runs_by_key([self.SPECS[0].key]) == before
+
+
 def test_nothing_is_computed_beside_timed_runs(open_store, monkeypatch):
     speedup = {"method": "dgha_speedup", "n_epochs": 3}
     specs = planned(repeats=1, methods=[speedup, METHODS[0]])
     widths = []
     original = backends.LocalProcesses.submit
 
-    def submit(self, call, group, source):
-        widths.append((group[0].cell.method, self.n_workers))
-        return original(self, call, group, source)
+    def submit(self, call, compute, task, source):
+        widths.extend((group[0].cell.method, self.n_workers) for group in task)
+        return original(self, call, compute, task, source)
 
     monkeypatch.setattr(backends.LocalProcesses, "submit", submit)
     assert run(specs, open_store(specs), IRIS, workers=2).n_done == 3

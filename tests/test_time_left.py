@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from pppca_bench.cli import status as status_module
 from pppca_bench.cli.main import cli
 from pppca_bench.cli.status import _time
 from pppca_bench.experiments.time_left import Standing, standings
@@ -74,7 +75,7 @@ def test_what_a_running_process_has_reserved_is_under_way_and_what_a_gone_one_ha
     gha = specs("gha", "iris", 3)
     plan(store, "c", gha)
     store.reserve([gha[0].key])
-    with store._transaction() as connection:
+    with store.transaction() as connection:
         connection.execute("INSERT INTO reservations VALUES (?, ?)", (gha[1].key, f"{2**30} {platform.node()}"))
         connection.execute("INSERT INTO reservations VALUES (?, ?)", (gha[2].key, f"{os.getpid()} elsewhere"))
     assert standings(store, 1)[0].n_under_way == 2
@@ -99,7 +100,7 @@ def test_a_time_is_told_in_minutes_rounded_up(seconds, text):
 def test_the_command_prints_a_line_a_config_while_another_process_writes(store, tmp_path):
     plan(store, "c", specs("gha", "iris", 300))
     record(store, specs("gha", "iris", 100), 100.0)
-    with store._transaction():
+    with store.transaction():
         shown = CliRunner().invoke(cli, ["status", "--results", str(tmp_path), "--workers", "2"])
     assert shown.exit_code == 0, shown.output
     assert shown.stdout.splitlines()[2].split() == ["c", "100", "0", "200", "0", "2", "min"]
@@ -108,3 +109,43 @@ def test_the_command_prints_a_line_a_config_while_another_process_writes(store, 
 def test_without_results_one_line_says_so():
     shown = CliRunner().invoke(cli, ["status", "--results", str(Path("nowhere"))])
     assert (shown.exit_code, shown.stderr.count("\n")) == (1, 1)
+
+
+@pytest.fixture
+def pauses(monkeypatch):
+    """Return a list of what happens in each pause of a watch, in place of waiting."""
+    happens = []
+    monkeypatch.setattr(status_module.threading.Event, "wait", lambda *_: happens.pop(0)())
+    return happens
+
+
+def watched(store: Store, *seconds: str):
+    return CliRunner().invoke(cli, ["status", "--results", str(store.path.parent), "--watch", *seconds])
+
+
+@pytest.mark.parametrize("seconds", [(), ("0.5",)])
+def test_a_watch_sees_what_another_process_writes_and_ends_when_nothing_is_to_do(store, pauses, seconds):
+    runs = specs("gha", "iris", 3)
+    plan(store, "c", runs)
+    pauses += [lambda: record(store, runs[:1], 1.0), lambda: record(store, runs[1:], 1.0, status="failed")]
+    done = watched(store, *seconds)
+    assert done.exit_code == 0
+    told = [line.split()[:4] for line in done.stdout.splitlines() if line.startswith("c ")]
+    assert told == [["c", "0", "0", "3"], ["c", "1", "0", "2"], ["c", "1", "2", "0"]]
+
+
+def test_a_watch_of_what_is_done_looks_once(store, pauses):
+    plan(store, "c", runs := specs("gha", "iris", 1))
+    record(store, runs, 1.0)
+    assert watched(store).stdout.count("time left") == 1
+    assert pauses == []
+
+
+def test_an_interrupted_watch_ends_without_a_word(store, pauses):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    plan(store, "c", specs("gha", "iris", 1))
+    pauses.append(interrupt)
+    done = watched(store)
+    assert (done.exit_code, done.stderr) == (130, "")

@@ -16,7 +16,7 @@ from planning import opened, specs_of
 from pppca_bench.compiled import cache
 from pppca_bench.engines import GHA
 from pppca_bench.errors import DataError
-from pppca_bench.experiments import quiet, runner, speedup
+from pppca_bench.experiments import quiet, runner, speedup, watch
 from pppca_bench.experiments.backends import Executors, LocalProcesses
 from pppca_bench.experiments.runner import Outcome
 from pppca_bench.experiments.speedup import MOST_ROUNDS, N_ROUNDS, Speedup
@@ -111,7 +111,7 @@ def test_trust_what_is_killed_once_in_a_group_and_once_alone_is_not_failed(store
 
 @LINUX
 def test_trust_a_stopped_worker_is_named_once_and_what_it_had_is_done_when_it_goes_on(store, marked, monkeypatch):
-    monkeypatch.setattr(runner, "WATCH_S", 0.01)
+    monkeypatch.setattr(watch, "WATCH_S", 0.01)
     monkeypatch.setattr(runner, "compute_from_source", dying_workers.stop_once)
     said = []
 
@@ -130,7 +130,7 @@ def test_trust_a_stopped_worker_is_named_once_and_what_it_had_is_done_when_it_go
 @LINUX
 @pytest.mark.slow
 def test_trust_a_stopped_worker_that_is_killed_loses_nothing(store, marked, monkeypatch):
-    monkeypatch.setattr(runner, "WATCH_S", 0.01)
+    monkeypatch.setattr(watch, "WATCH_S", 0.01)
     monkeypatch.setattr(runner, "compute_from_source", dying_workers.stop_once)
 
     def kill(text: str) -> None:

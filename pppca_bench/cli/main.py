@@ -16,6 +16,7 @@ from pppca_bench.cli.compare import compare
 from pppca_bench.cli.data import data
 from pppca_bench.cli.doctor import doctor
 from pppca_bench.cli.init import init
+from pppca_bench.cli.merge import merge
 from pppca_bench.cli.methods import methods, rank
 from pppca_bench.cli.report import report
 from pppca_bench.cli.rules import rules
@@ -61,7 +62,7 @@ def cli() -> None:
 
 
 for _command in (
-    *(init, run, status, list_, show, tables, compare, figures, render, report, rules, rank, export),
+    *(init, run, merge, status, list_, show, tables, compare, figures, render, report, rules, rank, export),
     *(study, methods, schema, data, doctor),
 ):
     cli.add_command(_command)

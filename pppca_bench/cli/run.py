@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -22,12 +24,55 @@ from pppca_bench.cli._shared import (
 )
 from pppca_bench.cli.completion import complete_experiments
 from pppca_bench.cli.data import data_option
+from pppca_bench.errors import ConfigError
 
 if TYPE_CHECKING:
     from pppca_bench.config.request import Request
+    from pppca_bench.experiments.backends import Backend
     from pppca_bench.experiments.runner import Outcome
+    from pppca_bench.experiments.shards import Shard
     from pppca_bench.runs import RunSpec
     from pppca_bench.store.database import Store
+
+
+def _read_shard(context: click.Context, parameter: click.Parameter, text: str | None) -> Shard | None:
+    """Return the part of a plan that a text such as 3/8 names."""
+    if text is None:
+        return None
+    from pppca_bench.experiments.shards import Shard
+
+    found = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", text)
+    if found is None or int(found[1]) > int(found[2]):
+        raise click.BadParameter(f"expected I/N with 1 ≤ I ≤ N, such as 3/8, got {text!r}.", context, parameter)
+    return Shard(int(found[1]), int(found[2]))
+
+
+class Where(NamedTuple):
+    """Say what computes: an executor, its scheduler, and the number of workers, all None where not given."""
+
+    executor: str
+    scheduler: str | None
+    workers: int | None
+
+    @property
+    def n_workers(self) -> int:
+        """Return the workers that were asked for, or as many as there are cores."""
+        from pppca_bench.experiments.runner import available_cores
+
+        return available_cores() if self.workers is None else self.workers
+
+    def join(self, quiet: bool) -> Backend:
+        """Start a Dask cluster, or join that of the scheduler."""
+        try:
+            from pppca_bench.experiments.dask_cluster import DaskCluster
+        except ModuleNotFoundError as error:
+            raise ConfigError(
+                f"--executor dask needs Dask, which is not installed ({error}): `pip install 'pppca-bench[dask]'`."
+            ) from None
+        cluster = DaskCluster(max(self.n_workers, 1), self.scheduler)
+        if not quiet:
+            click.echo(f"Dask's dashboard: {cluster.dashboard}", err=True)
+        return cluster
 
 
 MOST_PRINTED = 3
@@ -39,6 +84,8 @@ MOST_PRINTED = 3
         "pppca run cancer1",
         "pppca run cancer1 --only method=dgha,tau=15 --repeats 5",
         "pppca run cancer1 --set classifier.learning_rate=0.2 --set dgha.n_epochs=20",
+        "pppca run cancer1 --shard 3/8 --results shard3",
+        "pppca run cancer1 --executor dask --workers 2",
     )
 )
 @click.argument(
@@ -59,6 +106,20 @@ MOST_PRINTED = 3
     help="A value in place of the config's: KEY, classifier.KEY or METHOD.KEY (repeatable). The results are those of a"
     " config CONFIG+KEY=VALUE.",
 )
+@click.option(
+    "--shard",
+    callback=_read_shard,
+    metavar="I/N",
+    help="Only the I-th of N parts of the runs, for a machine of its own; `pppca merge` brings the parts together.",
+)
+@click.option(
+    "--executor",
+    type=click.Choice(["processes", "dask"]),
+    default="processes",
+    show_default=True,
+    help="What computes: processes of this machine, or Dask workers, of this machine or of --scheduler.",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="A running Dask scheduler, such as tcp://node1:8786.")
 @workers_option
 @results_option
 @data_option
@@ -76,6 +137,9 @@ def run(
     repeats: int | None,
     only: tuple[str, ...],
     changes: tuple[str, ...],
+    shard: Shard | None,
+    executor: str,
+    scheduler: str | None,
     workers: int | None,
     results: Path,
     data_dir: Path | None,
@@ -93,14 +157,16 @@ def run(
     else for the one that comes with the package.
 
     Then print their tables, with what was run alone, and write them to RESULTS/by_config/NAME as Markdown, LaTeX and
-    CSV. Of more than 3 configs the folders are printed instead. Messages go to stderr.
+    CSV. Of more than 3 configs the folders are printed instead. A shard has no tables. Messages go to stderr.
     """
+    if scheduler and (executor != "dask" or workers is not None):
+        raise click.UsageError("expected --scheduler with --executor dask, and without --workers: it has its own.")
     with stoppable(results):
         from pppca_bench.config.shipped import find_experiment
         from pppca_bench.experiments.backends import prepared_workers
 
         paths = list(map(find_experiment, configs))
-        prepared = nullcontext() if dry_run or workers == 0 else prepared_workers()
+        prepared = nullcontext() if dry_run or workers == 0 or executor == "dask" else prepared_workers()
         with prepared, progress_bar("file", quiet=quiet) as progress:
             # Takes seconds to import, as the server does meanwhile.
             from pppca_bench.config.request import read_request
@@ -115,12 +181,14 @@ def run(
                 force=force,
                 progress=progress,
             )
+        specs = request.specs if shard is None else shard.take(request.specs)
         if dry_run:
-            _print_dry_run(request.specs, results, fresh)
+            _print_dry_run(specs, results, fresh)
             return
-        outcome = _compute(request, results, workers, quiet, fresh=fresh, retries=retries, fail_fast=fail_fast)
+        where = Where(executor, scheduler, workers)
+        outcome = _compute(request, specs, results, where, quiet, fresh=fresh, retries=retries, fail_fast=fail_fast)
         try:
-            if not no_tables:
+            if not (no_tables or shard):
                 _tell_tables([plan.name for plan in request.plans], results, quiet)
         finally:  # what became of the runs is told whatever becomes of the tables
             _print_outcome(outcome, results, quiet)
@@ -128,9 +196,10 @@ def run(
         sys.exit(1)
 
 
-def _compute(request: Request, results: Path, workers: int | None, quiet: bool, **options: Any) -> Outcome:
-    """Plan the runs and compute those that are not done."""
-    from pppca_bench.experiments import runner
+def _compute(
+    request: Request, specs: Sequence[RunSpec], results: Path, where: Where, quiet: bool, **options: Any
+) -> Outcome:
+    """Plan the runs of the request and compute those of ``specs``, some or all of them, that are not done."""
     from pppca_bench.experiments.run_config import carry_out
     from pppca_bench.store.database import Store
 
@@ -138,12 +207,14 @@ def _compute(request: Request, results: Path, workers: int | None, quiet: bool, 
     with Store(results / DATABASE) as store:
         tell_what_was_found(store)
         if not quiet:
-            _print_superseded(store, request.specs)
+            _print_superseded(store, specs)
         with progress_bar("run", quiet=quiet) as progress:
             return carry_out(
                 request,
                 store,
-                workers=runner.available_cores() if workers is None else workers,
+                specs,
+                workers=where.n_workers,
+                new_backend=partial(where.join, quiet) if where.executor == "dask" else None,
                 **options,
                 progress=progress,
                 stage=progress.stage,
@@ -173,9 +244,10 @@ def _tell_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
 
 def _print_superseded(store: Store, specs: Sequence[RunSpec]) -> None:
     from pppca_bench.experiments.provenance import superseded_lines
+    from pppca_bench.runs import by_cell
 
     done = store.done(spec.key for spec in specs)
-    missing = dict.fromkeys(spec.cell for spec in specs if spec.key not in done)
+    missing = by_cell(spec for spec in specs if spec.key not in done)
     for line in superseded_lines(store.superseded(missing)):
         click.echo(line, err=True)
 

@@ -2,39 +2,71 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from pppca_bench.cli._shared import DATABASE, examples, results_option, workers_option
+from pppca_bench.cli._shared import DATABASE, EXIT_INTERRUPTED, examples, results_option, workers_option
 
 if TYPE_CHECKING:
+    from pppca_bench.experiments.time_left import Standing
     from pppca_bench.store.database import Store
 
 
-@click.command(epilog=examples("pppca status", "pppca status --results elsewhere --workers 8"))
+@click.command(
+    epilog=examples("pppca status", "pppca status --results elsewhere --workers 8", "pppca status --watch 30")
+)
 @results_option
 @workers_option
-def status(results: Path, workers: int | None) -> None:
+@click.option(
+    "--watch",
+    "pause_s",
+    is_flag=False,
+    flag_value=10.0,
+    type=click.FloatRange(min=0.1, max=threading.TIMEOUT_MAX),
+    metavar="[SECONDS]",
+    help="Look again every so many seconds (10 without a number), until no run is left to do or Ctrl-C.",
+)
+def status(results: Path, workers: int | None, pause_s: float | None) -> None:
     """Say how far each config is: runs done, failed, to do and under way, and the time left.
 
     The time is estimated, for what failed too, from how long done runs of the same method and problem took, with all
-    workers busy; "?" where none is done yet. It works while another process runs.
+    workers busy; "?" where none is done yet. It works while another process runs, on any machine that sees the folder.
     """
+    from pppca_bench.experiments.runner import available_cores
+
+    n_workers = available_cores() if workers is None else workers
+    found = _tell_standings(results, n_workers)
+    try:
+        while pause_s is not None and any(one.n_to_do or one.n_under_way for one in found):
+            threading.Event().wait(pause_s)
+            if sys.stdout.isatty():
+                click.clear()
+            else:
+                click.echo()
+            found = _tell_standings(results, n_workers)
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+
+
+def _tell_standings(results: Path, workers: int) -> list[Standing]:
+    """Read the database, by a connection that sees what was written meanwhile, and print how far it is."""
     from tabulate import tabulate
 
-    from pppca_bench.experiments.runner import available_cores
     from pppca_bench.experiments.time_left import standings
     from pppca_bench.store.database import Store
 
     with Store(results / DATABASE, read_only=True) as store:
-        found = standings(store, available_cores() if workers is None else workers)
+        found = standings(store, workers)
     rows = [
         (one.config, one.n_done, one.n_failed, one.n_to_do, one.n_under_way, _time(one.seconds_left)) for one in found
     ]
     headers = ("config", "done", "failed", "to do", "under way", "time left")
     click.echo(tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * 5) if rows else None))
+    return found
 
 
 @click.command("list", epilog=examples("pppca list", "pppca list --failed", "pppca list --text cancer1 > cancer1.yaml"))

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pppca_bench.config.experiment import ClassifierRequest, Config, MethodRequest, variants
 from pppca_bench.methods.lookup import find_classifier, find_method
@@ -18,6 +19,9 @@ from pppca_bench.methods.sections import PIVOT, PIVOTAL, STORED_BESIDE, section_
 from pppca_bench.problems import OwnData
 from pppca_bench.references.proben1_tables import SIZE_RULE_VERSION, pivot_of
 from pppca_bench.runs import CHOOSE, Cell, Parameters, RunSpec, Scalar
+
+if TYPE_CHECKING:
+    from hashlib import _Hash as Digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +73,9 @@ def expand(config: Config, problems: Identities, *, repeats: int | None = None) 
                 for repeat in range(repeats or method.repeats)
             ]
             for cell, changed in _cells(method, identity.label, identity.data_sha256):
-                prefix = _digest_start(cell)
+                start = hashlib.sha256(f"{_digest_start(cell)} ".encode())
                 for repeat, seed in enumerate(seeds):
-                    key = _key(prefix, repeat, seed)
+                    key = _key(start, repeat, seed)
                     runs[key] = RunSpec(key, cell, repeat, seed, changed)
     return list(runs.values())
 
@@ -152,5 +156,8 @@ def _digest_start(cell: Cell) -> str:
     return json.dumps([*parts, resolved], sort_keys=True)
 
 
-def _key(cell: str, repeat: int, seed: int) -> str:
-    return hashlib.sha256(f"{cell} {repeat} {seed}".encode()).hexdigest()[:32]
+def _key(cell: Digest, repeat: int, seed: int) -> str:
+    """Return a run's key; the digest of its cell, which is long, is begun once for all repeats."""
+    digest = cell.copy()
+    digest.update(f"{repeat} {seed}".encode())
+    return digest.hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""Where groups of runs are computed: in this process, or in processes of this machine."""
+"""Where groups of runs are computed: in this process, in processes of this machine, or in any other executor."""
 
 from __future__ import annotations
 
@@ -14,28 +14,44 @@ from multiprocessing.connection import wait
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from pppca_bench.problems import Problem, ProblemSource
 
 PRELOAD = "pppca_bench.experiments.preloaded"
 
 
 class Backend(Protocol):
-    """Compute calls, each in its turn.
+    """Compute calls, each in its turn."""
 
-    Attributes
-    ----------
-    n_workers : int
-        Calls that are computed at a time.
-    """
-
-    n_workers: int
+    @property
+    def n_workers(self) -> int:
+        """Return the calls that are computed at a time."""
 
     @property
     def n_held(self) -> int:
         """Return the calls that it holds at a time: those that are computed, and those that wait for a worker."""
 
+    def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem] | None:
+        """Return how a call gets a problem's data; None where the worker loads them itself from their source.
+
+        Parameters
+        ----------
+        source : ProblemSource
+            Of the split that the call is about.
+        problem : Problem
+            The data of the first split.
+        """
+
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Hand a call over, and return its future."""
+        """Hand a call over, and return its future.
+
+        Raises
+        ------
+        ClusterError
+            No worker can be reached any more, as `has_lost` and `stopped` may find, too.
+        """
 
     def has_lost(self, future: Future[Any]) -> bool:
         """Tell whether a call that is over was lost with its worker, so that it has no result."""
@@ -60,6 +76,10 @@ class ThisProcess:
     """Compute each call at once, in the process that asks."""
 
     n_workers = n_held = 1
+
+    def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem] | None:
+        """Return a function that returns the data, where they are here already: those of the first split."""
+        return None if source.split else lambda: problem
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Compute a call."""
@@ -105,6 +125,9 @@ class Executors:
     def n_held(self) -> int:
         """Return two calls a worker, so that none has to wait for its next."""
         return 2 * self.n_workers
+
+    def loader(self, source: ProblemSource, problem: Problem) -> None:
+        """Return nothing: a process of this machine finds the files."""
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Hand a call over; that the executor broke since the last look is told by the future, as any other loss."""

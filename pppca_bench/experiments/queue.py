@@ -1,22 +1,34 @@
-"""The runs that are still to be computed: in groups that train together, without those done or reserved elsewhere."""
+"""The runs that are still to be computed: in groups that train together, without those done or reserved elsewhere.
+
+Small groups are handed out together, once it is known how long such runs take.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from pppca_bench.methods.lookup import find_method
-from pppca_bench.runs import Cell, RunResult, RunSpec
+from pppca_bench.runs import Cell, RunResult, RunSpec, by_cell
 from pppca_bench.store.database import Store
 
 GROUP_SIZE = 16
 """Runs of a cell that train together: two full sets of the classifier's lanes, and little to lose in a crash."""
 
+TASK_S = 1.0
+"""How long a task is to take at least, so that handing it over and recording it cost little beside it."""
+
+MOST_GROUPS = 256
+"""Groups of a task at most, since what the next ones take is only expected."""
+
 Group = tuple[RunSpec, ...]
+Task = tuple[Group, ...]
+"""Groups on the same data that are handed over together."""
 
 
 class Queue:
-    """Hand out groups of runs, those that another process has under way last.
+    """Hand out tasks of one or several groups of runs, those that another process has under way last.
 
     Parameters
     ----------
@@ -30,6 +42,8 @@ class Queue:
         How often a failed run may be put back.
     split_of : callable(spec) -> int, optional
         Gives the number of a run's split: those of one group learn from the same rows. One split by default.
+    task_s : float, default TASK_S
+        Seconds that a task is to take at least; 0 hands out every group alone.
 
     Attributes
     ----------
@@ -45,27 +59,34 @@ class Queue:
         fresh: bool = False,
         retries: int = 0,
         split_of: Callable[[RunSpec], int] = lambda _: 0,
+        task_s: float = TASK_S,
     ) -> None:
         self.n_done_elsewhere = 0
         self._store = store
         self._fresh = fresh
         self._retries = retries
-        self._waiting = {
-            timed: deque(_groups((spec for spec in specs if is_timed(spec.cell) == timed), split_of))
-            for timed in (False, True)
-        }
+        self._split_of = split_of
+        self._waiting: dict[bool, deque[Group]] = {False: deque(), True: deque()}
+        for group in groups(specs, split_of):
+            self._waiting[is_timed(group[0].cell)].append(group)
         self._deferred: dict[bool, deque[Group]] = {False: deque(), True: deque()}
         self._n_attempts = Counter[str]()
+        self._task_s = task_s
+        self._seconds_a_run: dict[tuple[str, str], float] = {}
 
-    def next(self, *, timed: bool) -> Group | None:
-        """Return the next group of timed runs, or of others; None when there is none left."""
+    def next(self, *, timed: bool) -> Task | None:
+        """Return the next task of timed runs, or of others; None when there is none left."""
         while self._waiting[timed]:
-            if group := self._reserved(self._waiting[timed].popleft()):
-                return group
+            if task := self._reserved(self._pop_together(self._waiting[timed], timed)):
+                return task
         while self._deferred[timed]:
-            if group := self._missing(self._deferred[timed].popleft()):
-                return group
+            if task := self._missing((self._deferred[timed].popleft(),)):
+                return task
         return None
+
+    def learn(self, group: Group, seconds: float) -> None:
+        """Learn how long a group took: the next of the same method on the same problem is expected to take as long."""
+        self._seconds_a_run[_kind(group)] = seconds / len(group)
 
     def put_back(self, group: Group, result: RunResult) -> bool:
         """Take a failed run back, unless it was tried often enough; return whether it was taken."""
@@ -76,19 +97,46 @@ class Queue:
             self._waiting[is_timed(spec.cell)].appendleft((spec,))
         return again
 
-    def _reserved(self, group: Group) -> Group:
-        if self._fresh:
-            return group
-        held = self._store.reserve([spec.key for spec in group])
-        if held:
-            self._deferred[is_timed(group[0].cell)].append(tuple(spec for spec in group if spec.key in held))
-        # Only now, for what was done before it was reserved could not be done between.
-        return self._missing(tuple(spec for spec in group if spec.key not in held))
+    def _pop_together(self, waiting: deque[Group], timed: bool) -> Task:
+        """Take groups on the same data until they are expected to take long enough; a timed one is taken alone."""
+        task = [waiting.popleft()]
+        expected_s = self._expected_s(task[0])
+        while (
+            not timed
+            and expected_s < self._task_s
+            and len(task) < MOST_GROUPS
+            and waiting
+            and self._data_of(waiting[0]) == self._data_of(task[0])
+        ):
+            task.append(waiting.popleft())
+            expected_s += self._expected_s(task[-1])
+        return tuple(task)
 
-    def _missing(self, group: Group) -> Group:
-        done = self._store.done(spec.key for spec in group)
+    def _data_of(self, group: Group) -> tuple[str, str, int]:
+        return group[0].cell.problem, group[0].cell.data_sha256, self._split_of(group[0])
+
+    def _expected_s(self, group: Group) -> float:
+        return len(group) * self._seconds_a_run.get(_kind(group), math.inf)
+
+    def _reserved(self, task: Task) -> Task:
+        if self._fresh:
+            return task
+        held = self._store.reserve([spec.key for group in task for spec in group])
+        if held:
+            parts = (tuple(spec for spec in group if spec.key in held) for group in task)
+            self._deferred[is_timed(task[0][0].cell)].extend(filter(None, parts))
+        # Only now, for what was done before it was reserved could not be done between.
+        return self._missing(tuple(tuple(spec for spec in group if spec.key not in held) for group in task))
+
+    def _missing(self, task: Task) -> Task:
+        done = self._store.done(spec.key for group in task for spec in group)
         self.n_done_elsewhere += len(done)
-        return tuple(spec for spec in group if spec.key not in done)
+        left = (tuple(spec for spec in group if spec.key not in done) for group in task)
+        return tuple(filter(None, left))
+
+
+def _kind(group: Group) -> tuple[str, str]:
+    return group[0].cell.problem, group[0].cell.method
 
 
 def is_timed(cell: Cell) -> bool:
@@ -102,11 +150,12 @@ def spec_of(group: Group, result: RunResult) -> RunSpec:
     return next(spec for spec in group if spec.key == result.key)
 
 
-def _groups(specs: Iterable[RunSpec], split_of: Callable[[RunSpec], int]) -> Iterator[Group]:
+def groups(specs: Iterable[RunSpec], split_of: Callable[[RunSpec], int] = lambda _: 0) -> Iterator[Group]:
     """Cut each cell's runs on each split into groups of at most GROUP_SIZE, in the plan's order."""
-    cells: dict[tuple[Cell, int], list[RunSpec]] = {}
-    for spec in specs:
-        cells.setdefault((spec.cell, split_of(spec)), []).append(spec)
-    for cell in cells.values():
-        for start in range(0, len(cell), GROUP_SIZE):
-            yield tuple(cell[start : start + GROUP_SIZE])
+    for own in by_cell(specs).values():
+        splits: dict[int, list[RunSpec]] = {}
+        for spec in own:
+            splits.setdefault(split_of(spec), []).append(spec)
+        for cell in splits.values():
+            for start in range(0, len(cell), GROUP_SIZE):
+                yield tuple(cell[start : start + GROUP_SIZE])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from pppca_bench.config.yaml_source import YamlSource, read_yaml, to_source
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.experiments import runner
 from pppca_bench.problems import registered, to_table
+from pppca_bench.runs import RunSpec
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store
 from pppca_bench.store.export import load_results
@@ -106,7 +107,7 @@ def run(
         return Completed(_runs(request, Path(results)), outcome)
 
 
-def carry_out(request: Request, store: Store, **options: Any) -> runner.Outcome:
+def carry_out(request: Request, store: Store, specs: Sequence[RunSpec] | None = None, **options: Any) -> runner.Outcome:
     """Record a request's plans and compute what the store lacks of them.
 
     Parameters
@@ -115,13 +116,15 @@ def carry_out(request: Request, store: Store, **options: Any) -> runner.Outcome:
         What to run.
     store : Store
         Where results go.
+    specs : sequence of RunSpec, optional
+        Those of the request's runs that are computed here; all by default.
     **options
         As `runner.run` takes them.
     """
     for plan in request.plans:
         store.plan(plan)
     configs = {plan.name: plan.sha256 for plan in request.plans}
-    return runner.run(request.specs, store, request.problems, configs=configs, **options)
+    return runner.run(request.specs if specs is None else specs, store, request.problems, configs=configs, **options)
 
 
 def _source(config: str | Path | Mapping[str, Any], given: list[str]) -> YamlSource:

@@ -7,7 +7,7 @@ import os
 import time
 import traceback
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Future, wait
+from concurrent.futures import ALL_COMPLETED, Future
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,20 +17,19 @@ from pppca_bench.compiled import cache
 from pppca_bench.experiments import quiet
 from pppca_bench.experiments.backends import PRELOAD, Backend, LocalProcesses, ThisProcess
 from pppca_bench.experiments.provenance import describe
-from pppca_bench.experiments.queue import Group, Queue, is_timed, spec_of
+from pppca_bench.experiments.queue import TASK_S, Group, Queue, Task, is_timed, spec_of
+from pppca_bench.experiments.watch import Watch
 from pppca_bench.methods.lookup import find_method
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem, ProblemSource, load_again
-from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, failed
+from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, by_cell, failed
 from pppca_bench.store.database import Span, Store
 
 Progress = Callable[[int, int], None]
 Tell = Callable[[str], None]
 Computed = tuple[list[RunResult], Span | None]
+Finished = list[tuple[Group, Computed]]
 COMPILING = "compiling kernels, once"
-WATCH_S = 20.0
-"""How often it is looked whether a worker was stopped."""
-
 ATTEMPTS_ALONE = 2
 """How often a run is tried alone whose worker dies: what dies once may have been killed for the sake of another."""
 OpenProblems = Mapping[tuple[str, str], tuple[ProblemSource, Problem]]
@@ -73,6 +72,7 @@ def run(
     *,
     configs: Mapping[str, str] | None = None,
     workers: int = 1,
+    new_backend: Callable[[], Backend] | None = None,
     fresh: bool = False,
     retries: int = 0,
     fail_fast: bool = False,
@@ -94,6 +94,9 @@ def run(
         SHA-256 of each config behind ``specs``, by its name, for the results' provenance.
     workers : int, default 1
         Number of worker processes; 0 computes in this process. No result depends on it.
+    new_backend : callable(), optional
+        Makes what computes instead, such as the workers of any executor (`backends.Executors`), where something is to
+        be computed; it is closed at the end.
     fresh : bool, default False
         Compute again what the store has.
     retries : int, default 0
@@ -113,16 +116,29 @@ def run(
     """
     store.describe_problems([_facts(name, *opened) for (name, _), opened in problems.items()])
     missing = _missing(specs, set() if fresh else store.done(spec.key for spec in specs), problems)
-    queue = Queue(missing, store, fresh=fresh, retries=retries, split_of=lambda spec: _source_of(spec, problems).split)
+    queue = Queue(
+        missing,
+        store,
+        fresh=fresh,
+        retries=retries,
+        split_of=lambda spec: _source_of(spec, problems).split,
+        # Of groups that are handed over together all are computed, whatever fails.
+        task_s=0.0 if fail_fast else TASK_S,
+    )
     progress = progress or (lambda *_: None)
     progress(0, len(missing))
     provenance, tally, warn = describe(configs), _Tally(), warn or _unheard
-    with _backend(workers) as backend:
-        watch = _Watch(backend, warn)
+    with _ended(new_backend() if new_backend and missing else _local(workers)) as backend:
+        watch = Watch(backend, warn)
         _compile(needed_families(missing), watch, stage or _unheard, warn)
-        for group, (results, span) in _execute(queue, watch, problems, warn):
-            store.record(results, provenance, replace=fresh, span=span)
-            tally.add(group, [result for result in results if not queue.put_back(group, result)])
+        for finished in _execute(queue, watch, problems, warn):
+            with store.transaction():
+                for _, (results, span) in finished:
+                    store.record(results, provenance, replace=fresh, span=span)
+            for group, (results, span) in finished:
+                tally.add(group, [result for result in results if not queue.put_back(group, result)])
+                if span is not None:
+                    queue.learn(group, span.duration_ms / 1e3)
             progress(len(tally.finished), len(missing))
             if fail_fast and tally.n_failed:
                 backend.kill()
@@ -136,14 +152,18 @@ def _missing(specs: Iterable[RunSpec], done: Collection[str], problems: OpenProb
 
     The largest problems come first: a long group begun last would leave the other workers idle.
     """
-    missing = [spec for spec in specs if spec.key not in done]
-    return sorted(missing, key=lambda spec: _of(spec, problems)[1].X_train.size, reverse=True)
+    cells = by_cell(spec for spec in specs if spec.key not in done)
+    largest_first = sorted(cells.values(), key=lambda own: _of(own[0], problems)[1].X_train.size, reverse=True)
+    return list(itertools.chain.from_iterable(largest_first))
+
+
+def _local(workers: int) -> Backend:
+    return LocalProcesses(workers, PRELOAD) if workers else ThisProcess()
 
 
 @contextmanager
-def _backend(workers: int) -> Iterator[Backend]:
-    """Give processes, or this one; they are killed at Ctrl-C, SIGTERM, or when the store cannot be written."""
-    backend = LocalProcesses(workers, PRELOAD) if workers else ThisProcess()
+def _ended(backend: Backend) -> Iterator[Backend]:
+    """Close what computes; it is killed at Ctrl-C, SIGTERM, or when the store cannot be written."""
     try:
         yield backend
         backend.close()
@@ -161,7 +181,7 @@ def needed_families(specs: Iterable[RunSpec]) -> set[str]:
         Their cells' `algorithms` name method and classifiers.
     """
     needed: set[str] = set()
-    for cell in dict.fromkeys(spec.cell for spec in specs):
+    for cell in by_cell(specs):
         settings = cell.settings
         for name, _ in cell.algorithms:
             entries = [table[name] for table in (METHODS, CLASSIFIERS) if name in table]
@@ -170,45 +190,7 @@ def needed_families(specs: Iterable[RunSpec]) -> set[str]:
     return needed
 
 
-class _Watch:
-    """Wait for calls, and tell of workers that will not go on by themselves.
-
-    Parameters
-    ----------
-    backend : Backend
-        Where the calls are computed.
-    warn : callable(text)
-        Called once for each worker that was stopped.
-    """
-
-    def __init__(self, backend: Backend, warn: Tell) -> None:
-        self.backend = backend
-        self._warn = warn
-        self._told: set[int] = set()
-        self._next_look = time.monotonic() + WATCH_S
-
-    def wait(self, futures: Collection[Future[Any]], return_when: str = FIRST_COMPLETED) -> set[Future[Any]]:
-        """Return those of the calls that are over, when one is, or all are (``ALL_COMPLETED``)."""
-        while True:
-            left = max(0.0, self._next_look - time.monotonic())
-            finished, under_way = wait(futures, timeout=left, return_when=return_when)
-            if time.monotonic() >= self._next_look:
-                self._look()
-            if not under_way or (finished and return_when == FIRST_COMPLETED):
-                return finished
-
-    def _look(self) -> None:
-        for process in self.backend.stopped():
-            if process not in self._told:
-                self._warn(
-                    f"Worker process {process} was stopped (SIGSTOP), and what it has under way waits. `kill -CONT"
-                    f" {process}` lets it go on; `kill -KILL {process}` ends it, and its runs are tried again."
-                )
-                self._told.add(process)
-        self._next_look = time.monotonic() + WATCH_S
-
-
-def _compile(families: Container[str], watch: _Watch, stage: Tell, warn: Tell) -> None:
+def _compile(families: Container[str], watch: Watch, stage: Tell, warn: Tell) -> None:
     """Compile what is not kept of the families, side by side, so that workers find it and nobody compiles it twice.
 
     Where nothing can be kept, each worker has to compile its own, before its first run.
@@ -294,7 +276,7 @@ def _error_line(spec: RunSpec, failure: RunResult) -> str:
     return f"{spec.cell.problem}, {spec.cell.method}, {setting}repeat {spec.repeat}: {cause}"
 
 
-def _execute(queue: Queue, watch: _Watch, problems: OpenProblems, warn: Tell) -> Iterator[tuple[Group, Computed]]:
+def _execute(queue: Queue, watch: Watch, problems: OpenProblems, warn: Tell) -> Iterator[Finished]:
     """Compute the groups; timed ones last, one after another, with nothing beside them."""
     yield from _fan_out(lambda: queue.next(timed=False), watch, problems)
     if first := queue.next(timed=True):
@@ -305,52 +287,59 @@ def _execute(queue: Queue, watch: _Watch, problems: OpenProblems, warn: Tell) ->
         yield from _fan_out(lambda: next(waiting, None), watch, problems)
 
 
-def _fan_out(
-    take: Callable[[], Group | None], watch: _Watch, problems: OpenProblems
-) -> Iterator[tuple[Group, Computed]]:
-    """Keep every worker busy."""
+def _fan_out(take: Callable[[], Task | None], watch: Watch, problems: OpenProblems) -> Iterator[Finished]:
+    """Keep every worker busy, and yield what is finished together."""
     backend = watch.backend
-    in_flight: dict[Future[Computed], Group] = {}
+    in_flight: dict[Future[list[Computed]], Task] = {}
     while True:
-        while len(in_flight) < backend.n_held and (group := take()):
-            in_flight[_submit(group, backend, problems)] = group
+        while len(in_flight) < backend.n_held and (task := take()):
+            in_flight[_submit(task, backend, problems)] = task
         if not in_flight:
             return
         lost: list[Group] = []
+        finished: Finished = []
         for future in watch.wait(in_flight):
-            group = in_flight.pop(future)
+            task = in_flight.pop(future)
             if backend.has_lost(future):
-                lost.append(group)
+                lost.extend(task)
             else:
-                yield group, future.result()
+                finished.extend(zip(task, future.result(), strict=True))
+        if finished:
+            yield finished
         if lost:
             # Which of the groups under way killed the worker is unknown: each run is tried again, alone.
-            lost.extend(in_flight.values())
+            lost.extend(group for task in in_flight.values() for group in task)
             in_flight.clear()
             yield from _run_alone(lost, watch, problems)
 
 
-def _run_alone(groups: Iterable[Group], watch: _Watch, problems: OpenProblems) -> Iterator[tuple[Group, Computed]]:
+def _run_alone(groups: Iterable[Group], watch: Watch, problems: OpenProblems) -> Iterator[Finished]:
     backend, n_workers = watch.backend, watch.backend.n_workers
     backend.renew(1)
     for spec in itertools.chain.from_iterable(groups):
         for _ in range(ATTEMPTS_ALONE):
-            future = _submit((spec,), backend, problems)
+            future = _submit(((spec,),), backend, problems)
             watch.wait([future])
             if not backend.has_lost(future):
-                yield (spec,), future.result()
+                yield [((spec,), future.result()[0])]
                 break
             backend.renew(1)
         else:
-            yield (spec,), ([failed(spec, "the worker process died (killed, or out of memory)")], None)
+            yield [((spec,), ([failed(spec, "the worker process died (killed, or out of memory)")], None))]
     backend.renew(n_workers)
 
 
-def _submit(group: Group, backend: Backend, problems: OpenProblems) -> Future[Computed]:
-    source, problem = _source_of(group[0], problems), _of(group[0], problems)[1]
-    if isinstance(backend, ThisProcess) and not source.split:
-        return backend.submit(compute, group, lambda: problem)
-    return backend.submit(compute_from_source, group, source)
+def _submit(task: Task, backend: Backend, problems: OpenProblems) -> Future[list[Computed]]:
+    source, problem = _source_of(task[0][0], problems), _of(task[0][0], problems)[1]
+    load = backend.loader(source, problem)
+    if load is None:
+        return backend.submit(compute_task, compute_from_source, task, source)
+    return backend.submit(compute_task, compute, task, load)
+
+
+def compute_task(compute_group: Callable[[Group, Any], Computed], task: Task, data: object) -> list[Computed]:
+    """Compute the groups of a task, one after another, on the same data."""
+    return [compute_group(group, data) for group in task]
 
 
 def compute_from_source(group: Group, source: ProblemSource) -> Computed:

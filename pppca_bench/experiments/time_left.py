@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 from pppca_bench.experiments.queue import is_timed
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.processes import is_running
-from pppca_bench.runs import StoredRun
+from pppca_bench.runs import Cell
 from pppca_bench.store.database import Store
 
 ALL = "all"
@@ -59,17 +61,18 @@ def standings(store: Store, workers: int) -> list[Standing]:
     list of Standing
         One a config, in the order of the plans, then one of all where there are several.
     """
-    runs = {run[0].key: run for run in store.runs()}
-    under_way = {key for key, process in store.reserved() if is_running(process)}
-    durations = _Durations(store)
-    plans = store.plans()
-    found = [
-        _standing(name, [runs[key] for key in keys if key in runs], under_way, durations, max(workers, 1))
-        for name, keys in plans.items()
-    ]
-    if len(found) > 1:
-        found.append(_standing(ALL, runs.values(), under_way, durations, max(workers, 1)))
-    return found
+    under_way = json.dumps([key for key, process in store.reserved() if is_running(process)])
+    count = "cell, status, count(*), sum(key IN (SELECT value FROM json_each(?)))"
+    parts: dict[str, list[Any]] = {name: [] for name in store.configs()}
+    for config, *part in store.rows(
+        f"SELECT config, {count} FROM plans JOIN runs USING (key) GROUP BY 1, 2, 3", under_way
+    ):
+        parts[config].append(part)
+    if len(parts) > 1:
+        of_all = f"SELECT {count} FROM runs WHERE key IN (SELECT key FROM plans) GROUP BY 1, 2"
+        parts[ALL] = store.rows(of_all, under_way)
+    cells, durations = store.cells(), _Durations(store)
+    return [_standing(name, of, cells, durations, max(workers, 1)) for name, of in parts.items()]
 
 
 class _Durations:
@@ -94,21 +97,23 @@ class _Durations:
 
 
 def _standing(
-    name: str, runs: Iterable[StoredRun], under_way: set[str], durations: _Durations, workers: int
+    name: str, parts: Iterable[Sequence[Any]], cells: Mapping[int, Cell], durations: _Durations, workers: int
 ) -> Standing:
-    counts = {"done": 0, "failed": 0, "to do": 0}
+    """Sum up parts of the runs: a cell's number, one status, how many runs have it, and how many are under way."""
+    counts = {"done": 0, "failed": 0, "planned": 0}
     n_under_way, alone, together, is_known = 0, 0.0, 0.0, True
-    for spec, result in runs:
-        counts[result.status if result else "to do"] += 1
-        if result is not None and result.status == "done":
+    for number, status, n, n_reserved in parts:
+        counts[status] += n
+        if status == "done":
             continue
-        n_under_way += spec.key in under_way
-        seconds = durations.of(spec.cell.problem, spec.cell.method)
+        n_under_way += n_reserved
+        cell = cells[number]
+        seconds = durations.of(cell.problem, cell.method)
         if seconds is None:
             is_known = False
-        elif spec.cell.method in METHODS and is_timed(spec.cell):
-            alone += seconds
+        elif cell.method in METHODS and is_timed(cell):
+            alone += n * seconds
         else:
-            together += seconds
+            together += n * seconds
     left = alone + together / workers if is_known else None
-    return Standing(name, counts["done"], counts["failed"], counts["to do"], n_under_way, left)
+    return Standing(name, counts["done"], counts["failed"], counts["planned"], n_under_way, left)

@@ -17,18 +17,29 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from pppca_bench.errors import StoreError, UnknownConfigError
-from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, RunResult, RunSpec, StoredRun
+from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, RunResult, StoredRun, by_cell
 from pppca_bench.store import reservations
 from pppca_bench.store.conflicts import refuse_other_seeds
-from pppca_bench.store.opening import connect, move_older_version
-from pppca_bench.store.rows import CellRow, RowError, cell_row, pack, read_cells, read_run, to_json, unpack
+from pppca_bench.store.opening import connect, move_older_version, remedy
+from pppca_bench.store.rows import (
+    CELL_COLUMNS,
+    CellRow,
+    RowError,
+    insert_cells,
+    intact,
+    pack,
+    pair_superseded,
+    read_cells,
+    read_run,
+    to_json,
+    unpack,
+)
 from pppca_bench.store.schema import SCHEMA_VERSION, prepare, quantity_columns, read_version
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _RUN_COLUMNS = ("key", "cell", "repeat", "seed", "status", "error", "measures", "provenance")
-_CELL_COLUMNS = "problem, data_sha256, method, parameters, classifier, algorithms"
 _NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
 _AMONG = "IN (SELECT value FROM json_each(?))"
 
@@ -101,16 +112,20 @@ class Store:
         kept |= before.intersection(spec.key for spec in plan.left_out)
         others = (spec for spec in (*plan.all_repeats, *plan.left_out) if spec.key in kept)
         wanted = {spec.key: spec for spec in (*plan.specs, *others)}
-        with self._transaction() as connection:
-            cells = _insert_cells(connection, wanted.values())
-            refuse_other_seeds(connection, plan.name, wanted.values(), cells)
-            connection.executemany(
-                "INSERT INTO runs (key, cell, repeat, seed, status) VALUES (?, ?, ?, ?, 'planned')"
-                " ON CONFLICT DO NOTHING",
-                [(spec.key, cells[spec.cell], spec.repeat, spec.seed) for spec in wanted.values()],
-            )
-            connection.execute("DELETE FROM plans WHERE config = ?", (plan.name,))
-            connection.executemany("INSERT INTO plans VALUES (?, ?)", [(plan.name, key) for key in wanted])
+        specs = by_cell(wanted.values())
+        with self.transaction() as connection:
+            cells = insert_cells(connection, specs)
+            refuse_other_seeds(connection, plan.name, specs, cells)
+            if wanted.keys() != before:
+                rows = ((one.key, cells[cell], one.repeat, one.seed) for cell, own in specs.items() for one in own)
+                connection.executemany(
+                    "INSERT INTO runs (key, cell, repeat, seed, status) VALUES (?, ?, ?, ?, 'planned')"
+                    " ON CONFLICT DO NOTHING",
+                    rows,
+                )
+                connection.execute("DELETE FROM plans WHERE config = ?", (plan.name,))
+                # Sorted as the table is: many keys out of order would be written page by page, again and again.
+                connection.executemany("INSERT INTO plans VALUES (?, ?)", [(plan.name, key) for key in sorted(wanted)])
             connection.execute(
                 f"INSERT OR REPLACE INTO configs VALUES (?, {_NOW},"
                 " (SELECT coalesce(max(sequence), 0) + 1 FROM configs), ?, ?)",
@@ -119,7 +134,7 @@ class Store:
 
     def describe_problems(self, facts: Sequence[ProblemFacts]) -> None:
         """Keep the sizes of the problems as they were read from the data."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO problems VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [astuple(fact) for fact in facts],
@@ -152,7 +167,7 @@ class Store:
             " provenance = (SELECT id FROM provenances WHERE description = ?)"
             " WHERE key = ? AND (? OR status != 'done')"
         )
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             connection.execute("INSERT INTO provenances (description) VALUES (?) ON CONFLICT DO NOTHING", (provenance,))
             for result in results:
                 known = [result.values.get(name) for name in QUANTITIES]
@@ -166,12 +181,12 @@ class Store:
 
     def reserve(self, keys: Collection[str]) -> set[str]:
         """Mark runs as under way in this process, and return those that another running process has under way."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             return reservations.reserve(connection, keys)
 
     def release(self) -> None:
         """Give back the runs that are marked as under way in this process, or in one that is gone."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             reservations.release(connection)
 
     def reserved(self) -> list[tuple[str, str]]:
@@ -180,8 +195,12 @@ class Store:
 
     def done(self, keys: Iterable[str]) -> set[str]:
         """Return those of the keys whose run is done."""
-        asked = json.dumps(list(keys))
-        return {key for (key,) in self.rows(f"SELECT key FROM runs WHERE key {_AMONG} AND status = 'done'", asked)}
+        asked = set(keys)
+        ((n_runs,),) = self.rows("SELECT max(rowid) FROM runs")
+        if len(asked) > (n_runs or 0) / 10:  # to read all is faster than to look so many up
+            return asked.intersection(key for (key,) in self.stream("SELECT key FROM runs WHERE status = 'done'"))
+        found = self.rows(f"SELECT key FROM runs WHERE key {_AMONG} AND status = 'done'", json.dumps(list(asked)))
+        return {key for (key,) in found}
 
     def superseded(self, cells: Collection[Cell]) -> list[tuple[Cell, Cell, int]]:
         """Return stored cells that differ from wanted ones in their data or algorithms alone.
@@ -195,19 +214,7 @@ class Store:
             "SELECT cells.id, count(*) FROM cells JOIN runs ON runs.cell = cells.id"
             " WHERE status = 'done' GROUP BY cells.id ORDER BY cells.id"
         )
-        stored: dict[tuple[object, ...], list[tuple[Cell, int]]] = {}
-        known = self._cells()
-        for number, n in rows:
-            if isinstance(found := known[number], RowError):  # told by the commands that read its runs
-                continue
-            cell = found[0]
-            stored.setdefault(_without_origin(cell), []).append((cell, n))
-        return [
-            (wanted, cell, n)
-            for wanted in cells
-            for cell, n in stored.get(_without_origin(wanted), ())
-            if cell != wanted
-        ]
+        return pair_superseded(cells, self._cells(), rows)
 
     def integrity_errors(self) -> list[str]:
         """Return what SQLite's check of the whole file finds, nothing where all is well."""
@@ -282,7 +289,7 @@ class Store:
     def remove(self, keys: Collection[str]) -> None:
         """Remove runs, with all that belongs to them, and the cells that no run is left of."""
         asked = json.dumps(list(keys))
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             for table in ("histories", "plans", "reservations", "runs"):
                 connection.execute(f"DELETE FROM {table} WHERE key {_AMONG}", (asked,))
             connection.execute("DELETE FROM cells WHERE id NOT IN (SELECT cell FROM runs)")
@@ -301,8 +308,19 @@ class Store:
         rows = self.rows(f"SELECT key, curves FROM histories WHERE key {_AMONG}", json.dumps(list(keys)))
         return {key: unpack(key, curves) for key, curves in rows}
 
+    def cells(self) -> dict[int, Cell]:
+        """Return every cell by its number in the tables.
+
+        Raises
+        ------
+        StoreError
+            A cell's row holds what no run can have written.
+        """
+        with self._located():
+            return {number: intact(found)[0] for number, found in self._cells().items()}
+
     def _cells(self) -> dict[int, CellRow | RowError]:
-        return read_cells(self.rows(f"SELECT id, {_CELL_COLUMNS}, changed FROM cells"))
+        return read_cells(self.rows(f"SELECT id, {CELL_COLUMNS}, changed FROM cells"))
 
     def _read(self, which: str, *values: object) -> list[StoredRun]:
         known = self._cells(), self._origins(), self._quantities()
@@ -329,6 +347,11 @@ class Store:
         with self._explained():
             return self._connection.execute(query, values).fetchall()
 
+    def stream(self, query: str, *values: object) -> Iterator[Any]:
+        """Yield the rows that a query finds, one after another, however many they are."""
+        with self._explained():
+            yield from self._connection.execute(query, values)
+
     def _prepare(self, read_only: bool, had_no_byte: bool) -> None:
         if read_only:
             if had_no_byte and read_version(self._connection) == 0:
@@ -337,7 +360,7 @@ class Store:
                     " what it held is lost. Take it back from a copy; else the next run begins it anew."
                 )
         else:
-            with self._transaction() as connection:
+            with self.transaction() as connection:
                 # Asked under the lock: where two begin a database at once, one finds the other's file, and then tables.
                 self.was_emptied = prepare(connection) and had_no_byte
         version = read_version(self._connection)
@@ -350,15 +373,19 @@ class Store:
             )
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Make all changes within, or none where it raises; one that is opened within another is part of it."""
+        is_part = self._connection.in_transaction
         with self._explained():
-            self._connection.execute("BEGIN IMMEDIATE")
+            if not is_part:
+                self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
-                self._connection.execute("COMMIT")
+                if not is_part:
+                    self._connection.execute("COMMIT")
             finally:
                 # Still open after an error, unless it ended the transaction itself, as a full disk does.
-                if self._connection.in_transaction:
+                if not is_part and self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
 
     @contextmanager
@@ -367,34 +394,5 @@ class Store:
             yield
         except (sqlite3.Error, OSError) as error:
             raise StoreError(
-                f"{self.path}: cannot be used as the results database ({error}). {_remedy(error)}"
+                f"{self.path}: cannot be used as the results database ({error}). {remedy(error)}"
             ) from error
-
-
-def _remedy(error: Exception) -> str:
-    if getattr(error, "sqlite_errorname", None) in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):
-        return "What was recorded is kept: free some space on the disk, then run the same command again."
-    return "Check the disk and the file, or name another folder with --results."
-
-
-def _insert_cells(connection: sqlite3.Connection, specs: Iterable[RunSpec]) -> dict[Cell, int]:
-    """Insert the cells that are not there yet, and return the numbers of all."""
-    found: dict[Cell, int] = {}
-    for spec in specs:
-        if spec.cell not in found:
-            row = (*cell_row(spec.cell), to_json(spec.changed))
-            connection.execute(
-                f"INSERT INTO cells ({_CELL_COLUMNS}, changed) VALUES (?, ?, ?, ?, ?, ?, ?)"
-                " ON CONFLICT DO UPDATE SET changed = excluded.changed",
-                row,
-            )
-            (found[spec.cell],) = connection.execute(
-                "SELECT id FROM cells WHERE problem = ? AND data_sha256 = ? AND method = ? AND parameters = ?"
-                " AND classifier = ? AND algorithms = ?",
-                row[:-1],
-            ).fetchone()
-    return found
-
-
-def _without_origin(cell: Cell) -> tuple[object, ...]:
-    return (cell.problem, cell.method, cell.parameters, cell.classifier)

@@ -34,7 +34,8 @@ def connect(path: Path, read_only: bool) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?mode={_access_mode(path, read_only)}"
     connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)
     settings: dict[str, object] = {"busy_timeout": int(BUSY_TIMEOUT_S * 1000), "page_size": 4096}
-    settings |= {"query_only": "ON"} if read_only else {"synchronous": "EXTRA"}
+    # The cache, in KiB, holds the keys of a million runs; memory is taken as it is used.
+    settings |= {"query_only": "ON"} if read_only else {"synchronous": "EXTRA", "cache_size": -131072}
     with ExitStack() as on_failure:
         on_failure.callback(connection.close)
         for name, value in settings.items():
@@ -102,3 +103,10 @@ def _free_name(path: Path, suffix: str) -> Path:
     """Return a name beside a file that nothing has yet: what was moved aside before stays, too."""
     names = (f"{path.stem}{suffix}{f'.{n}' if n else ''}{path.suffix}" for n in itertools.count())
     return next(free for name in names if not (free := path.with_name(name)).exists())
+
+
+def remedy(error: Exception) -> str:
+    """Say what to do about an error of SQLite's or of the system."""
+    if getattr(error, "sqlite_errorname", None) in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):
+        return "What was recorded is kept: free some space on the disk, then run the same command again."
+    return "Check the disk and the file, or name another folder with --results."

@@ -6,8 +6,9 @@ import io
 import json
 import math
 import re
+import sqlite3
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from pppca_bench.runs import QUANTITIES, Cell, Parameters, RunResult, RunSpec, S
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+CELL_COLUMNS = "problem, data_sha256, method, parameters, classifier, algorithms"
+"""What tells cells apart, in the order of `cell_row`."""
 _FOREIGN_VERSION = re.compile(r"(\S+ )?[0-9a-f]{12}|unknown")
 """How the versions of methods from elsewhere look (`methods.foreign.version_of`)."""
 
@@ -54,6 +57,24 @@ def cell_row(cell: Cell) -> tuple[object, ...]:
     return (cell.problem, cell.data_sha256, cell.method, *settings)
 
 
+def insert_cells(connection: sqlite3.Connection, specs: Mapping[Cell, Sequence[RunSpec]]) -> dict[Cell, int]:
+    """Insert the cells of runs that are not there yet, and return the numbers of all."""
+    found: dict[Cell, int] = {}
+    for cell, own in specs.items():
+        row = (*cell_row(cell), to_json(own[0].changed))
+        connection.execute(
+            f"INSERT INTO cells ({CELL_COLUMNS}, changed) VALUES (?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT DO UPDATE SET changed = excluded.changed",
+            row,
+        )
+        (found[cell],) = connection.execute(
+            "SELECT id FROM cells WHERE problem = ? AND data_sha256 = ? AND method = ? AND parameters = ?"
+            " AND classifier = ? AND algorithms = ?",
+            row[:-1],
+        ).fetchone()
+    return found
+
+
 def read_cell(row: Sequence[Any]) -> Cell:
     """Return the cell of the columns of `cell_row`.
 
@@ -86,6 +107,31 @@ def read_cells(rows: Sequence[Sequence[Any]]) -> dict[int, CellRow | RowError]:
     return found
 
 
+def pair_superseded(
+    wanted: Iterable[Cell], known: Mapping[int, CellRow | RowError], counts: Iterable[tuple[int, int]]
+) -> list[tuple[Cell, Cell, int]]:
+    """Pair wanted cells with stored ones of other data or algorithms; ``counts`` has numbers of cells and their runs.
+
+    A damaged row is left out: it is told by the commands that read its runs.
+    """
+    stored: dict[tuple[object, ...], list[tuple[Cell, int]]] = {}
+    for number, n in counts:
+        if not isinstance(found := known[number], RowError):
+            stored.setdefault(_without_origin(found[0]), []).append((found[0], n))
+    return [(one, cell, n) for one in wanted for cell, n in stored.get(_without_origin(one), ()) if cell != one]
+
+
+def _without_origin(cell: Cell) -> tuple[object, ...]:
+    return (cell.problem, cell.method, cell.parameters, cell.classifier)
+
+
+def intact(row: CellRow | RowError) -> CellRow:
+    """Return a cell, or raise what is wrong with its row."""
+    if isinstance(row, RowError):
+        raise row
+    return row
+
+
 def read_run(
     row: Sequence[Any],
     cells: Mapping[int, CellRow | RowError],
@@ -113,10 +159,9 @@ def read_run(
     key, number, repeat, seed, status, error, measures, origin, *numbers = row
     place = cells.get(number)
     with _named(f"run {key}"):
-        if isinstance(place, RowError):
-            raise place
         if place is None:
             raise ValueError(f"expected one of the stored cells, got number {number!r}")
+        place = intact(place)
         if repeat < 0 or seed < 0:
             raise ValueError(f"expected a repeat and a seed of at least 0, got {repeat} and {seed}")
         spec = RunSpec(key, place[0], repeat, seed, place[1])

@@ -1,0 +1,47 @@
+"""The ``pppca merge`` command: the results of several machines in one database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pppca_bench.cli._shared import (
+    DATABASE,
+    FOLDER,
+    examples,
+    results_option,
+    stoppable,
+    tell_what_was_found,
+    warn_of_network,
+)
+
+
+@click.command(epilog=examples("pppca merge s1 s2 s3 s4 --results all"))
+@click.argument("folders", nargs=-1, required=True, type=FOLDER)
+@results_option
+def merge(folders: tuple[Path, ...], results: Path) -> None:
+    """Bring the results in FOLDERS into one database, that of --results.
+
+    It may hold some of them already: the same call again changes nothing. All comes along or nothing does: where two
+    folders have other numbers (times aside) for the same run, or other data, algorithms, seeds or texts of a config for
+    the same setting, that is said, and nothing is merged. The folders are only read.
+    """
+    with stoppable(results):
+        from pppca_bench.store.database import Store
+        from pppca_bench.store.merge import merge as merge_databases
+
+        warn_of_network(results)
+        with Store(results / DATABASE) as store:
+            tell_what_was_found(store)
+            merged = merge_databases(store, [folder / DATABASE for folder in dict.fromkeys(folders)])
+            counts = dict(
+                store.rows("SELECT status, count(*) FROM runs WHERE key IN (SELECT key FROM plans) GROUP BY 1")
+            )
+    for one in merged:
+        click.echo(f"{one.source.parent}: {one.n_taken} runs taken, {one.n_known} were there already.", err=True)
+    click.echo(
+        f"{results} has {counts.get('done', 0)} runs done, {counts.get('failed', 0)} failed and"
+        f" {counts.get('planned', 0)} to do.",
+        err=True,
+    )

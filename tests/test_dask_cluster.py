@@ -1,0 +1,220 @@
+"""Computing on a Dask cluster: the same numbers as here, and what becomes of workers and schedulers that go away."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import dying_workers
+import pytest
+from click.testing import CliRunner
+from planning import opened, specs_of
+from test_merge import YAML, rows_of, untimed_tables
+from test_runner import timeless
+
+from pppca_bench.cli.main import cli
+from pppca_bench.errors import ClusterError
+from pppca_bench.experiments import dask_cluster, runner
+from pppca_bench.experiments.dask_cluster import DaskCluster
+from pppca_bench.runs import Plan
+from pppca_bench.store import DATABASE
+from pppca_bench.store.database import Store
+
+IRIS = opened(["iris"])
+SPECS = specs_of(
+    {
+        "name": "a",
+        "problems": ["iris"],
+        "repeats": 18,
+        "seed": 1,
+        "tau": [5, 15],
+        "methods": [{"method": "ne_ppca", "n_generations": 2}],
+        "classifier": {"hidden": [4], "max_epochs": 5},
+    }
+)
+LONG = """\
+name: long
+problems: [wdbc]
+repeats: 1
+seed: 1
+methods:
+  - {method: gha, n_epochs: 1}
+  - {method: gha, n_epochs: 1000000}
+classifier: {hidden: [], max_epochs: 5}
+"""
+PPPCA = [sys.executable, "-m", "pppca_bench"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--scheduler", "tcp://a:1"], "expected --scheduler with --executor dask"),
+        (["--executor", "dask", "--scheduler", "tcp://a:1", "--workers", "2"], "and without --workers: it has its own"),
+    ],
+)
+def test_a_scheduler_without_dask_or_with_a_number_of_workers_is_refused(arguments, message):
+    done = CliRunner().invoke(cli, ["run", "demo", *arguments])
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+def test_without_dask_one_line_says_how_to_install_it(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.delitem(sys.modules, "pppca_bench.experiments.dask_cluster")
+    Path("small.yaml").write_text(YAML)
+    done = CliRunner().invoke(cli, ["run", "small.yaml", "--executor", "dask", "--quiet"])
+    assert done.exit_code == 2
+    assert done.stderr.startswith("Error: --executor dask needs Dask, which is not installed (")
+    assert done.stderr.endswith("`pip install 'pppca-bench[dask]'`.\n")
+
+
+def test_a_scheduler_that_does_not_answer_is_told_in_a_line(monkeypatch):
+    monkeypatch.setattr(dask_cluster, "TIMEOUT_S", 0.2)
+    with pytest.raises(ClusterError, match=r"^no Dask scheduler answers at tcp://127\.0\.0\.1:9 \(.*--scheduler\.$"):
+        DaskCluster(1, "tcp://127.0.0.1:9")
+
+
+def test_the_fingerprint_tells_code_and_libraries(monkeypatch, tmp_path):
+    found = dask_cluster.fingerprint()
+    assert found["numpy"] == sys.modules["numpy"].__version__
+    for room in ("engines", "classifiers"):
+        (tmp_path / room).mkdir()
+        (tmp_path / room / "a.py").write_text("a = 1\n")
+    monkeypatch.setattr(dask_cluster, "PACKAGE", tmp_path)
+    one = dask_cluster.fingerprint.__wrapped__()
+    (tmp_path / "engines" / "a.py").write_text("a = 2\n")
+    two = dask_cluster.fingerprint.__wrapped__()
+    assert {name for name in one if one[name] != two[name]} == {"sources of pppca"}
+
+
+@pytest.fixture
+def planned(tmp_path) -> Iterator[Store]:
+    with Store(tmp_path / "a.sqlite") as store:
+        store.plan(Plan("a", "", "", tuple(SPECS)))
+        yield store
+
+
+SPLITS = YAML.replace("[iris, wine]", "[wine, {sklearn: iris}]").replace("repeats: 18", "splits: 3")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", [YAML, SPLITS], ids=["known", "splits"])
+def test_the_command_gives_on_dask_what_it_gives_here_to_the_last_bit(tmp_path, monkeypatch, text):
+    monkeypatch.chdir(tmp_path)
+    Path("small.yaml").write_text(text)
+    there = subprocess.run(
+        [*PPPCA, "run", "small.yaml", "--executor", "dask", "--workers", "2", "--results", "there"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert re.search(r"^Dask's dashboard: http://127\.0\.0\.1:\d+/status$", there.stderr, re.MULTILINE)
+    here = [*PPPCA, "run", "small.yaml", "--workers", "0", "--results", "here", "--quiet"]
+    subprocess.run(here, capture_output=True, check=True)
+    assert rows_of(Path("there", DATABASE)) == rows_of(Path("here", DATABASE))
+    assert untimed_tables("there") == untimed_tables("here")
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_loses_nothing_and_data_travel_once_a_worker(planned, tmp_path, monkeypatch):
+    monkeypatch.setenv("DIED", str(tmp_path / "died"))
+    monkeypatch.setattr(runner, "compute", dying_workers.die_once_loading)
+    sent = []
+    register = dask_cluster.Client.register_plugin
+    monkeypatch.setattr(
+        dask_cluster.Client, "register_plugin", lambda *given, name: (sent.append(name), register(*given, name=name))
+    )
+    outcome = runner.run(SPECS, planned, IRIS, new_backend=lambda: DaskCluster(2))
+    assert (tmp_path / "died").exists()
+    assert (outcome.n_done, outcome.n_failed) == (len(SPECS), 0)
+    ((_, sha256),) = IRIS
+    assert sent == ["pppca deaf", f"pppca data {sha256} 0"]
+    with Store(tmp_path / "b.sqlite") as here:
+        here.plan(Plan("a", "", "", tuple(SPECS)))
+        monkeypatch.undo()
+        runner.run(SPECS, here, IRIS, workers=0)
+        assert timeless(here) == timeless(planned)
+
+
+@pytest.mark.slow
+def test_a_worker_of_other_code_is_refused_at_the_start_and_when_it_joins_later(monkeypatch):
+    cluster = DaskCluster(1)
+    try:
+        monkeypatch.setattr(dask_cluster, "__version__", "9.9")
+        dask_cluster.fingerprint.cache_clear()
+        expected = r"^worker tcp://.*: expected pppca 9\.9, as here, got \S+\. Its numbers could differ: install the"
+        with pytest.raises(ClusterError, match=expected):
+            cluster._check_workers()
+        future = cluster.submit(os.getpid)
+        future.exception(timeout=60)
+        with pytest.raises(ClusterError, match=expected):
+            cluster.has_lost(future)
+    finally:
+        monkeypatch.undo()
+        dask_cluster.fingerprint.cache_clear()
+        cluster.close()
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
+
+
+@contextmanager
+def started(*arguments: str, cwd: Path) -> Iterator[subprocess.Popen]:
+    """Start a command of Dask's, and kill it at the end."""
+    command = [sys.executable, "-m", "dask", *arguments]
+    with subprocess.Popen(command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def n_done(path: Path) -> int:
+    with Store(path, read_only=True) as store:
+        return store.rows("SELECT count(*) FROM runs WHERE status = 'done'")[0][0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+def test_a_scheduler_that_goes_away_ends_the_run_with_what_is_done_kept(tmp_path, end):
+    (tmp_path / "long.yaml").write_text(LONG)
+    port = free_port()
+    address = f"tcp://127.0.0.1:{port}"
+    host = ("--host", "127.0.0.1", "--port", str(port), "--dashboard-address", "127.0.0.1:0")
+    with (
+        started("scheduler", *host, cwd=tmp_path) as scheduler,
+        started("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard", cwd=tmp_path),
+        subprocess.Popen(
+            [*PPPCA, "run", "long.yaml", "--executor", "dask", "--scheduler", address, "--quiet", "--results", "r"],
+            cwd=tmp_path,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as running,
+    ):
+        try:
+            deadline = time.monotonic() + 60
+            database = tmp_path / "r" / DATABASE
+            while not (database.exists() and database.stat().st_size and n_done(database)):
+                assert time.monotonic() < deadline, "no run was done in a minute"
+                assert running.poll() is None, running.stderr.read()
+                time.sleep(0.1)
+            scheduler.send_signal(end)
+            message = running.communicate(timeout=90)[1]
+        finally:
+            running.kill()
+    assert running.returncode == 1
+    assert message == (
+        f"Error: the Dask scheduler at {address} is gone. What was done is kept: start it again, and run the same"
+        " command.\n"
+    )
+    assert n_done(database) > 0

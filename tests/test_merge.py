@@ -1,0 +1,273 @@
+"""Shards of a plan and their merging: together they are the whole, and what contradicts is named and refused."""
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from planning import specs_of
+
+from pppca_bench.cli.main import cli
+from pppca_bench.errors import StoreError
+from pppca_bench.experiments.queue import GROUP_SIZE
+from pppca_bench.experiments.shards import Shard
+from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec
+from pppca_bench.store import DATABASE
+from pppca_bench.store.database import Span, Store
+from pppca_bench.store.merge import merge
+
+DOCUMENT = {
+    "name": "small",
+    "problems": ["iris", "wine"],
+    "repeats": GROUP_SIZE + 2,
+    "seed": 1,
+    "tau": [5, 15],
+    "methods": [{"method": "gha", "n_epochs": 2}, {"method": "ne_ppca", "n_generations": 2}],
+    "classifier": {"hidden": [], "max_epochs": 3},
+}
+SPECS = specs_of(DOCUMENT)
+YAML = """\
+name: small
+problems: [iris, wine]
+repeats: 18
+seed: 1
+tau: [5, 15]
+methods:
+  - {method: gha, n_epochs: 2}
+  - {method: ne_ppca, n_generations: 2}
+classifier: {hidden: [], max_epochs: 3}
+"""
+
+
+def pppca(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+def result(spec: RunSpec, error: float = 1 / 3, time_ms: float = 5.0) -> RunResult:
+    values = {"test_error_percent": error, "fit_time_ms": time_ms, "own": 2.0, "disturbed_rounds": time_ms}
+    return RunResult(spec.key, "done", values=values, history={"variances": np.arange(3.0)})
+
+
+def failure(spec: RunSpec) -> RunResult:
+    return RunResult(spec.key, "failed", error="ValueError: no")
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Write a database of some results, and return its path."""
+
+    def make(
+        name: str, results: Sequence[RunResult], specs: Sequence[RunSpec] = SPECS, sha256: str = "c", config: str = "a"
+    ) -> Path:
+        with Store(tmp_path / name / DATABASE) as store:
+            store.plan(Plan(config, sha256, f"name: {config}\n", tuple(specs)))
+            store.record(results, f'{{"from": "{name}"}}', span=Span("2026-01-01T00:00:00.000+00:00", 7.0))
+        return tmp_path / name / DATABASE
+
+    return make
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(tmp_path / "all" / DATABASE) as store:
+        yield store
+
+
+def content(store: Store) -> list[list[tuple]]:
+    """Return all that a database holds, in its order."""
+    tables = ("cells", "runs", "problems", "histories", "provenances", "configs", "plans")
+    return [store.rows(f"SELECT * FROM {table}") for table in tables]
+
+
+@pytest.mark.parametrize("n", [1, 3, 4, 50])
+def test_shards_are_whole_groups_disjoint_and_together_the_plan(n):
+    shards = [Shard(number, n).take(SPECS) for number in range(1, n + 1)]
+    keys = [spec.key for shard in shards for spec in shard]
+    assert sorted(keys) == sorted(spec.key for spec in SPECS)
+    groups = [{(spec.cell, spec.repeat // GROUP_SIZE) for spec in shard} for shard in shards]
+    assert len(set().union(*groups)) == sum(map(len, groups)), "no group is in two shards"
+    assert max(map(len, groups)) - min(map(len, groups)) <= 1
+    order = [spec.key for spec in SPECS]
+    assert all(sorted(shard, key=lambda spec: order.index(spec.key)) == shard for shard in shards)
+
+
+@pytest.mark.parametrize("text", ["0/4", "5/4", "3", "1/0", "a/b", "1/2/3", "-1/2"])
+def test_a_shard_that_is_none_is_refused_in_a_line(text):
+    done = pppca("run", "demo", "--shard", text)
+    assert done.exit_code == 2
+    assert f"expected I/N with 1 ≤ I ≤ N, such as 3/8, got '{text}'." in done.stderr
+
+
+def rows_of(path: Path) -> list[tuple]:
+    """Return each run of a database in its order, with its cell and curves, times aside."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.row_factory = sqlite3.Row
+        found = connection.execute(
+            "SELECT runs.*, cells.*, curves FROM runs JOIN cells ON cells.id = cell LEFT JOIN histories USING (key)"
+            " ORDER BY runs.rowid"
+        ).fetchall()
+    aside = ("started_at", "finished_at", "provenance", "fit_time_ms", "classifier_time_ms", "duration_ms")
+    return [tuple((name, row[name]) for name in row.keys() if name not in aside) for row in found]  # noqa: SIM118
+
+
+def untimed_tables(folder: str) -> list[str]:
+    lines = pppca("tables", "small", "--results", folder, "--format", "csv").stdout.splitlines()
+    assert any(",fit_time_ms," in line for line in lines)
+    return [line for line in lines if ",fit_time_ms," not in line]
+
+
+def test_four_shards_merged_equal_one_run_row_by_row_and_so_do_their_tables(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("small.yaml").write_text(YAML)
+    assert pppca("run", "small.yaml", "--workers", "0", "--results", "one").exit_code == 0
+    for number in (2, 4, 1, 3):
+        shard = pppca("run", "small.yaml", "--workers", "0", "--shard", f"{number}/4", "--results", f"s{number}")
+        assert (shard.exit_code, shard.stdout) == (0, ""), "a shard has no tables"
+    folders = [f"s{number}" for number in range(1, 5)]
+    merged = pppca("merge", *folders, "--results", "all")
+    assert merged.exit_code == 0
+    assert merged.stderr.endswith("all has 108 runs done, 0 failed and 0 to do.\n")
+    assert rows_of(Path("all", DATABASE)) == rows_of(Path("one", DATABASE))
+    assert untimed_tables("all") == untimed_tables("one")
+    again = pppca("run", "small.yaml", "--workers", "0", "--results", "all", "--no-tables")
+    assert again.stderr == "Nothing to do: all 108 runs are in all.\n"
+
+
+def test_a_dry_run_of_a_shard_counts_its_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("small.yaml").write_text(YAML)
+    counts = [pppca("run", "small.yaml", "--shard", f"{i}/5", "--dry-run").stdout.split()[0] for i in range(1, 6)]
+    assert sum(map(int, counts)) == 108
+    assert "108" not in counts
+
+
+def test_merging_may_be_repeated_and_changes_nothing_then(store, made):
+    paths = [made("one", [result(SPECS[0]), failure(SPECS[1])]), made("two", [result(SPECS[1])])]
+    first = merge(store, paths)
+    assert [(one.n_taken, one.n_known) for one in first] == [(2, 0), (1, 0)]
+    before = content(store)
+    second = merge(store, paths)
+    assert [(one.n_taken, one.n_known) for one in second] == [(0, 1), (0, 1)]
+    assert content(store) == before
+
+
+def test_all_of_a_run_comes_along_and_what_is_done_stays(store, made):
+    one = made("one", [result(SPECS[0], time_ms=1.0), failure(SPECS[1]), failure(SPECS[2])])
+    two = made("two", [result(SPECS[0], time_ms=9.0), result(SPECS[1]), result(SPECS[3])])
+    merge(store, [one, two])
+    runs = {spec.key: (spec, found) for spec, found in store.runs()}
+    assert [spec for spec, _ in runs.values()] == sorted(SPECS, key=lambda spec: spec.repeat), "in the order of one run"
+    found = [runs[spec.key][1] for spec in SPECS[:4]]
+    assert [one and one.status for one in found] == ["done", "done", "failed", "done"]
+    assert found[0].values["fit_time_ms"] == 1.0
+    assert [one.origin for one in found] == ['{"from": "one"}', '{"from": "two"}', '{"from": "one"}', '{"from": "two"}']
+    assert store.histories([SPECS[3].key])[SPECS[3].key]["variances"].tolist() == [0.0, 1.0, 2.0]
+    assert store.rows("SELECT started_at, duration_ms FROM runs WHERE key = ?", SPECS[3].key) == [
+        ("2026-01-01T00:00:00.000+00:00", 7.0)
+    ]
+    assert store.rows("SELECT name, sha256, text FROM configs") == [("a", "c", "name: a\n")]
+
+
+def test_plans_are_united(store, made):
+    merge(store, [made("one", [], SPECS[:2]), made("two", [], SPECS[1:3]), made("b", [], SPECS[:1], config="b")])
+    assert {name: set(keys) for name, keys in store.plans().items()} == {
+        "a": {spec.key for spec in SPECS[:3]},
+        "b": {SPECS[0].key},
+    }
+
+
+def other_cell(spec: RunSpec, **changes: object) -> RunSpec:
+    return replace(spec, key="other", cell=replace(spec.cell, **changes))
+
+
+CURVES = replace(result(SPECS[0]), history={"variances": np.ones(3)})
+OWN = replace(result(SPECS[0]), values={**result(SPECS[0]).values, "own": 2.5})
+
+
+@pytest.mark.parametrize(
+    ("theirs", "message"),
+    [
+        (
+            {"results": [result(SPECS[0], 0.5)]},
+            r"gha on iris, repeat 0\): expected test_error_percent 0.333.*got 0.5\.",
+        ),
+        ({"results": [OWN]}, r"expected own 2\.0, as it was merged before, got 2\.5\."),
+        ({"results": [CURVES]}, rf"expected the learning curves of run {SPECS[0].key}.*got others"),
+        ({"results": [], "sha256": "d"}, r"config a: expected the text.*SHA-256 c\.\.\.\), got another \(d\.\.\.\)"),
+        (
+            {"results": [], "specs": [other_cell(SPECS[0], data_sha256="f" * 64)], "config": "b"},
+            r"gha on iris: expected the same data in all databases, got SHA-256 .* and ",
+        ),
+        (
+            {"results": [], "specs": [other_cell(SPECS[0], algorithms=(("gha", 99),))]},
+            r"gha on iris: expected the same versions of the algorithms .*\"gha\": .* and .*99",
+        ),
+        (
+            {"results": [], "specs": [replace(SPECS[0], key="other", seed=1)], "config": "b"},
+            "gha on iris, repeat 0: expected the seed that was merged before, got another",
+        ),
+    ],
+)
+def test_what_contradicts_is_named_and_nothing_is_merged(store, made, theirs, message):
+    merge(store, [made("one", [result(SPECS[0])])])
+    before = content(store)
+    fine = made("two", [result(SPECS[1])])
+    with pytest.raises(StoreError, match=rf"bad.{DATABASE}: .*{message}.* Nothing was merged\.$"):
+        merge(store, [fine, made("bad", **theirs)])
+    assert content(store) == before
+
+
+def test_the_number_of_further_contradictions_is_told(store, made):
+    merge(store, [made("one", [result(spec) for spec in SPECS[:3]])])
+    with pytest.raises(StoreError, match=r"got 9\.0\. 2 more runs differ\. Other processors"):
+        merge(store, [made("two", [result(spec, 9.0) for spec in SPECS[:3]])])
+
+
+def test_curves_that_another_library_compressed_are_the_same(store, made):
+    path = made("two", [result(SPECS[0])])
+    merge(store, [made("one", [result(SPECS[0])])])
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "UPDATE histories SET curves = CAST(curves || x'00' AS BLOB)"
+        )  # what is behind a ZIP is skipped
+    (merged,) = merge(store, [path])
+    assert (merged.n_taken, merged.n_known) == (0, 1)
+
+
+def test_a_database_of_another_version_or_none_is_refused(store, made, tmp_path):
+    path = made("old", [])
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 2")
+    with pytest.raises(StoreError, match="expected a results database of version 3, got version 2"):
+        merge(store, [path])
+    with pytest.raises(StoreError, match=r"no results in .*nowhere"):
+        merge(store, [tmp_path / "nowhere" / DATABASE])
+    with pytest.raises(StoreError, match="expected another database than the one that is merged into"):
+        merge(store, [store.path])
+    assert content(store) == [[]] * 7
+
+
+def test_a_database_that_lacks_a_quantity_or_a_size_is_merged_without_it(store, made):
+    path = made("older", [result(SPECS[0])])
+    facts = ProblemFacts("iris", "a" * 64, "classification", "iris", 4, 3, 75, 38, 37)
+    with Store(path) as older:
+        older.describe_problems([facts])
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("ALTER TABLE runs DROP COLUMN optimality_percent")
+        connection.execute("ALTER TABLE problems DROP COLUMN n_splits")
+    merge(store, [path])
+    assert store.problems() == {"iris": facts}
+    assert store.runs_by_key([SPECS[0].key])[SPECS[0].key][1].values["test_error_percent"] == 1 / 3
+
+
+def test_a_refused_merge_ends_in_a_line_and_code_1(made, tmp_path):
+    made("one", [result(SPECS[0])])
+    made("two", [result(SPECS[0], 9.0)])
+    done = pppca("merge", tmp_path / "one", tmp_path / "two", "--results", tmp_path / "all")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1
