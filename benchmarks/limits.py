@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from benchmarks import evolution
+from benchmarks import backprop, evolution
 from benchmarks.compiled import load_c
 from benchmarks.hebbian import SIZES, learn_passes, our_epoch, random_case
 from benchmarks.measuring import Contestant, Row, alternate, median_ratio
@@ -21,7 +21,10 @@ MULTIPLY_ADDS = LOOPS * 16 * 8
 
 
 def net_multiply_adds(architecture: Architecture, n_samples: int) -> int:
-    """Count an epoch of a net without shortcuts: outputs, gradient, and the errors passed back to hidden units."""
+    """Count an epoch of a net without shortcuts: outputs, gradient, and the errors passed back to hidden units.
+
+    Online backpropagation adds the gradient to the weights as it computes it, which makes it the update.
+    """
     weights = architecture.n_weights
     passed_back = sum(
         n_units * size
@@ -38,6 +41,11 @@ def rows(data: Path) -> Iterator[Row]:
         tasks = cell(case, data, shortcuts=False)
         work = N_NETS * case.n_epochs * net_multiply_adds(tasks[0].architecture, len(tasks[0].X))
         yield _share(library, f"RPROP, {case.problem}", partial(train_ours, tasks, case.n_epochs), work)
+    for problem in backprop.PROBLEMS:
+        nets = backprop.cell(problem, data)
+        n_epochs = backprop.epochs_of_ours(nets)
+        work = backprop.N_NETS * n_epochs * net_multiply_adds(nets[0].architecture, len(nets[0].X))
+        yield _share(library, f"Backpropagation, {problem}", partial(backprop.train_ours, nets, n_epochs), work)
     yield from _evolution_rows(library, data)
     for size, (n_samples, *_) in SIZES.items():
         n_passes = max(1, 100_000 // size**2)
