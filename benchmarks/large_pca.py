@@ -21,6 +21,7 @@ import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 from numpy.typing import NDArray
 from scipy.linalg import eigh, subspace_angles
 from sklearn.decomposition import PCA, IncrementalPCA
@@ -169,6 +170,7 @@ def warm_up() -> None:
     """Have everything compiled and loaded."""
     X = draw_samples(100, 2 * N_NODES)
     exact = exact_pca(X)
+    epoch_seconds(X)
     for model in (gha(1), dgha(1), ne_ppca(1), PCA(N_NODES, svd_solver="randomized")):
         fit("", "", 1, model, X, exact)
 
@@ -357,8 +359,9 @@ def _draw(ax: Axes, points: Sequence[Point], quantity: str, label: str) -> None:
             linestyle=style.dashes,
         )
     ax.set(xscale="log", yscale="log", xlabel="processor time of fit, s", title=label)
-    ax.xaxis.set_major_formatter(PLAIN)
-    ax.yaxis.set_major_formatter(PLAIN)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(PLAIN)
+        axis.set_minor_locator(NullLocator())
 
 
 def numbers(points: Sequence[Point]) -> str:
