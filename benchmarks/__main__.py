@@ -14,17 +14,34 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import alternatives, compilation, evolution, hebbian, limits, rprop, scale, scaling, whole_run
+from benchmarks import (
+    alternatives,
+    backprop,
+    compilation,
+    evolution,
+    hebbian,
+    large_pca,
+    limits,
+    rprop,
+    scale,
+    scaling,
+    systems,
+    whole_run,
+)
 from benchmarks.measuring import Row
-from benchmarks.report import load, machine, save, table
+from benchmarks.report import load, machine, save, section, sections, table
 
 RESULT = Path(__file__).parents[1] / "results" / "benchmarks.md"
-PARTS: dict[str, Callable[[Path], Iterator[Row]]] = {
+PARTS: dict[str, Callable[[Path], Iterator[Row | str]]] = {
     "rprop": rprop.rows,
     "shortcuts": rprop.shortcut_rows,
+    "backprop": backprop.rows,
+    "systems": systems.rows,
     "gha": hebbian.gha_rows,
     "evolution": evolution.rows,
+    "threads": evolution.thread_rows,
     "removal": hebbian.removal_rows,
+    "pca": large_pca.rows,
     "compilation": compilation.rows,
     "plan": whole_run.rows,
     "report": whole_run.report_rows,
@@ -41,9 +58,13 @@ ON_DEMAND = frozenset({"tables"})
 TITLES = {
     "rprop": "RPROP, 30 nets of a cell together",
     "shortcuts": "RPROP with shortcuts",
+    "backprop": "Online backpropagation, 30 nets of a cell together",
+    "systems": "Systems that train or evolve many nets",
     "gha": "GHA, fast kernel",
     "evolution": "NE-pPCA",
+    "threads": "NE-pPCA in two threads",
     "removal": "DGHA's projection variances and removal",
+    "pca": "Twenty directions of large data",
     "compilation": "Compilation",
     "plan": "The whole reproduction",
     "report": "The Proben1 report",
@@ -60,28 +81,27 @@ INTRODUCTION = """\
 What `make bench` measured last: one thread, float64, the same work, compilation apart; each ratio is the median over
 rounds in which the contestants took turns in one process. How and why: [benchmarks](../benchmarks/README.md).
 """
-SCALING = """\
-## Scaling
-
-![Time and memory against sizes, repeats and workers](figures/scaling.png)
-
-[SVG](figures/scaling.svg) · [numbers as CSV](figures/scaling.csv)
-
-![Time and memory of planning, looking up and tables against the number of runs](figures/scale.png)
-
-[SVG](figures/scale.svg) · [numbers as CSV](figures/scale.csv)
-"""
+FIGURES = {
+    "pca": "![Angle and variance missed against time](figures/large_pca.png)\n\n"
+    "[SVG](figures/large_pca.svg) · [numbers as CSV](figures/large_pca.csv)",
+    "scaling": "![Time and memory against sizes, repeats and workers](figures/scaling.png)\n\n"
+    "[SVG](figures/scaling.svg) · [numbers as CSV](figures/scaling.csv)",
+    "scale": "![Time and memory of planning, looking up and tables against the number of runs](figures/scale.png)\n\n"
+    "[SVG](figures/scale.svg) · [numbers as CSV](figures/scale.csv)",
+}
 
 
 def write_report() -> None:
-    """Write what all parts measured last, with the machine's description."""
-    sections = [INTRODUCTION, *(f"- {line}" for line in machine()), ""]
+    """Write what all parts measured last, with the machine's description; the others' sections stay as they are."""
+    kept = sections(RESULT.read_text()) if RESULT.exists() else {}
+    parts = [INTRODUCTION, "\n".join(f"- {line}" for line in machine()) + "\n"]
     for part, title in TITLES.items():
-        origin, rows = load(part)
-        if part in ON_DEMAND and not rows:
-            continue
-        sections += [f"## {title}", "", table(rows, "github") if rows else "", "", f"Measured: {origin}.", ""]
-    RESULT.write_text("\n".join([*sections, SCALING]))
+        measured = load(part)
+        if measured is not None:
+            parts.append(section(title, measured, FIGURES.get(part, "")))
+        elif title in kept:
+            parts.append(kept[title])
+    RESULT.write_text("\n".join(parts))
 
 
 def main() -> None:
@@ -93,11 +113,13 @@ def main() -> None:
     torch.set_num_threads(1)
     for part in options.parts or [part for part in PARTS if part not in ON_DEMAND]:
         start = time.perf_counter()
-        rows = list(PARTS[part](options.data))
-        save(part, rows)
+        told = list(PARTS[part](options.data))
+        rows, text = [one for one in told if isinstance(one, Row)], [one for one in told if isinstance(one, str)]
+        save(part, rows, "\n\n".join(text))
         print(f"\n{TITLES[part]} ({time.perf_counter() - start:.0f} s)\n\n{table(rows)}", flush=True)
         write_report()
-    short = [row for part in PARTS for row in load(part)[1] if row.verdict in ("short", "not run")]
+    measured = [one for part in PARTS if (one := load(part)) is not None]
+    short = [row for one in measured for row in one.rows if row.verdict in ("short", "not run")]
     print(
         "\nShort of their targets, or not run:",
         *(f"  {row.what}, {row.peer}: {row.verdict}" for row in short),

@@ -26,12 +26,12 @@ def train_stacked(tasks: Sequence[Task], n_epochs: int, dtype: type[np.floating[
     targets = np.stack([task.targets for task in tasks]).astype(dtype)
     previous = [np.zeros_like(W) for W in weights]
     for _ in range(n_epochs):
-        for W, step, G, old in zip(weights, steps, _gradients(weights, inputs, targets), previous, strict=True):
-            _rprop_step(W, step, G, old)
+        for W, step, G, old in zip(weights, steps, stacked_gradients(weights, inputs, targets), previous, strict=True):
+            rprop_step(W, step, G, old)
     return weights
 
 
-def _gradients(weights: Sequence[Array], inputs: Array, targets: Array) -> list[Array]:
+def stacked_gradients(weights: Sequence[Array], inputs: Array, targets: Array) -> list[Array]:
     layers = [inputs]
     for k, W in enumerate(weights):
         sums = layers[-1] @ W[:, :, 1:].transpose(0, 2, 1) + W[:, None, :, 0]
@@ -45,7 +45,7 @@ def _gradients(weights: Sequence[Array], inputs: Array, targets: Array) -> list[
     return gradients
 
 
-def _rprop_step(W: Array, step: Array, G: Array, old: Array) -> None:
+def rprop_step(W: Array, step: Array, G: Array, old: Array) -> None:
     """Make the step of `pppca_bench.classifiers.rprop.rprop_step` on whole arrays."""
     same = G * old
     turned = same < 0.0
@@ -66,7 +66,7 @@ def train_by_loops(task: Task, n_epochs: int) -> list[Array]:
             G[:] = 0.0
         _add_gradients(*weights, *gradients, task.X, task.targets)
         for W, step, G, old in zip(weights, steps, gradients, previous, strict=True):
-            _rprop_step(W, step, G, old)
+            rprop_step(W, step, G, old)
     return weights
 
 

@@ -1,12 +1,17 @@
-"""A whole NE-pPCA evolution against NumPy that computes the responses of all samples."""
+"""A whole NE-pPCA evolution against NumPy that computes the responses of all samples, and two threads against one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from statistics import median
 
-from benchmarks.measuring import Contestant, Row, compare
+import numpy as np
+
+from benchmarks.measuring import Contestant, Row, alternate, compare, median_ratio
 from benchmarks.numpy_ne_ppca import SETTINGS, evolve
 from pppca_bench.engines import NEpPCA
 from pppca_bench.problems import load_problem
@@ -25,3 +30,43 @@ def rows(data: Path) -> Iterator[Row]:
         peer = Contestant(partial(evolve, X, tau=TAU, seed=0, **options), 1)
         peers = {"NumPy, responses of all samples": (peer, target)}
         yield from compare(f"NE-pPCA, {name}", "evolution", ours, peers)
+
+
+THREADS = {35: 0.97, 80: 0.97, 120: 0.97, 200: 1.7}
+"""Features, and the ratio to reach; small generations are not shared, so that times differ by noise alone."""
+
+
+def thread_rows(_data: Path) -> Iterator[Row]:
+    """Measure two threads against one while no node is removed, and what the machine allows."""
+    for n_features, target in THREADS.items():
+        X = np.random.default_rng(0).standard_normal((300, n_features)) * 0.99 ** np.arange(n_features)
+        one, two = (
+            partial(NEpPCA(tau=1e9, n_generations=20, n_jobs=n_jobs, random_state=0).fit, X) for n_jobs in (1, 2)
+        )
+        with ThreadPoolExecutor(2) as pool:
+            pair = partial(_at_once, pool, X)
+            calls = {"one": Contestant(one, 1), "two": Contestant(two, 1), "pair": Contestant(pair, 2)}
+            times = alternate(calls, budget_s=6.0)
+        ours, alone, both = (1e6 * median(times[name]) for name in ("two", "one", "pair"))
+        ratio, most = (median_ratio(times["one"], times[name]) for name in ("two", "pair"))
+        note = (
+            f"processor time of two threads over one's {_processor_s(two) / _processor_s(one):.2f}; best round of each "
+            f"{min(times['one']) / min(times['two']):.2f}x"
+        )
+        what = f"NE-pPCA, {n_features} features, two threads"
+        yield Row(what, "one thread", "evolution", target, ratio, ours, alone, note)
+        note = "two evolutions that share nothing: what the machine allowed in the same rounds"
+        yield Row(
+            f"Two evolutions at once, {n_features} features", "in turn", "evolution", None, most, both, alone, note
+        )
+
+
+def _at_once(pool: ThreadPoolExecutor, X: np.ndarray) -> None:
+    models = [NEpPCA(tau=1e9, n_generations=20, random_state=0) for _ in range(2)]
+    list(pool.map(lambda model: model.fit(X), models))
+
+
+def _processor_s(call: Callable[[], object]) -> float:
+    start = time.process_time()
+    call()
+    return time.process_time() - start

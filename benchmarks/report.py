@@ -7,7 +7,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
@@ -21,20 +21,41 @@ HEADER = ("what", "peer", "target", "measured", "", "ours", "peer's", "of one")
 LIBRARIES = ("numpy", "numba", "scipy", "scikit-learn", "torch")
 
 
-def save(part: str, rows: Sequence[Row]) -> None:
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Hold what a part measured last: when and from what code, its rows, and what it says of them in words."""
+
+    origin: str
+    rows: Sequence[Row]
+    text: str = ""
+
+
+def save(part: str, rows: Sequence[Row], text: str = "") -> None:
     """Keep what a part measured, with its date and the code's version."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    measured = {"at": f"{datetime.now(UTC):%Y-%m-%d}", "code": code_version(), "rows": [asdict(row) for row in rows]}
-    (BUILD / f"{part}.json").write_text(json.dumps(measured, indent=1))
+    origin = f"{datetime.now(UTC):%Y-%m-%d}, {code_version()}"
+    (BUILD / f"{part}.json").write_text(json.dumps(asdict(Measured(origin, rows, text)), indent=1))
 
 
-def load(part: str) -> tuple[str, list[Row]]:
-    """Return when and from what code a part was measured last, and its rows; nothing where it never was."""
+def load(part: str) -> Measured | None:
+    """Return what a part measured last; None where it was not measured in this checkout."""
     path = BUILD / f"{part}.json"
     if not path.exists():
-        return "not run", []
-    measured = json.loads(path.read_text())
-    return f"{measured['at']}, {measured['code']}", [Row(**row) for row in measured["rows"]]
+        return None
+    kept = json.loads(path.read_text())
+    return Measured(kept["origin"], [Row(**row) for row in kept["rows"]], kept["text"])
+
+
+def section(title: str, measured: Measured, figure: str = "") -> str:
+    """Return a part's section of the report."""
+    parts = [f"## {title}", table(measured.rows, "github"), figure, measured.text, f"Measured: {measured.origin}."]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def sections(report: str) -> dict[str, str]:
+    """Return the sections of a report by their titles."""
+    parts = report.split("\n## ")[1:]
+    return {part.split("\n", 1)[0]: f"## {part.rstrip()}\n" for part in parts}
 
 
 def table(rows: Sequence[Row], form: str = "simple") -> str:

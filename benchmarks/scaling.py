@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, NullLocator
 
+from benchmarks.figures import FIGURES, save_drawing
 from benchmarks.hebbian import learn_passes, our_epoch, random_case
 from benchmarks.huge import N_FEATURES as HUGE_FEATURES
 from benchmarks.measuring import Contestant, Row, alternate
@@ -26,7 +27,6 @@ from benchmarks.whole_run import our_run
 from pppca_bench.engines import NEpPCA
 from pppca_bench.reporting.figure_drawing import PLAIN, STYLE, STYLES
 
-FIGURES = Path(__file__).parents[1] / "results" / "figures"
 REPEATS = (1, 2, 4, 8, 16, 32)
 HUGE = (100_000, 300_000, 1_000_000)
 Model = Callable[[float], float]
@@ -174,15 +174,13 @@ def write(
     panels: Sequence[Panel], name: str = "scaling", caption: str = "Points: measured. Lines: the cost model, fitted."
 ) -> None:
     """Write the figure as SVG, PNG and CSV."""
-    FIGURES.mkdir(parents=True, exist_ok=True)
     n_rows = -(-len(panels) // 2)
     with matplotlib.style.context(STYLE, after_reset=True):
         drawing = Figure(figsize=(7.4, 3.2 * n_rows), layout="constrained")
         for panel, ax in zip(panels, drawing.subplots(n_rows, 2).flat, strict=True):
             _draw(panel, ax)
         drawing.supxlabel(caption, x=0.01, ha="left", fontsize=8)
-        for form, metadata in (("svg", {"Date": None, "Creator": None}), ("png", {"Software": None})):
-            drawing.savefig(FIGURES / f"{name}.{form}", format=form, metadata=metadata)
+        save_drawing(drawing, name)
     (FIGURES / f"{name}.csv").write_text(numbers(panels))
 
 

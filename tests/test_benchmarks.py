@@ -3,17 +3,20 @@
 import numpy as np
 import pytest
 
-from benchmarks import alternatives, compilation, hebbian, numpy_dgha, rprop, scale
+from benchmarks import alternatives, compilation, hebbian, large_pca, numpy_dgha, numpy_systems, rprop, scale, systems
 from benchmarks.compiled import PeerMissingError
 from benchmarks.measuring import Contestant, Row, alternate, median_ratio
 from benchmarks.plan import METHODS, planned_runs
-from benchmarks.report import table
+from benchmarks.report import Measured, section, sections, table
+from pppca_bench.classifiers import fit_together
 from pppca_bench.compiled.operation import INTERPRETED
 from pppca_bench.config.experiment import parse_config
 from pppca_bench.config.plan import count_runs
 from pppca_bench.config.yaml_source import read_yaml
 from pppca_bench.engines import DGHA
 from pppca_bench.problems import known_problems
+from pppca_bench.reducers.network_rfe import NetworkRFE
+from pppca_bench.reducers.sequential_selection import BackwardSelector, ForwardSelector
 
 
 def or_skip(call, *arguments):
@@ -89,6 +92,81 @@ def test_a_peer_that_computes_something_else_is_refused():
     rprop.check_agreement("ours", ours, ours)
     with pytest.raises(ValueError, match="FANN: expected the weights of our first epoch, got some"):
         rprop.check_agreement("FANN", net.weights, ours)
+
+
+def test_epochs_of_backpropagation_agree_with_pytorch():
+    pytest.importorskip("torch")
+    from benchmarks import backprop
+
+    rng = np.random.default_rng(3)
+    tasks = backprop.nets_of_a_cell(rng.uniform(size=(40, 5)), np.eye(3)[rng.integers(3, size=40)], (4,), 1)
+    backprop.check_agreement(tasks[0])
+    tasks[0].weights[0][0, 0] = np.nan
+    with pytest.raises(ValueError, match="torch: expected the weights of our first epoch, got some nan apart"):
+        backprop.check_agreement(tasks[0])
+
+
+@pytest.fixture(scope="module")
+def systems_data():
+    rng = np.random.default_rng(5)
+    X, X_val = rng.uniform(size=(60, 5)), rng.uniform(size=(30, 5))
+    return X, (X[:, 0] + X[:, 2] > 1.0).astype(int), X_val, (X_val[:, 0] + X_val[:, 2] > 1.0).astype(int)
+
+
+def test_pruning_in_numpy_gives_the_same_network(systems_data):
+    networks = [systems.pruned_network((4, 2), seed) for seed in range(2)]
+    fit_together(networks, [systems_data] * 2)
+    for seed, ours in enumerate(networks):
+        theirs = numpy_systems.prune(systems.pruned_network((4, 2), seed), systems_data)
+        assert theirs.error == pytest.approx(ours.measures_["validation_squared_error_percent"], rel=1e-9)
+        for matrix, expected in zip(theirs.coefs_, ours.coefs_, strict=True):
+            np.testing.assert_allclose(matrix, expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("way", [numpy_systems.one_by_one, numpy_systems.stacked])
+def test_an_evolution_in_numpy_takes_the_same_course(way, systems_data):
+    network = systems.evolved_network((4, 2), 20)
+    theirs = numpy_systems.evolve(network, systems_data, way)
+    np.testing.assert_allclose(theirs, network.fit(*systems_data).training_curve_, rtol=1e-12)
+
+
+def test_selections_in_numpy_choose_the_same_features(systems_data):
+    network = systems.selected_network(60)
+    forward = ForwardSelector(3, estimator=network).fit(*systems_data)
+    assert numpy_systems.select_forward(network, systems_data, 3) == tuple(np.argsort(forward.ranking_)[:3])
+    backward = BackwardSelector(2, estimator=network).fit(*systems_data)
+    assert numpy_systems.select_backward(network, systems_data, 2) == tuple(np.flatnonzero(backward.support_))
+
+
+def test_an_elimination_in_numpy_removes_the_same_features(systems_data):
+    network = systems.selected_network(60)
+    ours = NetworkRFE(1, estimator=network, n_networks=3, random_state=0)
+    removed = numpy_systems.eliminate(network, systems_data, systems.elimination_seeds(ours))
+    assert removed == np.argsort(-ours.fit(*systems_data).ranking_).tolist()
+
+
+def test_large_data_are_measured_and_judged_in_words(tmp_path, monkeypatch):
+    sizes = {"N_SAMPLES": 3000, "N_FEATURES": 40, "MORE_FEATURES": 48, "N_NODES": 3, "FIGURES": tmp_path}
+    for name, value in sizes.items():
+        monkeypatch.setattr(large_pca, name, value)
+    monkeypatch.setattr("benchmarks.figures.FIGURES", tmp_path)
+    *rows, text = large_pca.rows(tmp_path)
+    assert {row.what.split(",")[0] for row in rows} == {"GHA", "DGHA", "NE-pPCA"}
+    assert text.startswith("**When is each the right tool?** 3 directions of 3000 samples of 40 features")
+    assert {path.name for path in tmp_path.iterdir()} == {f"large_pca.{form}" for form in ("svg", "png", "csv")}
+    numbers = [line.rsplit(",", 4) for line in (tmp_path / "large_pca.csv").read_text().splitlines()[1:]]
+    angles = {what[0].split(",b")[0]: float(what[3]) for what in numbers}
+    exact = [angle for what, angle in angles.items() if "full" in what or "covariance" in what]
+    assert len(exact) == 2
+    assert max(exact) < 1e-6 < min(angle for what, angle in angles.items() if "GHA" in what)
+
+
+def test_the_report_keeps_the_sections_of_parts_that_were_not_measured_here():
+    rows = [Row("what", "peer", "net", None, 3.0, note="a note")]
+    first, second = (section(title, Measured("today", rows, "In words.")) for title in ("First", "Second, longer"))
+    report = "\n".join(["# Benchmarks\n\nAll.\n", first, second])
+    assert sections(report) == {"First": first, "Second, longer": second}
+    assert first.endswith("\n\nIn words.\n\nMeasured: today.\n")
 
 
 def test_contestants_take_turns_after_one_that_does_not_count():

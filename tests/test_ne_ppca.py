@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pppca_bench.engines import NEpPCA
+from pppca_bench.engines import NEpPCA, population
 
 PUBLISHED = {
     "cancer1": [1, 1.2, 4.6, 6.3],
@@ -228,13 +228,34 @@ class TestStagnation:
 
 
 class TestThreads:
+    @pytest.mark.parametrize("least_work", [0.0, 1e4, 1e12])
     @pytest.mark.parametrize("n_jobs", [2, 3, 50, -1])
-    def test_they_do_not_change_the_result(self, wine, n_jobs):
+    def test_they_do_not_change_the_result(self, wine, n_jobs, least_work, monkeypatch):
+        # Generations are shared all, until networks have lost nodes, or not at all.
+        monkeypatch.setattr(population, "LEAST_SHARED_WORK", least_work)
+        monkeypatch.setattr("os.cpu_count", lambda: 20)
         alone = NEpPCA(tau=5.0, n_generations=10, random_state=0).fit(wine)
         together = NEpPCA(tau=5.0, n_generations=10, n_jobs=n_jobs, random_state=0).fit(wine)
         np.testing.assert_array_equal(together.components_, alone.components_)
         for name, values in alone.history_.items():
             np.testing.assert_array_equal(together.history_[name], values)
+
+    def test_they_share_generations_until_networks_have_become_small(self, wine, monkeypatch):
+        made, make = [], population.Population._make
+
+        def noted(self, uniforms, shares):
+            made.append((len(uniforms), len(shares), self._work()))
+            make(self, uniforms, shares)
+
+        monkeypatch.setattr(population.Population, "_make", noted)
+        monkeypatch.setattr(population, "LEAST_SHARED_WORK", 1e4)
+        monkeypatch.setattr("os.cpu_count", lambda: 2)
+        NEpPCA(tau=3.0, n_generations=30, n_jobs=2, random_state=0).fit(wine)
+        *shared, rest = made
+        assert len(shared) > 1
+        assert {(n, n_shares) for n, n_shares, _ in shared} == {(1, 2)}
+        assert min(work for *_, work in shared) >= 1e4 > rest[2]
+        assert rest[:2] == (31 - len(shared), 1)
 
     def test_none_at_all_are_refused(self, wine):
         with pytest.raises(

@@ -1,7 +1,7 @@
 """What perceptrons share as classifiers and regressors, and `fit_together`, which trains many of them side by side."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -336,15 +336,32 @@ def fit_together(
             f"training_sets in fit_together: expected {len(networks)}, one for each network, got {len(training_sets)}"
         )
     _check_alike(networks)
-    _fit_alike(networks, training_sets, classes)
+    pairs = zip(networks, training_sets, strict=True)
+    _fit_alike(networks, (network._validated(data, classes) for network, data in pairs))
     return list(networks)
 
 
-def _fit_alike(networks: Sequence[MLP], training_sets: Sequence[TrainingSet], classes: ArrayLike | None) -> None:
+def fit_validated(networks: Sequence["MLPClassifier"], splits: Sequence[Split], classes: Labels) -> None:
+    """Fit as `fit_together` does, on data that are known to be fit: to check them takes as long as a short training.
+
+    Parameters
+    ----------
+    networks : sequence of MLPClassifier
+        As in `fit_together`; fitted in place.
+    splits : sequence of Split
+        C-contiguous float64 inputs without anything that is not finite, and classes of ``classes``.
+    classes : ndarray
+        All classes, in increasing order.
+    """
+    _check_alike(networks)
+    for network, split in zip(networks, splits, strict=True):
+        network.classes_, network.n_features_in_ = classes, split.X.shape[1]
+    _fit_alike(networks, splits)
+
+
+def _fit_alike(networks: Sequence[MLP], splits: Iterable[Split]) -> None:
     """Fit networks with the same parameters, those with data of the same shape side by side."""
-    tasks = [
-        network._task(network._validated(data, classes)) for network, data in zip(networks, training_sets, strict=True)
-    ]
+    tasks = [network._task(split) for network, split in zip(networks, splits, strict=True)]
     groups: dict[Any, list[int]] = {}
     for index, task in enumerate(tasks):
         groups.setdefault(task.shape, []).append(index)

@@ -104,14 +104,25 @@ def _unit_curvatures(
     ``first`` and ``second``, (n_samples, n_units, n_values), are the derivatives of the values that feed the next
     layer with respect to the input sum a of one unit at a time.
     """
-    alone = np.eye(layers[k].values.shape[1])
-    first, second = layers[k].slope[:, :, None] * alone, layers[k].bend[:, :, None] * alone
+    slope, bend = layers[k].slope, layers[k].bend
+    if layers[k] is layers[-1]:
+        return slope**2 + errors * bend
+    # A unit moves its own value alone: a diagonal, by which to multiply is to scale.
+    alone = np.eye(slope.shape[1])
+    diagonals = slope[:, :, None], bend[:, :, None]
+    first = second = np.empty((len(slope), slope.shape[1], 0))
     for matrix, layer in zip(matrices[k + 1 :], layers[k + 1 :], strict=True):
-        W = matrix[:, -first.shape[2] :].T
-        sum_first, sum_second = first @ W, second @ W
-        slope, bend = layer.slope[:, None], layer.bend[:, None]
-        new_first, new_second = slope * sum_first, bend * sum_first**2 + slope * sum_second
         keeps = architecture.shortcuts and layer is not layers[-1]
+        if layer is layers[k + 1]:
+            W = matrix[:, -slope.shape[1] :].T
+            sum_first, sum_second = (diagonal * W for diagonal in diagonals)
+            if keeps:
+                first, second = (diagonal * alone for diagonal in diagonals)
+        else:
+            W = matrix[:, -first.shape[2] :].T
+            sum_first, sum_second = first @ W, second @ W
+        new_first = layer.slope[:, None] * sum_first
+        new_second = layer.bend[:, None] * sum_first**2 + layer.slope[:, None] * sum_second
         first = np.concatenate([first, new_first], axis=2) if keeps else new_first
         second = np.concatenate([second, new_second], axis=2) if keeps else new_second
     curvature: Floats = (first**2 + errors[:, None] * second).sum(axis=2)

@@ -1,8 +1,8 @@
 """NE-pPCA, the neuroevolutionary pseudo-PCA, as a scikit-learn transformer."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Annotated, Any, Literal, Self
 
@@ -98,9 +98,9 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     tol : float, default=1e-4
         >= 0; see `n_iter_no_change`.
     n_jobs : int, default=1
-        Threads that evaluate the networks of a population together, -1: one for each processor. The result does not
-        depend on it. Source: slide 'Future Research', parallel fitness. Two threads take twice as long as one on 35
-        features, whose tasks are too short, and half as long on 200.
+        Threads that make and evaluate the networks of a generation together, one for each processor at most; -1: as
+        many. The result does not depend on it. Source: slide 'Future Research', parallel fitness. Choice: a generation
+        that one thread makes in a millisecond or two, on fewer than about 100 features, is not shared.
     result : {"final", "best"}, default="final"
         Whether the fittest network of the last generation is the result, or the fittest of all that were evaluated.
         Choice: the slides' step 6 returns "the best found individual", which to the letter is an early one that still
@@ -223,9 +223,8 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         generator = make_generator(self.random_state)
         weights = self._initial_weights(samples, generator)
         seed = int(generator.integers(2**64, dtype=np.uint64))
-        n_threads = os.cpu_count() or 1 if self.n_jobs == -1 else self.n_jobs
-        with _threads(n_threads) as each:
-            population = Population(weights, C, self._rules(C), seed, self.n_generations, n_threads, each)
+        with _threads(self._n_threads()) as shared:
+            population = Population(weights, C, self._rules(C), seed, self.n_generations, *shared)
             self._best = population.fittest()
             self._evolve(population, generator)
         self._take(population, C, exponent)
@@ -334,6 +333,11 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             if step_by_step:
                 self._best = max(self._best, population.fittest(), key=lambda one: one.fitness)
 
+    def _n_threads(self) -> int:
+        """Count the threads, one a processor at most: more of them would wait for each other."""
+        n_processors = os.cpu_count() or 1
+        return n_processors if self.n_jobs == -1 else min(int(self.n_jobs), n_processors)
+
     def _rules(self, C: Floats) -> Rules:
         limits = Limits(
             tau=float(self.tau),
@@ -373,10 +377,10 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
 
 @contextmanager
-def _threads(n: int) -> Iterator[Callable[..., Iterable[None]]]:
-    """Give `map`, or one that works in n threads."""
+def _threads(n: int) -> Iterator[tuple[int, Executor | None]]:
+    """Give the number of threads and those beside the calling one."""
     if n == 1:
-        yield map
+        yield 1, None
     else:
-        with ThreadPoolExecutor(n) as pool:
-            yield pool.map
+        with ThreadPoolExecutor(n - 1) as others:
+            yield n, others

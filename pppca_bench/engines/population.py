@@ -1,6 +1,7 @@
 """A population of linear networks that evolves: its generations, and the course that they take."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
+from concurrent.futures import Executor
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -8,9 +9,13 @@ import numpy as np
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.operation import WIDTH
-from pppca_bench.engines.evolution import Course, Rules, evolve, make_nursery, numbers_of_a_child, record
+from pppca_bench.engines.evolution import Course, Nursery, Rules, evolve, make_nursery, numbers_of_a_child, record
 from pppca_bench.engines.fitness import Networks, moments_of
 from pppca_bench.engines.gram_schmidt import in_panels, padded
+
+LEAST_SHARED_WORK = 2e7
+"""Multiply-adds from which threads share a generation: one to two milliseconds of one thread. To wake a thread and to
+wait for it takes about a tenth of that."""
 
 
 class Individual(NamedTuple):
@@ -35,9 +40,9 @@ class Population:
     n_generations : int
         Generations at most.
     n_shares : int
-        Shares that ``each`` works on together.
-    each : callable
-        ``map``, or one that does the same in threads.
+        Shares in which threads make a generation of `LEAST_SHARED_WORK`. No number depends on it.
+    threads : Executor or None
+        Makes all shares but the first, which the calling thread makes; None where there is one share.
 
     Attributes
     ----------
@@ -55,8 +60,8 @@ class Population:
         rules: Rules,
         seed: int,
         n_generations: int,
-        n_shares: int,
-        each: Callable[..., Iterable[None]],
+        n_shares: int = 1,
+        threads: Executor | None = None,
     ) -> None:
         n_individuals, n_nodes, self._n_features = weights.shape
         self.networks, self._next = _all_nodes(in_panels(weights), n_nodes), _all_nodes(in_panels(weights), n_nodes)
@@ -64,10 +69,11 @@ class Population:
         self.n_generations = -1
         self._moments, self._rules = moments_of(C), rules
         self._seed, self._n_drawn = np.uint64(seed), 0
-        self._each = each
+        self._threads = threads
         bounds = np.linspace(0, n_individuals, min(n_shares, n_individuals) + 1).astype(int).tolist()
-        self._shares = list(pairwise(bounds))
-        self._nurseries = [make_nursery(self.networks, len(self._moments.full)) for _ in self._shares]
+        nurseries = [make_nursery(self.networks, len(self._moments.full)) for _ in bounds[1:]]
+        self._shares = [(*place, nursery) for place, nursery in zip(pairwise(bounds), nurseries, strict=True)]
+        self._whole = [(0, n_individuals, nurseries[0])]
         # A generation without children evaluates the networks that are there.
         self.evolve(np.zeros((1, 0, 1)))
 
@@ -78,23 +84,31 @@ class Population:
         ----------
         uniforms : float64 array of shape (n_generations, n_children, 2 tournament_size + 1), see `select_parents`
         """
-        if len(self._shares) == 1:
-            self._make(uniforms)
-            return
-        for of_generation in uniforms:
-            self._make(of_generation[np.newaxis])
+        for g in range(len(uniforms)):
+            # Networks only shrink: once a generation is too small to share, the rest are made in one call.
+            if len(self._shares) == 1 or self._work() < LEAST_SHARED_WORK:
+                self._make(uniforms[g:], self._whole)
+                return
+            self._make(uniforms[g : g + 1], self._shares)
             # Threads that share a generation cannot record it: none of them knows when the others are done.
             record(self.networks, self.course, self.n_generations)
 
-    def _make(self, uniforms: Floats) -> None:
+    def _work(self) -> float:
+        """Return the multiply-adds of an evaluation of all networks: n² m of Gram-Schmidt and n m² / 2 of variances."""
+        n = self.networks.sizes.astype(np.float64)
+        return float(np.sum(n * (n + self._n_features / 2.0) * self._n_features))
+
+    def _make(self, uniforms: Floats, shares: Sequence[tuple[int, int, Nursery]]) -> None:
         drawn = uniforms, self._seed, self._n_drawn
         course = self.course, self.n_generations + 1
 
-        def fill(share: int) -> None:
-            place = *self._shares[share], self._nurseries[share]
-            evolve(self.networks, self._next, *drawn, self._rules, self._moments, *course, *place)
+        def fill(share: tuple[int, int, Nursery]) -> None:
+            evolve(self.networks, self._next, *drawn, self._rules, self._moments, *course, *share)
 
-        list(self._each(fill, range(len(self._shares))))
+        others = [self._threads.submit(fill, share) for share in shares[1:]] if self._threads else []
+        fill(shares[0])
+        for other in others:
+            other.result()
         n_generations, n_children, _ = uniforms.shape
         self.n_generations += n_generations
         self._n_drawn += n_generations * n_children * numbers_of_a_child(self.networks.weights.shape[1])

@@ -1,6 +1,7 @@
 """How candidates are compared: a classifier for each, trained side by side, and its validation error."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from pppca_bench.classifiers import MLPClassifier, RpropMLPClassifier, fit_together
+from pppca_bench.classifiers import MLPClassifier, RpropMLPClassifier
+from pppca_bench.classifiers.mlp import fit_validated
 from pppca_bench.classifiers.training_data import Split, hold_out, validated_split
 from pppca_bench.compiled.arrays import Floats, Indices
 
@@ -73,9 +75,9 @@ def fit_candidates(classifiers: Sequence[Any], candidates: Sequence[Candidate], 
         The labels.
     """
     if isinstance(classifiers[0], MLPClassifier):
-        data = [(X, split.y, X_val, split.y_val) for X, X_val in candidates]
-        classes = np.unique(np.concatenate([split.y, split.y_val]))
-        return fit_together(list(classifiers), data, classes=classes)
+        splits = [Split(X, split.y, X_val, split.y_val) for X, X_val in candidates]
+        fit_validated(classifiers, splits, np.unique(np.concatenate([split.y, split.y_val])))
+        return list(classifiers)
     validates = has_fit_parameter(classifiers[0], "X_val")
     for classifier, (X, X_val) in zip(classifiers, candidates, strict=True):
         classifier.fit(X, split.y, *((X_val, split.y_val) if validates else ()))
@@ -88,8 +90,9 @@ def error_percent(classifier: Any, X_val: Floats, y_val: NDArray[Any]) -> float:
 
 
 def validation_errors(classifier: Any, candidates: Sequence[Candidate], split: Split) -> Floats:
-    """Return each candidate's validation error in percent, float64 (n_candidates,)."""
-    fitted = fit_candidates([clone(classifier) for _ in candidates], candidates, split)
+    """Return each candidate's validation error in percent, float64 (n_candidates,); the classifier is not fitted."""
+    # A copy of what is not fitted is what scikit-learn's clone would be, for a tenth of its time.
+    fitted = fit_candidates([deepcopy(classifier) for _ in candidates], candidates, split)
     errors = [error_percent(one, X_val, split.y_val) for one, (_, X_val) in zip(fitted, candidates, strict=True)]
     return np.array(errors)
 
