@@ -33,7 +33,9 @@ class Measured:
 def save(part: str, rows: Sequence[Row], text: str = "") -> None:
     """Keep what a part measured, with its date and the code's version."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    origin = f"{datetime.now(UTC):%Y-%m-%d}, {code_version()}"
+    # What else ran tells how far times, and ratios of threads to one, can be trusted.
+    load = f"load {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores"
+    origin = f"{datetime.now(UTC):%Y-%m-%d}, {code_version()}, {load}"
     (BUILD / f"{part}.json").write_text(json.dumps(asdict(Measured(origin, rows, text)), indent=1))
 
 
