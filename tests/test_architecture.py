@@ -119,19 +119,8 @@ def test_each_part_imports_only_what_it_may(path):
 
 @pytest.mark.parametrize("path", [path for path in modules() if part_of(path) in ALONE], ids=name_of)
 def test_estimators_know_nothing_of_configs_files_stores_and_logging(path):
-    of_python = {
-        "abc",
-        "collections",
-        "contextlib",
-        "copy",
-        "dataclasses",
-        "functools",
-        "itertools",
-        "math",
-        "numbers",
-        "time",
-    }
-    of_python |= {"concurrent", "os", "typing", "types", "warnings"}
+    of_python = {"abc", "collections", "concurrent", "contextlib", "copy", "dataclasses", "functools", "itertools"}
+    of_python |= {"math", "numbers", "os", "time", "types", "typing", "warnings"}
     assert foreign(path) - of_python <= {"numpy", "numba", "llvmlite", "scipy", "sklearn", "annotated_types"}
     assert {"open", "input", "print"}.isdisjoint(calls(path))
 
