@@ -21,7 +21,7 @@ import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import LogLocator, NullLocator
 from numpy.typing import NDArray
 from scipy.linalg import eigh, subspace_angles
 from sklearn.decomposition import PCA, IncrementalPCA
@@ -151,7 +151,7 @@ def contestants() -> Iterator[tuple[str, str, int, Any]]:
     for batch in (100, 1000, 5000):
         yield INCREMENTAL, f"batches of {batch}", batch, IncrementalPCA(N_NODES, batch_size=batch)
     for n in (1, 2, 4, 8):
-        yield OURS[0], f"{n} epochs", n, gha(n)
+        yield OURS[0], f"{n} epoch{'s'[: n - 1]}", n, gha(n)
     for n in (2, 5, 10, 20, 40):
         yield OURS[1], f"{n} epochs", n, dgha(n)
     for n in (10, 90, 270):
@@ -335,9 +335,8 @@ def write_figure(points: Sequence[Point]) -> None:
         left.axhline(ANGLE, color="0.6", linewidth=0.8)
         handles, labels = left.get_legend_handles_labels()
         drawing.legend(handles, labels, loc="outside lower center", ncols=4)
-        drawing.suptitle(
-            f"{N_NODES} directions of {N_SAMPLES} samples, m = {N_FEATURES}", x=0.01, ha="left", fontsize=9.5
-        )
+        title = f"{N_NODES} directions of {N_SAMPLES} samples, m = {N_FEATURES}; exact PCA is drawn at the bottom"
+        drawing.suptitle(title, x=0.01, ha="left", fontsize=9.5)
         save_drawing(drawing, "large_pca")
     (FIGURES / "large_pca.csv").write_text(numbers(points))
 
@@ -348,7 +347,7 @@ LEAST = {"angle": 1e-2, "missed": 1e-4}
 
 def _draw(ax: Axes, points: Sequence[Point], quantity: str, label: str) -> None:
     for method, style in zip((*OURS, *PEERS), STYLES, strict=False):
-        mine = sorted((point for point in points if point.method == method), key=lambda point: point.seconds)
+        mine = sorted((point for point in points if point.method == method), key=lambda point: point.steps)
         ax.plot(
             [point.seconds for point in mine],
             [max(getattr(point, quantity), LEAST[quantity]) for point in mine],
@@ -362,6 +361,7 @@ def _draw(ax: Axes, points: Sequence[Point], quantity: str, label: str) -> None:
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(PLAIN)
         axis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
 
 
 def numbers(points: Sequence[Point]) -> str:

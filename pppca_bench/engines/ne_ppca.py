@@ -100,7 +100,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_jobs : int, default=1
         Threads that make and evaluate the networks of a generation together, one for each processor at most; -1: as
         many. The result does not depend on it. Source: slide 'Future Research', parallel fitness. Choice: a generation
-        that one thread makes in a millisecond or two, on fewer than about 100 features, is not shared.
+        that one thread makes in three milliseconds, on fewer than about 135 features, is not shared.
     result : {"final", "best"}, default="final"
         Whether the fittest network of the last generation is the result, or the fittest of all that were evaluated.
         Choice: the slides' step 6 returns "the best found individual", which to the letter is an early one that still

@@ -13,8 +13,8 @@ from pppca_bench.engines.evolution import Course, Nursery, Rules, evolve, make_n
 from pppca_bench.engines.fitness import Networks, moments_of
 from pppca_bench.engines.gram_schmidt import in_panels, padded
 
-LEAST_SHARED_WORK = 2e7
-"""Multiply-adds from which threads share a generation: one to two milliseconds of one thread. To wake a thread and to
+LEAST_SHARED_WORK = 5e7
+"""Multiply-adds from which threads share a generation: some three milliseconds of one thread. To wake a thread and to
 wait for it takes about a tenth of that."""
 
 
