@@ -156,7 +156,7 @@ def _table_section(table: Table | Sheet) -> str:
 def _figure_section(figure: Figure) -> str:
     title = f"{figure.figure}. {figure.title}"
     gap = f"Not run: {'; '.join(figure.missing)}." if figure.missing else ""
-    place = f"After {figure.place}." if figure.place else ""
+    place = f"Source: {figure.place}." if figure.place else ""
     parts = [
         f'<a id="{figure.figure}"></a>',
         f"## {title}",
