@@ -709,7 +709,11 @@ class TestCompare:
 
     def test_a_baseline_that_cannot_be_written_is_named(self, recorded):
         result = pppca("compare", "--record", "--results", recorded, "--baseline", "none/baseline.json")
-        assert (result.exit_code, result.stderr) == (1, "Error: none/baseline.json: No such file or directory.\n")
+        assert (result.exit_code, result.stderr) == (
+            1,
+            "Error: none/baseline.json: cannot be read or written (No such file or directory). Check the path and the"
+            " disk.\n",
+        )
 
     def test_without_results_it_says_how_to_get_some(self):
         result = pppca("compare", "--strict")

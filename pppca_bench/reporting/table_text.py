@@ -235,7 +235,7 @@ def notes(table: Table) -> list[str]:
 
 def _note_on_form(table: Table) -> list[str]:
     """Name the numbers of a cell where some stand in brackets."""
-    shown = {(cell.form, cell.shows) for cell in table.cells.values() if "(" in cell.form}
+    shown = {(cell.form, cell.shows) for cell in table.cells.values() if len(cell.shows) > 1 and "(" in cell.form}
     texts = sorted({filled(form, [_lower(described(name).title) for name in names]) for form, names in shown})
     return [f"Each cell shows {' or '.join(texts)}."] if texts else []
 
@@ -276,7 +276,7 @@ def _notes_on_repeats(table: Table) -> Iterator[str]:
     if late := table.late:
         missing = sum(cell.n_planned - cell.n for cell in late)
         failed = sum(cell.n_failed for cell in late)
-        yield f"* {missing} of the repeats asked for are not in ({failed} of them failed): `pppca run` adds them."
+        yield f"* {missing} of the repeats asked for are missing ({failed} failed): `pppca run` adds them."
 
 
 def _median_note(table: Table, quantity: str) -> str:
@@ -297,7 +297,7 @@ def _note_on_settings(table: Table) -> str:
         return ""
     places = "; ".join(f"{row} at {', '.join(columns)}" for row, columns in rows.items())
     homes = ", ".join(dict.fromkeys(home for cell in ambiguous for home in cell.elsewhere))
-    return f"Several settings were run, so that none is shown, of {places}. They stand in {homes}."
+    return f"No number is shown for {places}, because several settings were run: see {homes}."
 
 
 def _note_on_origins(table: Table) -> str:
