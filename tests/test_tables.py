@@ -255,10 +255,7 @@ def test_the_published_table_and_the_difference_stand_below_ours(tables):
 
 def test_what_is_missing_is_said(tables):
     text = render(tables["T1"], "terminal")
-    assert (
-        "Means over 2 repeats. * 3 of the repeats asked for are missing (1 failed): `pppca run` adds them."
-        in text
-    )
+    assert "Means over 2 repeats. * 3 of the repeats asked for are missing (1 failed): `pppca run` adds them." in text
     assert "not in" not in render(tables["P3"], "terminal")
 
 

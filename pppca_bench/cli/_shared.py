@@ -39,7 +39,7 @@ references_option = click.option(
     "references",
     type=FOLDER,
     multiple=True,
-    help="Folder with reference.yaml and numbers.csv: published numbers besides the package's (repeatable).",
+    help="Folder with published numbers of your own: reference.yaml and numbers.csv (repeatable).",
 )
 workers_option = click.option(
     "--workers", type=click.IntRange(0, 1024), help="Worker processes [default: all cores]; 0 uses none."
@@ -54,8 +54,8 @@ def tell_what_was_found(store: Store) -> None:
     """Say that a database was found that cannot be continued, and what became of it."""
     if store.moved_to is not None:
         click.echo(
-            f"{store.path} is of an older version, whose results cannot be continued. It was moved to {store.moved_to}, and"
-            " everything is computed again.",
+            f"{store.path} is of an older version, whose results cannot be continued. It was moved to {store.moved_to},"
+            " and everything is computed again.",
             err=True,
         )
     if store.was_emptied:

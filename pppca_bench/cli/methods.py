@@ -120,16 +120,16 @@ def rank(
     only: tuple[str, ...],
     form: Literal["terminal", "markdown", "json"],
 ) -> None:
-    """Rank methods by test error over several problems, or compare them on one.
+    """Rank methods by test error, or compare them on one problem.
 
-    Over several problems: Friedman's test, the critical difference, and paired Wilcoxon tests with Holm's correction. The
-    ranking uses the largest set of problems that two or more methods share, and all methods that were run on each of
-    them. A method with other parameters, or before another classifier, counts as another method. CONFIGS are names of
-    configs that were run (all by default).
+    Over several problems, it prints Friedman's test, the critical difference, and paired Wilcoxon tests with Holm's
+    correction. The ranking uses the largest set of problems that two or more methods share, and all methods that were
+    run on each of them. A method with other parameters, or before another classifier, counts as another method.
+    CONFIGS are names of configs that were run (all by default).
 
-    On one problem, methods are compared in pairs, at equal tau and at equal dimensionality. Each line has the difference,
-    its 95 % interval, p with Holm's correction, and whether it exceeds the difference that matters. The test is the
-    corrected resampled t-test over several splits, and Wilcoxon's over the seeds of one split.
+    On one problem, methods are compared in pairs, at equal tau and at equal dimensionality. Each line has the
+    difference, its 95 % interval, p with Holm's correction, and whether it exceeds the difference that matters. The
+    test is the corrected resampled t-test over several splits, and Wilcoxon's over the seeds of one split.
     """
     from pppca_bench.config.overrides import parse_only
     from pppca_bench.reporting import ranking

@@ -17,8 +17,8 @@ from pppca_bench.errors import PppcaError
 def show(run: str, results: Path) -> None:
     """Print everything that is known about RUN, as YAML.
 
-    That is its settings, seed, data, numbers and provenance, and its traceback if it failed. RUN is a key, the beginning
-    of a key, or CONFIG/PROBLEM/METHOD/REPEAT if that names only one run.
+    That is its settings, seed, data, numbers and provenance, and its traceback if it failed. RUN is a key, the
+    beginning of a key, or CONFIG/PROBLEM/METHOD/REPEAT if that names only one run.
     """
     import yaml
 
@@ -43,8 +43,8 @@ def show(run: str, results: Path) -> None:
 def export(configs: tuple[str, ...], results: Path, form: str, out: Path | None) -> None:
     """Write all runs as one table, with a row for each run.
 
-    Settings, numbers, seed, status and provenance have a column each. CONFIGS are names of configs that were run (all by
-    default). In Python, `pppca_bench.load_results` returns the same table.
+    Settings, numbers, seed, status and provenance have a column each. CONFIGS are names of configs that were run (all
+    by default). In Python, `pppca_bench.load_results` returns the same table.
     """
     from importlib.util import find_spec
 

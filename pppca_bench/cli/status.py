@@ -94,7 +94,8 @@ def list_(results: Path, only_failed: bool, text: str | None) -> None:
             click.echo(tabulate(_failed(store), ("key", "problem", "method", "repeat", "error"), disable_numparse=True))
             return
         rows = store.rows(
-            "SELECT name, substr(replace(planned_at, 'T', ' '), 1, 16), count(DISTINCT problem), count(DISTINCT method), count(DISTINCT cell), count(*)"
+            "SELECT name, substr(replace(planned_at, 'T', ' '), 1, 16), count(DISTINCT problem),"
+            " count(DISTINCT method), count(DISTINCT cell), count(*)"
             " FROM configs JOIN plans ON plans.config = name JOIN runs ON runs.key = plans.key"
             " JOIN cells ON cells.id = cell GROUP BY name ORDER BY sequence"
         )
