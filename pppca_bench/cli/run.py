@@ -163,25 +163,17 @@ def run(
     if scheduler and (executor != "dask" or workers is not None):
         raise click.UsageError("expected --scheduler with --executor dask, and without --workers: it has its own.")
     with stoppable(results):
-        from pppca_bench.config.shipped import find_experiment
-        from pppca_bench.experiments.backends import prepared_workers
-
-        paths = list(map(find_experiment, configs))
-        prepared = nullcontext() if dry_run or workers == 0 or executor == "dask" else prepared_workers()
-        with prepared, progress_bar("file", quiet=quiet) as progress:
-            # Takes seconds to import, as the server does meanwhile.
-            from pppca_bench.config.request import read_request
-
-            request = read_request(
-                paths,
-                data_dir=data_dir,
-                repeats=repeats,
-                only=only,
-                changes=changes,
-                only_plan=dry_run,
-                force=force,
-                progress=progress,
-            )
+        request = _read(
+            configs,
+            forks=not (dry_run or workers == 0 or executor == "dask"),
+            quiet=quiet,
+            data_dir=data_dir,
+            repeats=repeats,
+            only=only,
+            changes=changes,
+            only_plan=dry_run,
+            force=force,
+        )
         specs = request.specs if shard is None else shard.take(request.specs)
         if dry_run:
             _print_dry_run(specs, results, fresh)
@@ -195,6 +187,20 @@ def run(
             _print_outcome(outcome, results, quiet)
     if outcome.n_failed:
         sys.exit(1)
+
+
+def _read(configs: Sequence[Path], *, forks: bool, quiet: bool, **options: Any) -> Request:
+    """Read the configs, while the server that workers are forked from starts, if there will be any."""
+    from pppca_bench.config.shipped import find_experiment
+    from pppca_bench.experiments.backends import prepared_workers
+
+    paths = list(map(find_experiment, configs))
+    prepared = prepared_workers() if forks else nullcontext()
+    with prepared, progress_bar("file", quiet=quiet) as progress:
+        # Takes seconds to import, as the server does meanwhile.
+        from pppca_bench.config.request import read_request
+
+        return read_request(paths, **options, progress=progress)
 
 
 def _compute(
