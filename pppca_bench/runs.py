@@ -31,6 +31,10 @@ class Quantity:
         Whether a larger value is the better one.
     is_timing : bool
         Whether it depends on how fast the machine was, so that the same run gives another value each time.
+    short : str
+        The title where space is short; "" for the title itself.
+    meaning : str
+        What a title that does not say it stands for; "" for others.
     """
 
     title: str
@@ -38,6 +42,8 @@ class Quantity:
     is_count: bool = False
     more_is_better: bool = False
     is_timing: bool = False
+    short: str = ""
+    meaning: str = ""
 
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
@@ -45,7 +51,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
         "test_error_percent": Quantity("Error, %"),
         "validation_error_percent": Quantity("Validation error, %"),
         "train_error_percent": Quantity("Training error, %"),
-        "dimensionality": Quantity("Dimensionality", ".1f", is_count=True),
+        "dimensionality": Quantity("Dimensionality", ".1f", is_count=True, short="Dim."),
         "fit_time_ms": Quantity("Fit, ms", ".1f", is_timing=True),
         "classifier_time_ms": Quantity("Classifier, ms", ".1f", is_timing=True),
         "train_squared_error_percent": Quantity("Least training error, squared error percentage"),
@@ -57,9 +63,14 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
         "n_epochs": Quantity("Epochs or generations", ".0f", is_count=True),
         "total_epochs": Quantity("Total epochs", ".0f", is_count=True),
         "relevant_epochs": Quantity("Relevant epochs", ".0f", is_count=True),
-        "retained_variance_percent": Quantity("Retained variance, %", ".1f"),
-        "optimality_percent": Quantity("Retained variance over the most that so many features can hold, %", ".1f"),
-        "reconstruction_error": Quantity("Reconstruction error", ".3g"),
+        "retained_variance_percent": Quantity("Retained variance, %", ".1f", short="Var., %"),
+        "optimality_percent": Quantity(
+            "Optimality, %",
+            ".1f",
+            short="Opt., %",
+            meaning="the retained variance over the most that as many features can hold",
+        ),
+        "reconstruction_error": Quantity("Reconstruction error", ".3g", short="Rec. error"),
         "speedup": Quantity("Speed-up", is_timing=True),
         "speedup_operations": Quantity("Ratio of multiply-adds instead of times (exact on any machine)"),
         "speedup_fast": Quantity(

@@ -326,8 +326,8 @@ class TestRun:
         result = pppca("run", config, "--workers", 0, "--repeats", 1)
         assert (result.exit_code, "\n14 runs done" in result.stderr) == (0, True)
         assert result.stderr.startswith(
-            "results/results.sqlite was of an older version, which does not tie results to their data well enough to go"
-            " on with them: it is now results/results.version-2.sqlite, and everything is computed anew.\n"
+            "results/results.sqlite is of an older version, whose results cannot be continued. It was moved to"
+            " results/results.version-2.sqlite, and everything is computed again.\n"
         )
         assert Path("results/results.version-2.sqlite").read_bytes() == before
         assert "older version" not in pppca("run", config, "--workers", 0, "--repeats", 1).stderr
@@ -520,7 +520,10 @@ class TestErrors:
     def test_an_output_folder_that_cannot_be_made_is_named(self, finished):
         Path("file").write_text("")
         result = pppca("tables", "--results", finished, "--out", "file/tables")
-        assert (result.exit_code, result.stderr) == (1, "Error: file/tables: Not a directory.\n")
+        assert (result.exit_code, result.stderr) == (
+            1,
+            "Error: file/tables: cannot be read or written (Not a directory). Check the path and the disk.\n",
+        )
 
 
 class TestTables:
@@ -709,7 +712,11 @@ class TestCompare:
 
     def test_a_baseline_that_cannot_be_written_is_named(self, recorded):
         result = pppca("compare", "--record", "--results", recorded, "--baseline", "none/baseline.json")
-        assert (result.exit_code, result.stderr) == (1, "Error: none/baseline.json: No such file or directory.\n")
+        assert (result.exit_code, result.stderr) == (
+            1,
+            "Error: none/baseline.json: cannot be read or written (No such file or directory). Check the path and the"
+            " disk.\n",
+        )
 
     def test_without_results_it_says_how_to_get_some(self):
         result = pppca("compare", "--strict")

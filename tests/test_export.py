@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -115,6 +116,11 @@ class TestExport:
             "Error: Parquet needs pyarrow, which is not installed: `pip install 'pppca-bench[parquet]'`.\n"
         )
 
+    def test_a_folder_that_is_missing_is_made(self, results, tmp_path):
+        done = pppca("export", "--results", results, "--out", tmp_path / "new" / "runs.csv")
+        assert done.exit_code == 0, done.stderr
+        assert (tmp_path / "new" / "runs.csv").read_text() == pppca("export", "--results", results).stdout
+
     def test_parquet_is_not_printed(self, results):
         done = pppca("export", "--results", results, "--format", "parquet")
         assert (done.exit_code, "name a file with --out" in done.stderr) == (2, True)
@@ -154,7 +160,7 @@ class TestShow:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("a", r"^3 runs are 'a' in .*: expected a key, .* of one run, such as ab0, ab1, ab2\.$"),
+            ("a", r"^3 runs match 'a' in .*: expected a key, .* of one run, such as ab0; ab1; ab2\.$"),
             (
                 "x",
                 r"^no run 'x' in .*: expected .*, or CONFIG/PROBLEM/METHOD/REPEAT\. .*lists the keys\.$",
@@ -172,7 +178,7 @@ class TestList:
     def test_the_configs_are_listed_with_what_they_ask_for(self, results):
         lines = pppca("list", "--results", results).stdout.splitlines()
         assert [line.split()[0] for line in lines[2:]] == ["one", "two"]
-        assert [line.split()[2:] for line in lines[2:]] == [["2", "2", "2", "4"], ["1", "1", "1", "1"]]
+        assert [line.split()[3:] for line in lines[2:]] == [["2", "2", "2", "4"], ["1", "1", "1", "1"]]
 
     def test_failed_runs_are_listed_with_key_and_cause(self, results):
         lines = pppca("list", "--failed", "--results", results).stdout.splitlines()
@@ -186,3 +192,11 @@ class TestList:
             2,
             "Error: no config 'on' in these results: expected one of one, two (did you mean 'one'?).\n",
         )
+
+
+def test_runs_that_one_name_stands_for_are_told_with_what_tells_them_apart(tmp_path):
+    cells = [replace(DGHA, parameters=(("n_epochs", 50), ("tau", tau))) for tau in (5.0, 10.5)]
+    with Store(tmp_path / "results.sqlite") as store:
+        store.plan(Plan("one", "c" * 64, "", tuple(RunSpec(f"k{n}", cell, 0, 1) for n, cell in enumerate(cells))))
+        with pytest.raises(UnknownNameError, match=r"such as k0 \(tau = 5\); k1 \(tau = 10\.5\)\.$"):
+            find_run(store, "one/iris/dgha/0")

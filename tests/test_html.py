@@ -234,7 +234,7 @@ class TestCommand:
         assert done.exit_code == 0, done.output
         page = (folder / "report.html").read_bytes()
         assert done.stdout == f"Wrote {folder / 'report.html'} ({len(page) / 1e6:.1f} MB).\n"
-        assert "stands in docs/choices.md of the source code" in page.decode()
+        assert "docs/choices.md in the source code lists" in page.decode()
 
     def test_the_choices_of_the_checkout_are_found(self):
         assert command.CHOICES.read_text(encoding="utf-8").startswith("# Choices")

@@ -60,7 +60,8 @@ class TestRun:
         assert done.exit_code == 0, done.stderr
         assert done.stdout == pppca("tables", "small").stdout
         assert [line.split(".")[0] for line in done.stdout.splitlines() if ". " in line[:4]] == ["X", "R"]
-        assert files() == {f"{table}.{ending}" for table in ("X", "R") for ending in ("md", "tex", "csv")}
+        tables = {f"{table}.{ending}" for table in ("X", "R") for ending in ("md", "tex", "csv")}
+        assert files() == {*tables, ".rendered"}
         for table in ("X", "R"):
             pppca("tables", "small", "--format", "markdown", "--out", "again")
             again = Path("again", f"{table}.md").read_text()
@@ -91,7 +92,7 @@ class TestRun:
         done = run(config)
         assert done.exit_code == 1
         assert "iris (4), DGHA, 100%" in done.stdout
-        assert "(1 of them failed)" in done.stdout
+        assert "(1 failed)" in done.stdout
         assert "1 of 3 runs failed" in done.stderr
 
     def test_tables_that_cannot_be_written_end_it_with_1_after_what_became_of_the_runs(self, config):
@@ -107,6 +108,8 @@ class TestRun:
         run(config)
         (stale := Path("results/by_config/small/T5.tex")).write_text("old")
         (notes := Path("results/by_config/small/notes.txt")).write_text("mine")
+        with Path("results/by_config/small/.rendered").open("a") as manifest:
+            manifest.write("T5.tex\n")
         run(config)
         assert (stale.exists(), notes.exists()) == (False, True)
 
@@ -197,7 +200,7 @@ class TestTables:
 
     def test_a_table_holds_the_runs_of_the_chosen_problems_and_methods_alone(self, partial):
         shown = self.shown(partial, "--table", "T3", "--problem", "diabetes1", "--method", "dgha", "--method", "rfe")
-        rows = [line for line in shown.partition("Means")[0].splitlines()[5:] if line]
+        rows = [line for line in shown.partition("Each cell")[0].splitlines()[5:] if line]
         assert [line.split("  ")[0] for line in rows] == ["DGHA", "DGHA (autocor)", "RFENN"]
         assert "cancer1" not in shown
 

@@ -518,7 +518,7 @@ class TestRunning:
         database.touch()
         result = pppca_study(SMALL, "--quiet", "--trials", 1)
         assert result.exit_code == 0
-        assert result.stderr.startswith(f"{database} had 0 bytes and is begun anew.")
+        assert result.stderr.startswith(f"{database} had 0 bytes and was created again.")
 
     def test_an_older_database_is_moved_aside_and_told(self):
         database = Path("results/studies/small/results.sqlite")
@@ -527,7 +527,7 @@ class TestRunning:
             connection.executescript("CREATE TABLE runs (key TEXT); PRAGMA user_version = 2;")
         result = pppca_study(SMALL, "--quiet", "--trials", 1)
         assert result.exit_code == 0
-        assert result.stderr.startswith(f"{database} was of an older version, which does not tie results to their data")
+        assert result.stderr.startswith(f"{database} is of an older version, whose results cannot be continued")
         assert database.with_name("results.version-2.sqlite").exists()
 
 

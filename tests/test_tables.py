@@ -255,15 +255,12 @@ def test_the_published_table_and_the_difference_stand_below_ours(tables):
 
 def test_what_is_missing_is_said(tables):
     text = render(tables["T1"], "terminal")
-    assert (
-        "Means over 2 repeats. * 3 of the repeats asked for are not in (1 of them failed): `pppca run` adds them."
-        in text
-    )
+    assert "Means over 2 repeats. * 3 of the repeats asked for are missing (1 failed): `pppca run` adds them." in text
     assert "not in" not in render(tables["P3"], "terminal")
 
 
 def test_a_run_that_several_columns_wait_for_is_missed_once(tables):
-    said = "A single repeat. * 1 of the repeats asked for are not in (0 of them failed): `pppca run` adds them."
+    said = "A single repeat. * 1 of the repeats asked for are missing (0 failed): `pppca run` adds them."
     assert said in render(tables["P4"], "terminal")
 
 
@@ -276,7 +273,7 @@ def test_a_quantity_that_no_repeat_has_is_not_waited_for():
     assert "ρ" in render(table, "terminal")
     assert "*" not in render(table, "terminal")
     late = by_name([*runs, (RunSpec("3", own, 3, 3), None)], plans_of([*runs, (RunSpec("3", own, 3, 3), None)]))["P8"]
-    assert "* 1 of the repeats asked for are not in" in render(late, "terminal")
+    assert "* 1 of the repeats asked for are missing" in render(late, "terminal")
 
 
 class TestSpread:
@@ -579,6 +576,18 @@ class TestOtherSettings:
         assert ours(table)[0].split()[-2:] == ["Speed-up", "share"]
         assert ours(table)[2].split()[-2:] == ["3.00", "0.25"]
 
+    def test_a_list_fits_a_terminal_by_short_titles_that_are_explained_below(self):
+        table = by_name([run("dgha"), run("ne_ppca")])["R"]
+        terminal, markdown = render(table, "terminal"), render(table, "markdown")
+        assert max(map(len, terminal.splitlines())) <= 100
+        assert "Dim.    Var., %    Opt., %    Rec. error" in terminal
+        assert "Opt.: optimality; Rec. error: reconstruction error." in terminal
+        meaning = "Optimality is the retained variance over the most that as many features can hold."
+        assert meaning in terminal
+        assert meaning in markdown
+        assert "Optimality, %" in markdown
+        assert "Rec. error" not in markdown
+
     def test_a_row_has_one_setting_at_all_its_thresholds(self):
         others = {"slow": {"learning_rate": 0.1}, "usual": {"learning_rate": 0.5}}
         runs = [run("dgha", tau=tau, **others["slow" if tau == 5.0 else "usual"]) for tau in (5.0, 10.0, 15.0)]
@@ -607,7 +616,7 @@ class TestSeveralSettings:
         assert found["T5"].cells[PLACE].ours == {}
         assert found["T5"].cells[PLACE].elsewhere == ("X",)
         for form in ("terminal", "markdown"):
-            line = "Several settings were run, so that none is shown, of cancer1, 100% at τ = 15. They stand in X."
+            line = "No number is shown for cancer1, 100% at τ = 15, because several settings were run: see X."
             assert line in render(found["T5"], form).splitlines()
         assert f" {latex_text(line)}" in render(found["T5"], "latex")
         assert list(found["X"].row_labels) == [
@@ -618,7 +627,7 @@ class TestSeveralSettings:
     def test_the_line_names_cells_row_by_row_and_every_table_once(self):
         runs = [run("ne_ppca", tau=tau, n_generations=n) for tau in (5.0, 10.0) for n in (3, 4)]
         found = self.found(cancer1=runs)
-        text = "of cancer1 at τ = 5, τ = 10. They stand in variants_cancer1."
+        text = "for cancer1 at τ = 5, τ = 10, because several settings were run: see variants_cancer1."
         assert text in render(found["T1"], "terminal")
 
     @pytest.mark.parametrize("other", [{"data_sha256": "b"}, {"algorithms": (("dgha", 2),)}], ids=["data", "version"])

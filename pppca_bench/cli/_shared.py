@@ -39,7 +39,7 @@ references_option = click.option(
     "references",
     type=FOLDER,
     multiple=True,
-    help="Folder with reference.yaml and numbers.csv, published numbers beside the package's; may be repeated.",
+    help="Folder with published numbers of your own: reference.yaml and numbers.csv (repeatable).",
 )
 workers_option = click.option(
     "--workers", type=click.IntRange(0, 1024), help="Worker processes [default: all cores]; 0 uses none."
@@ -54,13 +54,13 @@ def tell_what_was_found(store: Store) -> None:
     """Say that a database was found that cannot be continued, and what became of it."""
     if store.moved_to is not None:
         click.echo(
-            f"{store.path} was of an older version, which does not tie results to their data well enough to go on with"
-            f" them: it is now {store.moved_to}, and everything is computed anew.",
+            f"{store.path} is of an older version, whose results cannot be continued. It was moved to {store.moved_to},"
+            " and everything is computed again.",
             err=True,
         )
     if store.was_emptied:
         click.echo(
-            f"{store.path} had 0 bytes and is begun anew. If it held results, they are lost: take it back from a copy.",
+            f"{store.path} had 0 bytes and was created again. If it held results, restore it from a backup.",
             err=True,
         )
 

@@ -36,7 +36,9 @@ def compare(
     record: bool,
     force: bool,
 ) -> None:
-    """Compare every published number with ours: mean, sd, 95 % interval, difference and verdict.
+    """Compare every published number with ours.
+
+    Each line has our mean, standard deviation, 95 % interval, the difference and a verdict.
 
     CONFIGS are names of configs that were run (all by default). With --reference, the package's own tables are left
     out where nothing of them was run.

@@ -86,7 +86,7 @@ def data_verify(names: tuple[str, ...], data_dir: Path | None) -> None:
 @click.option("--task", type=click.Choice(("classification", "approximation")), help="What the target is.")
 @data_option
 def data_describe(problem: str, targets: tuple[str, ...], task: Task | None, data_dir: Path | None) -> None:
-    """Say what PROBLEM is: types, gaps, classes, sizes, split and digest.
+    """Describe PROBLEM: types, gaps, classes, sizes and split.
 
     PROBLEM is a known problem's name, a .csv, .parquet or .dt file, sklearn:NAME or openml:NUMBER, which is downloaded
     where it is not there yet.

@@ -16,7 +16,10 @@ from pppca_bench.cli.data import data_option
 @results_option
 @click.option("--mend", is_flag=True, help="Remove the rows of results that are damaged, to be computed again.")
 def doctor(data_dir: Path | None, results: Path, mend: bool) -> None:
-    """Check environment, compiler cache, data, results and studies, and say what to do; exit 1 where something is."""
+    """Check the installation, the data and the results.
+
+    Each finding comes with what to do about it. The exit code is 1 if there is anything to do.
+    """
     from pppca_bench.experiments import doctor as room
 
     n_wrong = 0

@@ -15,11 +15,12 @@ _MODELINE = f"# yaml-language-server: $schema={_SCHEMA}"
 
 @click.command(epilog=examples("pppca init", "pppca init my_configs"))
 @click.argument("folder", type=FOLDER, default="configs")
-@click.option("--force", is_flag=True, help="Write over files that are there.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 def init(folder: Path, force: bool) -> None:
-    """Copy the shipped configs and studies into FOLDER, ./configs by default, to edit them.
+    """Copy the shipped configs and studies, to edit them.
 
-    With them goes the JSON schema that editors check them by (`pppca schema`). A file that is there already is kept.
+    They go to FOLDER, by default ./configs, with the JSON schemas that editors check them by (`pppca schema`). Existing
+    files are kept.
     """
     n_written, n_kept = 0, 0
     for path, text in _files(folder):
@@ -30,10 +31,12 @@ def init(folder: Path, force: bool) -> None:
             n_written += 1
         except FileExistsError:
             n_kept += 1
-    kept = f", {n_kept} were there and are kept (--force writes over them)" if n_kept else ""
+    kept = f", {n_kept} existing ones kept (--force overwrites them)" if n_kept else ""
     click.echo(f"{folder}: {n_written} files written{kept}.")
     click.echo(f"Next: `pppca run {folder / 'demo.yaml'}` (a minute, no download).")
-    click.echo("Or copy a config, change its name, edit and run it. Results go to ./results, elsewhere by --results.")
+    click.echo(
+        "Or copy a config, change its `name`, edit it and run it. Results go to ./results, or to --results FOLDER."
+    )
 
 
 def _files(folder: Path) -> Iterator[tuple[Path, str]]:

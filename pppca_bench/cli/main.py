@@ -47,18 +47,19 @@ class _Commands(click.Group):
             if error.errno == errno.EPIPE:  # the reader, such as `head`, has enough: click ends in silence
                 raise
             where = f"{error.filename}: " if error.filename else ""
-            click.echo(f"Error: {where}{error.strerror}.", err=True)
+            cause = error.strerror or error
+            click.echo(f"Error: {where}cannot be read or written ({cause}). Check the path and the disk.", err=True)
             ctx.exit(1)
 
 
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=examples("pppca run configs/cancer1.yaml", "pppca status", "pppca tables cancer1"),
+    epilog=examples("pppca run cancer1", "pppca status", "pppca tables cancer1"),
 )
 @click.version_option(__version__, prog_name="pppca")
 def cli() -> None:
-    """Reproduce the Proben1 tables of pseudo-PCA: GHA, DGHA and NE-pPCA."""
+    """Run GHA, DGHA, NE-pPCA and other methods, and set the results beside published numbers."""
 
 
 for _command in (

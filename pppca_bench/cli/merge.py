@@ -21,11 +21,11 @@ from pppca_bench.cli._shared import (
 @click.argument("folders", nargs=-1, required=True, type=FOLDER)
 @results_option
 def merge(folders: tuple[Path, ...], results: Path) -> None:
-    """Bring the results in FOLDERS into one database, that of --results.
+    """Merge the results of several folders into one database.
 
-    It may hold some of them already: the same call again changes nothing. All comes along or nothing does: where two
-    folders have other numbers (times aside) for the same run, or other data, algorithms, seeds or texts of a config for
-    the same setting, that is said, and nothing is merged. The folders are only read.
+    The database is that of --results. It may already hold some of the results: merging them again changes nothing. If
+    two folders differ in the numbers of a run (times aside), or in the data, algorithms, seeds or config text of a
+    setting, the command says so and merges nothing. FOLDERS are only read.
     """
     with stoppable(results):
         from pppca_bench.store.database import Store

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 @click.argument("name", required=False)
 @click.option("--format", "form", type=click.Choice(("terminal", "markdown", "json")), default="terminal")
 def methods(name: str | None, form: str) -> None:
-    """List every method and classifier that a config can name, with its source.
+    """List the methods and classifiers that a config can name.
 
-    With NAME, which may be the module:Class of another package, list its parameters and their defaults.
+    With NAME, list its parameters and their defaults. NAME may also be the module:Class of another package.
     """
     from pppca_bench.methods.foreign import search_also
     from pppca_bench.methods.lookup import classifier_names, find_classifier, find_method, method_names
@@ -106,10 +106,10 @@ def _print(rows: Sequence[Mapping[str, Any]], form: str) -> None:
 )
 @click.argument("configs", nargs=-1)
 @results_option
-@click.option("--within", metavar="PROBLEM", help="Compare methods on this problem alone [default: if it is the only].")
+@click.option("--within", metavar="PROBLEM", help="Compare methods on this problem alone [default: the only problem].")
 @click.option("--matters", type=click.FloatRange(min=0), help="Difference that matters [default: 1 point of percent].")
 @click.option("--quantity", default="test_error_percent", show_default=True, help="What is compared on one problem.")
-@click.option("--only", multiple=True, metavar="KEY=VALUE,…", help="Only these of the runs, as of `pppca run`.")
+@click.option("--only", multiple=True, metavar="KEY=VALUE,…", help="Take only these runs, as in `pppca run`.")
 @click.option("--format", "form", type=click.Choice(("terminal", "markdown", "json")), default="terminal")
 def rank(
     configs: tuple[str, ...],
@@ -120,15 +120,16 @@ def rank(
     only: tuple[str, ...],
     form: Literal["terminal", "markdown", "json"],
 ) -> None:
-    """Rank methods by test error: Friedman's test, critical difference, paired Wilcoxon tests with Holm's correction.
+    """Rank methods by test error, or compare them on one problem.
 
-    Ranked are the methods that were run on all of the most problems that two or more were run on; one with other
-    parameters, or before another classifier, is another method. CONFIGS are names of configs that were run (all by
-    default).
+    Over several problems, it prints Friedman's test, the critical difference, and paired Wilcoxon tests with Holm's
+    correction. The ranking uses the largest set of problems that two or more methods share, and all methods that were
+    run on each of them. A method with other parameters, or before another classifier, counts as another method.
+    CONFIGS are names of configs that were run (all by default).
 
-    On one problem methods are compared in pairs instead, at equal tau and at equal dimensionality: difference, 95 %
-    interval, p with Holm's correction, and whether it exceeds the difference that matters. Over several splits the test
-    is the corrected resampled t-test, over the seeds of one split Wilcoxon's.
+    On one problem, methods are compared in pairs, at equal tau and at equal dimensionality. Each line has the
+    difference, its 95 % interval, p with Holm's correction, and whether it exceeds the difference that matters. The
+    test is the corrected resampled t-test over several splits, and Wilcoxon's over the seeds of one split.
     """
     from pppca_bench.config.overrides import parse_only
     from pppca_bench.reporting import ranking

@@ -12,16 +12,17 @@ from pppca_bench.errors import StoreError
 from pppca_bench.files import atomic_write
 
 CHOICES = Path(__file__).parents[2] / "docs" / "choices.md"
-"""What the sources leave open; there in a checkout alone."""
+"""What the sources leave open. Only a checkout has this file."""
 
 
 @click.command(epilog=examples("pppca report", "pppca report --results results/demo --out demo.html"))
 @results_option
 @click.option("--out", type=FILE, help="File to write [default: RESULTS/report.html].")
 def report(results: Path, out: Path | None) -> None:
-    """Write the report: one HTML page with findings, tables, figures, ranks, rules, choices and provenance.
+    """Write everything that was run on one HTML page.
 
-    The page needs no other file and no network, and is readable without scripts.
+    The page has findings, tables, figures, ranks, rules, choices and provenance. It needs no other file and no network,
+    and can be read without scripts.
     """
     from pppca_bench.references.reference import own_references
     from pppca_bench.reporting.html import gather, render_report

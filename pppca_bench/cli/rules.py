@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 @results_option
 @click.option("--format", "form", type=click.Choice(("markdown", "latex")), default="markdown", show_default=True)
 def rules(config: str, results: Path, form: str) -> None:
-    """Say how CONFIG was run, for a paper's methods section: the eight points of the Proben1 report's checklist.
+    """Describe how CONFIG was run, for a methods section.
 
-    CONFIG is the name of a config that was run, or the path of its file.
+    The text follows the eight points of the Proben1 report's checklist for authors. CONFIG is the name of a config that
+    was run, or the path of its file.
     """
     from pppca_bench.reporting.report_card import build_card, render_card
     from pppca_bench.reporting.summary import Results

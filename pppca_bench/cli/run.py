@@ -76,7 +76,7 @@ class Where(NamedTuple):
 
 
 MOST_PRINTED = 3
-"""Configs of which all tables are printed; of more than these only where they are, for nobody reads so many."""
+"""With more configs than these, only the folders of their tables are printed: nobody reads so many tables."""
 
 
 @click.command(
@@ -91,47 +91,47 @@ MOST_PRINTED = 3
 @click.argument(
     "configs", nargs=-1, required=True, type=click.Path(path_type=Path), shell_complete=complete_experiments
 )
-@click.option("--repeats", type=click.IntRange(1, 10_000), help="Repeats in place of the config's own.")
+@click.option("--repeats", type=click.IntRange(1, 10_000), help="Number of repeats, instead of the config's.")
 @click.option(
     "--only",
     multiple=True,
     metavar="KEY=VALUE,…",
-    help="Only these of the runs; a key is problem, method, a method's parameter, or classifier.KEY (repeatable).",
+    help="Take only these runs; KEY is problem, method, a method's parameter, or classifier.KEY (repeatable).",
 )
 @click.option(
     "--set",
     "changes",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A value in place of the config's: KEY, classifier.KEY or METHOD.KEY (repeatable). The results are those of a"
-    " config CONFIG+KEY=VALUE.",
+    help="Change a value of the config: KEY, classifier.KEY or METHOD.KEY (repeatable). The results are stored under"
+    " the name CONFIG+KEY=VALUE.",
 )
 @click.option(
     "--shard",
     callback=_read_shard,
     metavar="I/N",
-    help="Only the I-th of N parts of the runs, for a machine of its own; `pppca merge` brings the parts together.",
+    help="Take only the I-th of N parts of the runs, to run on another machine; `pppca merge` merges the parts.",
 )
 @click.option(
     "--executor",
     type=click.Choice(["processes", "dask"]),
     default="processes",
     show_default=True,
-    help="What computes: processes of this machine, or Dask workers, of this machine or of --scheduler.",
+    help="Compute with processes of this machine, or with Dask workers of this machine or of --scheduler.",
 )
-@click.option("--scheduler", metavar="ADDRESS", help="A running Dask scheduler, such as tcp://node1:8786.")
+@click.option("--scheduler", metavar="ADDRESS", help="Address of a running Dask scheduler, such as tcp://node1:8786.")
 @workers_option
 @results_option
 @data_option
 @click.option(
-    "--retry", "retries", type=click.IntRange(0, 100), default=0, help="Try failed runs again, so many times."
+    "--retry", "retries", type=click.IntRange(0, 100), default=0, help="Try a failed run again, up to this many times."
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failed run.")
 @click.option("--fresh", is_flag=True, help="Compute again what the results already hold.")
-@click.option("--force", is_flag=True, help="Plan the runs however many they are.")
+@click.option("--force", is_flag=True, help="Allow more than 200 000 runs.")
 @click.option("--dry-run", is_flag=True, help="Say what would be run, and run nothing.")
 @click.option("--no-tables", is_flag=True, help="Neither print nor write the tables.")
-@click.option("--quiet", is_flag=True, help="No progress bar, no summary, and no tables but in files.")
+@click.option("--quiet", is_flag=True, help="Print no progress bar, summary or tables; tables are still written.")
 def run(
     configs: tuple[Path, ...],
     repeats: int | None,
@@ -151,36 +151,29 @@ def run(
     no_tables: bool,
     quiet: bool,
 ) -> None:
-    """Run the experiments that CONFIGS describe, except what the results already hold.
+    """Run the experiments of CONFIGS, and print their tables.
 
-    CONFIGS are YAML files, or names of configs: NAME stands for configs/NAME.yaml (`pppca init` writes such files), or
-    else for the one that comes with the package.
+    CONFIGS are YAML files or names of configs. NAME stands for configs/NAME.yaml, if there is one (`pppca init` writes
+    such files), and otherwise for the config that comes with the package. Runs that the results already hold are not
+    repeated.
 
-    Then print their tables, with what was run alone, and write them to RESULTS/by_config/NAME as Markdown, LaTeX and
-    CSV. Of more than 3 configs the folders are printed instead. A shard has no tables. Messages go to stderr.
+    The tables show only what was run. They are also written to RESULTS/by_config/NAME, as Markdown, LaTeX and CSV. With
+    more than 3 configs, only the names of these folders are printed. A shard has no tables. Messages go to stderr.
     """
     if scheduler and (executor != "dask" or workers is not None):
         raise click.UsageError("expected --scheduler with --executor dask, and without --workers: it has its own.")
     with stoppable(results):
-        from pppca_bench.config.shipped import find_experiment
-        from pppca_bench.experiments.backends import prepared_workers
-
-        paths = list(map(find_experiment, configs))
-        prepared = nullcontext() if dry_run or workers == 0 or executor == "dask" else prepared_workers()
-        with prepared, progress_bar("file", quiet=quiet) as progress:
-            # Takes seconds to import, as the server does meanwhile.
-            from pppca_bench.config.request import read_request
-
-            request = read_request(
-                paths,
-                data_dir=data_dir,
-                repeats=repeats,
-                only=only,
-                changes=changes,
-                only_plan=dry_run,
-                force=force,
-                progress=progress,
-            )
+        request = _read(
+            configs,
+            forks=not (dry_run or workers == 0 or executor == "dask"),
+            quiet=quiet,
+            data_dir=data_dir,
+            repeats=repeats,
+            only=only,
+            changes=changes,
+            only_plan=dry_run,
+            force=force,
+        )
         specs = request.specs if shard is None else shard.take(request.specs)
         if dry_run:
             _print_dry_run(specs, results, fresh)
@@ -194,6 +187,20 @@ def run(
             _print_outcome(outcome, results, quiet)
     if outcome.n_failed:
         sys.exit(1)
+
+
+def _read(configs: Sequence[Path], *, forks: bool, quiet: bool, **options: Any) -> Request:
+    """Read the configs, while the server that workers are forked from starts, if there will be any."""
+    from pppca_bench.config.shipped import find_experiment
+    from pppca_bench.experiments.backends import prepared_workers
+
+    paths = list(map(find_experiment, configs))
+    prepared = prepared_workers() if forks else nullcontext()
+    with prepared, progress_bar("file", quiet=quiet) as progress:
+        # Takes seconds to import, as the server does meanwhile.
+        from pppca_bench.config.request import read_request
+
+        return read_request(paths, **options, progress=progress)
 
 
 def _compute(

@@ -15,9 +15,10 @@ from pppca_bench.errors import PppcaError
 @click.argument("run")
 @results_option
 def show(run: str, results: Path) -> None:
-    """Print, as YAML, all that is known of RUN: settings, seed, data, numbers, origin, and the traceback if it failed.
+    """Print everything that is known about RUN, as YAML.
 
-    RUN is a key, the beginning of one, or CONFIG/PROBLEM/METHOD/REPEAT where that has one setting.
+    That is its settings, seed, data, numbers and provenance, and its traceback if it failed. RUN is a key, the
+    beginning of a key, or CONFIG/PROBLEM/METHOD/REPEAT if that names only one run.
     """
     import yaml
 
@@ -38,24 +39,26 @@ def show(run: str, results: Path) -> None:
 @click.argument("configs", nargs=-1)
 @results_option
 @click.option("--format", "form", type=click.Choice(("csv", "parquet")), default="csv", show_default=True)
-@click.option("--out", type=FILE, help="File to write to [default: CSV is printed].")
+@click.option("--out", type=FILE, help="File to write to [default: print the CSV].")
 def export(configs: tuple[str, ...], results: Path, form: str, out: Path | None) -> None:
-    """Write one row a run: settings, numbers, seed, status and origin, each in a column of its own.
+    """Write all runs as one table, with a row for each run.
 
-    CONFIGS are names of configs that were run (all by default). `pppca_bench.load_results` gives the same in Python.
+    Settings, numbers, seed, status and provenance have a column each. CONFIGS are names of configs that were run (all
+    by default). In Python, `pppca_bench.load_results` returns the same table.
     """
     from importlib.util import find_spec
 
     from pppca_bench.store.export import load_results
 
     if form == "parquet" and out is None:
-        raise click.UsageError("Parquet is no text: name a file with --out.")
+        raise click.UsageError("Parquet cannot be printed: name a file with --out.")
     if form == "parquet" and find_spec("pyarrow") is None:
         raise PppcaError("Parquet needs pyarrow, which is not installed: `pip install 'pppca-bench[parquet]'`.")
     found = load_results(results, configs or None)
     if out is None:
         click.echo(found.to_csv(index=False), nl=False)
         return
+    out.parent.mkdir(parents=True, exist_ok=True)
     if form == "parquet":
         found.to_parquet(out, index=False)
     else:

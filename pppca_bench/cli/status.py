@@ -1,4 +1,4 @@
-"""``pppca status`` and ``pppca list``: what the results hold, how far it is, and what failed."""
+"""``pppca status`` and ``pppca list``: which configs were run, how far they are, and what failed."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     flag_value=10.0,
     type=click.FloatRange(min=0.1, max=threading.TIMEOUT_MAX),
     metavar="[SECONDS]",
-    help="Look again every so many seconds (10 without a number), until no run is left to do or Ctrl-C.",
+    help="Print again every SECONDS [default: 10], until no run is left to do or Ctrl-C.",
 )
 def status(results: Path, workers: int | None, pause_s: float | None) -> None:
-    """Say how far each config is: runs done, failed, to do and under way, and the time left.
+    """Show for each config how many runs are done, and the time left.
 
-    The time is estimated, for what failed too, from how long done runs of the same method and problem took, with all
-    workers busy; "?" where none is done yet. It works while another process runs, on any machine that sees the folder.
+    The time left is for the runs that failed or are still to do. It is estimated from finished runs of the same method
+    and problem, with all workers busy; "?" means that there are none yet. The command also works during `pppca run`, on
+    any machine that sees the folder.
     """
     from pppca_bench.experiments.runner import available_cores
 
@@ -71,10 +72,13 @@ def _tell_standings(results: Path, workers: int) -> list[Standing]:
 
 @click.command("list", epilog=examples("pppca list", "pppca list --failed", "pppca list --text cancer1 > cancer1.yaml"))
 @results_option
-@click.option("--failed", "only_failed", is_flag=True, help="List the failed runs instead, with their keys.")
-@click.option("--text", metavar="CONFIG", help="Print a config as it was run last.")
+@click.option("--failed", "only_failed", is_flag=True, help="List the failed runs instead, with their keys and errors.")
+@click.option("--text", metavar="CONFIG", help="Print the text of a config as it was last run.")
 def list_(results: Path, only_failed: bool, text: str | None) -> None:
-    """List the configs that were run, or the runs that failed; `pppca show KEY` tells all of one."""
+    """List the configs that were run, or the runs that failed.
+
+    `pppca show KEY` prints everything about one run.
+    """
     from tabulate import tabulate
 
     from pppca_bench.errors import check_known
@@ -90,11 +94,12 @@ def list_(results: Path, only_failed: bool, text: str | None) -> None:
             click.echo(tabulate(_failed(store), ("key", "problem", "method", "repeat", "error"), disable_numparse=True))
             return
         rows = store.rows(
-            "SELECT name, planned_at, count(DISTINCT problem), count(DISTINCT method), count(DISTINCT cell), count(*)"
+            "SELECT name, substr(replace(planned_at, 'T', ' '), 1, 16), count(DISTINCT problem),"
+            " count(DISTINCT method), count(DISTINCT cell), count(*)"
             " FROM configs JOIN plans ON plans.config = name JOIN runs ON runs.key = plans.key"
             " JOIN cells ON cells.id = cell GROUP BY name ORDER BY sequence"
         )
-    click.echo(tabulate(rows, ("config", "last run at", "problems", "methods", "settings", "runs")))
+    click.echo(tabulate(rows, ("config", "last run (UTC)", "problems", "methods", "settings", "runs")))
 
 
 def _failed(store: Store) -> list[tuple[str, str, str, int, str]]:

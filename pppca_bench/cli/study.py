@@ -36,9 +36,10 @@ if TYPE_CHECKING:
 def study(
     config: Path, trials: int | None, workers: int | None, results: Path, data_dir: Path | None, quiet: bool
 ) -> None:
-    """Search for settings that come near published cells, as CONFIG describes: a YAML file, or the name of a study.
+    """Search for settings that come near published numbers.
 
-    NAME stands for configs/studies/NAME.yaml, or else for the study that comes with the package.
+    CONFIG is a YAML file or the name of a study. NAME stands for configs/studies/NAME.yaml, if there is one, and
+    otherwise for the study that comes with the package.
     Every trial is run but for what RESULTS/studies/NAME already holds; trials.csv and trials.md there list them, and
     front.png shows what no trial beats where the score has several parts.
     """

@@ -50,10 +50,10 @@ FORMATS = ("terminal", "markdown", "latex", "csv", "json")
 @click.option("--table", "names", multiple=True, help="Only this table, such as T5 (repeatable).")
 @click.option("--problem", "problems", multiple=True, help="Only runs on this problem (repeatable).")
 @click.option("--method", "methods", multiple=True, help="Only runs of this method (repeatable).")
-@click.option("--all", "show_all", is_flag=True, help="Also rows and columns of which nothing was run.")
+@click.option("--all", "show_all", is_flag=True, help="Also show rows and columns where nothing was run.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True)
-@click.option("--sd", is_flag=True, help="Print mean ± standard deviation; CSV and JSON hold both in any case.")
-@click.option("--out", type=FOLDER, help="Write one file a table into this folder instead of printing.")
+@click.option("--sd", is_flag=True, help="Print mean ± standard deviation. CSV and JSON always hold both.")
+@click.option("--out", type=FOLDER, help="Write a file for each table into this folder, and print none.")
 def tables(
     configs: tuple[str, ...],
     results: Path,
@@ -66,7 +66,7 @@ def tables(
     sd: bool,
     out: Path | None,
 ) -> None:
-    """Print the slides' and the report's tables from the results, beside the published numbers.
+    """Print the tables: our results beside the published numbers.
 
     CONFIGS are names of configs that were run (all by default). LaTeX needs the packages booktabs and longtable.
     """
@@ -98,7 +98,7 @@ def tables(
 @results_option
 @click.option("--out", type=FOLDER, help="Folder to write to [default: RESULTS/figures].")
 def figures(results: Path, out: Path | None) -> None:
-    """Draw the slides' figures from the results: SVG, PNG, and the plotted numbers as CSV."""
+    """Draw the figures: SVG, PNG, and the plotted numbers as CSV."""
     from pppca_bench.reporting.figure_drawing import write_figures, write_ranking
     from pppca_bench.reporting.ranking import CONTESTS
 
@@ -118,9 +118,12 @@ def figures(results: Path, out: Path | None) -> None:
 
 @click.command(epilog=examples("pppca render", "pppca render --findings docs/findings.md"))
 @results_option
-@click.option("--findings", type=FILE, help="What holds of the slides' claims [default: RESULTS/findings.md].")
+@click.option("--findings", type=FILE, help="File for the findings [default: RESULTS/findings.md].")
 def render(results: Path, findings: Path | None) -> None:
-    """Write every table and figure, an index of them, README.md, and findings.md into the results folder."""
+    """Write all tables and figures into the results folder.
+
+    README.md there shows all of them; findings.md holds the slides' claims against the results.
+    """
     from pppca_bench.reporting.figure_drawing import write_figures, write_ranking
     from pppca_bench.reporting.index_page import render_index
 

@@ -239,7 +239,7 @@ def _config(name: str, text: str, snapshot: Snapshot, store: Store, addresses: M
 
 def _figure(figure: Figure) -> Drawn:
     title = f"{figure.figure}. {figure.title}"
-    place = f"After {figure.place}." if figure.place else ""
+    place = f"Source: {figure.place}." if figure.place else ""
     gap = f"Not run: {'; '.join(figure.missing)}." if figure.missing else ""
     told = tuple(filter(None, (place, figure.basis, figure.note, gap)))
     name = anchor(figure.figure)

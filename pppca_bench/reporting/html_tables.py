@@ -76,7 +76,7 @@ class TableView:
     Attributes
     ----------
     id, anchor, title, place : str
-        As of the table; ``anchor`` is its identifier on the page.
+        As of the table; ``anchor`` is its identifier on the page, ``place`` is "" where nothing was published.
     headers : tuple of str
     rows : tuple of (str, tuple of CellView)
         Label and cells.
@@ -120,6 +120,8 @@ def _table_view(table: Table, compared: Mapping[Place, Comparison]) -> TableView
     counts = Counter(one.verdict for place, one in compared.items() if place[0] == table.id)
     headers = (table.row_header, *table.column_labels.values())
     told = tuple(notes(table))
+    if not counts:
+        table = replace(table, place="")
     return _named(table, headers, tuple(rows), told, {verdict: counts[verdict] for verdict in VERDICTS if counts})
 
 

@@ -20,8 +20,8 @@ _INTRODUCTION = """\
 # Results
 
 Every table and figure of the slides, and the tables of the Proben1 report that they rest on, as `make tables` last
-wrote them. A table shows ours, the published one and the difference, ours − published; its CSV adds standard
-deviation, number of repeats and 95 % interval. A figure's CSV holds the plotted numbers."""
+wrote them. Each table shows our numbers, the published ones and the difference, ours − published. Its CSV adds the
+standard deviation, the number of repeats and the 95 % interval. The CSV of a figure holds the plotted numbers."""
 
 
 def render_index(
@@ -86,7 +86,7 @@ def _verdicts(tables: Sequence[Table], sheets: Sequence[Sheet]) -> str:
     return "\n\n".join(
         [
             "## Verdicts",
-            f"{tally(compared)} `pppca compare` tells each; the rule stands in docs/verdicts.md.",
+            f"{tally(compared)} `pppca compare` lists them all; docs/verdicts.md has the rule.",
             "Means over groups of cells, `pppca compare --scores`:",
             render_scores(tables, "markdown", sheets),
             "Results that differ:",
@@ -133,7 +133,7 @@ def _rows(cells: Sequence[TableCell]) -> str:
 def _not_run(tables: Sequence[Table], figures: Sequence[Figure], sheets: Sequence[Sheet]) -> str:
     lines = not_run(tables, figures, sheets)
     if not lines:
-        return "All of ours was run; a dash stands where the source has no number, or where no config asks for one."
+        return "Everything was run. A dash means that the source has no number, or that no config asks for one."
     return "\n".join(["## Not run", "", *(f"- {line}" for line in lines)])
 
 
@@ -156,7 +156,7 @@ def _table_section(table: Table | Sheet) -> str:
 def _figure_section(figure: Figure) -> str:
     title = f"{figure.figure}. {figure.title}"
     gap = f"Not run: {'; '.join(figure.missing)}." if figure.missing else ""
-    place = f"After {figure.place}." if figure.place else ""
+    place = f"Source: {figure.place}." if figure.place else ""
     parts = [
         f'<a id="{figure.figure}"></a>',
         f"## {title}",

@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from statistics import median
 from typing import Literal, NamedTuple
@@ -82,7 +83,11 @@ def render(table: Table, form: Format, *, sd: bool = False) -> str:
         return json.dumps(records(table), indent=1, ensure_ascii=False)
     if form == "csv":
         return csv_text(records(table), FIELDS)
-    (ours, *others), told = _grids(table, sd=sd), notes(table)
+    told = notes(table)
+    if form == "terminal" and table.is_list:
+        told = [*told, *_legend(table)]
+        table = replace(table, column_labels={name: _short(name) for name in table.column_labels})
+    ours, *others = _grids(table, sd=sd)
     parts = [heading(table.id, table.title, form)]
     if form == "latex":
         parts.append(latex_grid(ours, table.id, table.title, told))
@@ -223,8 +228,42 @@ def _entries(text: str | tuple[str, str], spread: bool) -> tuple[str, ...]:
 
 def notes(table: Table) -> list[str]:
     """Return the sentences that stand below a table."""
-    told = [" ".join(_notes_on_repeats(table)), _note_on_settings(table), _note_on_origins(table), table.remark]
-    return list(filter(None, told))
+    basis = " ".join([*_note_on_form(table), *_notes_on_repeats(table)])
+    told = [basis, _note_on_settings(table), _note_on_origins(table)]
+    return list(filter(None, [*told, *_note_on_meanings(table), table.remark]))
+
+
+def _note_on_form(table: Table) -> list[str]:
+    """Name the numbers of a cell where some stand in brackets."""
+    shown = {(cell.form, cell.shows) for cell in table.cells.values() if len(cell.shows) > 1 and "(" in cell.form}
+    texts = sorted({filled(form, [_lower(described(name).title) for name in names]) for form, names in shown})
+    return [f"Each cell shows {' or '.join(texts)}."] if texts else []
+
+
+def _note_on_meanings(table: Table) -> list[str]:
+    """Explain the columns of a list whose titles do not say what they hold."""
+    shown = [described(name) for name in table.column_labels] if table.is_list else []
+    return [f"{_without_unit(one.title)} is {one.meaning}." for one in shown if one.meaning]
+
+
+def _legend(table: Table) -> list[str]:
+    """Return a sentence that says what the short titles of a list's columns stand for."""
+    shown = [described(name) for name in table.column_labels]
+    texts = [f"{_without_unit(one.short)}: {_lower(_without_unit(one.title))}" for one in shown if one.short]
+    return [f"{'; '.join(texts)}."] if texts else []
+
+
+def _short(quantity: str) -> str:
+    known = described(quantity)
+    return known.short or known.title
+
+
+def _without_unit(title: str) -> str:
+    return title.partition(",")[0]
+
+
+def _lower(title: str) -> str:
+    return title[:1].lower() + title[1:]
 
 
 def _notes_on_repeats(table: Table) -> Iterator[str]:
@@ -237,7 +276,7 @@ def _notes_on_repeats(table: Table) -> Iterator[str]:
     if late := table.late:
         missing = sum(cell.n_planned - cell.n for cell in late)
         failed = sum(cell.n_failed for cell in late)
-        yield f"* {missing} of the repeats asked for are not in ({failed} of them failed): `pppca run` adds them."
+        yield f"* {missing} of the repeats asked for are missing ({failed} failed): `pppca run` adds them."
 
 
 def _median_note(table: Table, quantity: str) -> str:
@@ -258,7 +297,7 @@ def _note_on_settings(table: Table) -> str:
         return ""
     places = "; ".join(f"{row} at {', '.join(columns)}" for row, columns in rows.items())
     homes = ", ".join(dict.fromkeys(home for cell in ambiguous for home in cell.elsewhere))
-    return f"Several settings were run, so that none is shown, of {places}. They stand in {homes}."
+    return f"No number is shown for {places}, because several settings were run: see {homes}."
 
 
 def _note_on_origins(table: Table) -> str:

@@ -114,8 +114,8 @@ def find_run(store: Store, text: str) -> str:
     expected = "expected a key, its beginning, or CONFIG/PROBLEM/METHOD/REPEAT"
     if not keys:
         raise UnknownNameError(f"no run {text!r} in {store.path}: {expected}. `pppca export` lists the keys.")
-    some = ", ".join(key for (key,) in keys[:4]) + (", …" if len(keys) > 4 else "")
-    raise UnknownNameError(f"{len(keys)} runs are {text!r} in {store.path}: {expected} of one run, such as {some}.")
+    some = "; ".join(_told_apart(store, [key for (key,) in keys])[:4]) + ("; …" if len(keys) > 4 else "")
+    raise UnknownNameError(f"{len(keys)} runs match {text!r} in {store.path}: {expected} of one run, such as {some}.")
 
 
 def run_details(store: Store, key: str) -> dict[str, Any]:
@@ -162,6 +162,21 @@ def run_details(store: Store, key: str) -> dict[str, Any]:
         "provenance": provenance,
         "error": result.error if result else None,
     }
+
+
+def _told_apart(store: Store, keys: Sequence[str]) -> list[str]:
+    """Return the keys of some runs, with the settings in which those of one method on one problem differ."""
+    cells = {key: spec.cell for key, (spec, _) in store.runs_by_key(keys).items()}
+    if len({(cell.problem, cell.method) for cell in cells.values()}) > 1:
+        return list(keys)
+    settings = {key: cell.settings for key, cell in cells.items()}
+    names = dict.fromkeys(name for one in settings.values() for name in one)
+    differing = [name for name in names if len({one.get(name) for one in settings.values()}) > 1]
+    told = {
+        key: ", ".join(f"{name} = {str(_text(one.get(name))).removesuffix('.0')}" for name in differing)
+        for key, one in settings.items()
+    }
+    return [f"{key} ({told[key]})" if told[key] else key for key in keys]
 
 
 def _origin(
