@@ -416,6 +416,7 @@ class TestErrors:
         said = f"Error: twin.yaml: expected a name of its own, got 'small', which {config} has.\n"
         assert (result.exit_code, result.stderr) == (2, said)
 
+    @pytest.mark.data
     @pytest.mark.parametrize(
         ("methods", "picky"),
         [
@@ -425,7 +426,9 @@ class TestErrors:
             ("[{method: all_features, classifier: {rule: bagging, base: {hidden: [2]}}}]", "bagging"),
         ],
     )
-    def test_a_method_that_needs_classes_is_refused_in_one_line_where_there_are_numbers(self, config, methods, picky):
+    def test_a_method_that_needs_classes_is_refused_in_one_line_where_there_are_numbers(
+        self, config, proben1_dir, methods, picky
+    ):
         write_dt(Path("own.dt"), task="real")
         for problem, remedy in [
             ("own.dt", "Declare its outputs as classes (bool_out, two or more), or take another method or classifier."),
@@ -435,7 +438,7 @@ class TestErrors:
                 f"name: small\nproblems: [{problem}]\nrepeats: 1\nseed: 1\nmethods: {methods}\n"
                 "classifier: {hidden: [4]}\n"
             )
-            result = pppca("run", config, "--workers", 0)
+            result = pppca("run", config, "--data", proben1_dir, "--workers", 0)
             assert (result.exit_code, result.stderr) == (
                 2,
                 f"Error: {config}:2: problems[0]: expected a classification problem, which {picky} needs,"
