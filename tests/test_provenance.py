@@ -92,10 +92,14 @@ def test_a_checkout_without_a_working_git_is_named_by_its_version(monkeypatch, e
 
 
 def test_a_system_without_cpuinfo_has_a_processor_all_the_same(monkeypatch):
-    def fails(*_arguments, **_keywords):
-        raise FileNotFoundError("/proc/cpuinfo")
+    read_text = Path.read_text
 
-    monkeypatch.setattr(Path, "read_text", fails)
+    def but_for_cpuinfo(path, *arguments, **keywords):
+        if path == Path("/proc/cpuinfo"):
+            raise FileNotFoundError(path)
+        return read_text(path, *arguments, **keywords)
+
+    monkeypatch.setattr(Path, "read_text", but_for_cpuinfo)
     monkeypatch.setattr(platform, "processor", lambda: "")
     assert json.loads(provenance.describe())["processor"] == platform.machine()
 

@@ -144,7 +144,7 @@ def test_what_a_class_may_have_is_seen_in_its_signatures(entry):
         (method(TakesHalf), "{path}: expected fit to take X_val and y_val together, got one of them."),
         (
             method(IsNamedAsAKey),
-            "{path}: expected no parameter named method or repeats or classifier or portrait, which are keys of every",
+            "{path}: expected no parameter named method or repeats or classifier or portrait or predictions, which are",
         ),
         (classifier(IsNamedAsAKey), "{path}: expected no parameter named rule or base, which are keys of every co"),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -113,9 +113,13 @@ def read_request(
     if not force:
         _refuse_too_many(sources, configs, repeats)
     found = [_found(source, config, given or {}) for source, config in zip(sources, configs, strict=True)]
-    opened = _opened(found, data_dir, asked, only_plan, progress)
+    entries = list(dict.fromkeys(entry for files in found for entry in files.values()))
+    opened = {one: open_problem(one, data_dir, only_local=only_plan) for one in entries if one not in registered()}
     for source, config, files in zip(sources, configs, found, strict=True):
         _check_tasks(source, config, files, opened)
+    if not only_plan:  # the digest of a known problem's data is known without them
+        known = [one for one in entries if isinstance(one, str) and one in registered()]
+        opened |= _open_known(filter(asked.takes_problem, known), data_dir, progress)
     plans, problems = [], dict[tuple[str, str], OpenProblem]()
     for source, config, files in zip(sources, configs, found, strict=True):
         identities = _identities(source, config, files, opened)
@@ -125,21 +129,13 @@ def read_request(
     return Request(tuple(plan for plan in (_taken(plan, asked) for plan in plans) if plan.specs), problems)
 
 
-def _opened(
-    found: Sequence[Files],
-    data_dir: Path | None,
-    asked: Only,
-    only_plan: bool,
-    progress: Callable[[int, int], None] | None,
-) -> Opened:
-    """Open the user's own data, and the known problems that runs are asked for; the digest of others is known."""
-    entries = list(dict.fromkeys(entry for files in found for entry in files.values()))
-    opened = {one: open_problem(one, data_dir, only_local=only_plan) for one in entries if one not in registered()}
-    if not only_plan:
-        known = [one for one in entries if isinstance(one, str) and one not in opened and asked.takes_problem(one)]
-        ensure(known, data_dir, progress=progress)
-        opened |= {name: open_problem(name, data_dir) for name in known}
-    return opened
+def _open_known(
+    names: Iterable[str], data_dir: Path | None, progress: Callable[[int, int], None] | None
+) -> dict[Entry, OpenProblem]:
+    """Open known problems; files that are missing are downloaded first."""
+    asked = list(names)
+    ensure(asked, data_dir, progress=progress)
+    return {name: open_problem(name, data_dir) for name in asked}
 
 
 def _sources(documents: Sequence[Path | YamlSource]) -> list[YamlSource]:

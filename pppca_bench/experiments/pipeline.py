@@ -28,14 +28,13 @@ from pppca_bench.problems import (
     DataSet,
     Problem,
     ProblemSource,
-    RowEncoder,
     load_again,
     load_data_set,
     load_problem,
     registered,
 )
 from pppca_bench.problems.encode import TrainingRange
-from pppca_bench.problems.rows import FittedByARun
+from pppca_bench.problems.rows import FittedByARun, RowEncoder
 from pppca_bench.runs import RunResult, RunSpec
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store

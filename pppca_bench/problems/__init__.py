@@ -23,7 +23,6 @@ from pppca_bench.problems.registry import (
     problem_info,
     registered,
 )
-from pppca_bench.problems.rows import RowEncoder
 from pppca_bench.problems.source import ProblemSource, load_again, load_data_set, open_problem
 from pppca_bench.problems.split import SplitRule
 from pppca_bench.problems.table import Table, to_table
@@ -38,7 +37,6 @@ __all__ = [
     "Problem",
     "ProblemInfo",
     "ProblemSource",
-    "RowEncoder",
     "SplitRule",
     "Table",
     "Task",
