@@ -186,9 +186,9 @@ def test_two_runs_on_one_store_share_the_work_and_leave_each_run_once(folder, un
     assert timeless(rows) == timeless(uninterrupted.rows())
     begun = Counter(shared.begun())
     assert begun.keys() == rows.keys()
-    # What one has in flight, two groups of sixteen, may be done by the other too that has nothing else left.
+    # What one has in flight, two tasks of about a second, may be done by the other too that has nothing else left.
     assert max(begun.values()) <= 2
-    assert begun.total() - len(begun) <= 2 * 2 * 16
+    assert begun.total() - len(begun) < len(begun) / 2  # all of them, if nothing were shared
     with Store(shared.path / "results" / "results.sqlite", read_only=True) as store:
         assert store.reserved() == []
         assert {config: len(keys) for config, keys in store.plans().items()} == {
