@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).parents[1] / "pppca_bench"
 # A room of the package, and what it may import of the others. Data flow downwards.
 MAY_IMPORT = {
     "compiled": "",
-    "problems": "errors processes",
+    "problems": "errors files processes",
     "store": "errors runs processes",
     "references": "errors runs",
     "engines": "parameters compiled",

@@ -177,7 +177,7 @@ class TestNetworkFileSystem:
         ("folder", "expected"),
         [
             ("/var/results", None),
-            ("/home/me/work/results", "nfs4"),
+            ("/home/me/project/results", "nfs4"),
             ("/home/me", "nfs4"),
             ("/home/me/fast/results", None),
             ("/home/meadow/results", None),
@@ -250,6 +250,20 @@ class TestAtomicWrite:
             atomic_write(path, "new")
         assert path.read_text() == "old"
         assert list(tmp_path.iterdir()) == [path]
+
+    @pytest.mark.parametrize("form", ["csv", "parquet"])
+    def test_trust_an_export_onto_a_full_disk_leaves_the_old_file(self, path, monkeypatch, form):
+        out = path.parent / "runs"
+        out.write_text("old")
+
+        def full(_: int) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", full)
+        done = pppca("export", "--results", path.parent, "--format", form, "--out", out)
+        assert done.exit_code == 1
+        assert str(out) in done.stderr
+        assert out.read_text() == "old"
 
     def test_trust_it_keeps_mode_and_links(self, tmp_path):
         path = tmp_path / "table.md"

@@ -9,6 +9,7 @@ import click
 
 from pppca_bench.cli._shared import DATABASE, FILE, examples, results_option
 from pppca_bench.errors import PppcaError
+from pppca_bench.files import atomic_write
 
 
 @click.command(epilog=examples("pppca show 3f2a", "pppca show cancer1/cancer1/gha/0", "pppca list --failed"))
@@ -59,8 +60,5 @@ def export(configs: tuple[str, ...], results: Path, form: str, out: Path | None)
         click.echo(found.to_csv(index=False), nl=False)
         return
     out.parent.mkdir(parents=True, exist_ok=True)
-    if form == "parquet":
-        found.to_parquet(out, index=False)
-    else:
-        found.to_csv(out, index=False)
+    atomic_write(out, found.to_parquet(index=False) if form == "parquet" else found.to_csv(index=False))
     click.echo(f"Wrote {len(found)} runs to {out}.", err=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pppca_bench.errors import DataError
+from pppca_bench.files import atomic_write
 from pppca_bench.problems.load import fetch_dir, search_path
 from pppca_bench.problems.read_table import target_names
 from pppca_bench.problems.table import Table, to_table
@@ -63,7 +64,7 @@ def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: 
 def _hold_to_record(table: Table, record: Path) -> None:
     """Write the digest of a table down, or compare it with what was written."""
     if not record.exists():
-        record.write_text(f"{table.sha256}\n", encoding="ascii")
+        atomic_write(record, f"{table.sha256}\n")
         return
     recorded = record.read_text(encoding="ascii", errors="replace").strip()
     if table.sha256 != recorded:
