@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 MANIFEST = ".rendered"
@@ -33,17 +33,20 @@ def atomic_write(path: Path, content: str | bytes) -> None:
 def _write_beside(target: Path, content: bytes) -> None:
     """Write into a temporary file, which then takes the place of the target; a link to it stays a link."""
     handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    try:
+    with ExitStack() as on_failure:
+        on_failure.callback(_remove, Path(beside))
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         Path(beside).chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
         Path(beside).replace(target)
-    except BaseException:
-        with suppress(OSError):
-            Path(beside).unlink()
-        raise
+        on_failure.pop_all()
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
 
 
 def sweep(folder: Path, written: Iterable[Path]) -> None:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing.connection import wait
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
@@ -241,11 +241,10 @@ def prepared_workers() -> Iterator[None]:
     It goes on for the runs, unless there will be none.
     """
     _context(PRELOAD)
-    try:
+    with ExitStack() as on_failure:
+        on_failure.callback(_stop_fork_server)
         yield
-    except BaseException:
-        _stop_fork_server()
-        raise
+        on_failure.pop_all()
 
 
 def _new_pool(workers: int, preload: str) -> ProcessPoolExecutor:

@@ -8,7 +8,7 @@ import platform
 import signal
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cache, partial
 from importlib.metadata import version
 from threading import current_thread, main_thread
@@ -63,14 +63,13 @@ class DaskCluster:
                 f"no Dask scheduler answers at {self.address} ({error}). Start one with `dask scheduler`, and name its"
                 " address with --scheduler."
             ) from error
-        try:
+        with ExitStack() as on_failure:
+            on_failure.callback(self.kill)
             self._n_there = self._wait_for_workers()
             self._check_workers()
             if self._cluster is not None:
                 self._client.register_plugin(_Deaf(), name="pppca deaf")
-        except BaseException:
-            self.kill()
-            raise
+            on_failure.pop_all()
         self._n_most: int | None = None
         self._executor = self._client.get_executor(pure=False)
         self._shared: set[str] = set()

@@ -8,7 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ALL_COMPLETED, Future
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -164,12 +164,11 @@ def _local(workers: int) -> Backend:
 @contextmanager
 def _ended(backend: Backend) -> Iterator[Backend]:
     """Close what computes; it is killed at Ctrl-C, SIGTERM, or when the store cannot be written."""
-    try:
+    with ExitStack() as on_failure:
+        on_failure.callback(backend.kill)
         yield backend
         backend.close()
-    except BaseException:
-        backend.kill()
-        raise
+        on_failure.pop_all()
 
 
 def needed_families(specs: Iterable[RunSpec]) -> set[str]:
