@@ -6,11 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from command_line import pppca
 from planning import write_dt
 
 from pppca_bench.classifiers import RpropMLPRegressor
-from pppca_bench.cli.main import cli
 from pppca_bench.config.request import read_request
 from pppca_bench.experiments.build import make_classifier, seeds
 from pppca_bench.experiments.cell import run_group
@@ -38,10 +37,6 @@ SHORT = {
     "autoencoder": {"max_iter": 10, "tau": 20},
     **{name: {"tau": 20} for name in ("pca", "pca_svd", "ica")},
 }
-
-
-def pppca(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="pppca")
 
 
 def written(problem: str, methods: str = "[{method: all_features}]") -> Path:

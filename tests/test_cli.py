@@ -15,14 +15,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from command_line import pppca
 from full_results import FACTS, full_runs, store_runs
 from planning import write_dt
 from tqdm import tqdm
 
 from pppca_bench import __version__, problems
 from pppca_bench.cli._shared import Display
-from pppca_bench.cli.main import cli
 from pppca_bench.compiled import cache
 from pppca_bench.config import request
 from pppca_bench.engines import GHA
@@ -57,10 +56,6 @@ methods:
   - {method: gha, n_epochs: 1000000}
 classifier: {hidden: [], max_epochs: 5}
 """
-
-
-def pppca(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="pppca")
 
 
 pytestmark = pytest.mark.usefixtures("nowhere_else")

@@ -14,9 +14,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from click.testing import CliRunner, Result
+from command_line import pppca
 
-from pppca_bench.cli.main import cli
 from pppca_bench.compiled import cache
 from pppca_bench.errors import DataError
 from pppca_bench.experiments import doctor
@@ -60,10 +59,6 @@ def wrong(findings) -> list[Finding]:
 
 def told(findings) -> list[str]:
     return [f"{finding.text} {finding.remedy}".strip() for finding in wrong(findings)]
-
-
-def pppca(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="pppca")
 
 
 def query(path: Path, *statements: str) -> None:

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from click.testing import CliRunner, Result
+from command_line import pppca
 
 import pppca_bench
-from pppca_bench.cli.main import cli
 from pppca_bench.errors import StoreError, UnknownConfigError, UnknownNameError
 from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, RunSpec
 from pppca_bench.store.database import Span, Store
@@ -48,10 +47,6 @@ def results(tmp_path) -> Path:
         store.record(done, PROVENANCE, span=Span("2026-01-01T00:00:00.000+00:00", 30.0))
         store.record([RunResult("cd0", "failed", TRACEBACK)], PROVENANCE, span=Span("2026-01-01T00:01:00+00:00", 4.0))
     return tmp_path
-
-
-def pppca(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="pppca")
 
 
 class TestLoadResults:

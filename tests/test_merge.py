@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from command_line import pppca
 from planning import specs_of
 
-from pppca_bench.cli.main import cli
 from pppca_bench.errors import StoreError
 from pppca_bench.experiments.queue import GROUP_SIZE
 from pppca_bench.experiments.shards import Shard
@@ -41,10 +40,6 @@ methods:
   - {method: ne_ppca, n_generations: 2}
 classifier: {hidden: [], max_epochs: 3}
 """
-
-
-def pppca(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
 
 
 def result(spec: RunSpec, error: float = 1 / 3, time_ms: float = 5.0) -> RunResult:

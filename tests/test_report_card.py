@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from command_line import pppca
 from report_runs import FACTS, TOPOLOGIES, network_runs, results_by_config, run_of, search_runs
 
 import pppca_bench
@@ -32,10 +33,6 @@ def usual(entry) -> tuple:
     """Return the settings that an entry has by default."""
     found = {name: one.default for name, one in section_of(entry).items() if one.default is not REQUIRED}
     return tuple(sorted(found.items()))
-
-
-def pppca(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="pppca")
 
 
 def test_all_points_of_the_checklist_stand_in_order():

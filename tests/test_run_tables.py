@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command_line import pppca
 from full_results import FACTS, full_runs, store_runs
 
-from pppca_bench.cli.main import cli
 from pppca_bench.engines import GHA
 from pppca_bench.reporting.sheet import Sheet
 from pppca_bench.reporting.trimmed import trimmed
@@ -29,10 +29,6 @@ classifier: {{hidden: [2], max_epochs: 5}}
 """
 
 pytestmark = pytest.mark.usefixtures("nowhere_else")
-
-
-def pppca(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="pppca")
 
 
 def run(*arguments: object) -> Result:

@@ -7,10 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from command_line import pppca
 from report_runs import FACTS, cell_of, network_runs, results_by_config, run_of, search_runs
 
-from pppca_bench.cli.main import cli
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import render_scores, scores
 from pppca_bench.reporting.distributions import Distribution, describe_spread, distribution_sheets
@@ -40,10 +39,6 @@ ODD = Sheet(
     ({"row": "x_1", "a": 2, "b": None}, {"row": "y", "a": None, "b": 0.5}),
     shown=(cell_of("cancer1", ()),),
 )
-
-
-def pppca(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="pppca")
 
 
 @pytest.fixture(scope="module")

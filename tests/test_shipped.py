@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from command_line import pppca
 
-from pppca_bench.cli.main import cli
 from pppca_bench.config import shipped
 from pppca_bench.config.shipped import find_experiment, find_study, shipped_experiments, shipped_studies
 from pppca_bench.config.yaml_source import read_yaml
@@ -18,10 +17,6 @@ from pppca_bench.errors import ConfigError
 ROOT = Path(__file__).parents[1]
 
 pytestmark = pytest.mark.usefixtures("nowhere_else")
-
-
-def pppca(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="pppca")
 
 
 def contents(folder: Path) -> dict[str, str]:

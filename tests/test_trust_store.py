@@ -10,10 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from command_line import pppca
 from planning import opened, specs_of
 
-from pppca_bench.cli.main import cli
 from pppca_bench.errors import StoreError
 from pppca_bench.experiments import cell, runner
 from pppca_bench.experiments.cell import run_group
@@ -51,10 +50,6 @@ DAMAGES = {
     "a cell that is not there": "UPDATE runs SET cell = 99 WHERE repeat = 0",
 }
 COMMANDS = ("tables", "compare", "rank", "figures", "render")
-
-
-def pppca(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="pppca")
 
 
 def query(path: Path, statement: str) -> list[tuple]:
