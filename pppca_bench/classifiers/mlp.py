@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.classifiers.batch_training import Task, TrainedNet
 from pppca_bench.classifiers.early_stopping import StoppingRule, generalisation_loss
+from pppca_bench.classifiers.outputs import nearest_probabilities, squared_error_percent
 from pppca_bench.classifiers.training_data import (
     Labels,
     Split,
@@ -234,7 +235,7 @@ class MLPClassifier(ClassifierMixin, MLP):
         float64 array of shape (n_samples, n_classes)
             Each row sums to 1.
         """
-        return _nearest_probabilities(self._outputs(X))
+        return nearest_probabilities(self._outputs(X))
 
     def _validated(self, data: TrainingSet, classes: ArrayLike | None) -> Split:
         """Check what `fit` is given and set ``classes_``."""
@@ -389,23 +390,3 @@ def _check_alike(networks: Sequence[Any]) -> None:
                     f"{name} in fit_together: expected {first[name]!r} for all networks, got {value!r}. "
                     "Fit networks with different parameters in separate calls."
                 )
-
-
-def squared_error_percent(outputs: Floats, targets: Floats) -> float:
-    """Return 100 times the mean squared difference, in percent of outputs from 0 to 1 (Proben1 report, section 2.5).
-
-    Parameters
-    ----------
-    outputs, targets : float64 (n_samples, n_outputs)
-    """
-    return 100.0 * float(np.mean((outputs - targets) ** 2))
-
-
-def _nearest_probabilities(outputs: Floats) -> Floats:
-    """Project each row on the probability simplex (Held, Wolfe & Crowder 1974)."""
-    descending = -np.sort(-outputs, axis=1)
-    excess = np.cumsum(descending, axis=1) - 1.0
-    counts = np.arange(1, outputs.shape[1] + 1)
-    n_positive = np.sum(descending * counts > excess, axis=1, keepdims=True)
-    shift = np.take_along_axis(excess, n_positive - 1, axis=1) / n_positive
-    return np.maximum(outputs - shift, 0.0)
