@@ -8,9 +8,7 @@ the trial's number and each parameter's place alone: more trials, or another ran
 from __future__ import annotations
 
 import itertools
-import re
-from collections.abc import Collection, Iterator, Mapping
-from copy import deepcopy
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,18 +17,16 @@ import numpy as np
 from annotated_types import Ge, Le, Lt, MaxLen, MinLen
 from pydantic import StringConstraints
 
-from pppca_bench.config.experiment import NAME, Config, parse_config
-from pppca_bench.config.filled import filled_document
-from pppca_bench.config.messages import Reader, dotted, missing, where
+from pppca_bench.config.experiment import NAME, Config
+from pppca_bench.config.messages import Reader, missing, where
 from pppca_bench.config.yaml_source import Location, YamlSource, read_yaml
-from pppca_bench.errors import ConfigError, nearest
+from pppca_bench.errors import ConfigError
 from pppca_bench.methods.foreign import search_also
 from pppca_bench.parameters import REQUIRED, Parameter, Positive, shown
+from pppca_bench.studies.places import Base, Places
 from pppca_bench.studies.spaces import Choices, Finite, Interval, Space
 
 KEYS = ("name", "seed", "trials", "sampler", "base", "vary", "score", "report")
-_PLACE = re.compile(r"[A-Za-z]\w*(\.[A-Za-z]\w*|\[(\d{1,6}|\*)\])*")
-_VARIED = ("methods", "classifier")
 Sampler = Literal["random", "tpe"]
 _Name = Annotated[str, MinLen(1), MaxLen(60)]
 _Quantity = Literal[
@@ -148,8 +144,8 @@ class Study:
     settings: StudyConfig
     n_trials: int
     trials: tuple[Trial, ...]
-    _base: _Base
-    _places: _Places
+    _base: Base
+    _places: Places
 
     @property
     def name(self) -> str:
@@ -196,8 +192,8 @@ def load_study(path: Path, *, problems: Collection[str], trials: int | None = No
     source = read_yaml(path)
     search_also([path.parent, Path.cwd()])
     settings = _StudyReader(source).read(source.value)
-    base = _Base.of(source, settings, problems)
-    places = _Places.of(source, settings, base)
+    base = Base.of(source, settings.name, settings.base, problems)
+    places = Places.of(source, settings.vary, base)
     for place, space in settings.vary.items():
         for location, value in itertools.product(places.locations[place], space.extremes):
             base.varied(0, {location: (value, places.lines[place])})
@@ -295,116 +291,3 @@ class _StudyReader(Reader):
 
 
 _LISTS = ("tables", "rows", "columns")
-
-
-@dataclass(frozen=True)
-class _Base:
-    """The base's document with its defaults filled in, and where its parts stand in the file."""
-
-    name: str
-    source: YamlSource
-    problems: Collection[str]
-    document: dict[str, Any]
-
-    @classmethod
-    def of(cls, source: YamlSource, settings: StudyConfig, problems: Collection[str]) -> _Base:
-        if "name" in settings.base:
-            raise ConfigError(
-                f"{where(source, ('base', 'name'))}: expected no name, got one. The trials have the study's."
-            )
-        lines = {location[1:]: line for location, line in source.lines.items() if location[0:1] == ("base",)}
-        document = {"name": settings.name, **settings.base}
-        own = YamlSource(source.path, source.text, document, lines)
-        for index, problem in enumerate(parse_config(own, problems=problems).problems):
-            if not isinstance(problem, str):
-                raise ConfigError(
-                    f"{where(source, ('base', 'problems', index))}: expected a known problem, for which there are"
-                    " published cells, got a table."
-                )
-        return cls(settings.name, own, problems, filled_document(document))
-
-    def varied(self, number: int, assigned: Mapping[Location, tuple[Any, int]]) -> tuple[YamlSource, Config]:
-        """Return the config with values at some places; a mistake stands on the line given beside the value."""
-        document = deepcopy(self.document) | {"name": f"{self.name}-trial-{number}"}
-        for (*parents, last), (value, _) in assigned.items():
-            target: Any = document
-            for part in parents:
-                target = target[part]
-            target[last] = value
-        lines = self.source.lines | {location: line for location, (_, line) in assigned.items()}
-        source = YamlSource(self.source.path, self.source.text, document, lines)
-        return source, parse_config(source, problems=self.problems)
-
-
-@dataclass(frozen=True)
-class _Places:
-    """Where the parameters that vary stand in the base: a place with ``[*]`` stands in every method."""
-
-    locations: Mapping[str, tuple[Location, ...]]
-    lines: Mapping[str, int]
-    of_base: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, source: YamlSource, settings: StudyConfig, base: _Base) -> _Places:
-        locations: dict[str, tuple[Location, ...]] = {}
-        of_base: dict[str, Any] = {}
-        for place in settings.vary:
-            here = f"{source.path}:{source.line(('vary', place))}: vary: {place}"
-            found = dict(_resolve(place, base.document, here))
-            _refuse_overlap(here, found, locations)
-            locations[place] = tuple(found)
-            first, *others = found.values()
-            if any(other != first for other in others):
-                raise ConfigError(f"{here}: expected the same value in every method of base, got several.")
-            of_base[place] = first
-        lines = {place: source.line(("vary", place)) for place in settings.vary}
-        return cls(locations, lines, of_base)
-
-    def assign(self, parameters: Mapping[str, Any]) -> dict[Location, tuple[Any, int]]:
-        """Return value and line for each location."""
-        return {
-            location: (value, self.lines[place])
-            for place, value in parameters.items()
-            for location in self.locations[place]
-        }
-
-
-def _refuse_overlap(here: str, found: Collection[Location], taken: Mapping[str, tuple[Location, ...]]) -> None:
-    for other, locations in taken.items():
-        for one in found:
-            for two in locations:
-                shared = min(len(one), len(two))
-                if one[:shared] == two[:shared]:
-                    raise ConfigError(f"{here}: expected each place once, got what {other} holds.")
-
-
-def _resolve(place: str, document: Mapping[str, Any], here: str) -> Iterator[tuple[Location, Any]]:
-    """Yield every location that a place names, and the base's value there."""
-    if not _PLACE.fullmatch(place) or re.split(r"[.\[]", place)[0] not in _VARIED:
-        raise ConfigError(
-            f"{here}: expected a place in {' or '.join(_VARIED)}, such as methods[0].learning_rate,"
-            f" methods[*].n_epochs (in every method) or classifier.max_epochs, got {place!r}."
-        )
-    found: list[tuple[Location, Any]] = [((), document)]
-    for index, key in re.findall(r"\[(\d+|\*)\]|(\w+)", place):
-        found = [step for location, value in found for step in _step(location, value, key or index, here)]
-    yield from found
-
-
-def _step(location: Location, value: Any, part: str, here: str) -> Iterator[tuple[Location, Any]]:
-    if isinstance(value, dict) and part in value:
-        yield (*location, part), value[part]
-    elif isinstance(value, list) and part == "*":
-        yield from (((*location, index), item) for index, item in enumerate(value))
-    elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
-        yield (*location, int(part)), value[int(part)]
-    else:
-        raise ConfigError(f"{here}: expected a place of base, {_what_is_there(location, value, part)}.")
-
-
-def _what_is_there(location: Location, value: Any, part: str) -> str:
-    if isinstance(value, dict):
-        return f"but {dotted(location)} has no {part}{nearest(part, value)}"
-    if isinstance(value, list):
-        return f"but {dotted(location)} has {len(value)} entries, counted from 0, and no [{part}]"
-    return f"but {dotted(location)} is {value!r}"
