@@ -53,19 +53,14 @@ def load_bundled(name: str) -> Problem:
         inputs, y, feature_names = _read(name)
         X, order = scale_to_unit_interval(inputs), np.random.RandomState(_SPLIT_SEED).permutation(len(y))
         ends = np.cumsum(split_sizes(len(y))[:2])
-    X_train, X_validation, X_test = np.split(X[order], ends)
-    y_train, y_validation, y_test = np.split(y[order], ends)
-    return Problem(
+    inputs_by_split, classes_by_split = np.split(X[order], ends), np.split(y[order], ends)
+    return Problem.of_splits(
+        inputs_by_split,
+        classes_by_split,
         name=name,
         task="classification",
-        X_train=X_train,
-        y_train=y_train,
-        X_validation=X_validation,
-        y_validation=y_validation,
-        X_test=X_test,
-        y_test=y_test,
         n_classes=len(np.unique(y)),
-        sha256=_sha256([X_train, y_train, X_validation, y_validation, X_test, y_test]),
+        sha256=_sha256([part for split in zip(inputs_by_split, classes_by_split, strict=True) for part in split]),
         feature_names=feature_names,
     )
 

@@ -175,15 +175,11 @@ class DataSet:
         if self.task == "approximation":
             scaler = self.target_range(number)
             y = [scaler.transform(part.astype(np.float64)) if len(part) else part for part in y]
-        return Problem(
+        return Problem.of_splits(
+            X,
+            y,
             name=self.own.label,
             task=self.task,
-            X_train=X[0],
-            y_train=y[0],
-            X_validation=X[1],
-            y_validation=y[1],
-            X_test=X[2],
-            y_test=y[2],
             n_classes=len(self.classes) or None,
             sha256=self.sha256,
             feature_names=names,

@@ -1,7 +1,8 @@
 """The data of one problem, in the three splits that every run uses."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,29 @@ class Problem:
     def __post_init__(self) -> None:
         for name in (field.name for field in fields(self) if field.name.startswith(("X_", "y_"))):
             object.__setattr__(self, name, _read_only(getattr(self, name)))
+
+    @classmethod
+    def of_splits(cls, X: Sequence[FloatArray], y: Sequence[Targets], **about: Any) -> Self:
+        """Return the problem of the training, validation and test splits, in this order.
+
+        Parameters
+        ----------
+        X, y : sequence of three arrays
+            Inputs and targets of each split.
+        **about
+            The other attributes.
+        """
+        X_train, X_validation, X_test = X
+        y_train, y_validation, y_test = y
+        return cls(
+            X_train=X_train,
+            y_train=y_train,
+            X_validation=X_validation,
+            y_validation=y_validation,
+            X_test=X_test,
+            y_test=y_test,
+            **about,
+        )
 
     @property
     def n_features(self) -> int:

@@ -261,15 +261,11 @@ def _to_problem(name: str, values: FloatArray, header: _Header, sha256: str) -> 
     splits = np.split(values, ends)
     X = [split[:, : header.n_features] for split in splits]
     y = [_to_targets(split[:, header.n_features :], header) for split in splits]
-    return Problem(
+    return Problem.of_splits(
+        X,
+        y,
         name=name,
         task=header.task,
-        X_train=X[0],
-        y_train=y[0],
-        X_validation=X[1],
-        y_validation=y[1],
-        X_test=X[2],
-        y_test=y[2],
         n_classes=header.n_outputs if header.task == "classification" else None,
         sha256=sha256,
     )
