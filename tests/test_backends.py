@@ -140,3 +140,11 @@ def test_what_was_closed_begins_again_with_the_next_call(workers):
     first = backend.submit(process_and_sum).result(timeout=60)[0]
     backend.close()
     assert backend.submit(process_and_sum).result(timeout=60)[0] != first
+
+
+def test_what_was_killed_begins_again_with_the_next_call(workers):
+    # A server that is still dying must not be asked for the next worker.
+    for number in range(5):
+        backend = workers(1)
+        assert backend.submit(process_and_sum, number).result(timeout=60)[1] == number
+        backend.kill()

@@ -186,7 +186,7 @@ class LocalProcesses(Executors):
         try:
             return super().submit(call, *arguments)
         except (EOFError, ConnectionError, FileNotFoundError) as error:
-            _stop_fork_server(and_wait=True)  # while it dies it is still taken for alive, and asked again
+            _stop_fork_server()
             lost: Future[Any] = Future()
             lost.set_exception(BrokenProcessPool(f"no process could be started ({error!r})"))
             return lost
@@ -273,8 +273,11 @@ def _start_fork_server() -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _stop_fork_server(*, and_wait: bool = False) -> None:
-    """End the server at once: still starting, it would fork workers for a parent that is gone, which then complain."""
+def _stop_fork_server() -> None:
+    """End the server at once: still starting, it would fork workers for a parent that is gone, which then complain.
+
+    Return when it is dead: while it dies multiprocessing takes it for alive, and asks it for the next worker.
+    """
     from multiprocessing import forkserver
 
     # Its number is no part of the public interface: where it is not found, the workers may complain.
@@ -282,7 +285,7 @@ def _stop_fork_server(*, and_wait: bool = False) -> None:
     if number is not None:
         with suppress(ProcessLookupError):
             os.kill(number, signal.SIGKILL)
-        if and_wait and hasattr(os, "waitid"):
+        if hasattr(os, "waitid"):
             with suppress(ChildProcessError):
                 os.waitid(os.P_PID, number, os.WEXITED | os.WNOWAIT)  # left for multiprocessing to find it dead
 
