@@ -8,7 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ALL_COMPLETED, Future
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -73,6 +73,7 @@ def run(
     configs: Mapping[str, str] | None = None,
     workers: int = 1,
     new_backend: Callable[[], Backend] | None = None,
+    backend: Backend | None = None,
     fresh: bool = False,
     retries: int = 0,
     fail_fast: bool = False,
@@ -97,6 +98,8 @@ def run(
     new_backend : callable(), optional
         Makes what computes instead, such as the workers of any executor (`backends.Executors`), where something is to
         be computed; it is closed at the end.
+    backend : Backend, optional
+        Computes instead, and stays open for further calls.
     fresh : bool, default False
         Compute again what the store has.
     retries : int, default 0
@@ -128,8 +131,11 @@ def run(
     progress = progress or (lambda *_: None)
     progress(0, len(missing))
     provenance, tally, warn = describe(configs), _Tally(), warn or _unheard
-    with _ended(new_backend() if new_backend and missing else _local(workers)) as backend:
-        watch = Watch(backend, warn)
+    backends: AbstractContextManager[Backend] = (
+        nullcontext(backend) if backend else ended(new_backend() if new_backend and missing else local(workers))
+    )
+    with backends as used:
+        watch = Watch(used, warn)
         _compile(needed_families(missing), watch, stage or _unheard, warn)
         for finished in _execute(queue, watch, problems, warn):
             with store.transaction():
@@ -141,7 +147,7 @@ def run(
                     queue.learn(group, span.duration_ms / 1e3)
             progress(len(tally.finished), len(missing))
             if fail_fast and tally.n_failed:
-                backend.kill()
+                used.kill()
                 break
     store.release()
     return tally.outcome(len(specs), len(specs) - len(missing) + queue.n_done_elsewhere)
@@ -157,12 +163,13 @@ def _missing(specs: Iterable[RunSpec], done: Collection[str], problems: OpenProb
     return list(itertools.chain.from_iterable(largest_first))
 
 
-def _local(workers: int) -> Backend:
+def local(workers: int) -> Backend:
+    """Return what computes in so many processes of this machine; with 0 in this one."""
     return LocalProcesses(workers, PRELOAD) if workers else ThisProcess()
 
 
 @contextmanager
-def _ended(backend: Backend) -> Iterator[Backend]:
+def ended(backend: Backend) -> Iterator[Backend]:
     """Close what computes; it is killed at Ctrl-C, SIGTERM, or when the store cannot be written."""
     with ExitStack() as on_failure:
         on_failure.callback(backend.kill)
@@ -281,9 +288,11 @@ def _execute(queue: Queue, watch: Watch, problems: OpenProblems, warn: Tell) -> 
     if first := queue.next(timed=True):
         if (hindrance := quiet.hindrance()) is not None:
             warn(hindrance)
+        n_workers = watch.backend.n_workers
         watch.backend.renew(1)
         waiting = itertools.chain([first], iter(lambda: queue.next(timed=True), None))
         yield from _fan_out(lambda: next(waiting, None), watch, problems)
+        watch.backend.renew(n_workers)
 
 
 def _fan_out(take: Callable[[], Task | None], watch: Watch, problems: OpenProblems) -> Iterator[Finished]:

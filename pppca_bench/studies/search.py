@@ -14,7 +14,7 @@ from pppca_bench.runs import Plan, RunResult
 from pppca_bench.store.database import Span, Store
 from pppca_bench.studies.config import Study
 from pppca_bench.studies.scoring import Planned, ScoredTrial, needed_runs, score_trials
-from pppca_bench.studies.tpe import search_by_tpe
+from pppca_bench.studies.tpe import Compute, search_by_tpe
 from pppca_bench.studies.trial_table import write_table
 
 RUNS_PER_BATCH, RUNS_PER_WORKER = 1000, 64
@@ -71,9 +71,23 @@ def run_study(
         The best first.
     """
     identities: Identities = {name: Identity(name, digest, name) for name, digest in problems}
-    if study.settings.sampler != "random":
-        given = partial(runner.run, store=store, problems=problems, workers=workers)
-        return search_by_tpe(study, store, folder, identities=identities, compute=given, progress=progress)
+    # The same workers for all trials: new ones would have to load the kernels again.
+    with runner.ended(runner.local(workers)) as backend:
+        compute = partial(runner.run, store=store, problems=problems, backend=backend, stage=stage, warn=warn)
+        if study.settings.sampler == "random":
+            return _search_at_random(study, store, folder, identities, compute, progress, workers)
+        return search_by_tpe(study, store, folder, identities=identities, compute=compute, progress=progress)
+
+
+def _search_at_random(
+    study: Study,
+    store: Store,
+    folder: Path,
+    identities: Identities,
+    compute: Compute,
+    progress: runner.Progress | None,
+    workers: int,
+) -> list[ScoredTrial]:
     plans = [(trial, needed_runs(study, trial, identities)) for trial in study.trials]
     n_total, n_before = sum(len(specs) for _, specs in plans), 0
     scored: list[ScoredTrial] = []
@@ -83,7 +97,7 @@ def run_study(
         for trial, plan in batch:
             store.plan(Plan(trial.config.name, trial.source.sha256, trial.source.text, tuple(plan)))
         shown = _shifted(progress, n_before + n_batch, n_total)
-        runner.run(specs, store, problems, workers=workers, progress=shown, stage=stage, warn=warn)
+        compute(specs, progress=shown)
         scored += score_trials(study, batch, store)
         scored.sort(key=lambda one: one.rank)
         write_table(study, scored, folder)
