@@ -319,12 +319,15 @@ class Store:
         with self._located():
             return {number: intact(found)[0] for number, found in self._cells().items()}
 
-    def _cells(self) -> dict[int, CellRow | RowError]:
-        return read_cells(self.rows(f"SELECT id, {CELL_COLUMNS}, changed FROM cells"))
+    def _cells(self, numbers: Collection[int] | None = None) -> dict[int, CellRow | RowError]:
+        asked = () if numbers is None else (json.dumps(list(numbers)),)
+        which = f" WHERE id {_AMONG}" if asked else ""
+        return read_cells(self.rows(f"SELECT id, {CELL_COLUMNS}, changed FROM cells{which}", *asked))
 
     def _read(self, which: str, *values: object) -> list[StoredRun]:
-        known = self._cells(), self._origins(), self._quantities()
-        rows = self.rows(f"SELECT runs.{', '.join((*_RUN_COLUMNS, *known[-1]))} FROM runs {which}", *values)
+        quantities = self._quantities()
+        rows = self.rows(f"SELECT runs.{', '.join((*_RUN_COLUMNS, *quantities))} FROM runs {which}", *values)
+        known = self._cells({row[_RUN_COLUMNS.index("cell")] for row in rows}), self._origins(), quantities
         with self._located():
             return [read_run(row, *known) for row in rows]
 
