@@ -233,11 +233,12 @@ def test_an_epoch_draws_its_share_of_samples(fraction, n_drawn):
     assert dgha.n_operations_ == 4 * 5 * n_drawn + 150 * 4
 
 
+@pytest.mark.parametrize("kernel", ["literal", "fast", "in_place"])
 @pytest.mark.parametrize(("first_check", "check_interval"), [(3, 1), (2, 4)])
-def test_counted_operations_follow_the_history(first_check, check_interval):
+def test_counted_operations_follow_the_history(first_check, check_interval, kernel):
     # Rows that wait for the head start's end are computed too.
     options = {"first_check": first_check, "check_interval": check_interval}
-    dgha = DGHA(5.0, data_fraction=50.0, n_epochs=30, kernel="literal", random_state=0, **options).fit(WINE)
+    dgha = DGHA(5.0, data_fraction=50.0, n_epochs=30, kernel=kernel, random_state=0, **options).fit(WINE)
     rows = dgha.history_["dimensionality"]
     assert len(set(rows)) > 1
     expected = 0

@@ -122,7 +122,7 @@ class DGHA(HebbianTransformer):
     n_samples_seen_ : int
         Number of samples in the mean and in C.
     n_operations_ : int
-        Multiply-adds counted by the literal kernel, checks included; 0 for the others.
+        Multiply-adds that the literal kernel counts, checks included, whichever kernel it was.
     learning_time_ms_ : float
         Wall time of the compiled learning, without validation of input and drawing of random numbers.
     history_ : dict of arrays

@@ -80,7 +80,7 @@ class GHA(HebbianTransformer):
     n_samples_seen_ : int
         Number of samples in the mean and in C.
     n_operations_ : int
-        Multiply-adds counted by the literal kernel; 0 for the others.
+        Multiply-adds that the literal kernel counts, whichever kernel it was.
     learning_time_ms_ : float
         Wall time of the compiled learning, without validation of input and drawing of random numbers.
     history_ : dict of arrays

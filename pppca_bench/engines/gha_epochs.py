@@ -15,7 +15,7 @@ from pppca_bench.compiled.arrays import (
 )
 from pppca_bench.compiled.jit import kernel, part
 from pppca_bench.engines.gha_blocked import Panels, fast_epoch, make_panels, quadratic_variances
-from pppca_bench.engines.gha_literal import in_place_epoch, literal_epoch, literal_variances
+from pppca_bench.engines.gha_literal import count_operations, in_place_epoch, literal_epoch, literal_variances
 from pppca_bench.engines.removal import Limits, count_kept, sort_decreasing, sort_increasing
 
 FAST, LITERAL, IN_PLACE = 0, 1, 2
@@ -134,8 +134,8 @@ def learn_epochs(
     Returns
     -------
     n_rows, n_epochs, n_operations : int
-        Rows that are left, epochs made before the end or a divergence, and multiply-adds counted by the literal
-        update.
+        Rows that are left, epochs made before the end or a divergence, and multiply-adds: those that the literal
+        update counts, and would count in place of another.
     """
     n_rows, n_operations = len(rows), 0
     X, mean, variances = samples.X, samples.mean, room.variances
@@ -148,12 +148,14 @@ def learn_epochs(
         n_learning = _count_learning(nodes, n_rows, schedule.n_joined[epoch], rule.sort)
         # FAST has cumulative residuals (3 l m), LITERAL the formula (l² m), IN_PLACE the notebook's loop.
         order, rate, decay = schedule.orders[epoch], schedule.rates[epoch], schedule.decays[epoch]
-        if rule.update == FAST:
-            fast_epoch(rows, n_learning, X, mean, order, rate, decay, room.panels)
-        elif rule.update == LITERAL:
+        if rule.update == LITERAL:
             n_operations += literal_epoch(rows, n_rows, n_learning, X, mean, order, rate, decay, room.x, room.y)
         else:
-            in_place_epoch(rows, n_learning, X, mean, order, rate, decay, room.x, room.residual)
+            if rule.update == FAST:
+                fast_epoch(rows, n_learning, X, mean, order, rate, decay, room.panels)
+            else:
+                in_place_epoch(rows, n_learning, X, mean, order, rate, decay, room.x, room.residual)
+            n_operations += count_operations(len(order), n_rows, rows.shape[1])
         # Rows that diverge never come back: the estimator reports the epoch.
         if not _within(rows, n_rows, rule.limit):
             return n_rows, epoch + 1, n_operations
@@ -170,7 +172,7 @@ def _measure(
     """Compute the rows' variances in the cheapest way, or as the slides do, and return the operations to count."""
     if update != LITERAL:
         quadratic_variances(rows, n_rows, samples.C, variances, room.strip)
-        return 0
+        return len(samples.X) * n_rows * rows.shape[1] if checked else 0
     if checked:
         return literal_variances(rows, n_rows, samples.X, samples.mean, variances, room.x)
     # Literal, and no check is due: nothing is computed, so that the time is that of the updates.

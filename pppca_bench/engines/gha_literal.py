@@ -79,6 +79,12 @@ def literal_epoch(
 
 
 @part
+def count_operations(n_samples: int, n_rows: int, n_features: int) -> int:
+    """Return what `literal_epoch` counts for so many samples and rows: 4 m l + m l (l + 1) / 2 for each sample."""
+    return n_samples * n_features * (4 * n_rows + n_rows * (n_rows + 1) // 2)
+
+
+@part
 def literal_variances(W: Floats2D, n_rows: int, X: Samples2D, mean: Floats2D, variances: Floats1D, x: Floats1D) -> int:
     """Compute each row's projection variance from its responses to all samples: N l m multiply-adds.
 
