@@ -102,7 +102,7 @@ def results_of(runs: Iterable[StoredRun], plans: Mapping[str, Sequence[StoredRun
     """Return results whose runs configs ask for, by default as `plans_of` has them."""
     stored = list(runs)
     plans = plans_of(stored) if plans is None else plans
-    return Results(stored, {name: [spec.key for spec, _ in own] for name, own in plans.items()})
+    return Results.of_runs(stored, {name: [spec.key for spec, _ in own] for name, own in plans.items()})
 
 
 def tables_of(runs: Iterable[StoredRun], facts: dict[str, ProblemFacts] | None = None) -> list[Table]:

@@ -89,4 +89,4 @@ def _values(problem: str, rng: np.random.Generator) -> dict[str, float]:
 def results_by_config(runs: dict[str, Sequence[StoredRun]]) -> Results:
     """Return the results of several configs."""
     plans = {config: [spec.key for spec, _ in own] for config, own in runs.items()}
-    return Results([run for own in runs.values() for run in own], plans)
+    return Results.of_runs([run for own in runs.values() for run in own], plans)

@@ -79,7 +79,7 @@ def test_rank_of_a_config_that_was_not_run_is_told(results):
 
 def test_the_diagram_is_drawn_with_its_numbers_the_same_each_time(results, tmp_path):
     with Store(results / "results.sqlite", read_only=True) as store:
-        ranking = rank(store.runs(), store.problems())
+        ranking = rank(store.runs_by_cell(), store.problems())
     one, two = (
         {path.name: path.read_bytes() for path in write_ranking(CONTESTS[0], ranking, tmp_path / name)} for name in "ab"
     )

@@ -7,8 +7,9 @@ import pytest
 
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.methods.sections import section_of
-from pppca_bench.reporting.ranking_columns import columns
+from pppca_bench.reporting.ranking_columns import Column, columns
 from pppca_bench.runs import Cell, Parameters, RunResult, RunSpec, StoredRun
+from pppca_bench.store.columns import gather
 
 DEFAULT_C = section_of(METHODS["rfe_svm"])["C"].default
 NETWORK: Parameters = (("hidden", (50,)), ("rule", "backprop"))
@@ -36,8 +37,12 @@ def run(
     return spec, RunResult(spec.key, "done", values={"test_error_percent": error, "dimensionality": 1})
 
 
+def columns_of(runs: Sequence[StoredRun]) -> list[Column]:
+    return columns(gather(runs))
+
+
 def names(runs: Sequence[StoredRun]) -> list[tuple[str, str]]:
-    return [(column.name, column.classifier) for column in columns(runs)]
+    return [(column.name, column.classifier) for column in columns_of(runs)]
 
 
 def rprop(hidden: tuple[int, ...] | str, **others: float | bool) -> Parameters:
@@ -46,7 +51,9 @@ def rprop(hidden: tuple[int, ...] | str, **others: float | bool) -> Parameters:
 
 def test_settings_of_a_method_are_columns_of_their_own_named_by_what_is_no_default():
     slow, usual = (("centre", True), ("learning_rate", 0.02)), (("centre", True), ("learning_rate", None))
-    found = columns([run("cancer1", "gha", usual, error=2.0), run("cancer1", "gha", slow), run("glass1", "gha", slow)])
+    found = columns_of(
+        [run("cancer1", "gha", usual, error=2.0), run("cancer1", "gha", slow), run("glass1", "gha", slow)]
+    )
     assert [(column.name, column.errors) for column in found] == [
         ("GHA", {"cancer1": 2.0}),
         ("GHA, learning_rate = 0.02", {"cancer1": 1.0, "glass1": 1.0}),
@@ -89,7 +96,7 @@ def test_the_reports_pivot_networks_are_one_column():
     problems = ("cancer1", "card1", "diabetes1", "glass1")
     pivots = [run(problem, "all_features", classifier=rprop("pivot")) for problem in problems]
     linear = [run(problem, "all_features", classifier=rprop(())) for problem in problems]
-    found = columns(pivots + linear)
+    found = columns_of(pivots + linear)
     assert [(column.classifier, list(column.errors)) for column in found] == [
         ("hidden = pivot", list(problems)),
         ("hidden = none", list(problems)),
@@ -99,7 +106,7 @@ def test_the_reports_pivot_networks_are_one_column():
 def test_a_width_that_is_some_problems_pivot_is_a_column_beside_the_pivots():
     pivots = [run(problem, "all_features", classifier=rprop("pivot")) for problem in ("card1", "glass1")]
     wide = [run(problem, "all_features", classifier=rprop((32,))) for problem in ("cancer1", "card1")]
-    found = {column.classifier: list(column.errors) for column in columns(pivots + wide)}
+    found = {column.classifier: list(column.errors) for column in columns_of(pivots + wide)}
     assert found == {"hidden = pivot": ["card1", "glass1"], "hidden = 32": ["cancer1", "card1"]}
 
 
@@ -108,7 +115,7 @@ def test_pivots_of_systems_and_of_the_networks_of_ensembles_are_one_column():
     problems = ("cancer1", "card1")
     ensembles = [run(problem, classifier=ensemble) for problem in problems]
     evolved = [run(problem, "ga_mlp", (("hidden", "pivot"),), classifier=()) for problem in problems]
-    assert [(column.name, list(column.errors)) for column in columns(ensembles + evolved)] == [
+    assert [(column.name, list(column.errors)) for column in columns_of(ensembles + evolved)] == [
         ("GHA", list(problems)),
         ("GA", list(problems)),
     ]
@@ -116,7 +123,7 @@ def test_pivots_of_systems_and_of_the_networks_of_ensembles_are_one_column():
 
 def test_results_of_two_versions_of_an_algorithm_are_two_columns():
     runs = [run(version=1), run(version=2, error=3.0)]
-    found = [(column.name, column.errors) for column in columns(runs)]
+    found = [(column.name, column.errors) for column in columns_of(runs)]
     assert found == [("GHA, gha version = 1", {"cancer1": 1.0}), ("GHA, gha version = 2", {"cancer1": 3.0})]
 
 
@@ -128,17 +135,11 @@ def test_a_setting_that_became_the_default_is_told_from_the_one_that_was():
 
 
 def test_a_file_of_the_same_name_with_other_data_is_a_problem_of_its_own():
-    (column,) = columns([run("x.dt", error=1.0), run("x.dt", data="b" * 64, error=5.0)])
+    (column,) = columns_of([run("x.dt", error=1.0), run("x.dt", data="b" * 64, error=5.0)])
     assert column.errors == {"x.dt, data a": 1.0, "x.dt, data bbbbbbbb": 5.0}
 
 
-def test_a_repeat_that_was_planned_with_two_seeds_counts_once():
-    (column,) = columns([run(error=9.0), run(seed=2, error=3.0), run(seed=2, repeat=1, error=4.0)])
-    assert column.errors == {"cancer1": 3.5}
-    assert column.cells["cancer1"].n_planned == 2
-
-
 def test_failed_and_timed_runs_have_no_error():
-    (column,) = columns([run(error=None), run("glass1"), run(method="dgha_speedup")])
+    (column,) = columns_of([run(error=None), run("glass1"), run(method="dgha_speedup")])
     assert column.errors == {"glass1": 1.0}
     assert column.cells["cancer1"].n_failed == 1

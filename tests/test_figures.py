@@ -64,7 +64,7 @@ class Runs:
             for name in (config, "pseudo_pca"):  # the second is that of F8 alone
                 store.plan(Plan(name, "", "", tuple(spec for spec, _ in self._runs)))
             store.record([result for _, result in self._runs if result is not None], "{}")
-            results = Results(store.runs(), store.plans())
+            results = Results(store.runs_by_cell(), store.configs())
             tables = build_tables(results, {}, REFERENCES)
             return {one.figure: one for one in build_figures(results, store, tables, REFERENCES)}
 

@@ -16,7 +16,7 @@ from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec, Selector
 
 CLAIMS = own_references()[0].claims
-NOTHING = Evidence(Results([]), {}, {}, {}, CLAIMS)
+NOTHING = Evidence(Results.of_runs([]), {}, {}, {}, CLAIMS)
 CUTTING, RESOURCE, REPAIR, TIME, ACCURACY, SPEED, BESIDE_PCA = range(7)
 NAMES = ("cancer1", "glass1", "heart1", "horse1")
 FACTS = {name: ProblemFacts(name, "a", "classification", name[:-1], 9, 2, 100, 50, 50) for name in NAMES}
@@ -82,7 +82,7 @@ def compared(**errors: list[float]) -> Evidence:
             spec = RunSpec(repr(cell), cell, 0, 0)
             known = {"test_error_percent": error, "dimensionality": 3, "fit_time_ms": 2.0}
             runs.append((spec, RunResult(spec.key, "done", values=known)))
-    return Evidence(Results(runs, {COMPARED: [spec.key for spec, _ in runs]}), FACTS, {}, {}, CLAIMS)
+    return Evidence(Results.of_runs(runs, {COMPARED: [spec.key for spec, _ in runs]}), FACTS, {}, {}, CLAIMS)
 
 
 WHOLE = [10.0, 20.0, 30.0, 40.0]
@@ -130,7 +130,7 @@ def test_a_complete_basis_holds_the_whole_variance(retained, verdict):
             ]
         )
     ]
-    found = find(Evidence(Results(runs), FACTS, {}, {}, CLAIMS))[RESOURCE]
+    found = find(Evidence(Results.of_runs(runs), FACTS, {}, {}, CLAIMS))[RESOURCE]
     assert found.verdict == verdict
     assert found.evidence[0].startswith("In 1 runs ")
 
@@ -154,7 +154,7 @@ def figure(name: str, panels: dict[str, dict[str, list[float]]]) -> Figure:
 )
 def test_self_repair_is_judged_by_the_optimality_regained_since_its_least(curves, verdict):
     figures = {"F8": figure("F8", {"a) NE-pPCA, by generation": curves})}
-    found = find(Evidence(Results([]), {}, {}, figures, CLAIMS))[REPAIR]
+    found = find(Evidence(Results.of_runs([]), {}, {}, figures, CLAIMS))[REPAIR]
     assert found.verdict == verdict
     assert all(sentence.startswith("NE-pPCA: ") for sentence in found.evidence)
 
@@ -163,7 +163,7 @@ def test_self_repair_tells_the_interval_over_the_problems():
     # Regained: 0.75 and 0.6125, mean 0.68125, half width 12.706 * 0.097227 / sqrt(2) = 0.8735.
     curves = {"a": [1.0, 0.8, 0.95], "b": [1.0, 0.9, 0.96125]}
     figures = {"F8": figure("F8", {"a) NE-pPCA, by generation": curves})}
-    found = find(Evidence(Results([]), {}, {}, figures, CLAIMS))[REPAIR]
+    found = find(Evidence(Results.of_runs([]), {}, {}, figures, CLAIMS))[REPAIR]
     assert "68 % on average (95 % interval −19 to 155 %); at least half on 2 of 2 problems" in found.evidence[0]
 
 
@@ -174,7 +174,7 @@ def test_self_repair_tells_the_interval_over_the_problems():
 )
 def test_times_are_counted_along_the_dimensionalities(nodes, verdict):
     figures = {"F1": figure("F1", {"": {"cancer1": [nodes, nodes]}})}
-    found = find(Evidence(Results([]), FACTS, {}, figures, CLAIMS))[TIME]
+    found = find(Evidence(Results.of_runs([]), FACTS, {}, figures, CLAIMS))[TIME]
     assert found.verdict == verdict
     if nodes == 1.0:
         assert f"take {100 * 1000 / 1045:.0f} to {100 * 1000 / 1045:.0f} %" in found.evidence[0]
@@ -200,7 +200,7 @@ def test_accuracy_is_judged_column_by_column(verdict):
     ours = [a + b for a, b in zip(WHOLE, SHIFTS[verdict], strict=True)]
     values = {(name, "NE-pPCA"): {"test_error_percent": error} for name, error in zip(NAMES, ours, strict=True)}
     values |= {(name, "Proben1"): {"test_error_percent": error} for name, error in zip(NAMES, WHOLE, strict=True)}
-    found = find(Evidence(Results([]), FACTS, {"T2": table("T2", values)}, {}, CLAIMS))[ACCURACY]
+    found = find(Evidence(Results.of_runs([]), FACTS, {"T2": table("T2", values)}, {}, CLAIMS))[ACCURACY]
     assert found.verdict == verdict
     assert found.evidence[1].startswith("T2, NE-pPCA against Proben1: ")
 
@@ -210,7 +210,7 @@ def speeds(*shares: tuple[int, float]) -> Evidence:
     values = {
         (f"cancer1, {share}%", f"tau={tau}"): dict.fromkeys(names, value) for share, value in shares for tau in (5, 10)
     }
-    return Evidence(Results([]), FACTS, {"T4": table("T4", values)}, {}, CLAIMS)
+    return Evidence(Results.of_runs([]), FACTS, {"T4": table("T4", values)}, {}, CLAIMS)
 
 
 def test_speed_is_judged_by_operations_with_part_of_the_data_and_with_all():
@@ -226,7 +226,7 @@ def test_the_interval_of_the_speed_is_that_of_the_repeats_geometric_means_along_
         )
         for tau, values in ((5, [2.0, 4.0, 9.0]), (10, [8.0, 4.0]))
     }
-    evidence = Evidence(Results([]), FACTS, {"T4": Table("T4", "", "", "", {}, {}, cells)}, {}, CLAIMS)
+    evidence = Evidence(Results.of_runs([]), FACTS, {"T4": Table("T4", "", "", "", {}, {}, cells)}, {}, CLAIMS)
     assert evidence.over_repeats("T4", "cancer1, 10%", "speedup_operations") == summarise([4.0, 4.0])
     assert evidence.over_repeats("T4", "cancer1, 100%", "speedup_operations") is None
     assert evidence.over_repeats("T6", "cancer1, 10%", "speedup_operations") is None

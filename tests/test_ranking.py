@@ -12,6 +12,7 @@ from pppca_bench.reporting import ranking
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results
 from pppca_bench.runs import Cell, Parameters, ProblemFacts, RunResult, RunSpec, StoredRun
+from pppca_bench.store.columns import gather
 
 NETWORK = (("hidden", (4,)),)
 
@@ -47,7 +48,7 @@ def facts(found: list[StoredRun]) -> dict[str, ProblemFacts]:
 
 
 def rank(found: list[StoredRun]) -> ranking.Ranking:
-    return ranking.rank(found, facts(found))
+    return ranking.rank(gather(found), facts(found))
 
 
 def ranked(errors: dict[str, dict[str, float]]) -> ranking.Ranking:
@@ -117,7 +118,7 @@ def test_permutations_of_a_problem_count_as_one_data_set():
 def test_a_problem_of_which_nothing_is_known_is_a_data_set_of_its_own():
     found = runs(ERRORS)
     known = {name: fact for name, fact in facts(found).items() if name != "heart1"}
-    assert list(ranking.rank(found, known).errors.index) == ["cancer", "glass", "heart1"]
+    assert list(ranking.rank(gather(found), known).errors.index) == ["cancer", "glass", "heart1"]
 
 
 def test_a_method_that_is_not_installed_is_ranked_by_its_name():
@@ -292,7 +293,7 @@ class TestContests:
     def rankings(self, **configs: list[StoredRun]) -> dict[str, ranking.Ranking]:
         found = [run for own in configs.values() for run in own]
         plans = {name: [spec.key for spec, _ in own] for name, own in configs.items()}
-        snapshot = Snapshot(found, facts(found), Results(found, plans), [], ())
+        snapshot = Snapshot(facts(found), Results.of_runs(found, plans), [], ())
         return {contest.id: one for contest, one in snapshot.rankings()}
 
     def test_f6_is_of_the_permutations_alone_where_they_were_run(self):

@@ -38,7 +38,7 @@ def build(folder: Path, runs: list[Run]) -> tuple[list[Table], list[Figure]]:
     with Store(folder / "results.sqlite") as store:
         store.plan(Plan(CONFIG, "", "", tuple(spec for spec, _ in runs)))
         store.record([result for _, result in runs if result is not None], "{}")
-        results = Results(store.runs(), store.plans())
+        results = Results(store.runs_by_cell(), store.configs())
         tables = build_tables(results, FACTS, REFERENCES)
         figures = build_figures(results, store, tables, REFERENCES)
     return tables, figures

@@ -112,7 +112,7 @@ def build(folder: Path) -> list[Table]:
     with Store(folder / "results.sqlite") as store:
         store_runs(store, runs)
         store.describe_problems(FACTS)
-        return build_tables(Results(store.runs(), store.plans()), store.problems(), REFERENCES)
+        return build_tables(Results(store.runs_by_cell(), store.configs()), store.problems(), REFERENCES)
 
 
 def filled(tables: list[Table]) -> list[Table]:
@@ -470,7 +470,7 @@ def by_name(runs: list[StoredRun], plans: dict[str, list[StoredRun]] | None = No
     """Return the tables of runs of one config that the references name, or of several configs."""
     keys = {name: [spec.key for spec, _ in own] for name, own in (plans or {CONFIG: runs}).items()}
     facts = {fact.name: fact for fact in FACTS}
-    return {table.id: table for table in build_tables(Results(runs, keys), facts, REFERENCES)}
+    return {table.id: table for table in build_tables(Results.of_runs(runs, keys), facts, REFERENCES)}
 
 
 class TestWhatFeaturesRetain:
@@ -550,7 +550,7 @@ class TestOtherSettings:
                 store.record([result], "{}")
             found = {
                 table.id: table
-                for table in build_tables(Results(store.runs(), store.plans()), store.problems(), REFERENCES)
+                for table in build_tables(Results(store.runs_by_cell(), store.configs()), store.problems(), REFERENCES)
             }
         assert found["T5"].cells[PLACE].ours["test_error_percent"].mean == 1.0
         assert list(found["X"].row_labels) == ["cancer1, DGHA, 100%, learning_rate = 0.5"]

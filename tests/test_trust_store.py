@@ -19,7 +19,7 @@ from pppca_bench.experiments.cell import run_group
 from pppca_bench.files import atomic_write
 from pppca_bench.reporting.comparison import Place
 from pppca_bench.reporting.regression import RecordedCell, read_baseline, write_baseline
-from pppca_bench.runs import Plan
+from pppca_bench.runs import QUANTITIES, Plan
 from pppca_bench.store import opening
 from pppca_bench.store.database import Store
 from pppca_bench.store.opening import network_file_system
@@ -47,6 +47,7 @@ DAMAGES = {
     "a measure is text": """UPDATE runs SET measures = '{"x": "1"}' WHERE repeat = 0""",
     "measures are no JSON": "UPDATE runs SET measures = 'x' WHERE repeat = 0",
     "a negative repeat": "UPDATE runs SET repeat = -1 WHERE repeat = 0",
+    "done without a number": "UPDATE runs SET measures = NULL, " + ", ".join(f"{n} = NULL" for n in QUANTITIES),
     "a cell that is not there": "UPDATE runs SET cell = 99 WHERE repeat = 0",
 }
 COMMANDS = ("tables", "compare", "rank", "figures", "render")

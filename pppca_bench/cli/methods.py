@@ -137,17 +137,18 @@ def rank(
     from pppca_bench.store.database import Store
 
     with Store(results / DATABASE, read_only=True) as store:
-        every, facts = store.runs(configs or None), store.problems()
+        every, facts = store.runs_by_cell(configs or None), store.problems()
     asked = parse_only(only)
     if only:
-        asked.check([spec for spec, _ in every])
-    runs = [run for run in every if asked.takes(run[0].cell)]
-    problems = list(dict.fromkeys(spec.cell.problem for spec, _ in runs))
+        asked.check(every)
+    cells = {cell: runs for cell, runs in every.items() if asked.takes(cell)}
+    problems = list(dict.fromkeys(cell.problem for cell in cells))
     if within is None and len(problems) != 1:
         if matters is not None or quantity != "test_error_percent":
             raise click.UsageError("--matters and --quantity compare methods on one problem: name it with --within.")
-        click.echo(ranking.render(ranking.rank(runs, facts), form))
+        click.echo(ranking.render(ranking.rank(cells, facts), form))
         return
+    runs = [run for own in cells.values() for run in own]
     click.echo(render_pairs(_compared(runs, facts, within or problems[0], quantity, matters), form))
 
 

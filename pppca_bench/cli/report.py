@@ -32,7 +32,7 @@ def report(results: Path, out: Path | None) -> None:
     choices = CHOICES.read_text(encoding="utf-8") if CHOICES.is_file() else ""
     with Store(results / DATABASE, read_only=True) as store:
         snapshot = take_snapshot(store, own_references())
-        if not snapshot.runs:
+        if not snapshot.results.cells:
             raise StoreError(f"no runs in {results / DATABASE}: run `pppca run CONFIG` first.")
         page = render_report(gather(snapshot, store, addresses(), choices=choices))
     path = out or results / "report.html"

@@ -31,7 +31,7 @@ def rules(config: str, results: Path, form: str) -> None:
 
     name = _name_of(config)
     with Store(results / DATABASE, read_only=True) as store:
-        found = Results(store.runs([name]), store.plans([name]))
+        found = Results(store.runs_by_cell([name]), [name])
         card = build_card(name, found, store.problems(), addresses(), store.origins([name]))
     click.echo(render_card(card, cast("CardFormat", form)), nl=False)
 

@@ -6,7 +6,7 @@ import copy
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from pppca_bench.errors import ConfigError, UnknownNameError, nearest
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.methods.sections import PREDICTIONS
 from pppca_bench.parameters import shown
-from pppca_bench.runs import Cell, RunSpec
+from pppca_bench.runs import Cell
 
 LONGEST_NAME = 120
 """Of a changed config, in characters: its tables have a folder of this name."""
@@ -53,9 +53,8 @@ class Only:
         """Tell whether any run on a problem can be taken."""
         return name in self.wanted.get("problem", (name,))
 
-    def check(self, specs: Sequence[RunSpec]) -> None:
-        """Raise UnknownNameError where a key names nothing of the runs, or no run is taken; it tells what there is."""
-        cells = dict.fromkeys(spec.cell for spec in specs)
+    def check(self, cells: Collection[Cell]) -> None:
+        """Raise UnknownNameError where a key names nothing of the cells, or none is taken; it tells what there is."""
         values: dict[str, dict[str, None]] = {}
         for key, value in (item for cell in cells for item in _named(cell).items()):
             values.setdefault(key, {})[_written(value)] = None

@@ -24,7 +24,7 @@ from pppca_bench.problems import (
     open_problem,
     registered,
 )
-from pppca_bench.runs import Plan, RunSpec
+from pppca_bench.runs import Plan, RunSpec, by_cell
 
 OpenProblem = tuple[ProblemSource, Problem]
 Entry = str | OwnData
@@ -125,7 +125,7 @@ def read_request(
         identities = _identities(source, config, files, opened)
         problems |= {_key(identities[entry]): opened[file] for entry, file in files.items() if file in opened}
         plans.append(_plan(source, config, identities, repeats, changed_name(config.name, new)))
-    asked.check([spec for plan in plans for spec in plan.specs])
+    asked.check(by_cell(spec for plan in plans for spec in plan.specs))
     return Request(tuple(plan for plan in (_taken(plan, asked) for plan in plans) if plan.specs), problems)
 
 

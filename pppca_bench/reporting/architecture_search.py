@@ -171,7 +171,7 @@ _NOTHING = _Search((), (), 0)
 
 
 def _gathered(results: Results) -> dict[str, _Search]:
-    found: dict[str, list[tuple[Cell, list[StoredRun]]]] = {}
+    found: dict[str, list[tuple[Cell, Sequence[StoredRun]]]] = {}
     for cell, runs in results.of_config(CONFIG).items():
         found.setdefault(cell.problem, []).append((cell, runs))
     return {

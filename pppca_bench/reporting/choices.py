@@ -10,7 +10,8 @@ from pppca_bench.reporting.labels import distinct_labels, value_text
 from pppca_bench.reporting.sheet import Sheet
 from pppca_bench.reporting.sheet_text import number
 from pppca_bench.reporting.summary import Results, summarise_runs
-from pppca_bench.runs import CHOOSE, CHOSEN, Cell, RunResult, StoredRun
+from pppca_bench.runs import CHOOSE, CHOSEN, Cell, RunResult
+from pppca_bench.store.columns import CellRuns
 
 _HEADERS = ("Problem, method", "by", "chosen (runs)", "Error, %", "Features", "n")
 _BY, _RETAIN = f"{CHOOSE}by", f"{CHOOSE}retain"
@@ -51,14 +52,14 @@ def choices_sheet(results: Results) -> Sheet:
     )
 
 
-def _row(row: str, cell: Cell, runs: Sequence[StoredRun], done: Sequence[RunResult]) -> tuple[str, ...]:
+def _row(row: str, cell: Cell, runs: CellRuns, done: Sequence[RunResult]) -> tuple[str, ...]:
     error, size = _means(runs).values()
     counts = _counts(cell, done)
     chosen = ", ".join(f"{_told(one)} ({n})" for one, n in counts)
     return (row, _by(cell), chosen or "–", number(error, 2), number(size, 1), str(len(done)))
 
 
-def _means(runs: Sequence[StoredRun]) -> dict[str, float | None]:
+def _means(runs: CellRuns) -> dict[str, float | None]:
     found = summarise_runs(runs).quantities
     return {name: found[name].mean if name in found else None for name in ("test_error_percent", "dimensionality")}
 
@@ -88,6 +89,6 @@ def _told(chosen: Sequence[tuple[str, float]]) -> str:
     return ", ".join(signs.get(name, f"{name} = {{}}").format(value_text(value)) for name, value in chosen)
 
 
-def _record(row: tuple[str, ...], runs: Sequence[StoredRun]) -> dict[str, Any]:
+def _record(row: tuple[str, ...], runs: CellRuns) -> dict[str, Any]:
     """Return a row as plain values; how often what was chosen stands in one text, as it is printed."""
     return {"row": row[0], "by": row[1], "chosen": row[2], **_means(runs), "n": int(row[-1])}

@@ -123,7 +123,7 @@ def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, Address], *
     algorithms = {item for cell in snapshot.results.cells for item in cell.algorithms}
     return Report(
         tally(compared),
-        sum(result is not None and result.status == "done" for _, result in snapshot.runs),
+        sum(runs.n_done for runs in snapshot.results.cells.values()),
         [_config(name, text, snapshot, store, addresses) for name, text in store.config_texts().items()],
         [table for table in tables if table.counts],
         _texts_view(

@@ -87,7 +87,7 @@ def own_tables(
     in_order = {name: sorted(cells, key=lambda cell: places[cell.problem]) for name, cells in lists.items()}
     retaining = (cell for cell in _retaining(lists, results) if cell not in left_out)
     retained = sorted(retaining, key=lambda cell: places[cell.problem])
-    changed = {cell: results.changed(cell) for cell in results.cells}
+    changed = {cell: runs.changed for cell, runs in results.cells.items()}
     labels = distinct_labels(results.cells, with_tau=True, changed=changed)
     tables = [
         _other_runs(in_order["X"], distinct_labels(results.cells, changed=changed), results, facts),
@@ -102,7 +102,7 @@ def own_tables(
 
 def _stands_alone(cell: Cell, variants: Mapping[str, Sequence[Cell]], results: Results) -> bool:
     """Tell whether a config asks for a cell as the only setting of its place."""
-    return any(cell not in variants.get(f"{VARIANTS}{name}", ()) for name in results.configs_of(cell))
+    return any(cell not in variants.get(f"{VARIANTS}{name}", ()) for name in results.cells[cell].configs)
 
 
 def _only_measures(cell: Cell) -> bool:
@@ -145,7 +145,7 @@ def _retaining(lists: Mapping[str, Sequence[Cell]], results: Results) -> Iterato
         parameters = dict(cell.parameters)
         tau, whole = parameters.get("tau"), parameters.get("data_fraction") in (None, 100.0, AUTO)
         is_compared = tau in (None, REFERENCE_TAU) or REFERENCE_TAU not in taus[cell.problem, cell.method]
-        measured = any(result and "retained_variance_percent" in result.values for _, result in results.cells[cell])
+        measured = "retained_variance_percent" in results.cells[cell].values
         if whole and is_compared and measured:
             yield cell
 

@@ -12,6 +12,7 @@ from pppca_bench.errors import StoreError, check_known
 from pppca_bench.reporting.ranking_columns import Column, columns
 from pppca_bench.reporting.summary import student_t_975
 from pppca_bench.runs import AUTO, ProblemFacts, StoredRun, described
+from pppca_bench.store.columns import gather
 
 ALPHA = 0.05
 MOST_PAIRS = 500
@@ -145,7 +146,7 @@ def compare_pairs(
         Fewer than two settings have two repeats, or splits, with the quantity; or the data are several.
     """
     own, known = _on(problem, list(runs), facts)
-    settings = columns(own)
+    settings = columns(gather(own))
     found = {_label(column, settings): column for column in settings}
     values = {name: _by_split(column, quantity, known.n_splits) for name, column in found.items()}
     done = {name: column for name, column in found.items() if len(values[name]) > 1}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,7 +15,8 @@ from tabulate import tabulate
 
 from pppca_bench.errors import StoreError
 from pppca_bench.reporting.ranking_columns import Column, columns
-from pppca_bench.runs import ProblemFacts, StoredRun
+from pppca_bench.runs import Cell, ProblemFacts
+from pppca_bench.store.columns import CellRuns
 
 ALPHA = 0.05
 SHOWN = 6
@@ -93,7 +94,7 @@ class Ranking:
     shortfalls: tuple[Shortfall, ...]
 
 
-def rank(runs: Iterable[StoredRun], facts: Mapping[str, ProblemFacts]) -> Ranking:
+def rank(cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts]) -> Ranking:
     """Rank the methods that were run on all of the most problems that two or more were run on.
 
     Choice: the permutations of a problem share their examples, so they are no independent data sets: their errors are
@@ -103,7 +104,7 @@ def rank(runs: Iterable[StoredRun], facts: Mapping[str, ProblemFacts]) -> Rankin
 
     Parameters
     ----------
-    runs : iterable of (RunSpec, RunResult or None)
+    cells : mapping of Cell to CellRuns
         Planned runs and what came of them, those of later plans last; timed runs do not count.
     facts : mapping of str to ProblemFacts
         By problem, of whose permutations it is one.
@@ -113,7 +114,7 @@ def rank(runs: Iterable[StoredRun], facts: Mapping[str, ProblemFacts]) -> Rankin
     StoreError
         Fewer than two methods have the problems in common, or these are fewer than two data sets.
     """
-    found = columns(runs)
+    found = columns(cells)
     problems = _shared_problems(found)
     errors = pd.DataFrame([column.errors for column in found], columns=problems).dropna()
     labels = _labels(found, ranked=list(errors.index))

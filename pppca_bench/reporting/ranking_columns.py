@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pppca_bench.methods.lookup import stored_method
 from pppca_bench.reporting.labels import classifier_names, method_label, own_settings, setting_text, unusual
 from pppca_bench.reporting.summary import CellSummary, summarise_runs
-from pppca_bench.runs import AUTO, CHOOSE, Cell, Parameters, RunSpec, Scalar, StoredRun
+from pppca_bench.runs import AUTO, CHOOSE, Cell, Parameters, Scalar
+from pppca_bench.store.columns import CellRuns
 
 _Setting = tuple[str, Parameters, Parameters, tuple[tuple[str, int | str], ...]]
 """Method, its parameters, classifier and the algorithms' versions: what a column has in common."""
@@ -48,40 +49,36 @@ class Column:
         return {problem: summary.mean for problem, summary in found.items() if summary is not None}
 
 
-def columns(runs: Iterable[StoredRun]) -> list[Column]:
+def columns(cells: Mapping[Cell, CellRuns]) -> list[Column]:
     """Sort runs into columns, one setting each: method, parameters, classifier and versions of the algorithms.
 
     Parameters
     ----------
-    runs : iterable of (RunSpec, RunResult or None)
-        Planned runs and what came of them, those of later plans last; those that only measure are left out. Where a
-        cell's repeat was planned more than once, the last one counts.
+    cells : mapping of Cell to CellRuns
+        Planned runs and what came of them, those of later plans last; those that only measure are left out.
 
     Returns
     -------
     list of Column
         In the order of plans.
     """
-    ranked = [run for run in runs if not _only_measures(run[0].cell)]
-    problems = _problem_names(run[0].cell for run in ranked)
-    found: dict[_Setting, dict[str, dict[int, StoredRun]]] = {}
-    first: dict[_Setting, RunSpec] = {}
-    for run in ranked:
-        spec, cell = run[0], run[0].cell
+    ranked = {cell: runs for cell, runs in cells.items() if not _only_measures(cell)}
+    problems = _problem_names(ranked)
+    found: dict[_Setting, dict[str, CellRuns]] = {}
+    for cell, runs in ranked.items():
         setting = (cell.method, cell.parameters, cell.classifier, cell.algorithms)
-        repeats = found.setdefault(setting, {}).setdefault(problems[cell.problem, cell.data_sha256], {})
-        repeats[spec.repeat] = run
-        first.setdefault(setting, spec)
+        found.setdefault(setting, {})[problems[cell.problem, cell.data_sha256]] = runs
     classifiers = classifier_names([classifier for _, _, classifier, _ in found if classifier])
+    first = {setting: next(iter(of_problems.values())) for setting, of_problems in found.items()}
     names = _distinct({setting: (_name(first[setting]), classifiers.get(setting[2], "")) for setting in found})
     return [
         Column(
             *names[setting],
-            {problem: summarise_runs(list(repeats.values())) for problem, repeats in cells.items()},
+            {problem: summarise_runs(runs) for problem, runs in of_problems.items()},
             dict(setting[1]).get("tau", AUTO),
             (setting[0], tuple(item for item in setting[1] if not _sizes(item[0])), *setting[2:]),
         )
-        for setting, cells in found.items()
+        for setting, of_problems in found.items()
     ]
 
 
@@ -105,10 +102,10 @@ def _problem_names(cells: Iterable[Cell]) -> dict[tuple[str, str], str]:
     }
 
 
-def _name(spec: RunSpec) -> str:
+def _name(runs: CellRuns) -> str:
     """Name a setting by its method, thresholds, and every parameter of the method that has not its default."""
-    unusual = [setting_text(*item) for item in own_settings(spec.cell).items() if item[0] in spec.changed]
-    return ", ".join([method_label(spec.cell, with_tau=True), *unusual])
+    unusual = [setting_text(*item) for item in own_settings(runs.cell).items() if item[0] in runs.changed]
+    return ", ".join([method_label(runs.cell, with_tau=True), *unusual])
 
 
 def _distinct(names: Mapping[_Setting, tuple[str, str]]) -> dict[_Setting, tuple[str, str]]:

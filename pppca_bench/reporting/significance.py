@@ -217,9 +217,9 @@ def significance_sheet(results: Results) -> Sheet:
     )
 
 
-def _samples(results: Results, config: str) -> dict[str, tuple[Cell, list[StoredRun]]]:
+def _samples(results: Results, config: str) -> dict[str, tuple[Cell, Sequence[StoredRun]]]:
     """Return the runs of a config by problem; a problem that it asks several settings of has none."""
-    found: dict[str, list[tuple[Cell, list[StoredRun]]]] = {}
+    found: dict[str, list[tuple[Cell, Sequence[StoredRun]]]] = {}
     for cell, runs in results.of_config(config).items():
         found.setdefault(cell.problem, []).append((cell, runs))
     return {problem: own[0] for problem, own in found.items() if len(own) == 1}

@@ -17,7 +17,7 @@ from pppca_bench.reporting.sheets import build_sheets, in_order
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table
 from pppca_bench.reporting.tables import build_tables
-from pppca_bench.runs import ProblemFacts, StoredRun
+from pppca_bench.runs import ProblemFacts
 from pppca_bench.store.database import Store
 
 
@@ -27,8 +27,6 @@ class Snapshot:
 
     Attributes
     ----------
-    runs : list of (RunSpec, RunResult or None)
-        Those that the configs ask for, those of later plans last.
     facts : mapping of str to ProblemFacts
         Sizes of the problems, by name.
     results : Results
@@ -41,7 +39,6 @@ class Snapshot:
         All sheets, also those that nothing fills.
     """
 
-    runs: list[StoredRun]
     facts: Mapping[str, ProblemFacts]
     results: Results
     tables: list[Table]
@@ -57,9 +54,9 @@ class Snapshot:
         """Rank the methods in each contest; one of which too little was run is left out."""
         found = []
         for contest in CONTESTS:
-            runs = [run for config in contest.configs for of in self.results.of_config(config).values() for run in of]
+            cells = self.results.of_config(*contest.configs)
             try:
-                found.append((contest, rank(runs or (self.runs if contest.missing else ()), self.facts)))
+                found.append((contest, rank(cells or (self.results.cells if contest.missing else {}), self.facts)))
             except StoreError:
                 continue
         return found
@@ -108,19 +105,19 @@ def take_snapshot(
     DataError
         An added reference has a table's identifier that is taken, or a cell that names no run.
     """
-    runs = store.runs(configs or None)
-    check_known("problem", problems, dict.fromkeys(spec.cell.problem for spec, _ in runs))
-    check_known("method", methods, dict.fromkeys(spec.cell.method for spec, _ in runs))
-    runs = [
-        (spec, result)
-        for spec, result in runs
-        if (not problems or spec.cell.problem in problems) and (not methods or spec.cell.method in methods)
-    ]
-    results = Results(runs, store.plans(configs or None))
+    cells = store.runs_by_cell(configs or None)
+    check_known("problem", problems, dict.fromkeys(cell.problem for cell in cells))
+    check_known("method", methods, dict.fromkeys(cell.method for cell in cells))
+    taken = {
+        cell: runs
+        for cell, runs in cells.items()
+        if (not problems or cell.problem in problems) and (not methods or cell.method in methods)
+    }
+    results = Results(taken, [name for name in store.configs() if not configs or name in configs])
     if added:
         check_references(added, references, results)
         references = [*references, *added]
     named = {cell.problem for cell in results.cells}
     facts = {name: fact for name, fact in store.problems().items() if name in named}
     sheets = build_sheets(results, facts, references)
-    return Snapshot(runs, facts, results, build_tables(results, facts, references, sheets=sheets), references, sheets)
+    return Snapshot(facts, results, build_tables(results, facts, references, sheets=sheets), references, sheets)

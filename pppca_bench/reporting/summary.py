@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pppca_bench.methods.lookup import stored_method
-from pppca_bench.runs import Cell, RunResult, Selector, StoredRun
+from pppca_bench.runs import Cell, Selector, StoredRun
+from pppca_bench.store.columns import DONE, FAILED, CellRuns, gather
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,30 @@ CORRELATED = ("validation_squared_error_percent", "test_squared_error_percent")
 """Quantities whose correlation over the repeats is a quantity of the cell (Proben1 report, tables 8 to 11)."""
 
 
+class Repeats(Mapping[str, Mapping[int, float]]):
+    """The numbers of a cell's finished runs: by name, each repeat's value by its number.
+
+    Parameters
+    ----------
+    runs : CellRuns
+        They are read where somebody asks for them.
+    """
+
+    def __init__(self, runs: CellRuns) -> None:
+        self._runs = runs
+
+    def __getitem__(self, name: str) -> Mapping[int, float]:
+        if name not in self._runs.values:
+            raise KeyError(name)
+        return self._runs.of_done(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._runs.values if self._runs.of_done(name))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 @dataclass(frozen=True, slots=True)
 class CellSummary:
     """Summarise the repeats of one cell.
@@ -95,55 +119,48 @@ class CellSummary:
     differing: tuple[str, ...] = ()
 
 
+NOT_RUN = CellSummary({}, {}, 0, 0)
+"""What is known of a cell that nobody has asked for."""
+
+
 class Results:
-    """Runs grouped into cells; what a selector finds among them is kept, since several tables ask for it.
+    """Runs by cell; what a selector finds among them is kept, since several tables ask for it.
 
     Parameters
     ----------
-    runs : iterable of (RunSpec, RunResult or None)
+    cells : mapping of Cell to CellRuns
         Planned runs and what came of them, those of later plans last; no two of one cell and repeat, which the store
         refuses to plan.
-    plans : mapping of str to collection of str, optional
-        Names of configs to the keys of the runs that each asks for; without them every run is one config's.
+    configs : iterable of str
+        Names of the configs that ask for them.
 
     Attributes
     ----------
-    cells : dict of Cell to list of (RunSpec, RunResult or None)
-        In the order of plans.
+    cells : mapping of Cell to CellRuns
     variants : dict of str to list of list of Cell
         By config, the cells that differ by more than their place (`place_of`), those of each place together: several
         settings of one method.
     """
 
-    def __init__(self, runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> None:
-        self.cells: dict[Cell, list[StoredRun]] = {}
-        for run in runs:
-            self.cells.setdefault(run[0].cell, []).append(run)
-        if plans is None:
-            plans = {"": [spec.key for own in self.cells.values() for spec, _ in own]}
-        self._configs: dict[str, set[str]] = {}
-        for name, keys in plans.items():
-            for key in keys:
-                self._configs.setdefault(key, set()).add(name)
+    def __init__(self, cells: Mapping[Cell, CellRuns], configs: Iterable[str]) -> None:
+        self.cells = cells
         self._by_method: dict[tuple[str, str], list[Cell]] = {}
-        for cell in self.cells:
+        for cell in cells:
             self._by_method.setdefault((cell.problem, cell.method), []).append(cell)
         self._found: dict[tuple[Selector, tuple[str, ...]], list[Cell]] = {}
         self._summaries: dict[tuple[Selector, tuple[str, ...]], CellSummary] = {}
-        self.variants = {name: found for name in plans if (found := self._variants(name))}
+        self.variants = {name: found for name in configs if (found := self._variants(name))}
 
-    def configs_of(self, cell: Cell) -> set[str]:
-        """Return the names of the configs that ask for a cell."""
-        return set[str]().union(*map(self._asking, self.cells[cell]))
+    @classmethod
+    def of_runs(cls, runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> Results:
+        """Return results that are there as records; see `pppca_bench.store.columns.gather`."""
+        return cls(gather(runs, plans), plans or ("",))
 
-    def of_config(self, config: str) -> dict[Cell, list[StoredRun]]:
-        """Return the cells that a config asks for, with the runs that it asks for."""
-        found = {cell: [run for run in runs if config in self._asking(run)] for cell, runs in self.cells.items()}
-        return {cell: runs for cell, runs in found.items() if runs}
-
-    def changed(self, cell: Cell) -> tuple[str, ...]:
-        """Return the names of a cell's settings that are not a config's defaults."""
-        return self.cells[cell][-1][0].changed
+    def of_config(self, *configs: str) -> dict[Cell, CellRuns]:
+        """Return the cells that one of the configs asks for, with the runs that they ask for."""
+        return {
+            cell: runs.asked_by(configs) for cell, runs in self.cells.items() if not runs.configs.isdisjoint(configs)
+        }
 
     def matching(self, selector: Selector, configs: Collection[str] = ()) -> list[Cell]:
         """Return the cells that a selector means, of those that some of the configs (all by default) ask for."""
@@ -152,11 +169,11 @@ class Results:
             self._found[asked] = [
                 cell
                 for cell in self._by_method.get((selector.problem, selector.method), ())
-                if selector.matches(cell) and (not configs or not self.configs_of(cell).isdisjoint(configs))
+                if selector.matches(cell) and (not configs or not self.cells[cell].configs.isdisjoint(configs))
             ]
         return self._found[asked]
 
-    def select(self, selector: Selector, configs: Collection[str] = ()) -> list[StoredRun]:
+    def select(self, selector: Selector, configs: Collection[str] = ()) -> Sequence[StoredRun]:
         """Return the runs that fill a table cell; none where runs of several settings would.
 
         Parameters
@@ -166,25 +183,27 @@ class Results:
         configs : collection of str, optional
             Names of the configs whose runs count; all by default.
         """
-        found = self.matching(selector, configs)
-        if len(found) != 1:
-            return []
-        return [run for run in self.cells[found[0]] if not configs or not self._asking(run).isdisjoint(configs)]
+        return self._selected(selector, configs) or ()
 
     def summary(self, selector: Selector, configs: Collection[str] = ()) -> CellSummary:
         """Summarise what `select` returns."""
         asked = selector, tuple(configs)
         if asked not in self._summaries:
-            self._summaries[asked] = summarise_runs(self.select(selector, configs))
+            runs = self._selected(selector, configs)
+            self._summaries[asked] = summarise_runs(runs) if runs is not None else NOT_RUN
         return self._summaries[asked]
 
-    def _asking(self, run: StoredRun) -> set[str]:
-        return self._configs.get(run[0].key, set())
+    def _selected(self, selector: Selector, configs: Collection[str]) -> CellRuns | None:
+        found = self.matching(selector, configs)
+        if len(found) != 1:
+            return None
+        runs = self.cells[found[0]]
+        return runs.asked_by(configs) if configs else runs
 
     def _variants(self, config: str) -> list[list[Cell]]:
         places: dict[tuple[object, ...], list[Cell]] = {}
-        for cell in self.cells:
-            if config in self.configs_of(cell):
+        for cell, runs in self.cells.items():
+            if config in runs.configs:
                 places.setdefault(place_of(cell), []).append(cell)
         return [cells for cells in places.values() if len(cells) > 1]
 
@@ -196,53 +215,42 @@ def place_of(cell: Cell) -> tuple[object, ...]:
     return (cell.problem, cell.method, *(item for item in cell.parameters if item[0] in telling))
 
 
-def summarise_runs(runs: Sequence[StoredRun]) -> CellSummary:
-    """Summarise the repeats of one cell.
-
-    Parameters
-    ----------
-    runs : sequence of (RunSpec, RunResult or None)
-        Runs of one setting; there may be none.
-    """
-    done = {spec.repeat: result for spec, result in runs if result is not None and result.status == "done"}
-    n_failed = sum(result is not None and result.status == "failed" for _, result in runs)
-    names = dict.fromkeys(name for result in done.values() for name in result.values)
-    values = {
-        name: {repeat: result.values[name] for repeat, result in done.items() if name in result.values}
-        for name in names
-    }
-    quantities = {name: summarise(list(of_repeats.values())) for name, of_repeats in values.items()}
-    pairs = [
-        [result.values[name] for name in CORRELATED]
-        for result in done.values()
-        if result.values.keys() >= set(CORRELATED)
-    ]
-    if len(pairs) > 3 and (found := _correlation(pairs)) is not None:
+def summarise_runs(runs: CellRuns) -> CellSummary:
+    """Summarise the repeats of one cell."""
+    values = Repeats(runs)
+    quantities = {name: summarise(own) for name in runs.values if (own := list(values[name].values()))}
+    if (found := _correlation(*(values.get(name, {}) for name in CORRELATED))) is not None:
         quantities["correlation"] = found
-    settings = _settings(runs[0][0].cell) if done else ""
-    return CellSummary(quantities, values, len(runs), n_failed, settings, _differing(done.values()))
+    done = runs.taken(runs.statuses == DONE)
+    settings = _settings(runs.cell) if len(done) else ""
+    origins = [runs.origin_texts[place] for place in set(done.origins.tolist())]
+    n_failed = int((runs.statuses == FAILED).sum())
+    return CellSummary(quantities, values, len(runs), n_failed, settings, _differing(origins))
 
 
-def _differing(results: Iterable[RunResult]) -> tuple[str, ...]:
-    """Return the names of the facts of their origins that some results do not share; the configs are no such fact."""
-    origins = dict.fromkeys(result.origin for result in results if result.origin)
-    if len(origins) < 2:
+def _differing(origins: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the facts that some origins do not share; the configs are no such fact."""
+    known = [origin for origin in origins if origin]
+    if len(known) < 2:
         return ()
-    facts = [{name: fact for name, fact in json.loads(origin).items() if name != "configs"} for origin in origins]
+    facts = [{name: fact for name, fact in json.loads(origin).items() if name != "configs"} for origin in known]
     names = sorted({name for one in facts for name in one})
     return tuple("code" if name == "pppca" else name for name in names if len({one.get(name) for one in facts}) > 1)
 
 
-def _correlation(pairs: Sequence[Sequence[Any]]) -> Summary | None:
+def _correlation(one: Mapping[int, float], other: Mapping[int, float]) -> Summary | None:
     """Return Pearson's correlation of two quantities over the repeats, with its 95 % interval by Fisher's z.
 
-    It is None where one of the two does not vary.
+    It is None where there are fewer than four repeats, or one of the two does not vary.
     """
     from statistics import StatisticsError, correlation
 
-    n = len(pairs)
+    both = [repeat for repeat in one if repeat in other]
+    n = len(both)
+    if n <= 3:
+        return None
     try:
-        r = correlation(*zip(*pairs, strict=True))
+        r = correlation([one[repeat] for repeat in both], [other[repeat] for repeat in both])
     except StatisticsError:
         return None
     half = 1.959964 / math.sqrt(n - 3)

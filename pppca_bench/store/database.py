@@ -7,6 +7,7 @@ that the tables of a changed config never mix in results of its older form (whic
 
 from __future__ import annotations
 
+import itertools
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -37,10 +38,15 @@ from pppca_bench.store.rows import (
 from pppca_bench.store.schema import SCHEMA_VERSION, prepare, quantity_columns, read_version
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
+
+    from pppca_bench.store.columns import CellRuns
 
 _RUN_COLUMNS = ("key", "cell", "repeat", "seed", "status", "error", "measures", "provenance")
 _NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
+_CHUNK = 20_000
+"""Rows that are read at a time."""
 _AMONG = "IN (SELECT value FROM json_each(?))"
 
 
@@ -252,6 +258,34 @@ class Store:
         UnknownConfigError
             A config of that name was never run into this store.
         """
+        return self._read(
+            "JOIN plans ON plans.key = runs.key JOIN configs ON configs.name = plans.config"
+            f" WHERE configs.name {_AMONG} GROUP BY runs.key ORDER BY max(sequence), repeat, runs.rowid",
+            json.dumps(self._known_configs(configs)),
+        )
+
+    def runs_by_cell(self, configs: Sequence[str] | None = None) -> dict[Cell, CellRuns]:
+        """Return what `runs` returns by cell and by columns, the cells of later planned configs last.
+
+        Raises
+        ------
+        UnknownConfigError
+            A config of that name was never run into this store.
+        """
+        from pppca_bench.store import columns  # NumPy, which a look at what is done does without
+
+        names, quantities = self._known_configs(configs), self._quantities()
+        asked = f"WHERE runs.key IN (SELECT key FROM plans WHERE config {_AMONG})"
+        rows = self.stream(
+            f"SELECT rowid, {', '.join((*_RUN_COLUMNS, *quantities))} FROM runs {asked if configs else ''}",
+            *((json.dumps(names),) if configs else ()),
+        )
+        with self._located():
+            found = columns.read_columns(iter(lambda: list(itertools.islice(rows, _CHUNK)), []), quantities)
+            cells = self._cells(set(found.cells.tolist()))
+            return columns.part_by_cell(found, {name: self._asked_by(name) for name in names}, cells, self._origins())
+
+    def _known_configs(self, configs: Sequence[str] | None) -> list[str]:
         known = self.configs()
         for name in configs or ():
             if name not in known:
@@ -259,12 +293,16 @@ class Store:
                     f"no runs of config {name!r} in {self.path}: expected one of {', '.join(known) or 'none yet'}."
                     " Run it first with `pppca run`."
                 )
-        wanted = json.dumps([name for name in known if configs is None or name in configs])
-        return self._read(
-            "JOIN plans ON plans.key = runs.key JOIN configs ON configs.name = plans.config"
-            f" WHERE configs.name {_AMONG} GROUP BY runs.key ORDER BY max(sequence), repeat, runs.rowid",
-            wanted,
+        return [name for name in known if configs is None or name in configs]
+
+    def _asked_by(self, config: str) -> NDArray[np.int64]:
+        """Return the numbers of the rows of the runs that a config asks for."""
+        import numpy as np
+
+        found = self.stream(
+            "SELECT runs.rowid FROM plans CROSS JOIN runs ON runs.key = plans.key WHERE config = ?", config
         )
+        return np.fromiter(itertools.chain.from_iterable(found), dtype=np.int64)
 
     def runs_by_key(self, keys: Collection[str]) -> dict[str, StoredRun]:
         """Return runs by their keys, whichever config asks for them now."""
@@ -331,7 +369,7 @@ class Store:
         with self._located():
             return [read_run(row, *known) for row in rows]
 
-    def _origins(self) -> dict[int | None, str]:
+    def _origins(self) -> dict[int, str]:
         return dict(self.rows("SELECT id, description FROM provenances"))
 
     def _quantities(self) -> list[str]:

@@ -23,6 +23,8 @@ CELL_COLUMNS = "problem, data_sha256, method, parameters, classifier, algorithms
 _FOREIGN_VERSION = re.compile(r"(\S+ )?[0-9a-f]{12}|unknown")
 """How the versions of methods from elsewhere look (`methods.foreign.version_of`)."""
 
+STATUSES = ("planned", "done", "failed")
+
 CellRow = tuple[Cell, tuple[str, ...]]
 """A cell, and the names of its settings that are not a config's defaults."""
 
@@ -135,7 +137,7 @@ def intact(row: CellRow | RowError) -> CellRow:
 def read_run(
     row: Sequence[Any],
     cells: Mapping[int, CellRow | RowError],
-    origins: Mapping[int | None, str],
+    origins: Mapping[int, str],
     quantities: Sequence[str],
 ) -> StoredRun:
     """Return a run as it was stored.
@@ -156,17 +158,25 @@ def read_run(
     RowError
         The row, or that of its cell, holds what no run can have written.
     """
-    key, number, repeat, seed, status, error, measures, origin, *numbers = row
-    place = cells.get(number)
-    with _named(f"run {key}"):
+    place = cells.get(row[1])
+    with _named(f"run {row[0]}"):
         if place is None:
-            raise ValueError(f"expected one of the stored cells, got number {number!r}")
-        place = intact(place)
+            raise ValueError(f"expected one of the stored cells, got number {row[1]!r}")
+        cell, changed = intact(place)
+    result = read_result(row, origins, quantities)
+    return RunSpec(row[0], cell, row[2], row[3], changed), result
+
+
+def read_result(row: Sequence[Any], origins: Mapping[int, str], quantities: Sequence[str]) -> RunResult | None:
+    """Return what came of a run, None until it is done or failed; see `read_run`."""
+    key, _, repeat, seed, status, error, measures, origin, *numbers = row
+    with _named(f"run {key}"):
         if repeat < 0 or seed < 0:
             raise ValueError(f"expected a repeat and a seed of at least 0, got {repeat} and {seed}")
-        spec = RunSpec(key, place[0], repeat, seed, place[1])
+        if status not in STATUSES:
+            raise ValueError(f"expected {' or '.join(STATUSES)} as its status, got {status!r}")
         if status == "planned":
-            return spec, None
+            return None
         values = {
             name: int(value) if QUANTITIES[name].is_count else value
             for name, value in zip(quantities, map(_finite, quantities, numbers), strict=True)
@@ -174,7 +184,13 @@ def read_run(
         }
         if status == "done" and not values and not measures:
             raise ValueError("expected numbers, since it is done, got none")
-        return spec, RunResult(key, status, error, values | _measures(measures), origin=origins.get(origin, ""))
+        return RunResult(key, status, error, values | read_measures(key, measures), origin=origins.get(origin, ""))
+
+
+def read_measures(key: str, text: str | None) -> dict[str, float]:
+    """Return the numbers of a run that have no column of their own."""
+    with _named(f"run {key}"):
+        return {name: _finite(name, value) for name, value in _mapping(text or "{}").items()}
 
 
 def pack(history: Mapping[str, NDArray]) -> bytes:  # type: ignore[type-arg]
@@ -228,10 +244,6 @@ def _names(text: str) -> tuple[str, ...]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError(f"expected a list of names, got {text}")
     return tuple(names)
-
-
-def _measures(text: str | None) -> dict[str, float]:
-    return {name: _finite(name, value) for name, value in _mapping(text or "{}").items()}
 
 
 def _mapping(text: str) -> dict[str, Any]:

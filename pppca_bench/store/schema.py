@@ -41,7 +41,7 @@ CREATE TABLE reservations (key TEXT PRIMARY KEY REFERENCES runs (key), process T
 
 
 def prepare(connection: sqlite3.Connection) -> bool:
-    """Create the tables in an empty database, or the columns that an older one lacks.
+    """Create the tables in an empty database, or the columns and the index that an older one lacks.
 
     A database of another program, or of another version, is left as it is. Call it within a transaction.
 
@@ -61,6 +61,7 @@ def prepare(connection: sqlite3.Connection) -> bool:
             connection.execute(f"ALTER TABLE runs ADD COLUMN {name} REAL")
         if "n_splits" not in {name for _, name, *_ in connection.execute("PRAGMA table_info(problems)")}:
             connection.execute("ALTER TABLE problems ADD COLUMN n_splits INTEGER NOT NULL DEFAULT 1")
+        connection.execute("CREATE INDEX IF NOT EXISTS plans_of_a_run ON plans (key)")
     return is_empty
 
 

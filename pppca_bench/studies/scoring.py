@@ -96,7 +96,7 @@ def _unopened(study: Study) -> Identities:
 
 
 def _tables(runs: Iterable[StoredRun], facts: Mapping[str, ProblemFacts]) -> list[Table]:
-    return build_tables(Results(runs), facts, own_references(), of_any_config=True)
+    return build_tables(Results.of_runs(runs), facts, own_references(), of_any_config=True)
 
 
 def _entries(study: Study) -> Iterator[tuple[str, int, Cells]]:
@@ -107,7 +107,7 @@ def _entries(study: Study) -> Iterator[tuple[str, int, Cells]]:
 def needed_runs(study: Study, trial: Trial, identities: Identities) -> list[RunSpec]:
     """List the runs behind the cells that decide or are reported; the base may ask for more."""
     specs = expand(trial.config, identities)
-    results = Results((spec, None) for spec in specs)
+    results = Results.of_runs((spec, None) for spec in specs)
     groups = [group_of(entry) for _, _, entry in _entries(study)]
     keys = set[str]()
     for table in _tables([(spec, None) for spec in specs], {}):

@@ -1,0 +1,107 @@
+"""Runs by columns are the runs that the records tell, in their order, of the configs that ask for them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pppca_bench.runs import Cell, Plan, RunResult, RunSpec, StoredRun
+from pppca_bench.store import database
+from pppca_bench.store.columns import CellRuns, gather
+from pppca_bench.store.database import Store
+
+CELL = Cell("iris", "a" * 64, "dgha", (("tau", 5.0),), (("hidden", (2,)),), (("dgha", 1),))
+OTHER = replace(CELL, parameters=(("tau", 15.0),))
+MEASURING = Cell("iris", "a" * 64, "pppca:Own", (), (), (("pppca:Own", "0123456789ab"),))
+
+
+def specs(cell: Cell, n: int) -> list[RunSpec]:
+    name = f"{cell.method}{dict(cell.parameters).get('tau')}"
+    return [RunSpec(f"{name}-{repeat}", cell, repeat, 2**63 - 1 - repeat, ("tau",)) for repeat in range(n)]
+
+
+FEW, MANY, OWN = specs(CELL, 3), specs(OTHER, 45), specs(MEASURING, 2)
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch):
+    """Return a store of three configs that share runs; some are done, some failed, one is asked for by none."""
+    monkeypatch.setattr(database, "_CHUNK", 20)
+    with Store(tmp_path / "results.sqlite") as store:
+        plan(store, "first", [*FEW, *MANY])
+        plan(store, "second", [*OWN, *FEW[1:]])
+        plan(store, "third", MANY[:5])
+        plan(store, "first", [*FEW, *MANY[:-1]])
+        values = {"test_error_percent": 12.5, "dimensionality": 3}
+        store.record([RunResult(spec.key, "done", values=values) for spec in [*FEW[:2], *MANY]], '{"pppca": "1"}')
+        store.record([RunResult(MANY[7].key, "done", values={"fit_time_ms": 0.1})], '{"pppca": "2"}', replace=True)
+        store.record([RunResult(FEW[2].key, "failed", error="ValueError: no")], "{}")
+        store.record([RunResult(OWN[1].key, "done", values={"purity": 0.5, "chosen_tau": 5.0})], "{}")
+        yield store
+
+
+def plan(store: Store, name: str, planned: Sequence[RunSpec]) -> None:
+    store.plan(Plan(name, "c" * 64, f"name: {name}\n", tuple(planned)))
+
+
+def of_cell(runs: Sequence[StoredRun], cell: Cell) -> list[StoredRun]:
+    return [run for run in runs if run[0].cell == cell]
+
+
+@pytest.mark.parametrize("configs", [None, ["first"], ["second"], ["third", "second"]])
+def test_they_are_the_records_of_the_runs_that_the_configs_ask_for(store, configs):
+    records, found = store.runs(configs), store.runs_by_cell(configs)
+    assert list(found) == list(dict.fromkeys(spec.cell for spec, _ in records))
+    for cell, runs in found.items():
+        assert list(runs) == of_cell(records, cell)
+        assert [result and result.origin for _, result in runs] == [
+            result and result.origin for _, result in of_cell(records, cell)
+        ]
+    assert MANY[-1].key not in {spec.key for runs in found.values() for spec, _ in runs}, "nobody asks for it now"
+
+
+def test_counts_are_whole_numbers_in_records(store):
+    (_, result), *_ = store.runs_by_cell()[CELL]
+    assert type(result.values["dimensionality"]) is int
+    assert type(result.values["test_error_percent"]) is float
+
+
+def test_they_know_who_asks_for_them(store):
+    found = store.runs_by_cell()
+    assert {cell: runs.configs for cell, runs in found.items()} == {
+        CELL: {"first", "second"},
+        OTHER: {"first", "third"},
+        MEASURING: {"second"},
+    }
+    assert [spec.repeat for spec, _ in found[CELL].asked_by(["second"])] == [1, 2]
+    assert found[CELL].asked_by(["first"]) is found[CELL]
+    assert [len(found[OTHER].asked_by(configs)) for configs in (["third"], ["first"], ["second"])] == [5, 44, 0]
+
+
+def test_numbers_are_those_of_finished_runs_by_repeat(store):
+    found = store.runs_by_cell()
+    assert found[CELL].of_done("test_error_percent") == {0: 12.5, 1: 12.5}
+    assert found[MEASURING].of_done("purity") == {1: 0.5}
+    assert found[MEASURING].of_done("test_error_percent") == {}
+    assert found[OTHER].of_done("fit_time_ms") == {7: 0.1}
+    assert (found[OTHER].n_done, found[CELL].n_done) == (44, 2)
+
+
+def test_records_by_columns_are_the_records(store):
+    records = store.runs()
+    plans = store.plans()
+    found = gather(records, plans)
+    stored = store.runs_by_cell()
+    assert list(found) == list(stored)
+    for cell, runs in found.items():
+        assert isinstance(runs, CellRuns)
+        assert list(runs) == of_cell(records, cell)
+        assert runs.configs == stored[cell].configs
+        np.testing.assert_array_equal(runs.keys, stored[cell].keys)
+
+
+def test_an_empty_store_has_no_cell(tmp_path):
+    with Store(tmp_path / "results.sqlite") as store:
+        assert store.runs_by_cell() == {}
