@@ -86,8 +86,12 @@ def evolve(
 
 
 def evaluate(nodes: FloatArray, samples: FloatArray, tau: float) -> Network:
-    """Orthonormalise, respond to all samples, sort by variance, sum the fitness, remove by criterion (1)."""
-    nodes = orthonormalise(nodes)
+    """Orthonormalise, and measure what is left."""
+    return measure(orthonormalise(nodes), samples, tau)
+
+
+def measure(nodes: FloatArray, samples: FloatArray, tau: float) -> Network:
+    """Respond to all samples, sort by variance, sum the fitness, remove by criterion (1)."""
     responses = samples @ nodes.T
     variances = responses.var(axis=0)
     order = np.argsort(-variances, kind="stable")

@@ -232,7 +232,7 @@ def _time_in_fitness(evidence: Evidence) -> Finding:
             "Counted in multiply-adds along the measured dimensionalities (τ = 10): the responses of all samples and"
             f" their variances take {least:.0f} to {most:.0f} %; Gram–Schmidt, crossing and mutation take the rest. The"
             f" slides say {published[0]:.0f} to {published[1]:.0f} %. With the covariance matrix, as here, the number"
-            " of samples drops out."
+            " of samples drops out. The benchmarks time the share in NumPy (results/benchmarks.md)."
         )
     return Finding(
         "Fitness takes most of NE-pPCA's time.",

@@ -83,7 +83,13 @@ def _draw(front: Front) -> Drawing:
         # Numbers of trials that lie together would hide each other.
         if all(abs(one.x - other.x) > 0.02 * one.x or abs(one.y - other.y) > 0.02 * one.y for other in told):
             ax.annotate(
-                str(one.trial), (one.x, one.y), xytext=(-4, -10), textcoords="offset points", fontsize=NOTE_SIZE
+                str(one.trial),
+                (one.x, one.y),
+                xytext=(-5, -3),  # to the left and below, where there is nothing
+                textcoords="offset points",
+                ha="right",
+                va="top",
+                fontsize=NOTE_SIZE,
             )
             told.append(one)
     base = next((one for one in front.points if one.trial == 0), None)
