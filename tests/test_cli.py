@@ -397,8 +397,8 @@ class TestErrors:
         Path("two.yaml").write_text(text.format("two", 2))
         result = pppca("run", "two.yaml", "--workers", 0)
         said = (
-            "Error: two: expected the seed that one has for gha on iris, got another one for the same settings."
-            " Give both configs one seed, or take another folder with --results.\n"
+            "Error: gha on iris, repeat 0: expected one seed for the same settings, got several, of the configs one and"
+            " two. Give the configs one seed, or take another folder with --results.\n"
         )
         assert (result.exit_code, result.stderr) == (2, said)
         assert pppca("tables", "--format", "csv").stdout == shown

@@ -203,7 +203,7 @@ OWN = replace(result(SPECS[0]), values={**result(SPECS[0]).values, "own": 2.5})
         ),
         (
             {"results": [], "specs": [replace(SPECS[0], key="other", seed=1)], "config": "b"},
-            "gha on iris, repeat 0: expected the seed that was merged before, got another",
+            "gha on iris, repeat 0: expected one seed for the same settings, got several, of the configs a and b.",
         ),
     ],
 )

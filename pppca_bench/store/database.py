@@ -121,7 +121,6 @@ class Store:
         specs = by_cell(wanted.values())
         with self.transaction() as connection:
             cells = insert_cells(connection, specs)
-            refuse_other_seeds(connection, plan.name, specs, cells)
             if wanted.keys() != before:
                 rows = ((one.key, cells[cell], one.repeat, one.seed) for cell, own in specs.items() for one in own)
                 connection.executemany(
@@ -132,6 +131,7 @@ class Store:
                 connection.execute("DELETE FROM plans WHERE config = ?", (plan.name,))
                 # Sorted as the table is: many keys out of order would be written page by page, again and again.
                 connection.executemany("INSERT INTO plans VALUES (?, ?)", [(plan.name, key) for key in sorted(wanted)])
+                refuse_other_seeds(connection, cells.values())
             connection.execute(
                 f"INSERT OR REPLACE INTO configs VALUES (?, {_NOW},"
                 " (SELECT coalesce(max(sequence), 0) + 1 FROM configs), ?, ?)",

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from pppca_bench.errors import StoreError
+from pppca_bench.errors import ConfigError, StoreError
 from pppca_bench.runs import MEASURES, QUANTITIES
+from pppca_bench.store.conflicts import refuse_other_seeds
 from pppca_bench.store.database import Store
 from pppca_bench.store.rows import CELL_COLUMNS, unpack
 
@@ -89,7 +90,10 @@ def _take(connection: sqlite3.Connection, other: Store) -> Merged:
     _take_histories(connection, other, new)
     connection.executemany("INSERT OR IGNORE INTO plans VALUES (?, ?)", other.stream("SELECT config, key FROM plans"))
     _refuse_other_origins(connection, other)
-    _refuse_other_seeds(connection, other)
+    try:
+        refuse_other_seeds(connection, (cell for (cell,) in connection.execute("SELECT id FROM incoming_cells")))
+    except ConfigError as error:
+        raise StoreError(f"{other.path}: {error} {_REFUSED}") from None
     for table in ("incoming", "incoming_cells", "incoming_provenances"):
         connection.execute(f"DROP TABLE temp.{table}")
     return Merged(other.path, len(new), n_known)
@@ -226,19 +230,6 @@ def _refuse_other_origins(connection: sqlite3.Connection, other: Store) -> None:
 
 
 _PLANNED_CELLS = "cells WHERE id IN (SELECT cell FROM runs WHERE key IN (SELECT key FROM plans))"
-
-
-def _refuse_other_seeds(connection: sqlite3.Connection, other: Store) -> None:
-    found = connection.execute(
-        "SELECT problem, method, repeat FROM runs JOIN cells ON cells.id = cell"
-        " WHERE key IN (SELECT key FROM plans) GROUP BY cell, repeat HAVING count(*) > 1 LIMIT 1"
-    ).fetchone()
-    if found is not None:
-        problem, method, repeat = found
-        raise StoreError(
-            f"{other.path}: {method} on {problem}, repeat {repeat}: expected the seed that was merged before, got"
-            f" another one for the same settings. Give all configs one seed, or merge into another folder. {_REFUSED}"
-        )
 
 
 def _count(connection: sqlite3.Connection, what: str) -> int:
