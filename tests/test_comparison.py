@@ -323,7 +323,7 @@ def test_the_terminal_shows_a_line_a_number_and_the_tally():
     compared = compare(TestScores.TABLES)
     text = render(compared, "terminal")
     (line,) = [line for line in text.splitlines() if re.match(r"T1 +cancer1 +tau=15 +test_error_percent ", line)]
-    assert line.split()[4:] == ["1.78", "1.28", "–", "1", "–", "-0.50", "reproduced"]
+    assert line.split()[4:] == ["1.78", "1.28", "–", "1", "–", "−0.50", "reproduced"]
     counts = Counter(item.verdict for item in compared)
     # Not run: all but sizes of 7 problems, two cells with two numbers and a speed-up; NE-pPCA twice more; of P3 three
     # numbers (an overfit of 0.55 ± 0.59 is not compared).

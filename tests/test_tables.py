@@ -19,6 +19,7 @@ from full_results import CONFIG, PROBLEMS, REFERENCES, layouts, plans_of, store_
 from golden_numbers import installed_versions, pinned_versions
 
 from pppca_bench.reporting.latex import latex_text
+from pppca_bench.reporting.number_text import printed
 from pppca_bench.reporting.summary import Results, Summary, summarise
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.table_text import EXTENSIONS, FORMATS, Format, records, render
@@ -243,12 +244,31 @@ def test_a_cell_shows_the_means_of_its_runs_in_the_slides_form(tables, table, ro
     assert re.split(r"  +", line.removeprefix(row).strip()) == cells
 
 
+@pytest.mark.parametrize(
+    ("value", "form", "text"),
+    [
+        (-0.004, "+.2f", "0.00"),
+        (0.004, "+.2f", "0.00"),
+        (-0.0, ".1f", "0.0"),
+        (-0.4, "+.0f", "0"),
+        (-0.0, "+.3g", "0"),
+        (-0.005001, "+.2f", "−0.01"),
+        (0.3, "+.2f", "+0.30"),
+        (-1e-9, "+.3g", "−1e−09"),
+        (float("nan"), ".2f", "nan"),
+    ],
+)
+def test_a_number_that_rounds_to_zero_has_no_sign(value, form, text):
+    assert printed(value, form) == text
+
+
 def test_the_published_table_and_the_difference_stand_below_ours(tables):
     text = render(tables["T5"], "terminal")
     _, published_part = text.split('Published (slide "Speed-up and Accuracy (cancer1, 9 features, 350 samples)"')
     assert "cancer1, 100%  2.30 (1.0)  1.78 (2.5)  1.44 (4.0)  1.67 (5.6)" in published_part
     _, difference = published_part.split("Difference, ours − published:")
-    assert "+0.00 (+0.0)" in difference
+    assert "0.00 (0.0)" in difference
+    assert "+0.00" not in difference
     t1 = render(tables["T1"], "terminal").split("Difference, ours − published:")[1]
     assert "−1.32 (+0.3)" in t1, "1.50 (1.5) against 2.82 (1.2)"
 

@@ -26,6 +26,7 @@ from tabulate import tabulate
 
 from pppca_bench.references.layout import Scored
 from pppca_bench.references.numbers import Number, Tolerance
+from pppca_bench.reporting.number_text import printed
 from pppca_bench.reporting.sheet import Sheet, joined_agreements
 from pppca_bench.reporting.summary import Summary
 from pppca_bench.reporting.table import Table, TableCell
@@ -303,13 +304,13 @@ def _percent(share: float | None) -> str:
 
 
 def _row(item: Comparison) -> tuple[object, ...]:
-    interval = "–" if item.low is None else f"{item.low:.2f} to {item.high:.2f}"
+    interval = "–" if item.low is None else f"{_number(item.low)} to {_number(item.high)}"
     numbers = (_number(item.mean), _number(item.sd), item.n, interval, _number(item.difference, sign="+"))
     return (*item.place, f"{item.published:g}", *numbers, item.verdict)
 
 
 def _number(value: float | None, decimals: int = 2, sign: str = "") -> str:
-    return "–" if value is None else f"{value:{sign}.{decimals}f}"
+    return "–" if value is None else printed(value, f"{sign}.{decimals}f")
 
 
 def _grid(rows: Sequence[Sequence[object]], headers: Sequence[str], form: str) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from pppca_bench.reporting.number_text import SIGNED, printed
 from pppca_bench.reporting.summary import Summary, summarise
-from pppca_bench.reporting.table_text import true_minus
 
 Verdict = Literal["holds", "holds in part", "does not hold", "undecided", "not run"]
 
@@ -73,7 +73,7 @@ def all_of(verdicts: Sequence[Verdict]) -> Verdict:
 
 def told(difference: Summary, over: str = "data sets") -> str:
     """Return a mean difference in points with its interval, and what it is a mean over, as a sentence has it."""
-    low, mean, high = (true_minus(f"{value:+.2f}") for value in (difference.low, difference.mean, difference.high))
+    low, mean, high = (printed(value, SIGNED) for value in (difference.low, difference.mean, difference.high))
     return f"{mean} points (95 % interval {low} to {high}, {difference.n} {over})"
 
 

@@ -23,9 +23,9 @@ from pppca_bench.reporting.finding import (
     paired_difference,
     told,
 )
+from pppca_bench.reporting.number_text import printed
 from pppca_bench.reporting.summary import Results, Summary, summarise, summarise_runs
 from pppca_bench.reporting.table import Table
-from pppca_bench.reporting.table_text import true_minus
 from pppca_bench.runs import ProblemFacts
 
 COMPARED = "permutations"
@@ -195,7 +195,7 @@ def _self_repair(evidence: Evidence) -> Finding:
     sentences = []
     for method, shares in regained.items():
         half, mean = sum(share >= 0.5 for share in shares), summarise(shares)
-        low, average, high = (true_minus(f"{100.0 * share:.0f}") for share in (mean.low, mean.mean, mean.high))
+        low, average, high = (printed(100.0 * share, ".0f") for share in (mean.low, mean.mean, mean.high))
         interval = f" (95 % interval {low} to {high} %)" if len(shares) > 1 else ""
         verdicts.append("holds" if half == len(shares) else "holds in part" if half else "does not hold")
         sentences.append(

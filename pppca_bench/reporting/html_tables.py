@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 
 from pppca_bench.reporting.comparison import VERDICTS, Comparison, Place, Verdict
 from pppca_bench.reporting.distributions import describe_spread
+from pppca_bench.reporting.number_text import number_text
 from pppca_bench.reporting.sheet import Sheet
 from pppca_bench.reporting.sheet_text import sheet_notes
 from pppca_bench.reporting.summary import Summary
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.reporting.table_text import EMPTY, SIGNS, filled_parts, notes, number_text, ours_text, published_texts
+from pppca_bench.reporting.table_text import EMPTY, SIGNS, filled_parts, notes, ours_text, published_texts
 from pppca_bench.runs import described
 
 STRIP_WIDTH, STRIP_HEIGHT = 150, 18

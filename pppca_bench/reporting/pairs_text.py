@@ -7,9 +7,10 @@ import math
 from dataclasses import asdict
 from typing import Literal
 
+from pppca_bench.reporting.number_text import SIGNED, printed
 from pppca_bench.reporting.pairs import Comparison, Pairs
 from pppca_bench.reporting.sheet_text import number
-from pppca_bench.reporting.table_text import grid, true_minus
+from pppca_bench.reporting.table_text import grid
 from pppca_bench.runs import described
 
 TITLES = {"tau": "At equal τ", "dimensionality": "At equal dimensionality"}
@@ -31,11 +32,11 @@ def render_pairs(pairs: Pairs, form: Literal["terminal", "markdown", "json"] = "
 
 def _row(one: Comparison) -> tuple[str, ...]:
     test = one.test
-    interval = "–" if math.isnan(test.low) else true_minus(f"{test.low:+.2f} to {test.high:+.2f}")
+    interval = "–" if math.isnan(test.low) else f"{printed(test.low, SIGNED)} to {printed(test.high, SIGNED)}"
     sizes = ", ".join(number(size, 1) for size in one.dimensionalities)
     means = ", ".join(number(mean, 2) for mean in one.means)
     p_values = ["–" if math.isnan(p) else f"{p:.2g}" for p in (test.p, one.p_holm)]
-    difference = "–" if math.isnan(test.difference) else true_minus(f"{test.difference:+.2f}")
+    difference = "–" if math.isnan(test.difference) else printed(test.difference, SIGNED)
     return (f"{one.first} − {one.second}", means, sizes, difference, interval, str(test.n), *p_values, one.verdict)
 
 

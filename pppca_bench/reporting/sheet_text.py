@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
+from pppca_bench.reporting.number_text import printed
 from pppca_bench.reporting.sheet import Sheet
-from pppca_bench.reporting.table_text import EMPTY, Format, Grid, csv_text, grid, heading, latex_grid, true_minus
+from pppca_bench.reporting.table_text import EMPTY, Format, Grid, csv_text, grid, heading, latex_grid
 
 
 def render_sheet(sheet: Sheet, form: Format) -> str:
@@ -46,4 +47,4 @@ def sheet_records(sheet: Sheet) -> list[dict[str, object]]:
 
 def number(value: float | None, decimals: int) -> str:
     """Return a number as sheets print it; a dash for one that is not there."""
-    return EMPTY if value is None else true_minus(f"{value:.{decimals}f}")
+    return EMPTY if value is None else printed(value, f".{decimals}f")

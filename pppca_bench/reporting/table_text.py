@@ -16,6 +16,7 @@ from tabulate import tabulate
 from pppca_bench.references.numbers import Number, Tolerance
 from pppca_bench.reporting.comparison import Verdict, judge
 from pppca_bench.reporting.latex import latex_table, latex_text
+from pppca_bench.reporting.number_text import number_text, true_minus
 from pppca_bench.reporting.summary import Summary
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import described
@@ -41,8 +42,6 @@ SIGNS: Mapping[Verdict, str] = {
 
 _TABULATE = {"terminal": "simple", "markdown": "pipe"}
 _IN_MARKDOWN = str.maketrans({"|": r"\|"})
-_ROUNDING = 1e-12
-"""What a reconstruction error of nothing lost comes to."""
 
 FIELDS = ("table", "row", "column", "quantity", "published", "mean", "sd", "n", "low", "high", "n_planned", "n_failed")
 """Columns of a table's records."""
@@ -115,16 +114,6 @@ def records(table: Table) -> list[dict[str, object]]:
             if ours or theirs or cell.n_planned:
                 found.append(_record(table, cell, quantity, ours, theirs))
     return found
-
-
-def number_text(quantity: str, value: float, sign: str = "") -> str:
-    """Return a number as tables print it."""
-    return true_minus(f"{0.0 if abs(value) < _ROUNDING else value:{sign}{described(quantity).form}}")
-
-
-def true_minus(number: str) -> str:
-    """Return a printed number with a minus sign in the place of the hyphen."""
-    return number.replace("-", "−")
 
 
 def mean_text(quantity: str, ours: Summary, *, sd: bool) -> str:
