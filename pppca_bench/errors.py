@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from itertools import accumulate
 
 
 class PppcaError(Exception):
@@ -41,9 +42,24 @@ class UnknownConfigError(StoreError, UnknownNameError):
     """No config of that name was ever run into the results database."""
 
 
+LONGEST_LIST = 120
+"""Characters of the names that a message lists."""
+
+
+def listed(known: Collection[str], name: str) -> str:
+    """Return the known names as a message lists them: where they are many, some, those most like ``name`` first."""
+    if len(everything := ", ".join(known)) <= LONGEST_LIST:
+        return everything
+    from difflib import SequenceMatcher  # needed only where something is wrong, and start-up time counts
+
+    ranked = sorted(known, key=lambda one: SequenceMatcher(None, name, one).ratio(), reverse=True)
+    n_shown = max(1, sum(length <= LONGEST_LIST for length in accumulate(len(one) + 2 for one in ranked)))
+    return f"{', '.join(ranked[:n_shown])} and {len(known) - n_shown} more"
+
+
 def nearest(name: str, known: Collection[str]) -> str:
     """Return a hint at the known name that is most like this one, or nothing."""
-    import difflib  # needed only where something is wrong, and start-up time counts
+    import difflib
 
     close = difflib.get_close_matches(name, list(known), n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
@@ -63,7 +79,7 @@ def check_known(kind: str, names: Iterable[str], known: Collection[str]) -> None
     """
     for name in names:
         if name not in known:
-            expected = ", ".join(known) or "none yet"
+            expected = listed(known, name) or "none yet"
             raise UnknownNameError(
                 f"no {kind} {name!r} in these results: expected one of {expected}{nearest(name, known)}."
             )

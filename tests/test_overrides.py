@@ -84,7 +84,7 @@ class TestOnly:
         [
             (
                 "methd=gha",
-                r"^--only methd: expected one of centre, .*, tau, .*, got 'methd' \(did you mean 'method'\?\)\.$",
+                r"^--only methd: expected one of method, .* and \d+ more, got 'methd' \(did you mean 'method'\?\)\.$",
             ),
             (
                 "tau=17,method=dgha",
@@ -93,8 +93,9 @@ class TestOnly:
         ],
     )
     def test_a_key_or_value_that_nothing_has_is_refused_in_one_line(self, path, option, message):
-        with pytest.raises(UnknownNameError, match=message):
+        with pytest.raises(UnknownNameError, match=message) as told:
             plan(path, only=(option,))
+        assert len(str(told.value)) < 220
 
     @pytest.mark.parametrize("option", ["gha", "=gha", "method=", "", "method=gha,,"])
     def test_what_is_no_condition_is_refused(self, option):

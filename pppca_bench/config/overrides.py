@@ -17,7 +17,7 @@ from pppca_bench.config.choosing import CHOICE_KEYS
 from pppca_bench.config.filled import spelled_out
 from pppca_bench.config.own_data import SPLIT_KEYS
 from pppca_bench.config.yaml_source import YamlSource, parse_yaml
-from pppca_bench.errors import ConfigError, UnknownNameError, nearest
+from pppca_bench.errors import ConfigError, UnknownNameError, listed, nearest
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.methods.sections import PREDICTIONS
 from pppca_bench.parameters import shown
@@ -61,10 +61,10 @@ class Only:
         for key in self.wanted:
             if key not in values:
                 raise UnknownNameError(
-                    f"--only {key}: expected one of {', '.join(sorted(values))}, got {key!r}{nearest(key, values)}."
+                    f"--only {key}: expected one of {listed(sorted(values), key)}, got {key!r}{nearest(key, values)}."
                 )
         if not any(map(self.takes, cells)):
-            there = "; ".join(f"{key} is {', '.join(values[key])}" for key in self.wanted)
+            there = "; ".join(f"{key} is {listed(values[key], _written(asked[0]))}" for key, asked in self.wanted.items())
             raise UnknownNameError(f"--only: none of the configs' runs matches. In them {there}.")
 
 
@@ -179,7 +179,7 @@ def _change(document: dict[str, Any], key: str, new: Any) -> None:
                 _put(entry, rest, key, new)
     else:
         known = [*_OF_THE_CONFIG, "classifier.KEY", *(f"{method}.KEY" for method in methods if method in METHODS)]
-        raise ConfigError(f"--set {key}: expected one of {', '.join(known)}, got {key!r}{nearest(key, known)}.")
+        raise ConfigError(f"--set {key}: expected one of {listed(known, key)}, got {key!r}{nearest(key, known)}.")
 
 
 def _spelled_out(value: Any, key: str) -> Any:
