@@ -7,15 +7,32 @@ from itertools import accumulate
 
 
 class PppcaError(Exception):
-    """Base of all errors with a message meant for the user."""
+    """Base of all errors with a message meant for the user.
+
+    Attributes
+    ----------
+    exit_code : int
+        Of a command that it ends: 2 where what the user wrote or named is wrong, such as an option, a config or a file
+        of the user's own, else 1.
+    """
+
+    exit_code = 1
 
 
 class ConfigError(PppcaError):
     """A config file cannot be read or breaks a rule; the message names file and line."""
 
+    exit_code = 2
+
 
 class DataError(PppcaError):
     """A problem's data are missing, damaged or malformed; the message names file and line."""
+
+
+class OwnDataError(DataError):
+    """A table, a .dt file or a folder of published numbers of the user's own is missing or wrong."""
+
+    exit_code = 2
 
 
 class StoreError(PppcaError):
@@ -28,6 +45,8 @@ class ClusterError(PppcaError):
 
 class UnknownNameError(PppcaError):
     """A name that the user typed names nothing: a mistake of usage, whichever layer finds it."""
+
+    exit_code = 2
 
 
 class UnknownProblemError(DataError, UnknownNameError):

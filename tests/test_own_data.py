@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import pppca
 from sklearn.datasets import load_digits, load_iris
 
 from pppca_bench.errors import DataError
@@ -334,6 +335,28 @@ def test_what_is_no_text_and_what_is_no_parquet_file_is_told(tmp_path):
         OwnData("csv", str(tmp_path / "none.csv")).read()
     with pytest.raises(DataError, match=r"sklearn:rosen: expected one of breast_cancer, .*, got 'rosen'\."):
         OwnData("sklearn", "rosen").read()
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        ("own.csv", 2),
+        ("none.csv", 2),
+        ("own.dt", 2),
+        ("none.dt", 2),
+        ("sklearn:rosen", 2),
+        ("cancer", 2),
+        ("cancer1", 1),
+    ],
+)
+def test_a_wrong_file_of_the_users_own_ends_in_code_2_a_damaged_fetched_one_in_1(tmp_path, monkeypatch, asked, code):
+    for name in ("own.csv", "own.dt", "cancer1.dt"):
+        (tmp_path / name).write_text("x,y\n1\n")
+    monkeypatch.chdir(tmp_path)
+    done = pppca("data", "describe", asked, "--data", ".")
+    assert (done.exit_code, done.stdout) == (code, ""), done.output
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1
 
 
 def test_dates_are_refused_unless_they_are_left_out(tmp_path):

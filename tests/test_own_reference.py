@@ -123,14 +123,14 @@ def test_a_mistake_is_told_in_a_line(results, mine, old, new, told):
     if old == "id: S1":
         numbers = mine / "numbers.csv"
         numbers.write_text(numbers.read_text().replace("S1,", f"{new.removeprefix('id: ')},"))
-    said = pppca("compare", "--reference", mine, "--results", results, code=1)
+    said = pppca("compare", "--reference", mine, "--results", results, code=2)
     assert told in said
     assert said.count("\n") == 1
 
 
 def test_a_number_that_stands_in_no_cell_is_told_by_its_line(results, mine):
     change(mine, '"wine, LDA"', '"wine, LDAs"', "numbers.csv")
-    said = pppca("tables", "--reference", mine, "--results", results, code=1)
+    said = pppca("tables", "--reference", mine, "--results", results, code=2)
     assert (
         "numbers.csv, line 3: expected a row of reference.yaml, got 'wine, LDAs' (did you mean 'wine, LDA'?)." in said
     )

@@ -250,7 +250,7 @@ class TestOtherSeeds:
     def test_they_are_refused_and_nothing_is_lost(self, planned):
         planned.record([done(SPECS[0])], "{}")
         before = planned.runs()
-        with pytest.raises(ConfigError, match="^dgha on iris, repeat 0: expected one seed .* of the configs a and b"):
+        with pytest.raises(ConfigError, match=r"^dgha on iris, repeat 0: expected one seed .* of the configs a and b"):
             planned.plan(plan("b", [GHA, *self.OTHER]))
         assert (planned.configs(), planned.runs()) == (["a"], before)
 

@@ -1,4 +1,4 @@
-"""The ``pppca`` command: parse, call, print, exit code (0 done, 1 something failed, 2 usage or config error).
+"""The ``pppca`` command: parse, call, print, exit code (0 done, 1 something failed, 2 the user's own mistake).
 
 Heavy imports stand inside the commands, so that ``pppca --help`` answers at once.
 """
@@ -27,7 +27,7 @@ from pppca_bench.cli.status import list_, status
 from pppca_bench.cli.study import study
 from pppca_bench.cli.tables import figures, render, tables
 from pppca_bench.cli.terminal import guarded
-from pppca_bench.errors import ConfigError, PppcaError, UnknownNameError
+from pppca_bench.errors import PppcaError
 
 
 class _Commands(click.Group):
@@ -42,7 +42,7 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except PppcaError as error:
             click.echo(f"Error: {error}", err=True)
-            ctx.exit(2 if isinstance(error, ConfigError | UnknownNameError) else 1)
+            ctx.exit(error.exit_code)
         except OSError as error:
             if error.errno == errno.EPIPE:  # the reader, such as `head`, has enough: click ends in silence
                 raise

@@ -64,7 +64,9 @@ class Only:
                     f"--only {key}: expected one of {listed(sorted(values), key)}, got {key!r}{nearest(key, values)}."
                 )
         if not any(map(self.takes, cells)):
-            there = "; ".join(f"{key} is {listed(values[key], _written(asked[0]))}" for key, asked in self.wanted.items())
+            there = "; ".join(
+                f"{key} is {listed(values[key], _written(asked[0]))}" for key, asked in self.wanted.items()
+            )
             raise UnknownNameError(f"--only: none of the configs' runs matches. In them {there}.")
 
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pppca_bench.errors import DataError
+from pppca_bench.errors import DataError, OwnDataError
 from pppca_bench.problems.bundled import load_bundled
 from pppca_bench.problems.fetch import FetchedFile, Progress, fetch
 from pppca_bench.problems.problem import Problem
@@ -36,7 +36,11 @@ def load_problem(name: str, data_dir: str | Path | None = None) -> Problem:
         is malformed or not the registered one.
     """
     if name.endswith(".dt"):
-        return read_dt(find_own_file(name), remedy="Correct the file.")
+        path = find_own_file(name)
+        try:
+            return read_dt(path, remedy="Correct the file.")
+        except DataError as error:
+            raise OwnDataError(str(error)) from None
     info = problem_info(name)
     return load_bundled(name) if info.source == "bundled" else _load_proben1(info, data_dir)
 
@@ -199,12 +203,12 @@ def find_own_file(name: str, folder: str | Path = ".") -> Path:
 
     Raises
     ------
-    DataError
+    OwnDataError
         If there is no such file; of a .dt file the message gives the known problem that is meant, where one is like it.
     """
     path = Path(folder) / _expanded(name)
     if not _is_file(path):
         if path.suffix == ".dt":
-            raise DataError(f"{path}: expected a .dt file, got none there. {suggest(path.name)}")
-        raise DataError(f"{path}: expected a file, got none there. Check the path.")
+            raise OwnDataError(f"{path}: expected a .dt file, got none there. {suggest(path.name)}")
+        raise OwnDataError(f"{path}: expected a file, got none there. Check the path.")
     return path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pppca_bench.errors import DataError
+from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError
 from pppca_bench.problems.table import Table, to_table
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def read_csv(path: str | Path) -> Table:
 
     Raises
     ------
-    DataError
+    OwnDataError
         The file cannot be read, is empty or no UTF-8 text, or a line has another number of fields than the first.
     """
     import pandas as pd
@@ -58,8 +58,10 @@ def read_parquet(path: str | Path) -> Table:
 
     Raises
     ------
+    OwnDataError
+        The file cannot be read.
     DataError
-        The file cannot be read, or pyarrow is not installed.
+        pyarrow is not installed.
     """
     import pandas as pd
 
@@ -72,7 +74,7 @@ def read_parquet(path: str | Path) -> Table:
         ) from None
     except (OSError, ValueError) as error:  # pyarrow's errors are either
         cause = str(error).strip().partition("\n")[0].rstrip(".")
-        raise DataError(f"{path}: expected a Parquet file, got {cause}. Check the path and the file.") from None
+        raise OwnDataError(f"{path}: expected a Parquet file, got {cause}. Check the path and the file.") from None
     return to_table(frame, str(path))
 
 
@@ -81,12 +83,14 @@ def read_sklearn(name: str) -> Table:
 
     Raises
     ------
-    DataError
+    UnknownProblemError
         There is none of that name.
     """
     if name not in SKLEARN_NAMES:
         expected = f"expected one of {', '.join(SKLEARN_NAMES)}"
-        raise DataError(f"sklearn:{name}: {expected}, got {name!r}. Others are on openml.org: `openml: NUMBER`.")
+        raise UnknownProblemError(
+            f"sklearn:{name}: {expected}, got {name!r}. Others are on openml.org: `openml: NUMBER`."
+        )
     from sklearn import datasets
 
     found = getattr(datasets, f"load_{name}")(as_frame=True)
@@ -103,9 +107,9 @@ def _text(path: str | Path) -> str:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        raise DataError(f"{path}: expected a readable file, got {error.strerror}. Check the path.") from None
+        raise OwnDataError(f"{path}: expected a readable file, got {error.strerror}. Check the path.") from None
     if not data.strip():
-        raise DataError(
+        raise OwnDataError(
             f"{path}: expected a first line with the columns' names, got an empty file. Is it the right one?"
         )
     try:
@@ -113,7 +117,7 @@ def _text(path: str | Path) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         got = f"the byte 0x{data[error.start]:02x}"
-        raise DataError(f"{path}, line {line}: expected UTF-8 text, got {got}. Save the file as UTF-8.") from None
+        raise OwnDataError(f"{path}, line {line}: expected UTF-8 text, got {got}. Save the file as UTF-8.") from None
 
 
 def _checked_lines(text: str, separator: str, path: str | Path) -> tuple[list[str], NDArray[np.int64]]:
@@ -124,12 +128,12 @@ def _checked_lines(text: str, separator: str, path: str | Path) -> tuple[list[st
         names = [name.strip() for name in next(reader)]
         for row in reader:
             if len(row) != len(names) and row:
-                raise DataError(
+                raise OwnDataError(
                     f"{path}, line {reader.line_num}: expected {len(names)} fields, as in the first line,"
                     f" got {len(row)}. Correct the line."
                 )
             if row:
                 lines.append(reader.line_num)
     except csv.Error as error:
-        raise DataError(f"{path}, line {reader.line_num}: expected CSV, got {error}. Correct the line.") from None
+        raise OwnDataError(f"{path}, line {reader.line_num}: expected CSV, got {error}. Correct the line.") from None
     return names, np.array(lines, dtype=np.int64)

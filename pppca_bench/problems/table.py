@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pppca_bench.errors import DataError
+from pppca_bench.errors import OwnDataError
 from pppca_bench.problems.problem import FloatArray
 
 if TYPE_CHECKING:
@@ -74,13 +74,13 @@ class Table:
         plain = np.where(np.isnan(self.values), np.nan, self.values + 0.0).astype("<f8")
         return hashlib.sha256(described.encode() + str(plain.shape).encode() + plain.tobytes()).hexdigest()
 
-    def error(self, expected: str, got: str, remedy: str, *, row: int | None = None, column: str = "") -> DataError:
+    def error(self, expected: str, got: str, remedy: str, *, row: int | None = None, column: str = "") -> OwnDataError:
         """Return the error that names a place of the table."""
         place = self.source
         if row is not None:
             place += f", row {row + 1}" if self.lines is None else f", line {self.lines[row]}"
         place += f", column {column!r}" if column else ""
-        return DataError(f"{place}: expected {expected}, got {got}. {remedy}")
+        return OwnDataError(f"{place}: expected {expected}, got {got}. {remedy}")
 
     def save(self, path: Path) -> None:
         """Write the table to an .npz file, from which `load_saved` reads it in another process."""
@@ -109,16 +109,16 @@ def to_table(
 
     Raises
     ------
-    DataError
+    OwnDataError
         There is no row or column, or two columns have one name.
     """
     names = [str(name) for name in frame.columns]
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if twice is not None:
-        raise DataError(f"{source}: expected each column's name once, got {twice!r} again. Rename one of them.")
+        raise OwnDataError(f"{source}: expected each column's name once, got {twice!r} again. Rename one of them.")
     if not names or not len(frame):
         got = f"{len(frame)} rows of {len(names)} columns"
-        raise DataError(f"{source}: expected at least one row and one column, got {got}. Is it the right data?")
+        raise OwnDataError(f"{source}: expected at least one row and one column, got {got}. Is it the right data?")
     values = np.empty((len(frame), len(names)))
     columns = []
     for place, name in enumerate(names):

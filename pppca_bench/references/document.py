@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from pppca_bench.errors import DataError, nearest
+from pppca_bench.errors import OwnDataError, nearest
 from pppca_bench.references.layout import SHOWN_OF_RUNS, CurveLayout, Layout, Line, PortraitLayout, Scored, selector_of
 from pppca_bench.references.numbers import UNITS, Tolerance
 
@@ -45,7 +45,7 @@ def read_document(path: Path) -> dict[str, Any]:
 
     Raises
     ------
-    DataError
+    OwnDataError
         The file is missing or malformed; the message names file, line and place.
     """
     lines: dict[str, int] = {}
@@ -56,7 +56,7 @@ def read_document(path: Path) -> dict[str, Any]:
         while place and place not in lines:
             place = place[:-1]
         at = f", line {lines[place]}" if place in lines else ""
-        raise DataError(f"{path}{at}: {error}") from None
+        raise OwnDataError(f"{path}{at}: {error}") from None
     return {
         "title": given["title"],
         "citation": given["citation"],

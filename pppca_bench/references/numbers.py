@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from pppca_bench.errors import DataError, nearest
+from pppca_bench.errors import OwnDataError, nearest
 from pppca_bench.references.layout import Layout
 
 COLUMNS = ("table", "row", "column", "quantity", "value", "sd")
@@ -104,7 +104,7 @@ def read_numbers(path: Path, layouts: Iterable[Layout]) -> Published:
 
     Raises
     ------
-    DataError
+    OwnDataError
         The file is missing or malformed; the message names file and line.
     """
     tables = {layout.id: layout for layout in layouts}
@@ -116,9 +116,9 @@ def read_numbers(path: Path, layouts: Iterable[Layout]) -> Published:
             _check_place(row, cells, f"{path}, line {line}")
         for name, pattern, rule in _RULES:
             if not pattern.fullmatch(row[name]):
-                raise DataError(f"{path}, line {line}: expected {rule} as {name}, got {row[name]!r}.")
+                raise OwnDataError(f"{path}, line {line}: expected {rule} as {name}, got {row[name]!r}.")
         if quantity in found.setdefault(place, {}):
-            raise DataError(
+            raise OwnDataError(
                 f"{path}, line {line}: expected each number once, got {', '.join((*place, quantity))} again."
             )
         found[place][quantity] = Number(row["value"], float(row["sd"]) if row["sd"] else None)
@@ -134,12 +134,12 @@ def _cells(layout: Layout) -> dict[str, dict[str, tuple[str, ...]]]:
 
 
 def _check_place(row: Mapping[str, str], cells: Mapping[str, Any], place: str) -> None:
-    """Raise DataError unless a number stands in a table, a row, a column and for a quantity of reference.yaml."""
+    """Raise OwnDataError unless a number stands in a table, a row, a column and for a quantity of reference.yaml."""
     known: Any = cells
     for name in ("table", "row", "column", "quantity"):
         if row[name] not in known:
             hint = nearest(row[name], known) or f": one of {'; '.join(known)}"
-            raise DataError(f"{place}: expected a {name} of reference.yaml, got {row[name]!r}{hint}.")
+            raise OwnDataError(f"{place}: expected a {name} of reference.yaml, got {row[name]!r}{hint}.")
         known = known[row[name]] if isinstance(known, Mapping) else ()
 
 
@@ -151,14 +151,16 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
             header = next(reader, [])
             if tuple(header) != COLUMNS:
                 got = ",".join(header) or "nothing"
-                raise DataError(f"{path}, line 1: expected the columns {','.join(COLUMNS)}, got {got}.")
+                raise OwnDataError(f"{path}, line 1: expected the columns {','.join(COLUMNS)}, got {got}.")
             for row in filter(None, reader):
                 if len(row) != len(COLUMNS):
-                    raise DataError(f"{path}, line {reader.line_num}: expected {len(COLUMNS)} values, got {len(row)}.")
+                    raise OwnDataError(
+                        f"{path}, line {reader.line_num}: expected {len(COLUMNS)} values, got {len(row)}."
+                    )
                 yield reader.line_num, dict(zip(COLUMNS, row, strict=True))
     except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror}).") from None
+        raise OwnDataError(f"{path}: cannot be read ({error.strerror}).") from None
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: expected UTF-8 text, got byte 0x{error.object[error.start]:02x}.") from None
+        raise OwnDataError(f"{path}: expected UTF-8 text, got byte 0x{error.object[error.start]:02x}.") from None
     except csv.Error as error:
-        raise DataError(f"{path}, line {reader.line_num}: expected CSV, got something else ({error}).") from None
+        raise OwnDataError(f"{path}, line {reader.line_num}: expected CSV, got something else ({error}).") from None

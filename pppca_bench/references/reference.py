@@ -83,7 +83,7 @@ def read_reference(folder: Path) -> Reference:
 
     Raises
     ------
-    DataError
+    OwnDataError
         A file is missing or malformed; the message names file and place.
     """
     document = read_document(folder / "reference.yaml")

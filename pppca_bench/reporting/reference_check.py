@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pppca_bench.errors import DataError, nearest
+from pppca_bench.errors import OwnDataError, nearest
 from pppca_bench.methods.foreign import is_path
 from pppca_bench.methods.lookup import method_names
 from pppca_bench.references.reference import Reference
@@ -25,7 +25,7 @@ def check_references(added: Sequence[Reference], own: Sequence[Reference], resul
 
     Raises
     ------
-    DataError
+    OwnDataError
         Two tables have one identifier, or a cell names a method or a setting that no run has.
     """
     taken = {layout.id: one.name for one in own for layout in one.layouts} | dict.fromkeys(OWN_IDS, "pppca")
@@ -33,7 +33,7 @@ def check_references(added: Sequence[Reference], own: Sequence[Reference], resul
         for layout in one.layouts:
             if layout.id in taken or layout.id.startswith(VARIANTS):
                 owner = taken.get(layout.id, "pppca")
-                raise DataError(
+                raise OwnDataError(
                     f"{one.name}/reference.yaml: expected identifiers that no other reference has, got {layout.id!r},"
                     f" which {owner} has. Give the table another id."
                 )
@@ -49,7 +49,7 @@ def check_references(added: Sequence[Reference], own: Sequence[Reference], resul
 def _check_method(method: str, results: Results, place: str) -> None:
     known = {*method_names(), *(cell.method for cell in results.cells)}
     if method not in known and not is_path(method):
-        raise DataError(
+        raise OwnDataError(
             f"{place} names no run: expected a method that `pppca methods` prints, or module:Class, got"
             f" {method!r}{nearest(method, known)}."
         )
@@ -60,7 +60,7 @@ def _check_settings(selector: Selector, results: Results, place: str) -> None:
     known = {name for cell in cells for name in cell.settings}
     for name, _ in selector.settings if cells else ():
         if name not in known:
-            raise DataError(
+            raise OwnDataError(
                 f"{place} names no run: expected settings that runs of {selector.method} on {selector.problem} have,"
                 f" got {name!r}{nearest(name, known)}. `pppca methods {selector.method}` lists its parameters."
             )
