@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 
 from pppca_bench import problems
 from pppca_bench.cli.main import cli
+from pppca_bench.config import request
 from pppca_bench.engines import DGHA
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import cell as experiment
@@ -469,6 +470,19 @@ class TestRunning:
         assert re.search(
             r"Trials with failed runs: 3 of 4, such as cancer1, dgha\w*, repeat \d: ValueError: ", result.stderr
         )
+
+    def test_more_runs_than_a_command_may_have_are_refused_unless_forced(self, monkeypatch):
+        n_runs = 4 * 2 * (4 + 4 + 1 + 4)  # trials, repeats, and cells of 100 %, 10 %, autocor and the speed-up
+        monkeypatch.setattr(request, "MOST_RUNS", n_runs - 1)
+        refused = pppca_study()
+        assert (refused.exit_code, refused.stderr) == (
+            2,
+            f"Error: small.yaml: expected at most {n_runs - 1} runs in one command, got {n_runs}."
+            " Take fewer trials, or plan them all the same with --force.\n",
+        )
+        assert not Path("results").exists()
+        assert pppca_study(SMALL, "--force").exit_code == 0
+        assert pppca_study(SMALL, "--trials", 3).exit_code == 0
 
     def test_a_search_of_which_every_trial_fails_has_exit_code_1(self, stand_in):
         class Fails(DGHA):

@@ -32,9 +32,16 @@ if TYPE_CHECKING:
 @workers_option
 @results_option
 @data_option
+@click.option("--force", is_flag=True, help="Allow more than 200 000 runs.")
 @click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def study(
-    config: Path, trials: int | None, workers: int | None, results: Path, data_dir: Path | None, quiet: bool
+    config: Path,
+    trials: int | None,
+    workers: int | None,
+    results: Path,
+    data_dir: Path | None,
+    force: bool,
+    quiet: bool,
 ) -> None:
     """Search for settings that come near published numbers.
 
@@ -53,6 +60,8 @@ def study(
 
     loaded = load_study(find_study(config), problems=problems.known_problems(), trials=trials)
     scoring.check_cells(loaded)
+    if not force:
+        scoring.check_size(loaded)
     if loaded.settings.sampler != "random":
         tpe.import_optuna(loaded)
     folder = results / STUDIES / loaded.name

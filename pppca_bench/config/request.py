@@ -111,7 +111,9 @@ def read_request(
     configs = [_validated(source, new, given or {}) for source in sources]
     _refuse_namesakes(sources, configs)
     if not force:
-        _refuse_too_many(sources, configs, repeats)
+        # A config is expanded at its own repeats, too, for those that are done stay in its tables.
+        counts = (max(count_runs(config), count_runs(config, repeats=repeats)) for config in configs)
+        refuse_too_many({source.path: count for source, count in zip(sources, counts, strict=True)})
     found = [_found(source, config, given or {}) for source, config in zip(sources, configs, strict=True)]
     entries = list(dict.fromkeys(entry for files in found for entry in files.values()))
     opened = {one: open_problem(one, data_dir, only_local=only_plan) for one in entries if one not in registered()}
@@ -192,15 +194,23 @@ def _refuse_namesakes(sources: Sequence[YamlSource], configs: Sequence[Config]) 
             raise ConfigError(f"{source.path}: expected a name of its own, got {config.name!r}, which {other} has.")
 
 
-def _refuse_too_many(sources: Sequence[YamlSource], configs: Sequence[Config], repeats: int | None) -> None:
-    # A config is expanded at its own repeats, too, for those that are done stay in its tables.
-    counts = [max(count_runs(config), count_runs(config, repeats=repeats)) for config in configs]
-    if sum(counts) > MOST_RUNS:
-        n_most, source = max(zip(counts, sources, strict=True), key=lambda pair: pair[0])
-        others = f" of {sum(counts)}" if len(sources) > 1 else ""
+def refuse_too_many(counts: Mapping[Path, int], fewer: str = "values or repeats") -> None:
+    """Raise ConfigError for more than `MOST_RUNS` runs in one command.
+
+    Parameters
+    ----------
+    counts : mapping of Path to int
+        The runs that each config or study asks for.
+    fewer : str, default "values or repeats"
+        What the remedy says to take fewer of.
+    """
+    n_all = sum(counts.values())
+    if n_all > MOST_RUNS:
+        path, n_most = max(counts.items(), key=lambda pair: pair[1])
+        others = f" of {n_all}" if len(counts) > 1 else ""
         raise ConfigError(
-            f"{source.path}: expected at most {MOST_RUNS} runs in one command, got {n_most}{others}."
-            " Take fewer values or repeats, or plan them all the same with --force."
+            f"{path}: expected at most {MOST_RUNS} runs in one command, got {n_most}{others}."
+            f" Take fewer {fewer}, or plan them all the same with --force."
         )
 
 

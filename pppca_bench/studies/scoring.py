@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pppca_bench.config.plan import Identities, Identity, expand
+from pppca_bench.config.request import refuse_too_many
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments.queue import is_timed
 from pppca_bench.methods.lookup import find_method
@@ -115,6 +116,13 @@ def needed_runs(study: Study, trial: Trial, identities: Identities) -> list[RunS
             if cell.selector and any(holds(group, table, cell) for group in groups):
                 keys.update(spec.key for spec, _ in results.select(cell.selector))
     return [spec for spec in specs if spec.key in keys]
+
+
+def check_size(study: Study) -> None:
+    """Raise ConfigError where the trials need more runs than one command may have, taking each to need as many."""
+    identities: Identities = {name: Identity(name, "", name) for name in study.problems}
+    n_runs = study.n_trials * len(needed_runs(study, study.trials[0], identities))
+    refuse_too_many({study.source.path: n_runs}, fewer="trials")
 
 
 def score_trials(study: Study, batch: Sequence[Planned], store: Store) -> list[ScoredTrial]:
