@@ -69,6 +69,12 @@ def test_a_parameter_that_an_older_version_did_not_have_is_told():
     assert names(cell(), cell(), cell(head_start=0)) == ["DGHA, no head_start", "DGHA, head_start = 0"]
 
 
+def test_what_a_run_stores_beside_its_numbers_is_named_only_where_nothing_else_differs():
+    drawn = cell("pca", tau=5.0, portrait=True, predictions=True)
+    assert names(drawn, cell("pca", problem="horse1", tau=5.0), cell("pca", problem="wine", tau=5.0))[0] == "PCA, τ = 5"
+    assert names(drawn, cell("pca", tau=5.0))[0] == "PCA, τ = 5, portrait = true, predictions = true"
+
+
 def test_a_setting_is_named_alike_at_every_problem():
     cells = [cell("gha", problem=problem, learning_rate=0.02) for problem in ("cancer1", "glass1", "horse1")]
     other = cell("gha", problem="heart1", learning_rate=0.5)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pppca_bench.methods.lookup import stored_method, title_of
-from pppca_bench.methods.sections import PREDICTIONS
+from pppca_bench.methods.sections import STORED_BESIDE
 from pppca_bench.runs import AUTO, CHOOSE, Cell, Parameters, Scalar
 
 _ABSENT: Any = object()
@@ -36,11 +36,11 @@ def own_settings(cell: Cell) -> dict[str, Scalar]:
     """Return the parameters of a cell's method that `method_label` does not tell, but what is chosen by and stored."""
     entry = stored_method(cell.method)
     labels = entry.labels if entry else {}
-    told = ("tau", "data_fraction", PREDICTIONS)
+    untold = {"tau", "data_fraction"} | STORED_BESIDE
     return {
         name: value
         for name, value in cell.parameters
-        if name not in told and not name.startswith(CHOOSE) and (name, value) not in labels
+        if name not in untold and not name.startswith(CHOOSE) and (name, value) not in labels
     }
 
 
