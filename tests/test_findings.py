@@ -164,7 +164,10 @@ def test_self_repair_tells_the_interval_over_the_problems():
     curves = {"a": [1.0, 0.8, 0.95], "b": [1.0, 0.9, 0.96125]}
     figures = {"F8": figure("F8", {"a) NE-pPCA, by generation": curves})}
     found = find(Evidence(Results.of_runs([]), {}, {}, figures, CLAIMS))[REPAIR]
-    assert "68 % on average (95 % interval −19 to 155 %); at least half on 2 of 2 problems" in found.evidence[0]
+    assert (
+        "68 % of the largest loss is regained on average (95 % interval −19 to 155 %), and at least half"
+        in found.evidence[0]
+    )
 
 
 @pytest.mark.parametrize(

@@ -139,13 +139,13 @@ def _cutting(evidence: Evidence) -> Finding:
         near = evidence.by_data_set(part, "optimality_percent")
         if difference:
             sentences.append(
-                f"At τ = 15 the error with {evidence.title(part)} is {told(difference)} above that with all features,"
-                " before the same classifier."
+                f"{evidence.title(part)} against all features, at τ = 15 and before the same classifier: the error"
+                f" differs by {told(difference)}."
             )
         if difference and near:
             sentences[-1] += (
-                f" Its features retain {fmean(near.values()):.1f} % of the variance that as many exact components"
-                f" retain (least: {min(near.values()):.1f} %)."
+                f" The features retain {fmean(near.values()):.1f} % of the variance that as many exact components"
+                f" retain ({min(near.values()):.1f} % on the worst data set)."
             )
     return Finding(
         "Low-informative subspaces can be cut without knowing the exact components.",
@@ -170,8 +170,8 @@ def _finite_resource(evidence: Evidence) -> Finding:
             ]
     verdict: Verdict = "not run" if not errors else "holds" if max(errors) < _EXACT else "does not hold"
     evidence_text = (
-        f"In {len(errors)} runs NE-pPCA kept as many orthonormal nodes as there are features: they retain 100 % of"
-        f" the variance; the largest deviation is {max(errors):.1g} %."
+        f"In {len(errors)} runs NE-pPCA kept as many orthonormal nodes as there are features. The share of the variance"
+        f" that they retain differs from 100 % by {max(errors):.1g} points at most."
         if errors
         else ""
     )
@@ -199,8 +199,8 @@ def _self_repair(evidence: Evidence) -> Finding:
         interval = f" (95 % interval {low} to {high} %)" if len(shares) > 1 else ""
         verdicts.append("holds" if half == len(shares) else "holds in part" if half else "does not hold")
         sentences.append(
-            f"{method}: of the optimality that removals cost at most, the end has regained"
-            f" {average} % on average{interval}; at least half on {half} of {len(shares)} problems."
+            f"{method}: removals lower the optimality. By the end, {average} % of the largest loss is regained on"
+            f" average{interval}, and at least half of it on {half} of {len(shares)} problems."
         )
     return Finding(
         "Pseudo-PCA repairs itself: the variance of removed nodes is regained by the rest.",
@@ -229,10 +229,11 @@ def _time_in_fitness(evidence: Evidence) -> Finding:
         least, most = min(shares.values()), max(shares.values())
         verdict = "holds" if least >= published[0] else "does not hold"
         sentences.append(
-            "Counted in multiply-adds along the measured dimensionalities (τ = 10): the responses of all samples and"
+            "Multiply-adds are counted along the measured dimensionalities (τ = 10). The responses of all samples and"
             f" their variances take {least:.0f} to {most:.0f} %; Gram–Schmidt, crossing and mutation take the rest. The"
-            f" slides say {published[0]:.0f} to {published[1]:.0f} %. With the covariance matrix, as here, the number"
-            " of samples drops out. The benchmarks time the share in NumPy (results/benchmarks.md)."
+            f" slides say {published[0]:.0f} to {published[1]:.0f} %. This program computes the variances from the"
+            " covariance matrix, so that its own cost does not depend on the number of samples. The benchmarks time"
+            " this share in NumPy (results/benchmarks.md)."
         )
     return Finding(
         "Fitness takes most of NE-pPCA's time.",
@@ -252,7 +253,7 @@ def _accuracy(evidence: Evidence) -> Finding:
         verdicts.append(no_worse(difference))
         if difference:
             sentences.append(f"{name}: {told(difference)}: {verdicts[-1]}.")
-    introduction = f"Differences of test errors, ours − theirs, of which {MATTERS:g} point is allowed:"
+    introduction = f"Each difference is our test error minus theirs. A loss of up to {MATTERS:g} point is allowed."
     return Finding(
         "Classification accuracy does not suffer, against the Proben1 networks, GA, pruning and feature selection.",
         'slides "Comparison"',
@@ -277,11 +278,11 @@ def _speed(evidence: Evidence) -> Finding:
             continue
         verdicts.append("holds" if part["speedup_operations"] > whole["speedup_operations"] > 1.0 else "does not hold")
         sentences.append(
-            f"{problem}: by multiply-adds {whole['speedup_operations']:.1f} times as fast with all the data and"
-            f" {part['speedup_operations']:.1f} times with 10 % (geometric means over τ"
-            f"{_interval(evidence, table, f'{problem}, 10%')}); by the literal kernel's time"
-            f" {whole['speedup']:.1f} and {part['speedup']:.1f}, by a kernel whose cost grows with the nodes left, not"
-            f" their square, {whole['speedup_fast']:.1f} and {part['speedup_fast']:.1f}."
+            f"{problem}, speed-up over GHA with all the data and with 10 % (geometric means over τ): in multiply-adds"
+            f" {whole['speedup_operations']:.1f} and {part['speedup_operations']:.1f}"
+            f"{_interval(evidence, table, f'{problem}, 10%')}; in the time of the literal kernel"
+            f" {whole['speedup']:.1f} and {part['speedup']:.1f}; in the time of the fast kernel, whose cost grows with"
+            f" the number of nodes, not with its square, {whole['speedup_fast']:.1f} and {part['speedup_fast']:.1f}."
         )
         difference = paired_difference(
             evidence.line(errors, row=f"{problem}, 10%"), evidence.line(errors, row=f"{problem}, 100%")
@@ -289,12 +290,12 @@ def _speed(evidence: Evidence) -> Finding:
         verdicts.append(no_worse(difference))
         if difference:
             sentences.append(
-                f"{problem}: with 10 % of the data the error is {told(difference, 'thresholds')} above that with all."
+                f"{problem}, 10 % of the data against all: the error differs by {told(difference, 'thresholds')}."
             )
     loss = paired_difference(evidence.by_data_set("dynamical"), evidence.by_data_set("hebbian"))
     verdicts.append(no_worse(loss))
     if loss:
-        sentences.append(f"At τ = 15 the error with DGHA is {told(loss)} above that with all of GHA's nodes.")
+        sentences.append(f"DGHA against GHA with all its nodes, at τ = 15: the error differs by {told(loss)}.")
     return Finding(
         "DGHA is much faster than GHA, more so with part of the data, without loss.",
         'slides "Speed-up and Accuracy"',
@@ -306,7 +307,7 @@ def _speed(evidence: Evidence) -> Finding:
 
 def _interval(evidence: Evidence, table: str, row: str) -> str:
     found = evidence.over_repeats(table, row, "speedup_operations")
-    return f"; 95 % interval of the latter {found.low:.1f} to {found.high:.1f}" if found else ""
+    return f" (95 % interval of the latter {found.low:.1f} to {found.high:.1f})" if found else ""
 
 
 def _beside_pca(evidence: Evidence) -> Finding:
@@ -324,8 +325,9 @@ def _beside_pca(evidence: Evidence) -> Finding:
         ratio = _ratio(evidence.by_data_set(part, "dimensionality"), sizes)
         slower = _ratio(evidence.by_data_set(part, "fit_time_ms"), time)
         sentences.append(
-            f"With exact PCA at the same τ = 15 the error is {told(difference)} above that with {evidence.title(part)},"
-            f" which keeps {ratio:.2f} times as many dimensions and takes {slower:.0f} times as long (geometric means)."
+            f"Exact PCA against {evidence.title(part)}, both at τ = 15: the error differs by {told(difference)}."
+            f" {evidence.title(part)} keeps {ratio:.2f} times as many dimensions and takes {slower:.0f} times as long"
+            " (geometric means)."
         )
     return Finding(
         "Pseudo-PCA buys something that cheap exact PCA under the same criterion does not.",
@@ -352,9 +354,10 @@ def render_findings(findings: Sequence[Finding], links: Mapping[str, str]) -> st
     rows = [f"| {number} | {one.claim} | **{one.verdict}** |" for number, one in enumerate(findings, 1)]
     parts = [
         "# What holds",
-        "The slides' claims, and what the results say of each. `pppca render` writes this page; no number is typed. A"
-        " claim about errors holds where the 95 % interval of the mean difference, over data sets or thresholds, ends"
-        f" below {MATTERS:g} point, does not hold where it begins above, and is undecided otherwise.",
+        "The slides' claims, and what the results say of each. `pppca render` writes this page; no number is typed."
+        " A claim about errors is judged by the 95 % interval of the mean difference, over data sets or thresholds:"
+        f" it holds if the interval ends below {MATTERS:g} point, does not hold if it begins above, and is undecided"
+        " otherwise.",
         "\n".join(["| | claim | verdict |", "|---|---|---|", *rows]),
     ]
     for number, one in enumerate(findings, 1):
