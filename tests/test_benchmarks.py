@@ -201,6 +201,7 @@ def test_the_compared_plan_holds_the_slides_methods_with_single_nets():
 
 
 @pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
+@pytest.mark.slow
 def test_compilation_is_measured_where_nothing_is_kept(monkeypatch):
     monkeypatch.setattr(compilation, "FAMILIES", ("network_errors",))
     (row,) = compilation.rows(None)

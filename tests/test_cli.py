@@ -89,6 +89,7 @@ def stored(results: Path) -> dict[str, tuple[str, str, float | None]]:
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT", "0") != "0", reason="nothing is compiled")
+@pytest.mark.slow
 class TestKernels:
     """A run compiles what it calls, at its start and once, in a folder of its own here."""
 
@@ -721,6 +722,7 @@ class TestCompare:
         assert (result.exit_code, result.stdout) == (1, "")
         assert result.stderr.startswith("Error: no results in results/results.sqlite: run `pppca run CONFIG` first")
 
+    @pytest.mark.slow
     def test_reading_commands_need_no_compiler(self, recorded, tmp_path):
         program = "import sys; sys.modules['numba'] = None; from pppca_bench.cli.main import main; main()"
         for arguments in (["compare", "--strict"], ["tables"], ["figures", "--out", tmp_path / "figures"]):
@@ -908,6 +910,7 @@ class TestProcess:
 
     @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
     @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    @pytest.mark.slow
     def test_a_stopped_run_keeps_what_is_done_and_says_how_to_go_on(self, tmp_path, number, exit_code):
         (tmp_path / "long.yaml").write_text(LONG)
         running = process("run", "long.yaml", "--results", "kept", "--workers", 1, "--fresh", cwd=tmp_path)
@@ -924,6 +927,7 @@ class TestProcess:
 
     @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
     @pytest.mark.parametrize("whole_group", [True, False], ids=["a terminal's Ctrl-C", "the parent alone"])
+    @pytest.mark.slow
     def test_a_run_that_is_stopped_while_its_workers_start_says_nothing_else(self, tmp_path, whole_group):
         (tmp_path / "long.yaml").write_text(LONG)
         running = process("run", "long.yaml", "--workers", 2, cwd=tmp_path, start_new_session=True)

@@ -107,6 +107,7 @@ def copy(tmp_path) -> Copy:
 
 
 @compiles
+@pytest.mark.slow
 class TestWhatIsKept:
     def test_an_edit_in_a_file_that_it_calls_compiles_it_anew_and_removes_the_old_code(self, copy):
         assert copy.call(loads=False) == ""

@@ -372,6 +372,7 @@ def test_of_several_mistakes_at_a_place_the_first_is_told(refusal):
     assert line.startswith("c.yaml:5: classifer: unknown key, expected one of name, ")
 
 
+@pytest.mark.slow
 def test_several_mistakes_of_a_line_are_told_in_its_order_by_every_process(tmp_path):
     (tmp_path / "c.yaml").write_text(BASE.replace("{hidden: [8]}", "{hidden: [8], b: 1, a: 1, d: 1, c: 1}"))
     program = (

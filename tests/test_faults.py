@@ -157,6 +157,7 @@ def test_results_that_may_only_be_read_can_be_read_and_are_not_run_into(unwritab
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="rights of Linux")
+@pytest.mark.slow
 def test_data_and_configs_that_may_not_be_read_are_named(folder):
     for name in ("own.dt", "small.yaml"):
         (folder / name).write_text("")

@@ -129,6 +129,7 @@ def records(results: str = "results") -> dict[tuple[str, str, str], float]:
     }
 
 
+@pytest.mark.slow
 def test_paths_run_in_workers_and_here_with_the_same_numbers(module):
     Path("own.yaml").write_text(CONFIG % {"module": module})
     assert "20 runs done" not in pppca("run", "own.yaml", "--workers", "2", "--results", "two", "--quiet")
@@ -142,6 +143,7 @@ def test_paths_run_in_workers_and_here_with_the_same_numbers(module):
     assert {mean for row, mean in dimensionality.items() if "Halves" in row or "KernelPCA" in row} == {2.0}
 
 
+@pytest.mark.slow
 def test_a_store_is_read_when_the_module_is_gone(module):
     Path("own.yaml").write_text(CONFIG % {"module": module})
     pppca("run", "own.yaml", "--workers", "0", "--quiet")

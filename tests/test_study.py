@@ -410,6 +410,7 @@ class TestRunning:
         assert pppca_study().exit_code == 0
         assert [(folder / name).read_bytes() for name in ("trials.csv", "trials.md")] == before
 
+    @pytest.mark.slow
     def test_trust_a_study_of_the_same_name_at_the_same_time_takes_no_run_away(self, monkeypatch):
         computed = runner.run
 
@@ -434,6 +435,7 @@ class TestRunning:
         assert (len(few), len(many)) == (2, 5)
         assert all(row in many for row in few)
 
+    @pytest.mark.slow
     def test_an_interrupted_search_keeps_its_table_and_goes_on(self, monkeypatch):
         pppca_study(SMALL, "--results", "whole")
         monkeypatch.setattr(study, "RUNS_PER_BATCH", 52)  # two trials
@@ -546,6 +548,7 @@ class TestRunning:
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_no_number_of_processes_changes_a_score(proben1_dir):
     text = SMALL.replace("repeats: 2", "repeats: 1")
     alone = pppca_study(text, "--data", proben1_dir, "--results", "alone")

@@ -78,6 +78,7 @@ def test_a_trial_is_judged_after_a_quarter_a_half_and_all_of_its_repeats(n, expe
 
 
 @pytest.mark.usefixtures("wine_as_cancer", "few_at_random")
+@pytest.mark.slow
 class TestRunning:
     def test_trial_0_is_the_base_and_the_others_lie_in_their_ranges(self):
         assert pppca_study().exit_code == 0

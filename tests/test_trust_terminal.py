@@ -137,6 +137,7 @@ def test_trust_warnings_are_no_reason_to_end_a_run_without_stderr(monkeypatch):
         ("2>/dev/full", b"Progress and warnings could not be written to stderr (No space left on device).\n"),
     ],
 )
+@pytest.mark.slow
 def test_trust_a_run_without_stderr_goes_on_and_its_database_stays_whole(finished, redirection, said):
     if "full" in redirection and not Path("/dev/full").exists():
         pytest.skip("no full device")
