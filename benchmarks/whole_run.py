@@ -23,6 +23,8 @@ REPORT = ("proben1_linear", "proben1_mushroom", "proben1_pivot", "proben1_no_sho
 REPORT_LIMIT_S = 360.0
 WORKER_REPEATS = 30
 WORKER_ROUNDS = 2
+COLD_LIMIT_S, WARM_LIMIT_S = 12.0, 2.5
+WARM_ROUNDS = 5
 
 
 def our_run(data: Path, name: str, *options: str) -> tuple[float, Watched]:
@@ -62,6 +64,29 @@ def report_rows(data: Path) -> Iterator[Row]:
     what = "The Proben1 report, every network"
     yield Row(what, f"{REPORT_LIMIT_S:.0f} s", "", 1.0, REPORT_LIMIT_S / watched.seconds, 1e6 * watched.seconds)
     yield _memory_row("Memory of that run", watched)
+
+
+def command_rows(data: Path) -> Iterator[Row]:
+    """Measure what a user waits for one config: with no kernel compiled yet, then with those that are kept."""
+    results, kernels = BUILD / "command", BUILD / "command_kernels"
+    shutil.rmtree(kernels, ignore_errors=True)
+    command = [
+        "env",
+        f"NUMBA_CACHE_DIR={kernels}",
+        sys.executable,
+        "-m",
+        "pppca_bench",
+        "run",
+        str(CONFIGS / "cancer1.yaml"),
+    ]
+    times = []
+    for _ in range(1 + WARM_ROUNDS):
+        shutil.rmtree(results, ignore_errors=True)
+        times.append(watch([*command, "--data", str(data), "--results", str(results)]).seconds)
+    cold_s, warm_s = times[0], median(times[1:])
+    for caches, limit_s, ours_s in (("warm", WARM_LIMIT_S, warm_s), ("cold", COLD_LIMIT_S, cold_s)):
+        what = f"`pppca run cancer1`, {caches} caches"
+        yield Row(what, f"{limit_s:g} s", "", 1.0, limit_s / ours_s, 1e6 * ours_s, note="tables printed and written")
 
 
 def tables_rows(data: Path) -> Iterator[Row]:

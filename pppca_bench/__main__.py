@@ -1,5 +1,15 @@
-"""Run the command line as ``python -m pppca_bench``."""
+"""Run the command line as ``pppca`` or ``python -m pppca_bench``.
 
-from pppca_bench.cli.main import main
+Worker processes import the module that their parent was started with, which is this one: it imports nothing at once.
+"""
 
-main()
+
+def main() -> None:
+    """Run the command line."""
+    from pppca_bench.cli import main as command_line
+
+    command_line.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -615,6 +615,12 @@ class TestTasks:
         queue.learn(queue.next(timed=False)[0], seconds)
         assert self.sizes(queue) == [*sizes, 1, 1, 1, 1], "of wine nothing is known"
 
+    def test_the_last_are_smaller_so_that_workers_end_together(self, open_store):
+        queue = self.queue(open_store, n_workers=2)
+        for place in (0, 8):
+            queue.learn((self.SPECS[place],), 0.125)
+        assert self.sizes(queue) == [4, 2, 1, 1]
+
     def test_those_of_other_data_are_never_in_one_task(self, open_store):
         queue = self.queue(open_store)
         for place in (0, 8):

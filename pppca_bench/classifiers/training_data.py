@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import train_test_split
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
@@ -75,6 +74,8 @@ def hold_out(split: Split, fraction: float, rng: np.random.Generator, *, stratif
         counts = np.unique(y, return_counts=True)[1]
         stratified = counts.min() > 1 and len(counts) <= min(n_val, len(X) - n_val)
     seed = int(rng.integers(2**31))
+    from sklearn.model_selection import train_test_split  # brings all metrics, and scipy.stats
+
     X, X_val, y, y_val = train_test_split(X, y, test_size=n_val, stratify=y if stratified else None, random_state=seed)
     return Split(X, y, X_val, y_val)
 

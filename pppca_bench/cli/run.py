@@ -193,11 +193,12 @@ def _read(configs: Sequence[Path], *, forks: bool, quiet: bool, **options: Any) 
     """Read the configs, while the server that workers are forked from starts, if there will be any."""
     from pppca_bench.config.shipped import find_experiment
     from pppca_bench.experiments.backends import prepared_workers
+    from pppca_bench.experiments.importing import quick_imports
 
     paths = list(map(find_experiment, configs))
     prepared = prepared_workers() if forks else nullcontext()
-    with prepared, progress_bar("file", quiet=quiet) as progress:
-        # Takes seconds to import, as the server does meanwhile.
+    with prepared, progress_bar("file", quiet=quiet) as progress, quick_imports():
+        # Takes a second to import, as the server does meanwhile.
         from pppca_bench.config.request import read_request
 
         return read_request(paths, **options, progress=progress)

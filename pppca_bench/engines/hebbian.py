@@ -242,11 +242,8 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _learn_epochs(self, X: Floats, n_epochs: int) -> None:
         """Make epochs over X, in blocks whose orders of samples fit into memory."""
-        block = (
-            1
-            if self._limits_move or self.track_optimality
-            else max(1, _ORDERED_SAMPLES_PER_BLOCK // self._n_drawn(len(X)))
-        )
+        alone = self._limits_move or self.track_optimality
+        block = 1 if alone else max(1, _ORDERED_SAMPLES_PER_BLOCK // len(X))
         while n_epochs > 0:
             self._learn_block(X, min(block, n_epochs))
             n_epochs -= block
@@ -286,10 +283,8 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _schedule(self, n_samples: int, n_epochs: int) -> Schedule:
         epochs = np.arange(self.n_epochs_, self.n_epochs_ + n_epochs)
-        orders = np.array([self._draw_order(n_samples) for _ in epochs], dtype=np.int64)
-        orders = orders.reshape(n_epochs, self._n_drawn(n_samples))
         rates, decays = self._rates(epochs, n_samples)
-        return Schedule(orders, rates, decays, self._joined(epochs), self._checked(epochs))
+        return Schedule(self._orders(n_samples, n_epochs), rates, decays, self._joined(epochs), self._checked(epochs))
 
     def _rule(self) -> Rule:
         """Return what the next epochs have in common; plain GHA's rows are never checked."""
@@ -335,13 +330,15 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Tell before which epochs rows are removed; plain GHA removes none."""
         return np.zeros(len(epochs), bool)
 
-    def _draw_order(self, n_samples: int) -> Indices:
+    def _orders(self, n_samples: int, n_epochs: int) -> Indices:
+        """Draw the samples of each epoch, in the order in which it takes them; (n_epochs, samples drawn)."""
         n_drawn = self._n_drawn(n_samples)
-        if self.shuffle:
-            return self._rng.permutation(n_samples)[:n_drawn]
-        if n_drawn == n_samples:
-            return np.arange(n_samples)
-        return np.sort(self._rng.permutation(n_samples)[:n_drawn])
+        orders = np.tile(np.arange(n_samples, dtype=np.int64), (n_epochs, 1))
+        if self.shuffle or n_drawn < n_samples:
+            # The numbers of a call of `permutation` for each epoch, in half the time.
+            self._rng.permuted(orders, axis=1, out=orders)
+        drawn = orders[:, :n_drawn]
+        return np.ascontiguousarray(drawn if self.shuffle else np.sort(drawn, axis=1))
 
     def _check_finite(self, X: Floats) -> None:
         largest = float(np.abs(self._rows).max())

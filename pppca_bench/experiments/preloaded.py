@@ -6,9 +6,12 @@ Kernels that are kept are loaded too: the first costs a quarter of a second, whi
 from contextlib import suppress
 
 from pppca_bench.compiled import cache
-from pppca_bench.experiments import choosing  # noqa: F401 - with all that a run calls
+from pppca_bench.experiments.importing import quick_imports
 
-for _family in cache.FAMILIES:
-    with suppress(Exception):  # the runs that call the kernel meet its failure, and record it
-        if cache.is_compiled(_family):
-            cache.compile_family(_family)
+with quick_imports():
+    from pppca_bench.experiments import choosing  # noqa: F401 - with all that a run calls
+
+    for _family in cache.FAMILIES:
+        with suppress(Exception):  # the runs that call the kernel meet its failure, and record it
+            if cache.is_compiled(_family):
+                cache.compile_family(_family)

@@ -19,6 +19,9 @@ GROUP_SIZE = 16
 TASK_S = 1.0
 """How long a task is to take at least, so that handing it over and recording it cost little beside it."""
 
+LEAST_TASK_S = 0.1
+"""How long even the last tasks are to take, which are smaller so that all workers end together."""
+
 MOST_GROUPS = 256
 """Groups of a task at most, since what the next ones take is only expected."""
 
@@ -43,7 +46,9 @@ class Queue:
     split_of : callable(spec) -> int, optional
         Gives the number of a run's split: those of one group learn from the same rows. One split by default.
     task_s : float, default TASK_S
-        Seconds that a task is to take at least; 0 hands out every group alone.
+        Seconds that a task is to take at least, as long as enough is left; 0 hands out every group alone.
+    n_workers : int, default 1
+        Tasks that are computed at a time.
 
     Attributes
     ----------
@@ -60,6 +65,7 @@ class Queue:
         retries: int = 0,
         split_of: Callable[[RunSpec], int] = lambda _: 0,
         task_s: float = TASK_S,
+        n_workers: int = 1,
     ) -> None:
         self.n_done_elsewhere = 0
         self._store = store
@@ -72,6 +78,7 @@ class Queue:
         self._deferred: dict[bool, deque[Group]] = {False: deque(), True: deque()}
         self._n_attempts = Counter[str]()
         self._task_s = task_s
+        self._n_workers = n_workers
         self._seconds_a_run: dict[tuple[str, str], float] = {}
 
     def next(self, *, timed: bool) -> Task | None:
@@ -99,11 +106,12 @@ class Queue:
 
     def _pop_together(self, waiting: deque[Group], timed: bool) -> Task:
         """Take groups on the same data until they are expected to take long enough; a timed one is taken alone."""
+        enough_s = self._enough_s(waiting)
         task = [waiting.popleft()]
         expected_s = self._expected_s(task[0])
         while (
             not timed
-            and expected_s < self._task_s
+            and expected_s < enough_s
             and len(task) < MOST_GROUPS
             and waiting
             and self._data_of(waiting[0]) == self._data_of(task[0])
@@ -111,6 +119,15 @@ class Queue:
             task.append(waiting.popleft())
             expected_s += self._expected_s(task[-1])
         return tuple(task)
+
+    def _enough_s(self, waiting: Iterable[Group]) -> float:
+        """Return how long a task is to take at least: towards the end a part of what is left."""
+        left_s = 0.0
+        for group in waiting:
+            left_s += self._expected_s(group)
+            if left_s >= self._n_workers * self._task_s:
+                return self._task_s
+        return max(left_s / self._n_workers, min(LEAST_TASK_S, self._task_s))
 
     def _data_of(self, group: Group) -> tuple[str, str, int]:
         return group[0].cell.problem, group[0].cell.data_sha256, self._split_of(group[0])

@@ -119,15 +119,6 @@ def run(
     """
     store.describe_problems([_facts(name, *opened) for (name, _), opened in problems.items()])
     missing = _missing(specs, set() if fresh else store.done(spec.key for spec in specs), problems)
-    queue = Queue(
-        missing,
-        store,
-        fresh=fresh,
-        retries=retries,
-        split_of=lambda spec: _source_of(spec, problems).split,
-        # Of groups that are handed over together all are computed, whatever fails.
-        task_s=0.0 if fail_fast else TASK_S,
-    )
     progress = progress or (lambda *_: None)
     progress(0, len(missing))
     provenance, tally, warn = describe(configs), _Tally(), warn or _unheard
@@ -135,6 +126,16 @@ def run(
         nullcontext(backend) if backend else ended(new_backend() if new_backend and missing else local(workers))
     )
     with backends as used:
+        queue = Queue(
+            missing,
+            store,
+            fresh=fresh,
+            retries=retries,
+            split_of=lambda spec: _source_of(spec, problems).split,
+            # Of groups that are handed over together all are computed, whatever fails.
+            task_s=0.0 if fail_fast else TASK_S,
+            n_workers=used.n_workers,
+        )
         watch = Watch(used, warn)
         _compile(needed_families(missing), watch, stage or _unheard, warn)
         for finished in _execute(queue, watch, problems, warn):

@@ -74,9 +74,10 @@ def read_document(path: Path) -> dict[str, Any]:
 def _parsed(path: Path, lines: dict[str, int]) -> Any:
     """Return what a file holds; the line of each place is put into ``lines``."""
     try:
-        text = path.read_text(encoding="utf-8")
-        _note_lines(yaml.compose(text, yaml.SafeLoader), "", lines)
-        return yaml.safe_load(text)
+        loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
+        node = loader.get_single_node()
+        _note_lines(node, "", lines)
+        return None if node is None else loader.construct_document(node)
     except OSError as error:
         raise _MalformedError("", "a file that can be read", error.strerror) from None
     except yaml.YAMLError as error:

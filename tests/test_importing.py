@@ -1,0 +1,36 @@
+"""What processes import before they compute: what workers call, and as little else as can be."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+
+def printed_by(program: str) -> str:
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def of_the_server() -> str:
+    """Return what the server of workers prints that has imported what it does, and then calls scipy.stats."""
+    return printed_by(
+        "import gc, sys\nimport pppca_bench.experiments.preloaded\n"
+        "print('scipy.stats._stats_py' in sys.modules, 'sklearn' in sys.modules, gc.isenabled())\n"
+        "from scipy.stats import rankdata\nimport scipy.stats\n"
+        "print(rankdata([3, 1, 2]), scipy.stats.rankdata is rankdata)"
+    )
+
+
+def test_the_server_of_workers_loads_no_statistics_and_collects_garbage_again(of_the_server):
+    assert of_the_server.splitlines()[0] == "False True True"
+
+
+def test_statistics_are_loaded_by_who_calls_them(of_the_server):
+    assert of_the_server.splitlines()[1] == f"{np.array([3.0, 1.0, 2.0])} True"
+
+
+def test_a_worker_does_not_import_the_command_line_that_its_parent_was_started_with():
+    program = "import sys, pppca_bench.__main__; print(*sorted({'click', 'pppca_bench.cli.main'} & set(sys.modules)))"
+    assert printed_by(program) == ""
