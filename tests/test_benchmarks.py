@@ -6,9 +6,11 @@ import pytest
 from benchmarks import alternatives, compilation, hebbian, large_pca, numpy_dgha, numpy_systems, rprop, scale, systems
 from benchmarks.compiled import PeerMissingError
 from benchmarks.measuring import Contestant, Row, alternate, median_ratio
+from benchmarks.operations import Operations, describe, largest_share, sample_operations
 from benchmarks.plan import METHODS, planned_runs
 from benchmarks.report import Measured, section, sections, table
 from pppca_bench.classifiers import fit_together
+from pppca_bench.classifiers.network import Architecture
 from pppca_bench.compiled.operation import INTERPRETED
 from pppca_bench.config.experiment import parse_config
 from pppca_bench.config.plan import count_runs
@@ -84,6 +86,28 @@ def test_the_ways_that_lost_train_the_same_nets():
         for layer, matrix in enumerate(ours):
             np.testing.assert_allclose(stacked[layer][k], matrix, rtol=0, atol=1e-12)
             np.testing.assert_allclose(looped[layer], matrix, rtol=0, atol=1e-12)
+
+
+def test_operations_of_a_sample_are_those_of_a_net_counted_by_hand():
+    # 2 inputs, 4 hidden units, 1 output: 4 · 3 + 1 · 5 = 17 weights, forward and in the gradient; 4 pass errors back.
+    counts = sample_operations(Architecture(2, (4,), 1, False, "linear"), block_samples=17)
+    assert counts.multiply_adds == 2 * 17 + 4
+    assert counts.squares == 1
+    # One division, of the product (ab)(cd): ab, cd, abcd; 1/ab, 1/cd; 1/a to 1/d; four products by x. Then root², D f′.
+    assert (counts.multiply, counts.divide) == (3 + 2 + 4 + 4 + 4 * 2, 1)
+    # 1 + |x|, 1 − |v|, output − target.
+    assert counts.add == 4 + 4 + 1
+    # Four values, five errors, and 17 gradients in 17 samples.
+    assert counts.store == 4 + 5 + 1
+
+
+def test_the_largest_share_leaves_room_for_all_other_operations_and_empty_lanes():
+    counts = Operations(multiply_adds=50, squares=2, multiply=10, add=30, divide=1, store=8)
+    places = {"multiply": 1.0, "add": 0.0, "divide": 6.0, "load": 0.0, "store": 4.0}
+    assert largest_share(counts, places, n_nets=8) == pytest.approx(50 / (52 + 10 + 6 + 32))
+    assert largest_share(counts, places, n_nets=30) == pytest.approx(30 / 32 * 50 / 100)
+    assert "8.0 stores (4.00)" in describe(counts, places, n_nets=30)
+    assert describe(counts, places, n_nets=30).endswith("30 nets in 32 lanes")
 
 
 def test_a_peer_that_computes_something_else_is_refused():

@@ -10,7 +10,16 @@ from pppca_bench.classifiers import early_stopping as stopping
 from pppca_bench.classifiers import rprop as kernels
 from pppca_bench.classifiers.batch_training import Lanes, Task, train_nets
 from pppca_bench.classifiers.early_stopping import StoppingRule
-from pppca_bench.classifiers.lanes import ADD, LANES, LINEAR, SOFTSIGN, LaneMatrix, multiply_matrices
+from pppca_bench.classifiers.lanes import (
+    ADD,
+    LANES,
+    LINEAR,
+    SLOPE,
+    SOFTSIGN,
+    LaneMatrix,
+    multiply_by_slopes,
+    multiply_matrices,
+)
 from pppca_bench.classifiers.network import Architecture, network_outputs, pack, uniform_per_weight, unpack
 from pppca_bench.classifiers.rprop import RpropRule, RpropState
 from pppca_bench.compiled.arrays import aligned_zeros
@@ -45,24 +54,44 @@ def compute_gradient(task, lane=3):
     return gradient, lanes.block.squared_error[:, lane].sum()
 
 
-def multiply_row_major(C, A, B, height, width, n, mode):
-    matrices = LaneMatrix(C, 0, width, 1), LaneMatrix(A, 0, n, 1), LaneMatrix(B, 0, 1, width)
-    multiply_matrices(*matrices, height, width, n, mode)
+def product_of(A, B, C, mode, values=None):
+    """Return C after C = A B, of float64 arrays (rows, columns, LANES)."""
+    (height, n, _), width = A.shape, B.shape[1]
+    lanes, A, B = (np.ascontiguousarray(matrix).reshape(-1, LANES).copy() for matrix in (C, A, B))
+    matrices = LaneMatrix(lanes, 0, width, 1), LaneMatrix(A, 0, n, 1), LaneMatrix(B, 0, 1, width)
+    if values is None:
+        multiply_matrices(*matrices, height, width, n, mode)
+    else:
+        multiply_by_slopes(*matrices, values.reshape(-1, LANES), height, width, n, mode)
+    return lanes.reshape(C.shape)
 
 
-@pytest.mark.parametrize("mode", [LINEAR, ADD, SOFTSIGN, ADD | SOFTSIGN])
-@pytest.mark.parametrize("height", [1, 2, 3, 4, 7])
-@pytest.mark.parametrize("width", [0, 1, 3, 6])
-def test_product_of_lane_matrices_is_the_product_of_each_lane(height, width, mode):
+def random_product(height, width, n):
     rng = np.random.default_rng(height)
-    n = 5
-    A, B, C = (rng.normal(size=shape) for shape in [(height, n, LANES), (n, width, LANES), (height, width, LANES)])
+    return [rng.normal(size=(*shape, LANES)) for shape in [(height, n), (n, width), (height, width)]]
+
+
+@pytest.mark.parametrize("mode", [LINEAR, ADD, SOFTSIGN, ADD | SOFTSIGN, SLOPE, ADD | SLOPE])
+@pytest.mark.parametrize("height", [1, 2, 3, 4, 5, 7])
+@pytest.mark.parametrize("width", [0, 1, 2, 3, 5, 6, 7, 13])
+def test_product_of_lane_matrices_is_the_product_of_each_lane(height, width, mode):
+    A, B, C = random_product(height, width, n=5)
     expected = np.einsum("ikl,kjl->ijl", A, B) + (C if mode & ADD else 0.0)
     if mode & SOFTSIGN:
         expected = expected / (1.0 + abs(expected))
-    lanes = C.reshape(-1, LANES).copy()
-    multiply_row_major(lanes, A.reshape(-1, LANES), B.reshape(-1, LANES), height, width, n, mode)
-    np.testing.assert_allclose(lanes.reshape(C.shape), expected, rtol=1e-12, atol=1e-14)
+    values = np.random.default_rng(1).uniform(-1.0, 1.0, size=C.shape) if mode & SLOPE else None
+    if values is not None:
+        expected = expected * (1.0 - abs(values)) ** 2
+    np.testing.assert_allclose(product_of(A, B, C, mode & ~SLOPE, values), expected, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("mode", [LINEAR, ADD])
+def test_a_sum_is_the_same_to_the_last_bit_in_any_tile(mode):
+    A, B, C = random_product(7, 17, n=9)
+    together = product_of(A, B, C, mode)
+    for i, j in np.ndindex(7, 17):
+        alone = product_of(A[i : i + 1], B[:, j : j + 1], C[i : i + 1, j : j + 1], mode)
+        assert np.array_equal(alone[0, 0], together[i, j])
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES, ids=str)

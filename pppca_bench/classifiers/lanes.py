@@ -5,7 +5,7 @@ eight networks. No operation mixes columns, and the order of the additions withi
 network's result does not depend, to the last bit, on what the other columns hold.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, product
 from typing import Any, Final, NamedTuple
@@ -21,10 +21,11 @@ from pppca_bench.compiled.operation import INT, VECTOR, WIDTH, Call, cgutils, co
 LANES: Final = WIDTH
 """Networks side by side."""
 
-# What `multiply_matrices` does with a sum; the bits add up.
+# What a product does with a sum; the bits add up. Other activations have the bits between.
 LINEAR: Final = 0
 ADD: Final = 1
 SOFTSIGN: Final = 2
+SLOPE: Final = 16
 
 _MULTIPLY: Final = "pppca_bench.multiply_lanes"
 
@@ -38,7 +39,7 @@ class LaneMatrix(NamedTuple):
     across: int
 
 
-def _softsigns(builder: Any, xs: list[Any]) -> list[Any]:
+def write_softsigns(builder: Any, xs: list[Any]) -> list[Any]:
     """Write x / (1 + |x|) of several vectors.
 
     A division takes as long as some twenty multiplications, so four vectors share one. A group whose divisors have a
@@ -68,6 +69,12 @@ def _reciprocals(builder: Any, numbers: list[Any]) -> list[Any]:
     return [*chain.from_iterable(pairs), *inverses[len(odds) :]]
 
 
+def write_slope(builder: Any, value: Any) -> Any:
+    """Write (1 − |v|)², the slope of the softsign where its value is v."""
+    root = builder.fsub(constant(1.0), llvm_call(builder, "llvm.fabs", value))
+    return builder.fmul(root, root)
+
+
 class _Matrix(NamedTuple):
     """A `LaneMatrix` in LLVM's terms: the address of its first element, and the distances to the next ones."""
 
@@ -84,39 +91,117 @@ class _Matrix(NamedTuple):
         return builder.load(self.address(builder, i, j), align=8)
 
 
-def _write_tile(builder: Any, matrices: list[_Matrix], rows: list[Any], columns: list[Any], n: Any, mode: Any) -> None:
-    """Write the code of one tile of C: its sums live in stack slots, which LLVM turns into vector registers."""
-    C, A, B = matrices
-    sums = {(i, j): cgutils.alloca_once(builder, VECTOR) for i in rows for j in columns}
+class _Kind(NamedTuple):
+    """What tiles do with finished sums, and how large they are.
+
+    ``flag``: the mode's bit that asks for them. ``heights``, ``widths``: rows and columns of the next tile by how many
+    are left, from 1 on; the last counts for all numbers beyond.
+    """
+
+    name: str
+    flag: int
+    heights: tuple[int, ...]
+    widths: tuple[int, ...]
+
+
+# Fours, then a two, then a one. The softsign's are fixed: which sums share a division decides how each is rounded.
+_FOURS: Final = (1, 2, 2, 4)
+# At most 24 sums and eight of the numbers that they are made of, in 32 registers, and parts as equal as can be: a
+# column by itself loads five numbers for four multiply-adds, and four sums are too few to keep the processor busy.
+_KINDS: Final = (
+    _Kind("plain", 0, heights=(1, 2, 3, 4, 3, 3, 4), widths=(1, 2, 3, 4, 5, 6, 4, 4, 5, 5, 6)),
+    _Kind("softsign", SOFTSIGN, _FOURS, _FOURS),
+    _Kind("slope", SLOPE, _FOURS, _FOURS),
+)
+
+
+def _tile_function(module: Any, kind: _Kind, height: int, width: int) -> Any:
+    """Return LLVM's function that computes a tile of C: its sums live in stack slots, which become vector registers.
+
+    Each size is a function of its own, so that the integer registers hold the addresses of one tile, not of all. It is
+    optimised for size, which keeps LLVM from unrolling the loop over k: most sums are of a few numbers.
+    """
+    types_of_arguments = [VECTOR.as_pointer(), INT, INT] * 3 + [VECTOR.as_pointer(), INT, INT]
+    function_type = ir.FunctionType(ir.VoidType(), types_of_arguments)
+    function = ir.Function(module, function_type, f"{_MULTIPLY}.{kind.name}_{height}x{width}")
+    function.linkage = "linkonce_odr"
+    function.attributes.add("noinline")
+    function.attributes.add("optsize")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    C, A, B = (_Matrix(*function.args[k : k + 3]) for k in (0, 3, 6))
+    values, n, mode = function.args[9:]
+    rows, columns = [INT(i) for i in range(height)], [INT(j) for j in range(width)]
+    sums = {(i, j): cgutils.alloca_once(builder, VECTOR) for i in range(height) for j in range(width)}
     for total in sums.values():
         builder.store(constant(0.0), total)
     # C = 0 + …, or what C holds + …
     with builder.if_then(builder.icmp_signed("!=", builder.and_(mode, INT(ADD)), INT(0))):
         for (i, j), total in sums.items():
-            builder.store(C.load(builder, i, j), total)
+            builder.store(C.load(builder, rows[i], columns[j]), total)
     # Column k of A times column k of B: each number loaded serves a whole row or column of the tile.
     with cgutils.for_range(builder, n) as loop:
-        a = {i: A.load(builder, i, loop.index) for i in rows}
-        b = {j: B.load(builder, j, loop.index) for j in columns}
+        a = [A.load(builder, i, loop.index) for i in rows]
+        b = [B.load(builder, j, loop.index) for j in columns]
         for (i, j), total in sums.items():
             builder.store(llvm_fma(builder, a[i], b[j], builder.load(total)), total)
-    with builder.if_then(builder.icmp_signed("!=", builder.and_(mode, INT(SOFTSIGN)), INT(0))):
-        results = _softsigns(builder, [builder.load(total) for total in sums.values()])
-        for total, result in zip(sums.values(), results, strict=True):
-            builder.store(result, total)
-    for (i, j), total in sums.items():
-        builder.store(builder.load(total), C.address(builder, i, j), align=8)
+    results = [builder.load(total) for total in sums.values()]
+    if kind.flag == SOFTSIGN:
+        results = write_softsigns(builder, results)
+    if kind.flag == SLOPE:
+        V = C._replace(first=values)
+        slopes = [write_slope(builder, V.load(builder, rows[i], columns[j])) for i, j in sums]
+        results = [builder.fmul(total, slope) for total, slope in zip(results, slopes, strict=True)]
+    for (i, j), result in zip(sums, results, strict=True):
+        builder.store(result, C.address(builder, rows[i], columns[j]), align=8)
+    builder.ret_void()
+    return function
 
 
 @contextmanager
-def _strips(builder: Any, length: Any, size: int) -> Iterator[list[Any]]:
-    """Write a loop that cuts a length into fours, then a two, then a one; this one takes those of ``size``."""
-    # What the larger sizes took: a multiple of four before the two, of two before the one.
-    rest = builder.and_(length, INT(-2 * size)) if size < 4 else INT(0)
-    count = builder.udiv(builder.sub(length, rest), INT(size))
-    with cgutils.for_range(builder, count) as loop:
-        start = builder.add(rest, builder.mul(loop.index, INT(size)))
-        yield [builder.add(start, INT(offset)) for offset in range(size)]
+def _strips(builder: Any, length: Any, sizes: tuple[int, ...]) -> Iterator[tuple[Any, Any]]:
+    """Write a loop that cuts a length into strips; its body gets the start and the size of one."""
+    end_of_last = cgutils.alloca_once(builder, INT)
+    builder.store(INT(0), end_of_last)
+    head, body, end = (builder.append_basic_block(f"strips_{name}") for name in ("head", "body", "end"))
+    builder.branch(head)
+    builder.position_at_end(head)
+    start = builder.load(end_of_last)
+    rest = builder.sub(length, start)
+    builder.cbranch(builder.icmp_signed(">", rest, INT(0)), body, end)
+    builder.position_at_end(body)
+    # The sizes are a table in one integer, four bits each; entry 0 is never read.
+    table = INT(sum(size << 4 * k for k, size in enumerate(sizes, 1)))
+    entry = builder.select(builder.icmp_signed("<", rest, INT(len(sizes))), rest, INT(len(sizes)))
+    size = builder.and_(builder.lshr(table, builder.shl(entry, INT(2))), INT(15))
+    yield start, size
+    builder.store(builder.add(start, size), end_of_last)
+    builder.branch(head)
+    builder.position_at_end(end)
+
+
+def _write_tiles(builder: Any, kind: _Kind, matrices: list[_Matrix], rest: Sequence[Any]) -> None:
+    """Write the loops over the tiles of C, row of tiles by row of tiles, and the choice of the function of each."""
+    C, A, B = matrices
+    values, height, width, n, mode = rest
+    with _strips(builder, height, kind.heights) as (i, n_rows), _strips(builder, width, kind.widths) as (j, n_columns):
+        arguments = [
+            *C._replace(first=C.address(builder, i, j)),
+            *A._replace(first=A.address(builder, i, INT(0))),
+            *B._replace(first=B.address(builder, j, INT(0))),
+            C._replace(first=values).address(builder, i, j),
+            n,
+            mode,
+        ]
+        end = builder.append_basic_block("tile_end")
+        # Rows and columns are below eight: the two digits of one number.
+        chosen = builder.switch(builder.add(builder.shl(n_rows, INT(3)), n_columns), end)
+        for size in product(sorted({*kind.heights}), sorted({*kind.widths})):
+            block = builder.append_basic_block("tile")
+            chosen.add_case(INT(8 * size[0] + size[1]), block)
+            builder.position_at_end(block)
+            builder.call(_tile_function(builder.module, kind, *size), arguments)
+            builder.branch(end)
+        builder.position_at_end(end)
 
 
 def _multiply_function(module: Any) -> Any:
@@ -124,21 +209,18 @@ def _multiply_function(module: Any) -> Any:
 
     It is kept out of its callers: to have it in each of them costs more in compilation than the calls take.
     """
-    arguments = [VECTOR.as_pointer(), INT, INT] * 3 + [INT] * 4
+    pointer = VECTOR.as_pointer()
+    arguments = [pointer, INT, INT] * 3 + [pointer] + [INT] * 4
     function = cgutils.get_or_insert_function(module, ir.FunctionType(ir.VoidType(), arguments), _MULTIPLY)
     if function.is_declaration:
         function.linkage = "linkonce_odr"
         function.attributes.add("noinline")
         builder = ir.IRBuilder(function.append_basic_block("entry"))
         matrices = [_Matrix(*function.args[k : k + 3]) for k in (0, 3, 6)]
-        height, width, n, mode = function.args[9:]
-        # Sixteen sums in registers at once, and the remainders of height and width by two and one.
-        for rows_at_once, columns_at_once in product((4, 2, 1), repeat=2):
-            with (
-                _strips(builder, height, rows_at_once) as rows,
-                _strips(builder, width, columns_at_once) as columns,
-            ):
-                _write_tile(builder, matrices, rows, columns, n, mode)
+        flags = builder.and_(function.args[-1], INT(SOFTSIGN | SLOPE))
+        for kind in _KINDS:
+            with builder.if_then(builder.icmp_signed("==", flags, INT(kind.flag))):
+                _write_tiles(builder, kind, matrices, function.args[9:])
         builder.ret_void()
     return function
 
@@ -150,17 +232,22 @@ def _emit_multiply(call: Call) -> None:
         # From the lane array, the start and the strides to an address and strides, counted in vectors.
         data = call._replace(types=matrix_type.types, args=[lanes]).data(0)
         matrices += [b.gep(b.bitcast(data, VECTOR.as_pointer()), [start]), down, across]
-    b.call(_multiply_function(b.module), matrices + [call.integer(k) for k in range(3, 7)])
+    values = b.gep(b.bitcast(call.data(3), VECTOR.as_pointer()), [b.extract_value(call.args[0], 1)])
+    b.call(_multiply_function(b.module), [*matrices, values, *(call.integer(k) for k in range(4, 8))])
 
 
 @operation(_emit_multiply, types.void)
-def _multiply(C: LaneMatrix, A: LaneMatrix, B: LaneMatrix, height: int, width: int, n: int, mode: int) -> None:
+def _multiply(
+    C: LaneMatrix, A: LaneMatrix, B: LaneMatrix, values: Floats2D, height: int, width: int, n: int, mode: int
+) -> None:
     for i, j in product(range(height), range(width)):
         target = C.start + i * C.down + j * C.across
         total = C.lanes[target] if mode & ADD else np.zeros(LANES)
         for k in range(n):
             a = A.lanes[A.start + i * A.down + k * A.across]
             total = total + a * B.lanes[B.start + j * B.down + k * B.across]
+        if mode & SLOPE:
+            total = total * (1.0 - abs(values[target])) ** 2
         C.lanes[target] = total / (1.0 + abs(total)) if mode & SOFTSIGN else total
 
 
@@ -179,4 +266,22 @@ def multiply_matrices(C: LaneMatrix, A: LaneMatrix, B: LaneMatrix, height: int, 
     mode : int
         LINEAR; ADD keeps what C holds and adds to it; SOFTSIGN stores x / (1 + |x|) of each sum x; or ADD | SOFTSIGN.
     """
-    _multiply(C, A, B, height, width, n, mode)
+    _multiply(C, A, B, C.lanes, height, width, n, mode)
+
+
+@part
+def multiply_by_slopes(
+    C: LaneMatrix, A: LaneMatrix, B: LaneMatrix, values: Floats2D, height: int, width: int, n: int, mode: int
+) -> None:
+    """Compute C = A Bᵀ as `multiply_matrices` does, then multiply each sum by the softsign's slope (1 − |v|)².
+
+    Parameters
+    ----------
+    C, A, B, height, width, n
+        Those of `multiply_matrices`.
+    values : float64, shape of C.lanes
+        Holds the value v of each sum's unit at the place of the sum.
+    mode : int
+        LINEAR or ADD.
+    """
+    _multiply(C, A, B, values, height, width, n, mode | SLOPE)

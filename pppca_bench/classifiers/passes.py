@@ -11,7 +11,15 @@ feed it, D_k W_k, which becomes their own D by multiplication with f′.
 
 from typing import Final, NamedTuple
 
-from pppca_bench.classifiers.lanes import ADD, LANES, LINEAR, SOFTSIGN, LaneMatrix, multiply_matrices
+from pppca_bench.classifiers.lanes import (
+    ADD,
+    LANES,
+    LINEAR,
+    SOFTSIGN,
+    LaneMatrix,
+    multiply_by_slopes,
+    multiply_matrices,
+)
 from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices2D
 from pppca_bench.compiled.jit import kernel, part
 from pppca_bench.compiled.simd import absolute, add, divide, fma, load, multiply, select_less, splat, store, subtract
@@ -155,13 +163,17 @@ def compare_outputs(network: Network, samples: Samples, first: int, n: int, bloc
     """Store output − target as the output units' errors, and add their squares to the squared error, in place."""
     layer = network.layers[len(network.layers) - 1]
     n_outputs = layer[N_UNITS]
-    for s in range(n):
-        # D of the output layer, the derivative of half the squared error by its values; f′ follows in `backward`.
-        unit, target = s * network.n_units + layer[UNIT], (first + s) * n_outputs
-        for j in range(n_outputs):
-            error = subtract(load(block.values, unit + j, 0), load(samples.targets, target + j, 0))
-            store(block.errors, unit + j, 0, error)
-            store(block.squared_error, j, 0, fma(error, error, load(block.squared_error, j, 0)))
+    # Output by output, so that its sum stays in a register; each sum takes its samples in their order.
+    for j in range(n_outputs):
+        total, unit, target = load(block.squared_error, j, 0), layer[UNIT] + j, first * n_outputs + j
+        for _ in range(n):
+            # D of the output layer, the derivative of half the squared error by its values; f′ follows in `backward`.
+            error = subtract(load(block.values, unit, 0), load(samples.targets, target, 0))
+            store(block.errors, unit, 0, error)
+            total = fma(error, error, total)
+            unit += network.n_units
+            target += n_outputs
+        store(block.squared_error, j, 0, total)
 
 
 @part
@@ -192,17 +204,12 @@ def backward(
         layer = network.layers[index]
         activation = network.output_activation if index == n_layers - 1 else network.hidden_activation
         n_inputs, n_sources, n_units = layer[N_INPUTS], layer[N_SOURCES], layer[N_UNITS]
-        # D_k: errors times f′.
-        if activation != LINEAR:
+        # D_k: errors times f′, unless the layer above has passed them back times f′.
+        if activation != LINEAR and (index == n_layers - 1 or activation == LOGISTIC):
             for s in range(n):
                 _multiply_by_slope(activation, block, s * network.n_units + layer[UNIT], n_units)
-        errors = LaneMatrix(block.errors, layer[UNIT], network.n_units, 1)
-        n_hidden = n_sources - layer[N_CONSTANT]
-        if n_hidden > 0:
-            # D_k W_k, for the hidden units alone: what leads to a constant 1 moves nothing.
-            received = LaneMatrix(block.errors, layer[SOURCE] + layer[N_CONSTANT], network.n_units, 1)
-            W = LaneMatrix(weights, layer[WEIGHT] + n_inputs + layer[N_CONSTANT], 1, n_inputs + n_sources)
-            multiply_matrices(received, errors, W, n, n_hidden, n_units, ADD if layer[ADDS] > 0 else LINEAR)
+        if index > 0:
+            _pass_back(network, weights, index, n, block)
         # D_kᵀ S_k, of the inputs and of the units; D_k and S_k are read as columns, which takes no copy.
         transposed = LaneMatrix(block.errors, layer[UNIT], 1, network.n_units)
         if n_inputs > 0:
@@ -213,6 +220,33 @@ def backward(
             sources = LaneMatrix(block.values, layer[SOURCE], 1, network.n_units)
             G = LaneMatrix(gradient, layer[WEIGHT] + n_inputs, n_inputs + n_sources, 1)
             _sum_products(G, transposed, sources, n_units, n_sources, n, mode)
+
+
+@part
+def _pass_back(network: Network, weights: Floats2D, index: int, n: int, block: Block) -> None:
+    """Compute D_k W_k, what layer k passes back to the hidden units that feed it, in place.
+
+    What leads to a constant 1 moves nothing. The units of the layer below have received all by then: as soon as their
+    sums are complete, still in registers, they are multiplied by the softsign's f′.
+    """
+    layer = network.layers[index]
+    n_units, n_below = layer[N_UNITS], network.layers[index - 1][N_UNITS]
+    n_weights, constant = layer[N_INPUTS] + layer[N_SOURCES], layer[N_CONSTANT]
+    mode = ADD if layer[ADDS] > 0 else LINEAR
+    errors = LaneMatrix(block.errors, layer[UNIT], network.n_units, 1)
+    # Shortcuts lead to the units of the layers before that, too, which other layers have yet to reach.
+    n_before = layer[N_SOURCES] - constant - n_below
+    unit, weight = layer[SOURCE] + constant, layer[WEIGHT] + layer[N_INPUTS] + constant
+    if n_before > 0:
+        received = LaneMatrix(block.errors, unit, network.n_units, 1)
+        W = LaneMatrix(weights, weight, 1, n_weights)
+        multiply_matrices(received, errors, W, n, n_before, n_units, mode)
+    received = LaneMatrix(block.errors, unit + n_before, network.n_units, 1)
+    W = LaneMatrix(weights, weight + n_before, 1, n_weights)
+    if network.hidden_activation == SOFTSIGN or network.hidden_activation == EXACT_SOFTSIGN:
+        multiply_by_slopes(received, errors, W, block.values, n, n_below, n_units, mode)
+    else:
+        multiply_matrices(received, errors, W, n, n_below, n_units, mode)
 
 
 @part

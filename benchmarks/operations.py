@@ -1,0 +1,118 @@
+"""Count what an RPROP epoch has to compute beside its multiply-adds, and bound the share of the peak by it."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import partial
+
+from llvmlite import ir  # type: ignore[import-untyped]
+
+from benchmarks.measuring import Contestant, alternate, median_ratio
+from pppca_bench.classifiers.lanes import LANES, write_slope, write_softsigns
+from pppca_bench.classifiers.network import Architecture
+from pppca_bench.compiled.operation import VECTOR
+
+LOOPS = 100_000
+MULTIPLY_ADDS_A_LOOP = 16
+OTHERS_A_LOOP = {"multiply": 8, "add": 8, "divide": 2, "load": 8, "store": 2}
+"""The functions of peak.c, and how many of its operation each has among sixteen multiply-adds."""
+
+GROUP = 4
+"""Sums of the softsign that share a division."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """Count operations on registers of eight nets, of a sample.
+
+    ``multiply_adds`` are those of the products; ``squares``, those of the squared error, are not among them. Loads are
+    left out: tiles load less than a number for two multiply-adds, which `measure_places` finds to take no place.
+    """
+
+    multiply_adds: float
+    squares: float
+    multiply: float
+    add: float
+    divide: float
+    store: float
+
+
+def net_multiply_adds(architecture: Architecture, n_samples: int) -> int:
+    """Count an epoch of a net without shortcuts: outputs, gradient, and the errors passed back to hidden units.
+
+    Online backpropagation adds the gradient to the weights as it computes it, which makes it the update.
+    """
+    weights = architecture.n_weights
+    passed_back = sum(
+        n_units * size
+        for n_units, size in zip(architecture.layer_sizes[1:], architecture.hidden_layer_sizes, strict=True)
+    )
+    return n_samples * (2 * weights + passed_back)
+
+
+def instructions(write: Callable[[ir.IRBuilder, list[ir.Value]], object], n: int) -> dict[str, int]:
+    """Count LLVM's instructions, by name, that a function of the kernels writes for n vectors."""
+    function = ir.Function(ir.Module(), ir.FunctionType(ir.VoidType(), [VECTOR] * n), "counted")
+    block = function.append_basic_block()
+    write(ir.IRBuilder(block), list(function.args))
+    names = [one.opname for one in block.instructions]
+    return {name: names.count(name) for name in names}
+
+
+def sample_operations(architecture: Architecture, block_samples: int) -> Operations:
+    """Count what the gradient of a sample takes, of a net without shortcuts whose outputs are linear.
+
+    What another product reads is stored once: hidden units' values and all units' errors; so is the gradient, once a
+    block, since the numbers of more samples would leave the cache.
+    """
+    hidden, n_outputs = sum(architecture.hidden_layer_sizes), architecture.n_outputs
+    softsigns = instructions(write_softsigns, GROUP)
+    slope = instructions(lambda builder, values: write_slope(builder, values[0]), 1)
+    units = hidden / GROUP
+    return Operations(
+        multiply_adds=net_multiply_adds(architecture, 1),
+        squares=n_outputs,
+        # D = (what is passed back) f′ is one more.
+        multiply=units * softsigns["fmul"] + hidden * (slope["fmul"] + 1),
+        add=units * softsigns["fadd"] + hidden * slope["fsub"] + n_outputs,
+        divide=units * softsigns["fdiv"],
+        store=2 * hidden + n_outputs + architecture.n_weights / block_samples,
+    )
+
+
+def measure_places(library: ctypes.CDLL) -> dict[str, float]:
+    """Measure how many places of multiply-adds each other operation takes, where it stands among them."""
+    contestants = {}
+    for name in ("multiply_add", *OTHERS_A_LOOP):
+        function = getattr(library, name)
+        function.restype = ctypes.c_double
+        contestants[name] = Contestant(partial(function, ctypes.c_long(LOOPS)), LOOPS * MULTIPLY_ADDS_A_LOOP)
+    times = alternate(contestants, budget_s=4.0, clock=time.process_time)
+    # Medians of the rounds' ratios: one round at a higher clock would shift the costs of all operations.
+    longer = {name: median_ratio(times[name], times["multiply_add"]) - 1.0 for name in OTHERS_A_LOOP}
+    return {name: max(0.0, longer[name]) * MULTIPLY_ADDS_A_LOOP / n for name, n in OTHERS_A_LOOP.items()}
+
+
+def largest_share(counts: Operations, places: Mapping[str, float], n_nets: int) -> float:
+    """Return the largest share of multiply-adds that is possible: theirs of all places, of lanes that hold a net."""
+    others = (field.name for field in fields(counts) if field.name in places)
+    taken = counts.multiply_adds + counts.squares + sum(places[name] * getattr(counts, name) for name in others)
+    return counts.multiply_adds / taken * n_nets / n_lanes(n_nets)
+
+
+def n_lanes(n_nets: int) -> int:
+    """Return how many lanes nets take in full registers."""
+    return LANES * -(-n_nets // LANES)
+
+
+def describe(counts: Operations, places: Mapping[str, float], n_nets: int) -> str:
+    """Say in words what the bound is made of."""
+    others = {"multiply": "multiplications", "add": "additions", "divide": "divisions", "store": "stores"}
+    listed = ", ".join(f"{getattr(counts, name):.1f} {word} ({places[name]:.2f})" for name, word in others.items())
+    return (
+        f"a sample's {counts.multiply_adds:.0f} multiply-adds, {counts.squares:.0f} more of squared errors, {listed}; "
+        f"in brackets, how many places of a multiply-add one takes here; {n_nets} nets in {n_lanes(n_nets)} lanes"
+    )
