@@ -73,7 +73,8 @@ def listed(known: Collection[str], name: str) -> str:
 
     ranked = sorted(known, key=lambda one: SequenceMatcher(None, name, one).ratio(), reverse=True)
     n_shown = max(1, sum(length <= LONGEST_LIST for length in accumulate(len(one) + 2 for one in ranked)))
-    return f"{', '.join(ranked[:n_shown])} and {len(known) - n_shown} more"
+    n_left = len(known) - n_shown
+    return ", ".join(ranked[:n_shown]) + (f" and {n_left} more" if n_left else "")
 
 
 def nearest(name: str, known: Collection[str]) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec, StoredRun
 from pppca_bench.store import database
-from pppca_bench.store.columns import CellRuns, gather
+from pppca_bench.store.columns import DONE, FAILED, CellRuns, gather
 from pppca_bench.store.database import Store
 
 CELL = Cell("iris", "a" * 64, "dgha", (("tau", 5.0),), (("hidden", (2,)),), (("dgha", 1),))
@@ -86,7 +86,7 @@ def test_numbers_are_those_of_finished_runs_by_repeat(store):
     assert found[MEASURING].of_done("purity") == {1: 0.5}
     assert found[MEASURING].of_done("test_error_percent") == {}
     assert found[OTHER].of_done("fit_time_ms") == {7: 0.1}
-    assert (found[OTHER].n_done, found[CELL].n_done) == (44, 2)
+    assert (found[OTHER].count_of(DONE), found[CELL].count_of(DONE), found[CELL].count_of(FAILED)) == (44, 2, 1)
 
 
 def test_records_by_columns_are_the_records(store):
@@ -105,3 +105,31 @@ def test_records_by_columns_are_the_records(store):
 def test_an_empty_store_has_no_cell(tmp_path):
     with Store(tmp_path / "results.sqlite") as store:
         assert store.runs_by_cell() == {}
+
+
+def test_cells_that_are_equal_are_one_however_their_rows_are_written(tmp_path):
+    """A parameter without a type may be 1 in one config and 1.0 in another: two rows, and one cell."""
+    whole, real = (replace(MEASURING, parameters=(("gamma", gamma),)) for gamma in (1, 1.0))
+    one, other = specs(whole, 3), [replace(spec, key=f"other-{spec.repeat}") for spec in specs(real, 5)[3:]]
+    with Store(tmp_path / "results.sqlite") as store:
+        plan(store, "a", one)
+        plan(store, "b", other)
+        assert store.rows("SELECT count(*) FROM cells") == [(2,)]
+        ((cell, runs),) = store.runs_by_cell().items()
+    assert cell == whole == real
+    assert [spec.repeat for spec, _ in runs] == [0, 1, 2, 3, 4]
+    assert runs.configs == {"a", "b"}
+
+
+def test_a_provenance_that_is_gone_is_told_as_none(store):
+    with store.transaction() as connection:
+        connection.execute("DELETE FROM provenances WHERE description = ?", ('{"pppca": "2"}',))
+    runs = store.runs_by_cell()[OTHER]
+    assert {result.origin for spec, result in runs if spec.repeat == 7} == {""}
+    assert {result.origin for spec, result in runs if result and spec.repeat != 7} == {'{"pppca": "1"}'}
+
+
+def test_what_nobody_asks_for_is_not_read(store):
+    with store.transaction() as connection:
+        connection.execute("UPDATE runs SET repeat = -1 WHERE key = ?", (MANY[-1].key,))
+    assert len(store.runs_by_cell()[OTHER]) == 44

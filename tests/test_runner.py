@@ -677,6 +677,20 @@ def test_nothing_is_computed_beside_timed_runs(open_store, monkeypatch):
     assert widths == [("gha", 2), ("dgha_speedup", 1), ("dgha_speedup", 1)]
 
 
+def test_a_backend_that_is_given_serves_further_calls_as_it_was(open_store):
+    """After timed runs, which one process computes alone, and after a run that was stopped at a failure."""
+    speedup = {"method": "dgha_speedup", "n_epochs": 3}
+    specs = planned(repeats=1, methods=[speedup, METHODS[0]])
+    store = open_store(specs)
+    with runner.ended(runner.local(2)) as backend:
+        assert run(specs, store, IRIS, backend=backend).n_done == 3
+        assert backend.n_workers == 2
+        failing = planned(repeats=2, methods=[{"method": "gha", "learning_rate": 1e6}])
+        store.plan(Plan("failing", "a", "", tuple(failing)))
+        assert run(failing, store, IRIS, backend=backend, fail_fast=True).n_failed
+        assert run(specs, store, IRIS, backend=backend, fresh=True).n_done == 3
+
+
 def test_the_cores_are_those_that_this_process_may_use():
     expected = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     assert available_cores() == expected

@@ -335,6 +335,13 @@ class TestErrors:
 
 @pytest.mark.usefixtures("wine_as_cancer")
 class TestRunning:
+    def test_the_same_workers_serve_all_trials(self, monkeypatch):
+        made = []
+        local = runner.local
+        monkeypatch.setattr(runner, "local", lambda n_workers: made.append(n_workers) or local(n_workers))
+        assert pppca_study(SMALL, "--trials", 2).exit_code == 0
+        assert made == [0]
+
     def test_the_score_is_the_weighted_mean_distance_of_the_cells(self):
         result = pppca_study()
         assert result.exit_code == 0, result.stderr

@@ -78,7 +78,6 @@ def test_a_trial_is_judged_after_a_quarter_a_half_and_all_of_its_repeats(n, expe
 
 
 @pytest.mark.usefixtures("wine_as_cancer", "few_at_random")
-@pytest.mark.slow
 class TestRunning:
     def test_trial_0_is_the_base_and_the_others_lie_in_their_ranges(self):
         assert pppca_study().exit_code == 0
@@ -91,6 +90,7 @@ class TestRunning:
             assert row["methods[0].variance"] in ("raw", "direction")
         assert len({row["methods[*].learning_rate"] for row in rows.values()}) == 6
 
+    @pytest.mark.slow
     def test_a_random_search_scores_the_same_settings_alike(self):
         assert pppca_study(LEARNING.replace("trials: 6", "trials: 1")).exit_code == 0
         (learnt,) = trials_of()
@@ -98,6 +98,7 @@ class TestRunning:
         (drawn,) = trials_of("random")
         assert {key: learnt[key] for key in drawn} == drawn
 
+    @pytest.mark.slow
     def test_a_second_time_nothing_is_computed_and_the_table_is_the_same(self, monkeypatch):
         assert pppca_study().exit_code == 0
         before = (FOLDER / "trials.csv").read_bytes()
@@ -110,6 +111,7 @@ class TestRunning:
         assert result.exit_code == 0, result.stderr
         assert (FOLDER / "trials.csv").read_bytes() == before
 
+    @pytest.mark.slow
     def test_an_interrupted_search_goes_on_as_if_it_had_not_been(self, monkeypatch):
         assert pppca_study(LEARNING, "--results", "whole").exit_code == 0
         computed, run_group = Counter(), experiment.run_group
@@ -128,6 +130,7 @@ class TestRunning:
         assert pppca_study().exit_code == 0
         assert trials_of() == trials_of("whole")
 
+    @pytest.mark.slow
     def test_more_trials_leave_the_others_as_they_were(self):
         pppca_study(LEARNING, "--trials", 3)
         few = trials_of()
@@ -136,6 +139,7 @@ class TestRunning:
         assert (len(few), len(many)) == (3, 6)
         assert all(row in many for row in few)
 
+    @pytest.mark.slow
     def test_what_promises_less_than_the_median_is_given_up_and_stands_last(self):
         assert pppca_study(LEARNING, "--trials", 12).exit_code == 0
         rows = trials_of()
@@ -146,6 +150,7 @@ class TestRunning:
             made = {spec.repeat for spec, result in stored(int(row["trial"])) if result is not None}
             assert len(made) == int(row["repeats"])
 
+    @pytest.mark.slow
     def test_a_trial_that_diverges_is_given_up_and_the_search_goes_on(self):
         text = LEARNING.replace(
             "methods[*].learning_rate: {low: 0.01, high: 0.1, log: true}",
@@ -159,6 +164,7 @@ class TestRunning:
         assert all((row["score"], row["repeats"]) == ("inf", "1") for row in wild)
         assert "Trials with failed runs: " in result.stderr
 
+    @pytest.mark.slow
     def test_another_score_is_another_search_in_the_same_record(self):
         pppca_study(LEARNING, "--trials", 2)
         pppca_study(LEARNING.replace("weight: 0.5", "weight: 0.7"), "--trials", 2)
@@ -166,6 +172,7 @@ class TestRunning:
         names = [one["study_name"] for one in operations if "study_name" in one]
         assert len(set(names)) == 2
 
+    @pytest.mark.slow
     def test_the_front_is_written_beside_the_table(self):
         result = pppca_study()
         assert result.stdout.endswith(
@@ -177,6 +184,7 @@ class TestRunning:
         assert {row["trial"] for row in drawn} == {row["trial"] for row in whole}
         assert (FOLDER / "front.png").read_bytes().startswith(b"\x89PNG")
 
+    @pytest.mark.slow
     def test_the_markdown_says_how_trials_were_chosen(self):
         pppca_study(LEARNING, "--trials", 2)
         text = (FOLDER / "trials.md").read_text()

@@ -14,7 +14,8 @@ from pppca_bench.errors import ConfigError, UnknownNameError, nearest
 if TYPE_CHECKING:
     from pppca_bench.methods.entry import Entry
     from pppca_bench.reporting.pairs import Pairs
-    from pppca_bench.runs import ProblemFacts, StoredRun
+    from pppca_bench.runs import Cell, ProblemFacts
+    from pppca_bench.store.columns import CellRuns
 
 
 @click.command(epilog=examples("pppca methods", "pppca methods dgha", "pppca methods sklearn.svm:SVC --format json"))
@@ -148,12 +149,15 @@ def rank(
             raise click.UsageError("--matters and --quantity compare methods on one problem: name it with --within.")
         click.echo(ranking.render(ranking.rank(cells, facts), form))
         return
-    runs = [run for own in cells.values() for run in own]
-    click.echo(render_pairs(_compared(runs, facts, within or problems[0], quantity, matters), form))
+    click.echo(render_pairs(_compared(cells, facts, within or problems[0], quantity, matters), form))
 
 
 def _compared(
-    runs: Sequence[StoredRun], facts: Mapping[str, ProblemFacts], problem: str, quantity: str, matters: float | None
+    cells: Mapping[Cell, CellRuns],
+    facts: Mapping[str, ProblemFacts],
+    problem: str,
+    quantity: str,
+    matters: float | None,
 ) -> Pairs:
     """Compare methods on one problem; only percents have a difference that matters by default."""
     from pppca_bench.reporting.pairs import compare_pairs
@@ -165,4 +169,4 @@ def _compared(
         raise click.UsageError(f"--quantity: {expected}")
     if matters is None and not quantity.endswith("_percent"):
         raise click.UsageError(f"{quantity} has no difference that matters by default: give it with --matters.")
-    return compare_pairs(runs, facts, problem, quantity=quantity, matters=1.0 if matters is None else matters)
+    return compare_pairs(cells, facts, problem, quantity=quantity, matters=1.0 if matters is None else matters)

@@ -197,10 +197,9 @@ def _read(configs: Sequence[Path], *, forks: bool, quiet: bool, **options: Any) 
 
     paths = list(map(find_experiment, configs))
     prepared = prepared_workers() if forks else nullcontext()
-    with prepared, progress_bar("file", quiet=quiet) as progress, quick_imports():
-        # Takes a second to import, as the server does meanwhile.
-        from pppca_bench.config.request import read_request
-
+    with prepared, progress_bar("file", quiet=quiet) as progress:
+        with quick_imports():  # which take a second, as the server's do meanwhile
+            from pppca_bench.config.request import read_request
         return read_request(paths, **options, progress=progress)
 
 

@@ -29,7 +29,7 @@ class _Later(PathFinder):
 
 @contextmanager
 def quick_imports() -> Iterator[None]:
-    """Import in two thirds of the time; what is imported is the same to all that use it."""
+    """Import in two thirds of the time; only scipy.stats is loaded later, where the first attribute is asked of it."""
     collects = gc.isenabled()
     gc.disable()  # modules are no garbage, but while they grow in number all are searched again and again
     sys.meta_path.insert(0, _Later)
@@ -37,6 +37,5 @@ def quick_imports() -> Iterator[None]:
         yield
     finally:
         sys.meta_path.remove(_Later)
-        gc.freeze()  # nor are they searched later, so that forked processes keep sharing their memory
         if collects:
             gc.enable()

@@ -3,6 +3,7 @@
 Kernels that are kept are loaded too: the first costs a quarter of a second, which each worker would pay.
 """
 
+import gc
 from contextlib import suppress
 
 from pppca_bench.compiled import cache
@@ -15,3 +16,5 @@ with quick_imports():
         with suppress(Exception):  # the runs that call the kernel meet its failure, and record it
             if cache.is_compiled(_family):
                 cache.compile_family(_family)
+
+gc.freeze()  # what stays is not searched for garbage, so that forked processes keep sharing its memory

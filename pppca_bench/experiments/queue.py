@@ -5,6 +5,7 @@ Small groups are handed out together, once it is known how long such runs take.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -106,16 +107,13 @@ class Queue:
 
     def _pop_together(self, waiting: deque[Group], timed: bool) -> Task:
         """Take groups on the same data until they are expected to take long enough; a timed one is taken alone."""
-        enough_s = self._enough_s(waiting)
         task = [waiting.popleft()]
         expected_s = self._expected_s(task[0])
-        while (
-            not timed
-            and expected_s < enough_s
-            and len(task) < MOST_GROUPS
-            and waiting
-            and self._data_of(waiting[0]) == self._data_of(task[0])
-        ):
+        data = self._data_of(task[0])
+        if timed or expected_s >= self._task_s or not waiting or self._data_of(waiting[0]) != data:
+            return tuple(task)
+        enough_s = self._enough_s(itertools.chain(task, waiting))
+        while expected_s < enough_s and len(task) < MOST_GROUPS and waiting and self._data_of(waiting[0]) == data:
             task.append(waiting.popleft())
             expected_s += self._expected_s(task[-1])
         return tuple(task)

@@ -126,6 +126,7 @@ def run(
         nullcontext(backend) if backend else ended(new_backend() if new_backend and missing else local(workers))
     )
     with backends as used:
+        n_workers = used.n_workers
         queue = Queue(
             missing,
             store,
@@ -134,7 +135,7 @@ def run(
             split_of=lambda spec: _source_of(spec, problems).split,
             # Of groups that are handed over together all are computed, whatever fails.
             task_s=0.0 if fail_fast else TASK_S,
-            n_workers=used.n_workers,
+            n_workers=n_workers,
         )
         watch = Watch(used, warn)
         _compile(needed_families(missing), watch, stage or _unheard, warn)
@@ -148,8 +149,13 @@ def run(
                     queue.learn(group, span.duration_ms / 1e3)
             progress(len(tally.finished), len(missing))
             if fail_fast and tally.n_failed:
-                used.kill()
+                if backend is None:
+                    used.kill()
+                else:
+                    used.renew(n_workers)
                 break
+        if backend is not None and used.n_workers != n_workers:  # timed runs had one alone
+            used.renew(n_workers)
     store.release()
     return tally.outcome(len(specs), len(specs) - len(missing) + queue.n_done_elsewhere)
 
@@ -289,11 +295,9 @@ def _execute(queue: Queue, watch: Watch, problems: OpenProblems, warn: Tell) -> 
     if first := queue.next(timed=True):
         if (hindrance := quiet.hindrance()) is not None:
             warn(hindrance)
-        n_workers = watch.backend.n_workers
         watch.backend.renew(1)
         waiting = itertools.chain([first], iter(lambda: queue.next(timed=True), None))
         yield from _fan_out(lambda: next(waiting, None), watch, problems)
-        watch.backend.renew(n_workers)
 
 
 def _fan_out(take: Callable[[], Task | None], watch: Watch, problems: OpenProblems) -> Iterator[Finished]:

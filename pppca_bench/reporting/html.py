@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,6 +24,7 @@ from pppca_bench.reporting.report_card import Address, Card, build_card, softwar
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.table_text import SIGNS
 from pppca_bench.reporting.trimmed import trimmed
+from pppca_bench.store.columns import DONE, FAILED
 from pppca_bench.store.database import Store
 
 FILTERED = 8
@@ -123,7 +123,7 @@ def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, Address], *
     algorithms = {item for cell in snapshot.results.cells for item in cell.algorithms}
     return Report(
         tally(compared),
-        sum(runs.n_done for runs in snapshot.results.cells.values()),
+        sum(runs.count_of(DONE) for runs in snapshot.results.cells.values()),
         [_config(name, text, snapshot, store, addresses) for name, text in store.config_texts().items()],
         [table for table in tables if table.counts],
         _texts_view(
@@ -222,16 +222,15 @@ def _with_code(text: str) -> Markup:
 
 def _config(name: str, text: str, snapshot: Snapshot, store: Store, addresses: Mapping[str, Address]) -> ConfigView:
     cells = snapshot.results.of_config(name)
-    outcomes = Counter(result.status if result else "planned" for runs in cells.values() for _, result in runs)
     methods = dict.fromkeys(title_of(one.method) for one in cells)
     problems = list(dict.fromkeys(cell.problem for cell in cells))
     return ConfigView(
         name,
         ", ".join(methods),
         ", ".join(problems) if len(problems) <= 4 else f"{len(problems)} problems",
-        outcomes["done"],
-        outcomes["failed"],
-        outcomes.total(),
+        sum(runs.count_of(DONE) for runs in cells.values()),
+        sum(runs.count_of(FAILED) for runs in cells.values()),
+        sum(map(len, cells.values())),
         text,
         build_card(name, snapshot.results, snapshot.facts, addresses, store.origins([name])),
     )

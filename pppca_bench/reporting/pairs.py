@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
 
 from pppca_bench.errors import StoreError, check_known
 from pppca_bench.reporting.ranking_columns import Column, columns
 from pppca_bench.reporting.summary import student_t_975
-from pppca_bench.runs import AUTO, ProblemFacts, StoredRun, described
-from pppca_bench.store.columns import gather
+from pppca_bench.runs import AUTO, Cell, ProblemFacts, described
+from pppca_bench.store.columns import CellRuns
 
 ALPHA = 0.05
 MOST_PAIRS = 500
@@ -110,7 +110,7 @@ class Pairs:
 
 
 def compare_pairs(
-    runs: Iterable[StoredRun],
+    cells: Mapping[Cell, CellRuns],
     facts: Mapping[str, ProblemFacts],
     problem: str,
     *,
@@ -127,7 +127,7 @@ def compare_pairs(
 
     Parameters
     ----------
-    runs : iterable of (RunSpec, RunResult or None)
+    cells : mapping of Cell to CellRuns
         Those of other problems do not count.
     facts : mapping of str to ProblemFacts
         By problem, for its sizes and the number of its splits.
@@ -145,8 +145,8 @@ def compare_pairs(
     StoreError
         Fewer than two settings have two repeats, or splits, with the quantity; or the data are several.
     """
-    own, known = _on(problem, list(runs), facts)
-    settings = columns(gather(own))
+    own, known = _on(problem, cells, facts)
+    settings = columns(own)
     found = {_label(column, settings): column for column in settings}
     values = {name: _by_split(column, quantity, known.n_splits) for name, column in found.items()}
     done = {name: column for name, column in found.items() if len(values[name]) > 1}
@@ -174,13 +174,13 @@ def compare_pairs(
 
 
 def _on(
-    problem: str, runs: Sequence[StoredRun], facts: Mapping[str, ProblemFacts]
-) -> tuple[list[StoredRun], ProblemFacts]:
-    """Return the runs on a problem, which are on the same data, and what is known of these."""
-    check_known("problem", [problem], list(dict.fromkeys(spec.cell.problem for spec, _ in runs)))
-    own = [run for run in runs if run[0].cell.problem == problem]
+    problem: str, cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts]
+) -> tuple[dict[Cell, CellRuns], ProblemFacts]:
+    """Return the cells on a problem, which are on the same data, and what is known of these."""
+    check_known("problem", [problem], list(dict.fromkeys(cell.problem for cell in cells)))
+    own = {cell: runs for cell, runs in cells.items() if cell.problem == problem}
     known = facts.get(problem)
-    if known is None or {spec.cell.data_sha256 for spec, _ in own} != {known.data_sha256}:
+    if known is None or {cell.data_sha256 for cell in own} != {known.data_sha256}:
         raise StoreError(
             f"{problem}: expected runs on the same data, the last that were run, got others of that name, too."
             " Name one config, or run it again."

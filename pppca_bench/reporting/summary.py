@@ -82,9 +82,10 @@ class Repeats(Mapping[str, Mapping[int, float]]):
         self._runs = runs
 
     def __getitem__(self, name: str) -> Mapping[int, float]:
-        if name not in self._runs.values:
+        found = self._runs.of_done(name)
+        if not found:
             raise KeyError(name)
-        return self._runs.of_done(name)
+        return found
 
     def __iter__(self) -> Iterator[str]:
         return (name for name in self._runs.values if self._runs.of_done(name))
@@ -218,14 +219,13 @@ def place_of(cell: Cell) -> tuple[object, ...]:
 def summarise_runs(runs: CellRuns) -> CellSummary:
     """Summarise the repeats of one cell."""
     values = Repeats(runs)
-    quantities = {name: summarise(own) for name in runs.values if (own := list(values[name].values()))}
+    quantities = {name: summarise(list(own.values())) for name in runs.values if (own := runs.of_done(name))}
     if (found := _correlation(*(values.get(name, {}) for name in CORRELATED))) is not None:
         quantities["correlation"] = found
     done = runs.taken(runs.statuses == DONE)
     settings = _settings(runs.cell) if len(done) else ""
     origins = [runs.origin_texts[place] for place in set(done.origins.tolist())]
-    n_failed = int((runs.statuses == FAILED).sum())
-    return CellSummary(quantities, values, len(runs), n_failed, settings, _differing(origins))
+    return CellSummary(quantities, values, len(runs), runs.count_of(FAILED), settings, _differing(origins))
 
 
 def _differing(origins: Sequence[str]) -> tuple[str, ...]:

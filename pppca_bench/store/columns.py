@@ -22,7 +22,7 @@ _CODES = {status: code for code, status in enumerate(STATUSES)}
 
 @dataclass(frozen=True, eq=False)
 class CellRuns(Sequence[StoredRun]):
-    """Hold the n runs of a cell; as a sequence it gives their records, which are made where somebody asks for them.
+    """Hold the n runs of a cell; as a sequence it gives their records, which are made anew whenever somebody asks.
 
     Attributes
     ----------
@@ -36,7 +36,8 @@ class CellRuns(Sequence[StoredRun]):
     statuses : int64 array of shape (n,)
         `PLANNED`, `DONE` or `FAILED`.
     values : mapping of str to float64 array of shape (n,)
-        The runs' numbers by name; nan where a run has none of that name.
+        The runs' numbers by name; nan where a run has none of that name. A record has an int where `runs.described`
+        says that it is a count.
     errors : mapping of str to str
         Tracebacks or causes of failed runs, by key.
     origins : int64 array of shape (n,)
@@ -70,20 +71,19 @@ class CellRuns(Sequence[StoredRun]):
     @overload
     def __getitem__(self, place: slice) -> Sequence[StoredRun]: ...
     def __getitem__(self, place: int | slice) -> StoredRun | Sequence[StoredRun]:
-        return self._records[place]
+        return self._records()[place]
 
     def __iter__(self) -> Iterator[StoredRun]:
-        return iter(self._records)
+        return iter(self._records())
 
     @cached_property
     def configs(self) -> frozenset[str]:
         """Return the names of the configs that ask for some of the runs."""
         return frozenset().union(*(self.config_sets[place] for place in set(self.asking.tolist())))
 
-    @property
-    def n_done(self) -> int:
-        """Return the number of runs that are done."""
-        return int((self.statuses == DONE).sum())
+    def count_of(self, status: int) -> int:
+        """Return the number of runs that are `PLANNED`, `DONE` or `FAILED`."""
+        return int((self.statuses == status).sum())
 
     def asked_by(self, configs: Collection[str]) -> CellRuns:
         """Return the runs that one of the configs asks for."""
@@ -115,7 +115,6 @@ class CellRuns(Sequence[StoredRun]):
         known = (self.statuses == DONE) & ~np.isnan(self.values[name])
         return dict(zip(self.repeats[known].tolist(), self.values[name][known].tolist(), strict=True))
 
-    @cached_property
     def _records(self) -> list[StoredRun]:
         keys = [key.decode() for key in self.keys.tolist()]
         specs = [
@@ -188,7 +187,7 @@ def read_columns(chunks: Iterable[Sequence[Sequence[Any]]], quantities: Sequence
         codes = [_CODES.get(status, -1) for status in statuses]
         known = [-1 if origin is None else origin for origin in origins]
         whole.append(np.array([numbers, cells, repeats, seeds, codes, known], dtype=np.int64))
-        keys.append(np.array(names, dtype=np.bytes_))
+        keys.append(np.array([name.encode() for name in names]))
         found.append(np.array(values, dtype=np.float64))
         errors.update((key, cause) for key, cause in zip(names, causes, strict=True) if cause is not None)
         own = [place for place, text in enumerate(others) if text not in (None, "", "{}")]
@@ -237,24 +236,22 @@ def part_by_cell(
     RowError
         The row of a run's cell holds what no run can have written.
     """
-    asking, latest, config_sets = _askers(columns.numbers, asked)
-    order = np.lexsort((columns.numbers, columns.repeats, latest))
-    order = order[asking[order] > 0]
-    if not len(order):
+    if not len(columns.numbers):
         return {}
-    _, first, place = np.unique(columns.cells[order], return_index=True, return_inverse=True)
+    asking, latest, config_sets = _askers(columns.numbers, asked)
+    merged = _merged(columns, cells)
+    order = np.lexsort((columns.numbers, columns.repeats, latest))
+    _, first, place = np.unique(merged[order], return_index=True, return_inverse=True)
     # The cells by their first runs, and within each cell the order that the runs have.
     order = order[np.argsort(first[place], kind="stable")]
-    starts = np.flatnonzero(np.diff(columns.cells[order], prepend=-1))
-    texts = ["", *(text for _, text in sorted(origins.items()))]
-    numbered = np.searchsorted(sorted(origins), columns.origins) + 1
-    numbered[columns.origins < 0] = 0
+    starts = np.flatnonzero(np.diff(merged[order], prepend=-1))
+    texts, numbered = ["", *origins.values()], _places(columns.origins, origins)
     values = {name: column[order] for name, column in columns.values.items()}
     has_some = {name: np.logical_or.reduceat(~np.isnan(column), starts) for name, column in values.items()}
     found: dict[Cell, CellRuns] = {}
     for number, (start, stop) in enumerate(pairwise([*starts.tolist(), len(order)])):
         own = order[start:stop]
-        cell, changed = _cell_of(columns, own[0], cells)
+        cell, changed = intact(cells[int(columns.cells[own[-1]])])
         found[cell] = CellRuns(
             cell,
             changed,
@@ -289,11 +286,23 @@ def _askers(
     return asking, latest, config_sets
 
 
-def _cell_of(columns: Columns, row: int, cells: Mapping[int, CellRow | RowError]) -> CellRow:
-    number = int(columns.cells[row])
-    if number not in cells:
-        raise RowError(f"run {columns.keys[row].decode()}", f"expected one of the stored cells, got number {number}")
-    return intact(cells[number])
+def _merged(columns: Columns, cells: Mapping[int, CellRow | RowError]) -> NDArray[np.int64]:
+    """Return each row's cell, one number for cells that are equal though their rows are not, as with 1 and 1.0."""
+    numbers, first_rows, place = np.unique(columns.cells, return_index=True, return_inverse=True)
+    first: dict[Cell, int] = {}
+    for number, row in zip(numbers.tolist(), first_rows.tolist(), strict=True):
+        if number not in cells:
+            key = columns.keys[row].decode()
+            raise RowError(f"run {key}", f"expected one of the stored cells, got number {number}")
+        first.setdefault(intact(cells[number])[0], number)
+    return np.array([first[intact(cells[number])[0]] for number in numbers.tolist()])[place]
+
+
+def _places(origins: NDArray[np.int64], known: Mapping[int, str]) -> NDArray[np.int64]:
+    """Return the place of each row's provenance among the known ones, from 1; 0 where it is not known."""
+    numbers, place = np.unique(origins, return_inverse=True)
+    places = {number: n for n, number in enumerate(known, start=1)}
+    return np.array([places.get(number, 0) for number in numbers.tolist()])[place]
 
 
 def gather(runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> dict[Cell, CellRuns]:
@@ -326,7 +335,7 @@ def _gathered(cell: Cell, runs: Sequence[StoredRun], asking: Mapping[str, Collec
     return CellRuns(
         cell,
         specs[-1].changed,
-        np.array([spec.key for spec in specs], dtype=np.bytes_),
+        np.array([spec.key.encode() for spec in specs]),
         np.array([spec.repeat for spec in specs]),
         np.array([spec.seed for spec in specs]),
         np.array([_CODES[result.status] if result else PLANNED for result in results]),

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from pppca_bench.errors import StoreError, UnknownConfigError
+from pppca_bench.errors import StoreError, UnknownConfigError, listed, nearest
 from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, RunResult, StoredRun, by_cell
 from pppca_bench.store import reservations
 from pppca_bench.store.conflicts import refuse_other_seeds
@@ -275,10 +275,11 @@ class Store:
         from pppca_bench.store import columns  # NumPy, which a look at what is done does without
 
         names, quantities = self._known_configs(configs), self._quantities()
-        asked = f"WHERE runs.key IN (SELECT key FROM plans WHERE config {_AMONG})"
+        which, asked = (f" WHERE config {_AMONG}", (json.dumps(names),)) if configs else ("", ())
         rows = self.stream(
-            f"SELECT rowid, {', '.join((*_RUN_COLUMNS, *quantities))} FROM runs {asked if configs else ''}",
-            *((json.dumps(names),) if configs else ()),
+            f"SELECT rowid, {', '.join((*_RUN_COLUMNS, *quantities))} FROM runs"
+            f" WHERE key IN (SELECT key FROM plans{which})",
+            *asked,
         )
         with self._located():
             found = columns.read_columns(iter(lambda: list(itertools.islice(rows, _CHUNK)), []), quantities)
@@ -289,8 +290,9 @@ class Store:
         known = self.configs()
         for name in configs or ():
             if name not in known:
+                expected = listed(known, name) or "none yet"
                 raise UnknownConfigError(
-                    f"no runs of config {name!r} in {self.path}: expected one of {', '.join(known) or 'none yet'}."
+                    f"no runs of config {name!r} in {self.path}: expected one of {expected}{nearest(name, known)}."
                     " Run it first with `pppca run`."
                 )
         return [name for name in known if configs is None or name in configs]
