@@ -10,7 +10,9 @@ from functools import partial
 
 from llvmlite import ir  # type: ignore[import-untyped]
 
-from benchmarks.measuring import Contestant, alternate, median_ratio
+from benchmarks.compiled import load_c
+from benchmarks.measuring import Contestant, alternate, median_ratio, seconds
+from pppca_bench.classifiers.batch_training import BLOCK_SAMPLES
 from pppca_bench.classifiers.lanes import LANES, write_slope, write_softsigns
 from pppca_bench.classifiers.network import Architecture
 from pppca_bench.compiled.operation import VECTOR
@@ -94,6 +96,29 @@ def measure_places(library: ctypes.CDLL) -> dict[str, float]:
     # Medians of the rounds' ratios: one round at a higher clock would shift the costs of all operations.
     longer = {name: median_ratio(times[name], times["multiply_add"]) - 1.0 for name in OTHERS_A_LOOP}
     return {name: max(0.0, longer[name]) * MULTIPLY_ADDS_A_LOOP / n for name, n in OTHERS_A_LOOP.items()}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Hold what operations on registers take here: a multiply-add of a net in µs, and the others in its places."""
+
+    multiply_add_us: float
+    places: Mapping[str, float]
+
+    def epoch_us(self, architecture: Architecture, n_samples: int, n_nets: int) -> float:
+        """Return the least time of an epoch of a net among others, in µs; validation and the update are left out."""
+        counts = sample_operations(architecture, BLOCK_SAMPLES)
+        share = largest_share(counts, self.places, n_nets)
+        return self.multiply_add_us * n_samples * counts.multiply_adds / share
+
+
+def measure_machine() -> Machine:
+    """Measure the machine."""
+    library = load_c("peak")
+    places = measure_places(library)
+    loops = partial(library.multiply_add, ctypes.c_long(10 * LOOPS))
+    best_s = min(seconds(loops, time.process_time) for _ in range(20))
+    return Machine(1e6 * best_s / (10 * LOOPS * MULTIPLY_ADDS_A_LOOP * LANES), places)
 
 
 def largest_share(counts: Operations, places: Mapping[str, float], n_nets: int) -> float:

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-INTERVAL_S = 0.05
+INTERVAL_S = 0.2
+"""How often memory is read, which takes a hundredth of a second of a processor that the command may need."""
 
 
 @dataclass(frozen=True, slots=True)

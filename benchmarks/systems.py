@@ -1,17 +1,19 @@
 """The systems of the comparisons that train or evolve many networks: against NumPy and scikit-learn.
 
 Early stopping is off, so that both sides make the same epochs; a network that ours trains beside seven others, the
-peer trains alone.
+peer trains alone. The rows "at most" say what ratio would remain if ours took no time but for the operations that its
+training epochs cannot do without, at the rate that registers allow.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -22,8 +24,10 @@ from sklearn.neural_network import MLPClassifier as SklearnMLP
 
 from benchmarks import numpy_systems as peers
 from benchmarks.measuring import Contestant, Row, compare
+from benchmarks.operations import Machine, measure_machine
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
 from pppca_bench.classifiers.ga_mlp import GAMLPClassifier
+from pppca_bench.classifiers.network import Architecture
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
 from pppca_bench.parameters import make_generator
 from pppca_bench.problems import load_problem
@@ -39,6 +43,9 @@ TARGET = 20.0
 N_STEPS = 2
 """Features that the sequential searches add or remove."""
 
+HIDDEN = (16,)
+"""The hidden layer of the networks that rate the candidates of a selection, the selectors' default."""
+
 FIXED: dict[str, Any] = {"generalisation_loss": math.inf, "training_progress": 0.0}
 NUMPY, SKLEARN = "NumPy, one net at a time", "scikit-learn, Adam on the full batch"
 Timed = tuple[Callable[[], object], float, float | None]
@@ -47,7 +54,7 @@ Timed = tuple[Callable[[], object], float, float | None]
 
 def selected_network(n_epochs: int) -> RpropMLPClassifier:
     """Return the network that rates the candidates of a selection, that of the selectors' default."""
-    return RpropMLPClassifier((16,), max_epochs=n_epochs, random_state=0, **FIXED)
+    return RpropMLPClassifier(HIDDEN, max_epochs=n_epochs, random_state=0, **FIXED)
 
 
 def pruned_network(hidden: tuple[int, ...], seed: int) -> PrunedMLPClassifier:
@@ -77,15 +84,16 @@ class Case:
 
 def rows(data: Path) -> Iterator[Row]:
     """Measure all systems on each problem."""
+    machine = measure_machine()
     for problem, (hidden, n_epochs) in PROBLEMS.items():
         loaded = load_problem(problem, data)
         case = Case(
             problem, hidden, n_epochs, (loaded.X_train, loaded.y_train, loaded.X_validation, loaded.y_validation)
         )
         yield from _evolution(case)
-        yield from _pruning(case)
-        yield from _sequential(case)
-        yield from _elimination(case)
+        yield from _pruning(case, machine)
+        yield from _sequential(case, machine)
+        yield from _elimination(case, machine)
 
 
 def _compare(what: str, unit: str, ours: Timed, others: Mapping[str, Timed]) -> Iterator[Row]:
@@ -105,19 +113,40 @@ def _evolution(case: Case) -> Iterator[Row]:
     yield from _compare(f"GA-evolved net, {_layers(case)}", "generation", ours, others)
 
 
-def _pruning(case: Case) -> Iterator[Row]:
+def _at_most(rows: Sequence[Row], epoch_us: float, n_epochs: float = 1.0) -> Iterator[Row]:
+    """Return the rows, and for each peer the ratio that would remain at the least time of our epochs."""
+    yield from rows
+    least_us = n_epochs * epoch_us
+    for row in rows:
+        if row.peer_us is not None:
+            what, ratio = f"{row.what}, at most", row.peer_us / least_us
+            yield Row(what, row.peer, row.unit, None, ratio, least_us, row.peer_us)
+
+
+def _least_us(case: Case, machine: Machine, hidden: tuple[int, ...], sizes: Sequence[int], n_nets: int) -> float:
+    """Return the mean of the least times of an epoch over networks with so many inputs, in µs."""
+    X, y = case.data[:2]
+    n_classes = len(np.unique(y))
+    nets = (Architecture(size, hidden, n_classes, shortcuts=False, output_activation="linear") for size in sizes)
+    return fmean(machine.epoch_us(net, len(X), n_nets) for net in nets)
+
+
+def _pruning(case: Case, machine: Machine) -> Iterator[Row]:
+    """Measure networks that lose weights in rounds: those deleted are zeros, which take the time of others."""
     networks = [pruned_network(case.hidden, seed) for seed in range(N_NETS)]
     ours = partial(fit_together, networks, [case.data] * N_NETS), N_NETS, None
     others = {NUMPY: (partial(peers.prune, networks[0], case.data), 1, TARGET)}
-    yield from _compare(f"Pruned net, {_layers(case)}", "net", ours, others)
+    rows = list(_compare(f"Pruned net, {_layers(case)}", "net", ours, others))
+    epoch_us = _least_us(case, machine, case.hidden, [case.n_features], N_NETS)
+    yield from _at_most(rows, epoch_us, fmean(network.n_epochs_ for network in networks))
 
 
-def _sequential(case: Case) -> Iterator[Row]:
+def _sequential(case: Case, machine: Machine) -> Iterator[Row]:
     """Measure steps forward and backward; scikit-learn's backward search does not rate all features first."""
     network, m = selected_network(case.n_epochs), case.n_features
     forward, backward = m + m - 1, 1 + m + m - 1
     left = m - N_STEPS
-    yield from _compare(
+    rows = _compare(
         f"Forward selection, {case.problem}, {N_STEPS} steps",
         "net and epoch",
         (partial(ForwardSelector(N_STEPS, estimator=network).fit, *case.data), forward * network.max_epochs, None),
@@ -126,7 +155,8 @@ def _sequential(case: Case) -> Iterator[Row]:
             SKLEARN: (_sklearn_search(case, N_STEPS, "forward"), forward * network.max_epochs, TARGET),
         },
     )
-    yield from _compare(
+    yield from _at_most(list(rows), _least_us(case, machine, HIDDEN, [1] * m + [2] * (m - 1), m))
+    rows = _compare(
         f"Backward selection, {case.problem}, {N_STEPS} steps",
         "net and epoch",
         (partial(BackwardSelector(left, estimator=network).fit, *case.data), backward * network.max_epochs, None),
@@ -135,16 +165,18 @@ def _sequential(case: Case) -> Iterator[Row]:
             SKLEARN: (_sklearn_search(case, left, "backward"), forward * network.max_epochs, TARGET),
         },
     )
+    sizes = [m] + [m - 1] * m + [m - 2] * (m - 1)
+    yield from _at_most(list(rows), _least_us(case, machine, HIDDEN, sizes, m))
 
 
-def _elimination(case: Case) -> Iterator[Row]:
+def _elimination(case: Case, machine: Machine) -> Iterator[Row]:
     """Measure the elimination down to one feature; scikit-learn's trains one network at a size, and one in the end."""
     network = selected_network(case.n_epochs)
     ours = NetworkRFE(1, estimator=network, random_state=0)
     trained = case.n_features * ours.n_networks * network.max_epochs
     seeds = elimination_seeds(ours)
     sklearn = RFE(_sklearn_network(case), n_features_to_select=1, importance_getter=_saliency)
-    yield from _compare(
+    rows = _compare(
         f"RFE by networks, {case.problem}",
         "net and epoch",
         (partial(ours.fit, *case.data), trained, None),
@@ -153,6 +185,8 @@ def _elimination(case: Case) -> Iterator[Row]:
             SKLEARN: (partial(sklearn.fit, *case.data[:2]), case.n_features * network.max_epochs, TARGET),
         },
     )
+    sizes = range(1, case.n_features + 1)
+    yield from _at_most(list(rows), _least_us(case, machine, HIDDEN, sizes, ours.n_networks))
 
 
 def elimination_seeds(selector: NetworkRFE) -> list[int]:
