@@ -164,7 +164,7 @@ def test_data_and_configs_that_may_not_be_read_are_named(folder):
         (folder / name).chmod(0)
     assert_refused(as_anyone("run", "small.yaml"), r"Path 'small\.yaml' is not readable", code=2)
     (folder / "other.yaml").write_text(CONFIG.replace("[iris]", "[own.dt]"))
-    assert_refused(as_anyone("run", "other.yaml"), r"own\.dt.*Permission denied")
+    assert_refused(as_anyone("run", "other.yaml"), r"own\.dt.*Permission denied", code=2)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
