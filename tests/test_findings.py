@@ -2,6 +2,7 @@
 
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.curves import Curve
 from pppca_bench.reporting.figure_data import CurvePanel, Figure
 from pppca_bench.reporting.finding import Finding, all_of, geometric_mean, no_worse, paired_difference, told
-from pppca_bench.reporting.findings import COMPARED, Evidence, find, render_findings
+from pppca_bench.reporting.findings import COMPARED, Evidence, advice_of, find, render_findings
 from pppca_bench.reporting.summary import Results, Summary, summarise
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec, Selector
@@ -267,3 +268,13 @@ def test_the_page_links_to_what_is_there_and_names_the_rest():
     page = render_findings([finding], {"T1": "tables/T1.md", "T2": "tables/T2.md"})
     assert re.findall(r"\]\(([^)]+)\)", page) == ["tables/T1.md"]
     assert page.endswith("- Two of two.\n\nNumbers: [T1](tables/T1.md), F8.\n")
+
+
+def test_when_each_method_is_the_right_tool_is_what_the_benchmarks_say():
+    root = Path(__file__).parents[1]
+    advice = advice_of((root / "results" / "benchmarks.md").read_text(encoding="utf-8"))
+    assert "is the right tool" in advice
+    assert "Measured:" not in advice
+    assert advice in (root / "docs" / "findings.md").read_text(encoding="utf-8")
+    assert advice_of("# Benchmarks") == ""
+    assert "right tool" not in render_findings([], {})

@@ -149,14 +149,16 @@ def _write_findings(
 ) -> None:
     import os
 
-    from pppca_bench.reporting.findings import render_findings
+    from pppca_bench.reporting.findings import advice_of, render_findings
 
     files = {one.id: results / "tables" / f"{one.id}.md" for one in snapshot.filled}
     files |= {one.figure: results / "figures" / f"{one.figure}.svg" for one in figures if one.panels}
     files |= {contest.id: results / "figures" / f"{contest.id}.svg" for contest, _ in rankings}
     links = {name: Path(os.path.relpath(file, page.parent)).as_posix() for name, file in files.items()}
+    measured = results / "benchmarks.md"
+    advice = advice_of(measured.read_text(encoding="utf-8")) if measured.is_file() else ""
     page.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write(page, render_findings(snapshot.findings(figures), links))
+    atomic_write(page, render_findings(snapshot.findings(figures), links, advice))
 
 
 def _with_figures(results: Path) -> tuple[Snapshot, list[Figure], list[tuple[Contest, Ranking]]]:

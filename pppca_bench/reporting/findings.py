@@ -342,7 +342,16 @@ def _ratio(one: Mapping[str, float], other: Mapping[str, float]) -> float:
     return geometric_mean(one[name] / other[name] for name in one if other.get(name, 0.0) > 0.0)
 
 
-def render_findings(findings: Sequence[Finding], links: Mapping[str, str]) -> str:
+RIGHT_TOOL = "When is each the right tool?"
+
+
+def advice_of(benchmarks: str) -> str:
+    """Return what the page of the benchmarks says of when each method is the right tool; "" where it says nothing."""
+    _, heading, rest = benchmarks.partition(f"**{RIGHT_TOOL}**")
+    return rest.partition("\n\nMeasured: ")[0].strip() if heading else ""
+
+
+def render_findings(findings: Sequence[Finding], links: Mapping[str, str], advice: str = "") -> str:
     """Render findings as Markdown.
 
     Parameters
@@ -350,6 +359,8 @@ def render_findings(findings: Sequence[Finding], links: Mapping[str, str]) -> st
     findings : sequence of Finding
     links : mapping of str to str
         Where the page finds each table and figure, by identifier; one without is named only.
+    advice : str, default ""
+        See `advice_of`.
     """
     rows = [f"| {number} | {one.claim} | **{one.verdict}** |" for number, one in enumerate(findings, 1)]
     parts = [
@@ -365,4 +376,6 @@ def render_findings(findings: Sequence[Finding], links: Mapping[str, str]) -> st
         parts.append(f"## {number}. {one.claim}\n\n**{one.verdict.capitalize()}.** Source: {one.place}.")
         parts.append("\n".join(f"- {sentence}" for sentence in one.evidence) or "Nothing of it was run.")
         parts.append(f"Numbers: {where}.")
+    if advice:
+        parts.append(f"## {RIGHT_TOOL}\n\n{advice}\n\nNumbers: results/benchmarks.md.")
     return "\n\n".join(parts) + "\n"
