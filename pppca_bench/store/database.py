@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import itertools
 import json
-import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import astuple
-from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
 from pppca_bench.errors import StoreError, UnknownConfigError, listed, nearest
 from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, RunResult, StoredRun, by_cell
 from pppca_bench.store import reservations
 from pppca_bench.store.conflicts import refuse_other_seeds
-from pppca_bench.store.opening import connect, move_older_version, remedy
+from pppca_bench.store.file import Database
 from pppca_bench.store.rows import (
     CELL_COLUMNS,
     CellRow,
@@ -35,7 +32,7 @@ from pppca_bench.store.rows import (
     to_json,
     unpack,
 )
-from pppca_bench.store.schema import SCHEMA_VERSION, prepare, quantity_columns, read_version
+from pppca_bench.store.schema import quantity_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,59 +54,8 @@ class Span(NamedTuple):
     duration_ms: float
 
 
-class Store:
-    """A results database, opened for reading and, unless ``read_only``, for appending.
-
-    Parameters
-    ----------
-    path : Path
-        The SQLite file; it and its folder are made when they do not exist.
-    read_only : bool, default False
-        Refuse to create or to change anything.
-
-    Attributes
-    ----------
-    was_emptied : bool
-        Whether the file was there without a byte, which then is a new database. Choice: that is no error, since there
-        is nothing left that could be lost, and a run that was killed at its start leaves such a file, too.
-    moved_to : Path or None
-        Where an older version's database was moved that stood here, before a new one was begun.
-
-    Raises
-    ------
-    StoreError
-        The file cannot be opened, is empty though it is to be read, is no results database, or was written by another
-        version.
-    """
-
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        self.path = path
-        if read_only and not path.exists():
-            raise StoreError(f"no results in {path}: run `pppca run CONFIG` first, or name the folder with --results.")
-        self.was_emptied = False
-        self.moved_to: Path | None = None
-        with self._explained():
-            if not read_only:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                self.moved_to = move_older_version(path)
-            had_no_byte = path.exists() and path.stat().st_size == 0
-            self._connection = connect(path, read_only)
-            with ExitStack() as on_failure:
-                on_failure.callback(self.close)
-                self._prepare(read_only, had_no_byte)
-                on_failure.pop_all()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the database; what was recorded is safe without it."""
-        self._connection.close()
+class Store(Database):
+    """A results database, opened for reading and, unless ``read_only``, for appending; see `Database`."""
 
     def plan(self, plan: Plan) -> None:
         """Record a plan as what its config now asks for; results stay untouched."""
@@ -240,6 +186,11 @@ class Store:
     def configs(self) -> list[str]:
         """Return the names of all configs that were ever planned, the latest last."""
         return [name for (name,) in self.rows("SELECT name FROM configs ORDER BY sequence")]
+
+    def configs_of(self, key: str) -> list[str]:
+        """Return the names of the configs that ask for a run, the latest planned one last."""
+        asking = "SELECT name FROM plans JOIN configs ON name = config WHERE key = ? ORDER BY sequence"
+        return [name for (name,) in self.rows(asking, key)]
 
     def config_texts(self) -> dict[str, str]:
         """Return the text of each config that was ever planned, by name, the latest last."""
@@ -384,58 +335,3 @@ class Store:
             yield
         except RowError as error:
             raise StoreError(f"{self.path}: {error}") from error
-
-    def rows(self, query: str, *values: object) -> list[Any]:
-        """Return the rows that a query of the tables (`pppca_bench.store.schema`) finds."""
-        with self._explained():
-            return self._connection.execute(query, values).fetchall()
-
-    def stream(self, query: str, *values: object) -> Iterator[Any]:
-        """Yield the rows that a query finds, one after another, however many they are."""
-        with self._explained():
-            yield from self._connection.execute(query, values)
-
-    def _prepare(self, read_only: bool, had_no_byte: bool) -> None:
-        if read_only:
-            if had_no_byte and read_version(self._connection) == 0:
-                raise StoreError(
-                    f"{self.path}: expected a results database, got a file of 0 bytes: no run has written to it yet, or"
-                    " what it held is lost. Take it back from a copy; else the next run begins it anew."
-                )
-        else:
-            with self.transaction() as connection:
-                # Asked under the lock: where two begin a database at once, one finds the other's file, and then tables.
-                self.was_emptied = prepare(connection) and had_no_byte
-        version = read_version(self._connection)
-        if version != SCHEMA_VERSION:
-            older = 0 < version < SCHEMA_VERSION
-            remedy = "The next `pppca run` moves it aside and begins anew" if older else "Use the pppca that wrote it"
-            raise StoreError(
-                f"{self.path}: expected a results database of version {SCHEMA_VERSION}, got version {version}."
-                f" {remedy}, or name another folder (--results)."
-            )
-
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Make all changes within, or none where it raises; one that is opened within another is part of it."""
-        is_part = self._connection.in_transaction
-        with self._explained():
-            if not is_part:
-                self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-                if not is_part:
-                    self._connection.execute("COMMIT")
-            finally:
-                # Still open after an error, unless it ended the transaction itself, as a full disk does.
-                if not is_part and self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            raise StoreError(
-                f"{self.path}: cannot be used as the results database ({error}). {remedy(error)}"
-            ) from error
