@@ -95,11 +95,11 @@ def pipeline(
     with Store(Path(results) / DATABASE, read_only=True) as store:
         key = find_run(store, run)
         spec, result = store.runs_by_key([key])[key]
-        asking = [name for name, keys in store.plans().items() if key in keys]
-        texts = {name: text for name, text in store.config_texts().items() if name in asking}
+        texts = store.config_texts()
+        asking = {name: texts[name] for name in store.configs_of(key)}
     settled = _settled(spec, result)
     with saved(problems or {}) as given:
-        problem, data, split = _opened(spec, texts, folder, given, Path(data_dir) if data_dir else None)
+        problem, data, split = _opened(spec, asking, folder, given, Path(data_dir) if data_dir else None)
     return _fitted(settled, result, problem, data, split)
 
 

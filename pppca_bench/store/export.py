@@ -135,7 +135,7 @@ def run_details(store: Store, key: str) -> dict[str, Any]:
     cell, facts = spec.cell, store.problems().get(spec.cell.problem)
     of_these_data = facts is not None and facts.data_sha256 == cell.data_sha256
     problem = asdict(facts) if facts and of_these_data else {"name": cell.problem, "data_sha256": cell.data_sha256}
-    configs = [config for config, keys in store.plans().items() if key in keys]
+    configs = store.configs_of(key)
     provenance = json.loads(description) if description else {}
     if "configs" in provenance:  # those that were run in one command with the run's own say nothing of it
         provenance["configs"] = {name: digest for name, digest in provenance["configs"].items() if name in configs}
