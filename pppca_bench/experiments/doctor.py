@@ -21,6 +21,7 @@ from pppca_bench.experiments.runner import available_cores
 from pppca_bench.problems import fetch_dir, find_file, known_problems, search_path, verify
 from pppca_bench.processes import is_running
 from pppca_bench.runs import RunResult
+from pppca_bench.store.columns import DONE
 from pppca_bench.store.database import Store
 from pppca_bench.store.opening import NETWORK_REMEDY, network_file_system
 from pppca_bench.store.schema import SCHEMA_VERSION
@@ -258,9 +259,9 @@ def _cause(failure: RunResult) -> str:
 
 def _stale(store: Store, command: str) -> Iterator[Finding]:
     counts: Counter[tuple[str, str, int | str, int | str]] = Counter()
-    for spec, result in store.runs():
-        if result is not None and result.status == "done":
-            counts.update((spec.cell.method, *older) for older in older_algorithms(spec.cell.algorithms))
+    for cell, runs in store.runs_by_cell().items():
+        if n_done := runs.count_of(DONE):
+            counts.update({(cell.method, *older): n_done for older in older_algorithms(cell.algorithms)})
     for (method, name, old, new), n in sorted(counts.items()):
         of_what = f" of {name}" if name != method else ""
         text = f"{method}: results of version {old}{of_what}, where today's is {new}: {n}."
