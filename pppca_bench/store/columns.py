@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from pppca_bench.store.rows import STATUSES, CellRow, RowError, intact, read_mea
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+Value = TypeVar("Value", bound=Hashable)
 
 PLANNED, DONE, FAILED = range(len(STATUSES))
 _CODES = {status: code for code, status in enumerate(STATUSES)}
@@ -330,8 +332,8 @@ def gather(runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | Non
 def _gathered(cell: Cell, runs: Sequence[StoredRun], asking: Mapping[str, Collection[str]]) -> CellRuns:
     specs, results = zip(*runs, strict=True)
     names = dict.fromkeys(name for result in results if result for name in result.values)
-    config_sets = list(dict.fromkeys(frozenset(asking.get(spec.key, ())) for spec in specs))
-    origins = list(dict.fromkeys(result.origin if result else "" for result in results))
+    origins, origin_texts = _numbered([result.origin if result else "" for result in results])
+    asked, config_sets = _numbered([frozenset(asking.get(spec.key, ())) for spec in specs])
     return CellRuns(
         cell,
         specs[-1].changed,
@@ -344,8 +346,14 @@ def _gathered(cell: Cell, runs: Sequence[StoredRun], asking: Mapping[str, Collec
             for name in names
         },
         {spec.key: result.error for spec, result in runs if result and result.error is not None},
-        np.array([origins.index(result.origin if result else "") for result in results]),
         origins,
-        np.array([config_sets.index(frozenset(asking.get(spec.key, ()))) for spec in specs]),
+        origin_texts,
+        asked,
         config_sets,
     )
+
+
+def _numbered(values: Sequence[Value]) -> tuple[NDArray[np.int64], list[Value]]:
+    """Return the place of each value among those that differ, and these."""
+    places = {value: n for n, value in enumerate(dict.fromkeys(values))}
+    return np.array([places[value] for value in values]), list(places)
