@@ -127,7 +127,8 @@ def read_request(
         identities = _identities(source, config, files, opened)
         problems |= {_key(identities[entry]): opened[file] for entry, file in files.items() if file in opened}
         plans.append(_plan(source, config, identities, repeats, changed_name(config.name, new)))
-    asked.check(by_cell(spec for plan in plans for spec in plan.specs))
+    if asked.wanted:
+        asked.check(by_cell(spec for plan in plans for spec in plan.specs))
     return Request(tuple(plan for plan in (_taken(plan, asked) for plan in plans) if plan.specs), problems)
 
 
