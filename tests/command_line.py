@@ -1,8 +1,20 @@
-"""Call the command line in this process."""
+"""Call the command line in this process; a config that is a good one to interrupt."""
 
 from click.testing import CliRunner, Result
 
 from pppca_bench.cli.main import cli
+
+# Quick first, then a run that would take minutes: a good moment to be interrupted.
+LONG = """\
+name: long
+problems: [wdbc]
+repeats: 1
+seed: 1
+methods:
+  - {method: gha, n_epochs: 1}
+  - {method: gha, n_epochs: 1000000}
+classifier: {hidden: [], max_epochs: 5}
+"""
 
 
 def pppca(*arguments: object) -> Result:

@@ -15,7 +15,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from command_line import pppca
+from command_line import LONG, pppca
 from full_results import FACTS, full_runs, store_runs
 from planning import write_dt
 from tqdm import tqdm
@@ -45,17 +45,6 @@ methods:
 classifier: {hidden: [4], max_epochs: 20}
 """
 N_RUNS = 2 * 2 * (1 + 2 * 2 + 2)
-# Quick first, then a run that would take minutes: a good moment to be interrupted.
-LONG = """\
-name: long
-problems: [wdbc]
-repeats: 1
-seed: 1
-methods:
-  - {method: gha, n_epochs: 1}
-  - {method: gha, n_epochs: 1000000}
-classifier: {hidden: [], max_epochs: 5}
-"""
 
 
 pytestmark = pytest.mark.usefixtures("nowhere_else")

@@ -14,6 +14,7 @@ from pathlib import Path
 import dying_workers
 import pytest
 from click.testing import CliRunner
+from command_line import LONG
 from planning import opened, specs_of
 from test_merge import YAML, rows_of, untimed_tables
 from test_runner import timeless
@@ -38,16 +39,6 @@ SPECS = specs_of(
         "classifier": {"hidden": [4], "max_epochs": 5},
     }
 )
-LONG = """\
-name: long
-problems: [wdbc]
-repeats: 1
-seed: 1
-methods:
-  - {method: gha, n_epochs: 1}
-  - {method: gha, n_epochs: 1000000}
-classifier: {hidden: [], max_epochs: 5}
-"""
 PPPCA = [sys.executable, "-m", "pppca_bench"]
 
 
