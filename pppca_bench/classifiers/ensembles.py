@@ -6,13 +6,14 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
 from pppca_bench.classifiers.mlp import MLP
 from pppca_bench.classifiers.training_data import Labels, Split, hold_out, one_hot, validated_split
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 from pppca_bench.parameters import Count, OpenShare, Share, check_parameters, make_generator
+from pppca_bench.samples import validated_samples
 
 
 class _Ensemble(ClassifierMixin, BaseEstimator):
@@ -88,7 +89,7 @@ class _Ensemble(ClassifierMixin, BaseEstimator):
     def _support(self, X: ArrayLike) -> Floats:
         """Validate X and return the support of each class."""
         check_is_fitted(self)
-        inputs = validate_data(self, X, dtype=np.float64, reset=False)
+        inputs = validated_samples(self, X)
         return self._combine([self._outputs_of(member, inputs) for member in self.estimators_])
 
     def _outputs_of(self, member: Any, X: Floats) -> Floats:

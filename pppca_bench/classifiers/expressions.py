@@ -1,11 +1,11 @@
 """Genetic programming of arithmetic expressions: random ones, their values, crossover, mutation, evolution."""
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.arrays import Flags, Floats
 
 Expression = tuple[str | int | float, ...]
 """A tree in prefix order: a name of `OPERATORS`, before its two operands; an int, a feature; a float, a constant."""
@@ -61,14 +61,28 @@ def values_of(expression: Expression, columns: Floats) -> Floats:
     float64 array, shape (n_samples,)
         Finite: what overflows is the largest number, and what then has no value is 0.
     """
-    operands: list[Floats] = []
+    return np.nan_to_num(_computed(expression, columns))
+
+
+def signs_of(expression: Expression, columns: Floats) -> Flags:
+    """Tell for every sample whether an expression is above 0, as `values_of` has it.
+
+    Parameters and shapes are those of `values_of`.
+    """
+    return _computed(expression, columns) > 0.0
+
+
+def _computed(expression: Expression, columns: Floats) -> Floats:
+    """Compute an expression for every sample; what overflows is infinite, and what has no value is nan."""
+    operands: list[Any] = []
     with np.errstate(over="ignore", invalid="ignore"):
         for node in reversed(expression):
             if isinstance(node, str):
                 operands.append(OPERATORS[node](operands.pop(), operands.pop()))
             else:
-                operands.append(columns[node] if isinstance(node, int) else np.full(columns.shape[1], node))
-    return np.nan_to_num(operands[0])
+                operands.append(columns[node] if isinstance(node, int) else node)
+    # Of constants alone it is a number.
+    return operands[0] if np.ndim(operands[0]) else np.full(columns.shape[1], operands[0])
 
 
 def features_of(expression: Expression) -> set[int]:
@@ -143,11 +157,13 @@ def evolve(
     size, depth = evolution.population_size, evolution.initial_depth
     population = [random_expression(n_features, depth, rng) for _ in range(size)]
     for _ in range(evolution.n_generations):
-        fittest = max(population, key=fitness_of)
-        yield fittest, fitness_of(fittest)
-        draws = rng.integers(size, size=(size - 1, 2, evolution.tournament_size))
-        parents = [[max((population[i] for i in drawn), key=fitness_of) for drawn in pair] for pair in draws]
-        population = [fittest, *(_child(one, other, n_features, evolution, rng) for one, other in parents)]
+        worths = [fitness_of(expression) for expression in population]
+        fittest = max(range(size), key=worths.__getitem__)
+        yield population[fittest], worths[fittest]
+        draws = rng.integers(size, size=(size - 1, 2, evolution.tournament_size)).tolist()
+        parents = [[population[max(drawn, key=worths.__getitem__)] for drawn in pair] for pair in draws]
+        children = [_child(one, other, n_features, evolution, rng) for one, other in parents]
+        population = [population[fittest], *children]
 
 
 def _child(

@@ -6,12 +6,13 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from pppca_bench.classifiers.expressions import Evolution, Expression, evolve, features_of, text_of, values_of
+from pppca_bench.classifiers.expressions import Evolution, Expression, evolve, features_of, signs_of, text_of, values_of
 from pppca_bench.classifiers.training_data import Labels, Split, hold_out, validated_split
 from pppca_bench.compiled.arrays import Flags, Floats
 from pppca_bench.parameters import Count, OpenShare, Probability, check_parameters, make_generator
+from pppca_bench.samples import validated_samples
 
 Layers = list[list[Expression]]
 """Expressions of each layer, over the outputs of the layer before; the first layer's over the features."""
@@ -140,7 +141,7 @@ class FLGPClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the functions' squashed outputs, (n_samples, n_classes); of two classes the one's, (n_samples,)."""
         check_is_fitted(self)
-        inputs: Floats = validate_data(self, X, dtype=np.float64, reset=False)
+        inputs = validated_samples(self, X)
         outputs = np.array([_through(layers, inputs.T)[0] for layers in self.layers_])
         return outputs[0] if len(self.classes_) == 2 else outputs.T
 
@@ -202,7 +203,7 @@ def share_correct(expression: Expression, columns: Floats, is_positive: Flags, w
     weights : float64 array, shape (n_samples,)
         Their sum is 1.
     """
-    return float(weights[(values_of(expression, columns) > 0.0) == is_positive].sum())
+    return float(weights[signs_of(expression, columns) == is_positive].sum())
 
 
 def used_features(layers: Layers) -> set[int]:

@@ -23,6 +23,7 @@ from pppca_bench.classifiers.training_data import (
 )
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import check_parameters
+from pppca_bench.samples import validated_samples
 
 
 class MLP(BaseEstimator):
@@ -67,7 +68,7 @@ class MLP(BaseEstimator):
     def _outputs(self, X: ArrayLike) -> Floats:
         """Validate X and return the network's outputs."""
         check_is_fitted(self)
-        inputs: Floats = validate_data(self, X, dtype=np.float64, reset=False)
+        inputs = validated_samples(self, X)
         return self._network_outputs(inputs)
 
     @abstractmethod

@@ -9,12 +9,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import RFE
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.classifiers.size_rules import SizeRule, chosen_size
 from pppca_bench.classifiers.training_data import Labels, Split, hold_out, validated_split
 from pppca_bench.compiled.arrays import Flags
 from pppca_bench.parameters import Count, OpenShare, ParameterError, Positives, check_parameters, make_generator
+from pppca_bench.samples import validated_samples
 
 
 class _Candidate(NamedTuple):
@@ -121,7 +122,7 @@ class RFESVMClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: ArrayLike) -> Labels:
         """Return the class of each sample."""
         check_is_fitted(self)
-        Z = self._scaler.transform(validate_data(self, X, dtype=np.float64, reset=False))
+        Z = self._scaler.transform(validated_samples(self, X))
         return self._machine.predict(Z[:, self.support_])
 
     def _candidates(self, split: Split) -> Iterator[_Candidate]:

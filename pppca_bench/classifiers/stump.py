@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from pppca_bench.classifiers.training_data import Labels
 from pppca_bench.parameters import check_parameters, make_generator
+from pppca_bench.samples import validated_samples
 
 
 class StumpClassifier(ClassifierMixin, BaseEstimator):
@@ -80,5 +81,5 @@ class StumpClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: ArrayLike) -> Labels:
         """Return the class of each sample."""
         check_is_fitted(self)
-        samples = validate_data(self, X, dtype=np.float64, reset=False)
+        samples = validated_samples(self, X)
         return self.tree_.predict(samples)

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import validate_data
 
 from pppca_bench.compiled.arrays import Floats
+from pppca_bench.samples import is_plain, validated_samples
 
 Labels = NDArray[Any]
 TrainingSet = tuple[ArrayLike, ArrayLike, ArrayLike | None, ArrayLike | None]
@@ -40,18 +41,27 @@ def validated_split(
     ValueError
         If the data are unfit, one of X_val and y_val is missing, or a label is not among the classes.
     """
-    training: tuple[Floats, Labels] = validate_data(classifier, X, y, dtype=np.float64)
-    check_classification_targets(training[1])
+    training = _labelled(classifier, X, y, reset=True)
     check_both_or_neither(classifier, X_val, y_val)
     validation = training[0][:0], training[1][:0]
     if X_val is not None:
-        validation = validate_data(classifier, X_val, y_val, dtype=np.float64, reset=False)
+        validation = _labelled(classifier, X_val, y_val)
     labels = np.concatenate([training[1], validation[1]])
-    classifier.classes_ = np.unique(labels) if classes is None else np.unique(column_or_1d(classes))
+    classifier.classes_ = np.unique(labels) if classes is None else np.unique(np.asarray(classes))
     unknown = np.setdiff1d(labels, classifier.classes_)
     if unknown.size:
         raise ValueError(f"labels of {classifier}: expected members of classes, got {unknown[0]!r}")
     return Split(*training, *validation)
+
+
+def _labelled(classifier: Any, X: ArrayLike, y: Any, *, reset: bool = False) -> tuple[Floats, Labels]:
+    """Return samples and their labels, checked; integers, a sample each, need no search for what they stand for."""
+    if is_plain(X) and type(y) is np.ndarray and y.dtype.kind == "i" and y.shape == X.shape[:1]:
+        return validated_samples(classifier, X, reset=reset), y
+    samples: Floats
+    samples, labels = validate_data(classifier, X, y, dtype=np.float64, reset=reset)
+    check_classification_targets(labels)
+    return samples, labels
 
 
 def check_both_or_neither(network: Any, X_val: ArrayLike | None, y_val: ArrayLike | None) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 from pppca_bench.engines.gha_epochs import (
@@ -25,6 +25,7 @@ from pppca_bench.engines.initial_rows import draw_directions, principal_directio
 from pppca_bench.engines.optimality import most_variance, optimality, variance_of_span
 from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import ParameterError, check_parameters, make_generator
+from pppca_bench.samples import validated_samples
 
 # Rows tend to unit norm; one this long never comes back, and its variances would overflow.
 _DIVERGED_WEIGHT = 1e8
@@ -147,7 +148,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             Outputs y = W (x − mean).
         """
         check_is_fitted(self)
-        samples: Floats = validate_data(self, X, dtype=np.float64, reset=False)
+        samples = validated_samples(self, X)
         return (samples - self.mean_) @ self.components_.T
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
@@ -178,7 +179,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return n_samples
 
     def _validated(self, X: ArrayLike, reset: bool) -> Floats:
-        samples = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2, reset=reset)
+        samples = validated_samples(self, X, reset=reset, min_samples=2)
         if self.n_components is not None and self.n_components > samples.shape[1]:
             raise ValueError(
                 f"n_components in {type(self).__name__}: expected at most n_features = {samples.shape[1]}, "

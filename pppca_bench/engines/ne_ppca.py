@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from annotated_types import Ge, Le
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.engines.evolution import Rules
@@ -30,6 +30,7 @@ from pppca_bench.parameters import (
     check_parameters,
     make_generator,
 )
+from pppca_bench.samples import validated_samples
 
 History = dict[str, npt.NDArray[Any]]
 
@@ -213,7 +214,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             When a parameter is of the wrong type.
         """
         check_parameters(self)
-        samples: Floats = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
+        samples = validated_samples(self, X, reset=True, min_samples=2)
         with np.errstate(over="ignore"):  # told by what becomes of C
             self.mean_ = samples.mean(axis=0) if self.centre else np.zeros(samples.shape[1])
         C = self._second_moments(samples)
@@ -257,7 +258,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Projections.
         """
         check_is_fitted(self)
-        samples: Floats = validate_data(self, X, dtype=np.float64, reset=False)
+        samples = validated_samples(self, X)
         projections: Floats = (samples - self.mean_) @ self.components_.T
         return projections
 

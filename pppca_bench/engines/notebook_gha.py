@@ -5,11 +5,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.engines.gha import GHA
 from pppca_bench.parameters import Count, ParameterError, check_parameters
+from pppca_bench.samples import validated_samples
 
 
 class NotebookGHA(BaseEstimator):
@@ -58,7 +58,7 @@ class NotebookGHA(BaseEstimator):
             When a parameter or X is out of its range.
         """
         check_parameters(self)
-        samples: Floats = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        samples = validated_samples(self, X, reset=True, min_samples=2)
         if self.component > samples.shape[1]:
             expected = f"an integer from 1 to {samples.shape[1]}"
             raise ParameterError("component", expected, self.component, where=type(self).__name__)

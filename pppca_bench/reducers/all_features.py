@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
+
+from pppca_bench.samples import validated_samples
 
 Floats = NDArray[np.float64]
 
@@ -17,14 +19,13 @@ class AllFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: Any = None) -> AllFeatures:  # noqa: ARG002
         """Learn nothing but the number of features."""
-        validate_data(self, X, dtype=np.float64)
+        validated_samples(self, X, reset=True)
         return self
 
     def transform(self, X: ArrayLike) -> Floats:
         """Return the samples, float64 of shape (n_samples, n_features)."""
         check_is_fitted(self, "n_features_in_")
-        samples: Floats = validate_data(self, X, dtype=np.float64, reset=False)
-        return samples
+        return validated_samples(self, X)
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
         """Return the samples, float64 of shape (n_samples, n_features)."""

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import Count, Positive, Share, Tau, check_parameters, make_generator
@@ -18,6 +18,7 @@ from pppca_bench.reducers.linear_projection import (
     covariance,
     descending_eigenvalues,
 )
+from pppca_bench.samples import validated_samples
 
 
 class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -95,7 +96,7 @@ class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, Transfo
             When a parameter or X is out of its range.
         """
         check_parameters(self)
-        samples: Floats = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        samples = validated_samples(self, X, reset=True, min_samples=2)
         self.n_components_ = count_components(self, descending_eigenvalues(covariance(samples)))
         self.mean_ = samples.mean(axis=0)
         self._train(samples - self.mean_)
@@ -114,7 +115,7 @@ class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, Transfo
         float64 array, shape (n_samples, n_components_)
         """
         check_is_fitted(self)
-        samples: Floats = validate_data(self, X, dtype=np.float64, reset=False)
+        samples = validated_samples(self, X)
         return self._through(samples - self.mean_, range(self._n_encoding))
 
     def inverse_transform(self, X: ArrayLike) -> Floats:

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import validate_data
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import Count, Positive, Share, Tau, check_parameters, make_generator
@@ -18,6 +17,7 @@ from pppca_bench.reducers.linear_projection import (
     covariance,
     descending_eigenvalues,
 )
+from pppca_bench.samples import validated_samples
 
 
 class ICA(CountedByEigenvalues, LinearProjection):
@@ -78,7 +78,7 @@ class ICA(CountedByEigenvalues, LinearProjection):
             When a parameter or X is out of its range, or no feature varies.
         """
         check_parameters(self)
-        samples: Floats = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        samples = validated_samples(self, X, reset=True, min_samples=2)
         n_components = self._count(samples)
         fast_ica = FastICA(
             n_components,

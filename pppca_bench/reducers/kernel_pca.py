@@ -8,13 +8,14 @@ from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.decomposition import KernelPCA
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.classifiers.training_data import Split
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import Count, Positives, Share, Tau, check_parameters, make_generator
 from pppca_bench.reducers.linear_projection import CountedByEigenvalues, count_components
 from pppca_bench.reducers.wrapper_scores import Candidate, seeded, training_split, validation_errors
+from pppca_bench.samples import validated_samples
 
 
 class GaussianKernelPCA(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -107,7 +108,7 @@ class GaussianKernelPCA(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, T
         float64 array, shape (n_samples, n_components_)
         """
         check_is_fitted(self)
-        samples: Floats = validate_data(self, X, dtype=np.float64, reset=False)
+        samples = validated_samples(self, X)
         projections: Floats = self.kernel_pca_.transform(samples)[:, : self.n_components_]
         return np.ascontiguousarray(projections)
 

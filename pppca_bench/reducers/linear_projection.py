@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import ParameterError
+from pppca_bench.samples import validated_samples
 
 
 def count_components(estimator: Any, eigenvalues: Floats) -> int:
@@ -110,7 +111,7 @@ class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         float64 array, shape (n_samples, n_components_)
         """
         check_is_fitted(self)
-        samples: Floats = validate_data(self, X, dtype=np.float64, reset=False)
+        samples = validated_samples(self, X)
         return (samples - self.mean_) @ self.components_.T
 
     def inverse_transform(self, X: ArrayLike) -> Floats:

@@ -5,7 +5,6 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import validate_data
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import Count, Share, Tau, check_parameters
@@ -16,6 +15,7 @@ from pppca_bench.reducers.linear_projection import (
     covariance,
     with_fixed_signs,
 )
+from pppca_bench.samples import validated_samples
 
 
 class _ExactPCA(CountedByEigenvalues, LinearProjection):
@@ -43,7 +43,7 @@ class _ExactPCA(CountedByEigenvalues, LinearProjection):
             When not exactly one rule for the number of components is given, or it or X is out of its range.
         """
         check_parameters(self)
-        samples: Floats = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        samples = validated_samples(self, X, reset=True, min_samples=2)
         self.eigenvalues_, rows = self._spectrum(samples)
         self._publish(with_fixed_signs(rows[: count_components(self, self.eigenvalues_)]), samples)
         return self

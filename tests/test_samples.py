@@ -1,0 +1,78 @@
+"""Samples that are checked at once, and those that scikit-learn checks: the same arrays and the same complaints."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator
+
+from pppca_bench import samples
+from pppca_bench.samples import is_plain, validated_samples
+
+X = np.random.default_rng(0).normal(size=(6, 3))
+
+
+class Estimator(BaseEstimator):
+    pass
+
+
+@pytest.fixture
+def asked(monkeypatch) -> list[object]:
+    """Return what scikit-learn is asked to check."""
+    seen: list[object] = []
+
+    def validate_data(estimator, X, **options):
+        seen.append(X)
+        return original(estimator, X, **options)
+
+    original = samples.validate_data
+    monkeypatch.setattr(samples, "validate_data", validate_data)
+    return seen
+
+
+def test_a_plain_array_passes_as_it_is_and_sets_the_number_of_features(asked):
+    estimator = Estimator()
+    assert validated_samples(estimator, X, reset=True) is X
+    assert estimator.n_features_in_ == 3
+    assert validated_samples(estimator, X) is X
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [X.tolist(), X.astype(np.float32), np.asfortranarray(X), X[::2], X.astype(object), np.arange(6).reshape(2, 3)],
+    ids=["list", "float32", "columns first", "every other row", "objects", "integers"],
+)
+def test_anything_else_becomes_a_plain_array(asked, given):
+    found = validated_samples(Estimator(), given, reset=True)
+    assert len(asked) == 1
+    assert is_plain(found)
+    assert np.array_equal(found, np.asarray(given, dtype=np.float64))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (X[:, :2], "X has 2 features, but Estimator is expecting 3 features"),
+        (np.where(X[0, 0] == X, np.nan, X), "Input X contains NaN"),
+        (np.where(X[0, 0] == X, np.inf, X), "Input X contains infinity"),
+        (X[0], "Expected 2D array, got 1D array"),
+        (X[:0], r"Found array with 0 sample\(s\)"),
+        (X[:1], r"Found array with 1 sample\(s\) .* a minimum of 2"),
+        (X.astype(complex), "Complex data not supported"),
+    ],
+)
+def test_what_is_unfit_is_refused_as_scikit_learn_refuses_it(given, expected):
+    estimator = Estimator()
+    validated_samples(estimator, X, reset=True)
+    with pytest.raises(ValueError, match=expected):
+        validated_samples(estimator, np.ascontiguousarray(given) if given.ndim == 2 else given, min_samples=2)
+
+
+def test_names_of_features_are_kept_asked_for_and_forgotten_as_scikit_learn_does():
+    estimator, frame = Estimator(), pd.DataFrame(X, columns=list("abc"))
+    validated_samples(estimator, frame, reset=True)
+    assert list(estimator.feature_names_in_) == ["a", "b", "c"]
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        validated_samples(estimator, X)
+    validated_samples(estimator, X, reset=True)
+    assert not hasattr(estimator, "feature_names_in_")
