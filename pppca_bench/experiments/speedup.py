@@ -1,12 +1,13 @@
-"""How much faster DGHA learns than GHA: times of the pair measured alternately, and their operation counts."""
+"""How much faster DGHA learns than GHA: times of the two, measured in turns, and their operation counts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
 from functools import cache
 from inspect import Parameter, Signature, signature
 from statistics import median
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +16,16 @@ from pppca_bench.engines import DGHA, GHA
 from pppca_bench.experiments.quiet import watched
 
 N_ROUNDS = 3
-"""Times that each of the pair learns; the median counts, so that a disturbance of one round does not."""
+"""Times that DGHA learns, and GHA at first; the median counts, so that a disturbance of one round does not."""
 
-MOST_ROUNDS = 9
-"""Times that it learns where rounds were disturbed, before disturbed ones are taken."""
+MOST_ATTEMPTS = 3
+"""How often a round is made at most where it was disturbed, before a disturbed one is taken."""
 
+N_SHARED = 9
+"""GHA's rounds that its median is of, the last ones."""
+
+Learner = TypeVar("Learner", GHA, DGHA)
+_Settings = tuple[tuple[str, Any], ...]
 _NOT_COMPARED = ("kernel", "random_state")
 _COMPARED = [one for one in signature(DGHA, eval_str=True).parameters.values() if one.name not in _NOT_COMPARED]
 
@@ -75,25 +81,21 @@ class Speedup:
             Training inputs.
         y : ignored
         """
-        seed, common = self.random_state, _of_gha(self._dgha)
+        seed, common = self.random_state, tuple(sorted(_of_gha(self._dgha).items()))
+        n_operations = _count_operations(common, X.shape)
         if not self.timed:
             # The fast kernel knows what the literal one counts, and its rows agree to rounding.
             dgha = DGHA(**self._dgha, random_state=seed).fit(X)
-            n_operations = _count_operations(tuple(sorted(common.items())), X.shape)
             self.measures_ = _counts(n_operations, dgha)
             return self
-        literal, n_disturbed_literal = _alternate(common, self._dgha, seed, X, "literal")
-        fast, n_disturbed_fast = _alternate(common, self._dgha, seed, X, "fast")
-        literal_ms, fast_ms = (
-            [median(learner.learning_time_ms_ for learner in learners) for learners in pair] for pair in (literal, fast)
-        )
-        self.measures_ = _counts(literal[0][-1].n_operations_, literal[1][-1]) | {
-            "speedup": literal_ms[0] / literal_ms[1],
-            "speedup_fast": fast_ms[0] / fast_ms[1],
-            "gha_time_ms": literal_ms[0],
-            "dgha_time_ms": literal_ms[1],
+        literal, fast = (_compare(common, self._dgha, seed, X, kernel) for kernel in ("literal", "fast"))
+        self.measures_ = _counts(n_operations, literal.dgha) | {
+            "speedup": literal.gha_ms / literal.dgha_ms,
+            "speedup_fast": fast.gha_ms / fast.dgha_ms,
+            "gha_time_ms": literal.gha_ms,
+            "dgha_time_ms": literal.dgha_ms,
         }
-        if n_disturbed := n_disturbed_literal + n_disturbed_fast:
+        if n_disturbed := literal.n_disturbed + fast.n_disturbed:
             self.measures_["disturbed_rounds"] = n_disturbed
         return self
 
@@ -107,29 +109,61 @@ def _counts(n_gha: int, dgha: DGHA) -> dict[str, float]:
 
 
 @cache
-def _count_operations(gha: tuple[tuple[str, Any], ...], shape: tuple[int, ...]) -> int:
+def _count_operations(gha: _Settings, shape: tuple[int, ...]) -> int:
     """Count GHA's operations, which depend on the sizes alone, on inputs too small to diverge."""
     X = 1e-6 * np.random.default_rng(0).uniform(size=shape)
     return int(GHA(**dict(gha), random_state=0).fit(X).n_operations_)
 
 
-def _alternate(
-    gha: Mapping[str, Any],
-    dgha: Mapping[str, Any],
-    seed: Any,
-    X: NDArray[np.float64],
-    kernel: Literal["fast", "literal"],
-) -> tuple[tuple[list[GHA], list[DGHA]], int]:
-    """Let the pair learn in turns; return the learners of N_ROUNDS rounds, and how many of these were disturbed."""
+class _Compared(NamedTuple):
+    """Median times in ms, a DGHA that has learnt, and how many rounds behind the medians were disturbed."""
 
-    def learn() -> tuple[GHA, DGHA]:
-        one = GHA(**gha, kernel=kernel, random_state=seed).fit(X)
-        return one, DGHA(**dgha, kernel=kernel, random_state=seed).fit(X)
+    gha_ms: float
+    dgha_ms: float
+    dgha: DGHA
+    n_disturbed: int
 
-    calm: list[tuple[GHA, DGHA]] = []
-    disturbed: list[tuple[GHA, DGHA]] = []
-    while len(calm) < N_ROUNDS and len(calm) + len(disturbed) < MOST_ROUNDS:
-        pair, was_disturbed = watched(learn)
-        (disturbed if was_disturbed else calm).append(pair)
-    taken = [*calm, *disturbed][:N_ROUNDS]
-    return ([pair[0] for pair in taken], [pair[1] for pair in taken]), N_ROUNDS - len(calm)
+
+def _compare(
+    gha: _Settings, dgha: Mapping[str, Any], seed: Any, X: NDArray[np.float64], kernel: Literal["fast", "literal"]
+) -> _Compared:
+    """Let GHA learn, then DGHA."""
+    shared = _times_of_gha(gha, X.shape, kernel)
+    shared.renew(lambda: GHA(**dict(gha), kernel=kernel, random_state=seed).fit(X))
+    rounds = [_watched_round(lambda: DGHA(**dgha, kernel=kernel, random_state=seed).fit(X)) for _ in range(N_ROUNDS)]
+    times = [learner.learning_time_ms_ for learner, _ in rounds]
+    shared.owed_ms += sum(times)
+    n_disturbed = sum(was_disturbed for _, was_disturbed in (*shared.rounds, *rounds))
+    return _Compared(median(ms for ms, _ in shared.rounds), median(times), rounds[-1][0], n_disturbed)
+
+
+class _TimesOfGHA:
+    """GHA's times with some settings on data of one size, which depend on nothing else, so that runs share them.
+
+    It learns as long as DGHA does beside it, and its last rounds count: a machine that becomes slower slows both.
+    """
+
+    def __init__(self) -> None:
+        self.rounds = deque[tuple[float, bool]](maxlen=N_SHARED)
+        self.owed_ms = 0.0
+
+    def renew(self, learn: Callable[[], GHA]) -> None:
+        """Let it learn until it is even with DGHA; each round is its time in ms, and whether it was disturbed."""
+        while len(self.rounds) < N_ROUNDS or self.owed_ms > 0.0:
+            learner, was_disturbed = _watched_round(learn)
+            self.rounds.append((learner.learning_time_ms_, was_disturbed))
+            self.owed_ms -= learner.learning_time_ms_
+
+
+@cache
+def _times_of_gha(_settings: _Settings, _shape: tuple[int, ...], _kernel: str) -> _TimesOfGHA:
+    return _TimesOfGHA()
+
+
+def _watched_round(learn: Callable[[], Learner]) -> tuple[Learner, bool]:
+    """Let one learn, again where it was disturbed, and return it with whether it still was."""
+    for _ in range(MOST_ATTEMPTS):
+        learner, was_disturbed = watched(learn)
+        if not was_disturbed:
+            break
+    return learner, was_disturbed
