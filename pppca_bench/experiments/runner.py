@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 import time
 import traceback
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +12,8 @@ from concurrent.futures import ALL_COMPLETED, Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from pppca_bench.compiled import cache
 from pppca_bench.experiments import quiet
@@ -24,6 +26,9 @@ from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem, ProblemSource, load_again
 from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, by_cell, failed
 from pppca_bench.store.database import Span, Store
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 Progress = Callable[[int, int], None]
 Tell = Callable[[str], None]
@@ -373,15 +378,21 @@ def compute(group: Group, load: Callable[[], Problem]) -> Computed:
 
 def _computed(group: Group, problem: Problem) -> list[RunResult]:
     # Slow to import, and not needed where nothing is left to do.
-    from threadpoolctl import threadpool_limits
-
     from pppca_bench.experiments.choosing import run_group
 
-    with threadpool_limits(1):  # sums of several threads round differently
-        if group[0].cell.method not in _warmed:
+    with _thread_pools(len(sys.modules)).limit(limits=1):  # sums of several threads round differently
+        if group[0].cell.method not in _warmed and needed_families(group):
             _warm_up(group[0])
             _warmed.add(group[0].cell.method)
         return run_group(group, problem)
+
+
+@lru_cache(maxsize=1)
+def _thread_pools(_n_modules: int) -> ThreadpoolController:
+    """Find the libraries that compute in threads, again whenever modules were imported, which may bring more."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _warm_up(spec: RunSpec) -> None:
