@@ -23,18 +23,18 @@ MAY_IMPORT = {
     "problems": "errors files processes",
     "store": "errors runs processes",
     "references": "errors runs",
-    "engines": "parameters compiled",
-    "classifiers": "parameters compiled",
-    "reducers": "parameters compiled classifiers",
-    "methods": "errors parameters",
+    "engines": "parameters samples compiled",
+    "classifiers": "parameters samples compiled",
+    "reducers": "parameters samples compiled classifiers",
+    "methods": "errors parameters importing",
     "config": "errors runs parameters problems references methods",
-    "experiments": "errors runs processes compiled problems store references engines classifiers reducers methods"
-    " config",
+    "experiments": "errors runs processes importing compiled problems store references engines classifiers reducers"
+    " methods config",
     "reporting": "errors files runs store references methods",
     "studies": "errors files runs parameters problems store references methods config experiments reporting",
     "cli": "errors files runs problems store references methods config experiments reporting studies",
 }
-LEAVES = ("errors", "files", "runs", "parameters", "processes")
+LEAVES = ("errors", "files", "runs", "parameters", "processes", "importing", "samples")
 ALONE = ("engines", "reducers", "classifiers")
 SCIENCE = (*ALONE, "problems", "experiments")
 AFTER_THE_STORE = ("reporting", "studies", "cli")

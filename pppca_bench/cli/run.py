@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -179,6 +180,8 @@ def run(
             _print_dry_run(specs, results, fresh)
             return
         where = Where(executor, scheduler, workers)
+        if not (no_tables or shard):
+            threading.Thread(target=_import_what_tables_need, daemon=True).start()
         outcome = _compute(request, specs, results, where, quiet, fresh=fresh, retries=retries, fail_fast=fail_fast)
         try:
             if not (no_tables or shard):
@@ -193,13 +196,12 @@ def _read(configs: Sequence[Path], *, forks: bool, quiet: bool, **options: Any) 
     """Read the configs, while the server that workers are forked from starts, if there will be any."""
     from pppca_bench.config.shipped import find_experiment
     from pppca_bench.experiments.backends import prepared_workers
-    from pppca_bench.experiments.importing import quick_imports
 
     paths = list(map(find_experiment, configs))
     prepared = prepared_workers() if forks else nullcontext()
     with prepared, progress_bar("file", quiet=quiet) as progress:
-        with quick_imports():  # which take a second, as the server's do meanwhile
-            from pppca_bench.config.request import read_request
+        from pppca_bench.config.request import read_request  # imports as the server does meanwhile
+
         return read_request(paths, **options, progress=progress)
 
 
@@ -227,6 +229,16 @@ def _compute(
                 stage=progress.stage,
                 warn=progress.warn,
             )
+
+
+def _import_what_tables_need() -> None:
+    """Import it while workers compute and this process waits, in half a second that would come after them."""
+    import pandas.io.formats.style  # noqa: F401 - loaded when the first LaTeX table is written
+
+    from pppca_bench.references.reference import own_references
+    from pppca_bench.reporting import document, snapshot, trimmed  # noqa: F401
+
+    own_references()
 
 
 def _tell_tables(names: Sequence[str], results: Path, quiet: bool) -> None:

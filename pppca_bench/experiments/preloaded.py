@@ -7,7 +7,7 @@ import gc
 from contextlib import suppress
 
 from pppca_bench.compiled import cache
-from pppca_bench.experiments.importing import quick_imports
+from pppca_bench.importing import quick_imports
 
 with quick_imports():
     from pppca_bench.experiments import choosing  # noqa: F401 - with all that a run calls

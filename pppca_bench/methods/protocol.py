@@ -27,6 +27,7 @@ from functools import cache
 from typing import Any
 
 from pppca_bench.errors import ConfigError, nearest
+from pppca_bench.importing import quick_imports
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.parameters import parameters_of
 
@@ -149,7 +150,8 @@ def import_object(path: str) -> Any:
     """Import what a dotted path names, ``"module:name"``; raises ConfigError where that fails, whatever the cause."""
     module_name, _, name = path.partition(":")
     try:
-        module = importlib.import_module(module_name)
+        with quick_imports():  # scikit-learn, which most estimators build on, takes a second
+            module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:  # noqa: BLE001 a foreign module may raise anything while it is imported
         told = str(error) if isinstance(error, ImportError | ValueError) else f"{type(error).__name__}: {error}"
         told = told.partition("\n")[0]

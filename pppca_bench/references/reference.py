@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 
@@ -60,11 +60,15 @@ class Reference:
 
     def printed_size(self, problem: str) -> int | None:
         """Return the number of features that a table prints for a problem, or None where none does."""
-        sizes = (
-            cell["n_features"] for (_, row, _), cell in self.numbers.items() if row == problem and "n_features" in cell
-        )
-        number = next(sizes, None)
-        return None if number is None else int(number.value)
+        return self._printed_sizes.get(problem)
+
+    @cached_property
+    def _printed_sizes(self) -> Mapping[str, int]:
+        sizes: dict[str, int] = {}
+        for (_, row, _), cell in self.numbers.items():
+            if "n_features" in cell:
+                sizes.setdefault(row, int(cell["n_features"].value))
+        return sizes
 
     def published(self, table: str, row: str, column: str) -> Mapping[str, Number]:
         """Return the published numbers of a cell, by quantity."""
