@@ -7,19 +7,20 @@ from pathlib import Path
 from pppca_bench.cli import main as cli
 from pppca_bench.experiments import runner
 from pppca_bench.experiments.queue import Group
-from pppca_bench.problems import ProblemSource
+
+compute = runner.compute
 
 
-def compute_and_log(group: Group, source: ProblemSource) -> runner.Computed:
+def compute_and_log(group: Group, loads: runner.Loads) -> runner.Computed:
     """Compute a group in a worker, after a line with its keys was added to the log."""
     with Path(os.environ["COUNTED_RUNS"]).open("ab", buffering=0) as log:
         log.write(f"{' '.join(spec.key for spec in group)}\n".encode())
-    return runner.compute_from_source(group, source)
+    return compute(group, loads)
 
 
 def main() -> None:
     """Be `pppca`."""
     # Workers import the runner anew and find the original there.
-    setattr(runner, "compute_from_source", compute_and_log)  # noqa: B010
+    setattr(runner, "compute", compute_and_log)  # noqa: B010
     sys.argv[0] = "pppca"
     cli.main()

@@ -3,65 +3,72 @@
 import os
 import signal
 import threading
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from pppca_bench.experiments import runner
 from pppca_bench.experiments.queue import Group
-from pppca_bench.problems import Problem, ProblemSource
 
 
-def die_at_repeat_3(group: Group, source: ProblemSource) -> runner.Computed:
+def die_at_repeat_3(group: Group, loads: runner.Loads) -> runner.Computed:
     """Compute a group, but end the process, as the out-of-memory killer does, where repeat 3 of tau 5 is in it."""
     if any(spec.repeat == 3 and spec.cell.settings["tau"] == 5 for spec in group):
         os._exit(9)
-    return runner.compute_from_source(group, source)
+    return runner.compute(group, loads)
 
 
-def die_once(group: Group, source: ProblemSource) -> runner.Computed:
+def die_once(group: Group, loads: runner.Loads) -> runner.Computed:
     """Compute a group, but end the process at the first call, which leaves a file named "died"."""
-    return _die_for_each(("died",), group, source)
+    return _die_for_each(("died",), group, loads)
 
 
-def die_twice(group: Group, source: ProblemSource) -> runner.Computed:
+def die_twice(group: Group, loads: runner.Loads) -> runner.Computed:
     """Compute a group, but end the process at the first two calls, each of which leaves a file behind."""
-    return _die_for_each(("first", "second"), group, source)
+    return _die_for_each(("first", "second"), group, loads)
 
 
-def _die_for_each(names: tuple[str, ...], group: Group, source: ProblemSource) -> runner.Computed:
-    assert source.data_dir is not None
+def _die_for_each(names: tuple[str, ...], group: Group, loads: runner.Loads) -> runner.Computed:
+    folder = _data_dir(loads)
     for name in names:
         try:
-            (source.data_dir / name).touch(exist_ok=False)
+            (folder / name).touch(exist_ok=False)
         except FileExistsError:
             continue
         os._exit(9)
-    return runner.compute_from_source(group, source)
+    return runner.compute(group, loads)
 
 
-def die_three_times(group: Group, source: ProblemSource) -> runner.Computed:
+def die_three_times(group: Group, loads: runner.Loads) -> runner.Computed:
     """Compute a group, but end the process at the first three calls, each of which leaves a file behind."""
-    return _die_for_each(("first", "second", "third"), group, source)
+    return _die_for_each(("first", "second", "third"), group, loads)
 
 
-def stop_once(group: Group, source: ProblemSource) -> runner.Computed:
+def stop_once(group: Group, loads: runner.Loads) -> runner.Computed:
     """Compute a group, but stop the process at the first call, as a debugger does, until somebody lets it go on."""
-    if _is_first(source):
+    if _is_first(loads):
         os.kill(os.getpid(), signal.SIGSTOP)
-    return runner.compute_from_source(group, source)
+    return runner.compute(group, loads)
 
 
-def kill_the_server_once(group: Group, source: ProblemSource) -> runner.Computed:
+def kill_the_server_once(group: Group, loads: runner.Loads) -> runner.Computed:
     """Compute a group, but at the first call kill the server that workers are forked from, and never return."""
-    if _is_first(source):
+    if _is_first(loads):
         kill_the_server()
-    return runner.compute_from_source(group, source)
+    return runner.compute(group, loads)
 
 
-def _is_first(source: ProblemSource) -> bool:
+def _data_dir(loads: runner.Loads) -> Path:
+    """Return the folder of the data, in which stand-ins leave notes for each other."""
+    (load,) = loads.values()
+    assert isinstance(load, partial)
+    source = load.args[0]
     assert source.data_dir is not None
+    return Path(source.data_dir)
+
+
+def _is_first(loads: runner.Loads) -> bool:
     try:
-        (source.data_dir / "first").touch(exist_ok=False)
+        (_data_dir(loads) / "first").touch(exist_ok=False)
     except FileExistsError:
         return False
     return True
@@ -78,10 +85,10 @@ def kill_the_server() -> None:
     threading.Event().wait()
 
 
-def die_once_loading(group: Group, load: Callable[[], Problem]) -> runner.Computed:
+def die_once_loading(group: Group, loads: runner.Loads) -> runner.Computed:
     """Compute a group, but end the process at the first call, which leaves the file that DIED names."""
     try:
         Path(os.environ["DIED"]).touch(exist_ok=False)
     except FileExistsError:
-        return runner.compute(group, load)
+        return runner.compute(group, loads)
     os._exit(9)

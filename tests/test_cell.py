@@ -105,6 +105,25 @@ def test_a_run_in_company_gives_what_it_gives_alone_to_the_last_bit(iris, method
     assert all(record["status"] == "done" for record in together), together[0]["error"]
 
 
+@pytest.mark.parametrize("method", ["all_features", "dgha", "pruned_mlp"])
+@pytest.mark.parametrize("n_left_out", [0, 5])
+def test_runs_on_other_data_in_company_change_nothing(iris, method, n_left_out):
+    other = replace(
+        iris, X_train=iris.X_train[n_left_out:][::-1].copy(), y_train=iris.y_train[n_left_out:][::-1].copy()
+    )
+    specs, problems = planned(method), [iris, other, iris]
+    together = timeless(run_group(specs, problems))
+    assert together == timeless([run_group([spec], one)[0] for spec, one in zip(specs, problems, strict=True)])
+    assert together[1] != timeless(run_group(specs[1:2], iris))[0]
+
+
+def test_networks_of_different_sizes_are_trained_apart(iris):
+    """As the pivot networks of a problem's permutations are."""
+    one, other = (planned("all_features", repeats=1, classifier={"hidden": hidden})[0] for hidden in ([2], [3, 2]))
+    together = timeless(run_group([one, other], iris))
+    assert together == timeless([run_group([spec], iris)[0] for spec in (one, other)])
+
+
 @pytest.mark.parametrize("method", REDUCING)
 def test_repeats_differ_by_their_seeds_alone(iris, method):
     first, second = planned(method, repeats=2)

@@ -94,10 +94,11 @@ def test_the_choice_never_sees_the_test_split(wine, by, monkeypatch):
     def heard(name: str) -> None:
         function = getattr(cell, name)
 
-        def spy(runs, on):
-            settings = runs[0].cell.settings
+        def spy(runs, problems=None):
+            spec, on = runs[0] if problems is None else (runs[0], cell.each(problems, runs)[0])
+            settings = spec.cell.settings
             seen.append(((settings["tau"], settings["data_fraction"]), on))
-            return function(runs, on)
+            return function(*((runs,) if problems is None else (runs, problems)))
 
         monkeypatch.setattr(cell, name, spy)
 

@@ -264,7 +264,7 @@ def test_a_run_that_kills_its_worker_fails_alone(open_store, monkeypatch):
     expected, store = open_store(specs, "expected"), open_store(specs)
     run(specs, expected, IRIS, workers=0)
     with monkeypatch.context() as patched:
-        patched.setattr(runner, "compute_from_source", dying_workers.die_at_repeat_3)
+        patched.setattr(runner, "compute", dying_workers.die_at_repeat_3)
         outcome = run(specs, store, IRIS, workers=2)
     message = "the worker process died (killed, or out of memory)"
     assert outcome == Outcome(10, 0, 9, 1, f"iris, ne_ppca, tau 5, repeat 3: {message}")
@@ -277,7 +277,7 @@ def test_a_run_that_kills_its_worker_fails_alone(open_store, monkeypatch):
 def test_a_worker_that_is_killed_once_loses_no_run(open_store, monkeypatch, tmp_path):
     specs = planned(repeats=3, tau=(3, 5, 10, 15, 20, 30))
     store = open_store(specs)
-    monkeypatch.setattr(runner, "compute_from_source", dying_workers.die_once)
+    monkeypatch.setattr(runner, "compute", dying_workers.die_once)
     assert run(specs, store, iris_from(tmp_path), workers=1) == Outcome(18, 0, 18, 0, None)
     assert (tmp_path / "died").exists()
 
@@ -349,7 +349,7 @@ def test_a_run_whose_worker_died_is_tried_again_too(open_store, monkeypatch, tmp
     specs = planned(repeats=2, tau=(5,))
     once, twice, expected = open_store(specs, "once"), open_store(specs, "twice"), open_store(specs, "expected")
     run(specs, expected, IRIS, workers=0)
-    monkeypatch.setattr(runner, "compute_from_source", dying_workers.die_three_times)
+    monkeypatch.setattr(runner, "compute", dying_workers.die_three_times)
     for store, retries, n_failed in ((once, 0, 1), (twice, 1, 0)):
         folder = tmp_path / str(retries)
         folder.mkdir()
@@ -383,7 +383,7 @@ def test_no_thread_that_waits_for_workers_outlives_a_run(open_store):
 
 def test_failing_fast_ends_the_workers(open_store, monkeypatch):
     specs = planned(repeats=5)
-    monkeypatch.setattr(runner, "compute_from_source", dying_workers.die_at_repeat_3)
+    monkeypatch.setattr(runner, "compute", dying_workers.die_at_repeat_3)
     outcome = run(specs, open_store(specs), IRIS, workers=2, fail_fast=True)
     assert outcome.n_failed == 1
     assert outcome.n_reused == 0
@@ -399,14 +399,34 @@ def order_of(run_group_calls: list, specs: list[RunSpec]) -> list[int]:
     return [specs.index(spec) for group in run_group_calls for spec in group]
 
 
+def test_runs_with_the_same_settings_on_data_that_count_as_the_same_train_together():
+    specs = [spec for name in "abcd" for spec in on(name, planned(repeats=GROUP_SIZE + 1))]
+    n_groups = {
+        "each data set": 4 * 2 * 2,
+        "one": 2 * 2 * 2,  # of three data sets and of the fourth, at two taus
+    }
+    for data_of, expected in ((queues.same_problem, "each data set"), (lambda _: "one", "one")):
+        found = list(queues.groups(specs, data_of))
+        assert sorted(spec.key for group in found for spec in group) == sorted(spec.key for spec in specs)
+        assert all(len({(tau_of(spec), data_of(spec)) for spec in group}) == 1 for group in found)
+        assert len(found) == n_groups[expected]
+    assert {spec.cell.problem for spec in found[0]} == set("abc")
+    assert len(found[0]) == 3 * GROUP_SIZE
+
+
+def on(name: str, specs: list[RunSpec]) -> list[RunSpec]:
+    """Return runs like others on another problem."""
+    return [replace(spec, key=f"{name} {spec.key}", cell=replace(spec.cell, problem=name)) for spec in specs]
+
+
 @pytest.fixture
 def computed(monkeypatch) -> list:
     """Return the groups that are computed, in order."""
     groups = []
 
-    def remember(group, load):
+    def remember(group, loads):
         groups.append(group)
-        return original(group, load)
+        return original(group, loads)
 
     original = runner.compute
     monkeypatch.setattr(runner, "compute", remember)
@@ -708,12 +728,12 @@ class TestKernels:
             kept.add(family)
             events.append(family)
 
-        def compute(group, load):
+        def computed(group, problems):
             events.append("runs")
-            return original(group, load)
+            return original(group, problems)
 
-        original = runner.compute
-        monkeypatch.setattr(runner, "compute", compute)
+        original = runner._computed
+        monkeypatch.setattr(runner, "_computed", computed)
         monkeypatch.setattr(runner.cache, "is_compiled", kept.__contains__)
         monkeypatch.setattr(runner.cache, "refusal", lambda: None)
         monkeypatch.setattr(runner.cache, "compile_family", compile_family)

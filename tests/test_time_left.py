@@ -48,6 +48,13 @@ def test_runs_are_counted_and_last_as_long_as_those_of_their_method_and_problem(
     assert standings(store, 0) == standings(store, 1)
 
 
+def test_runs_on_several_problems_that_trained_together_share_their_time(store):
+    iris, wine = specs("gha", "iris", 3), specs("gha", "wine", 4)
+    plan(store, "c", iris, wine)
+    record(store, [*iris[:1], *wine[:3]], 8.0)
+    assert standings(store, 1)[0].seconds_left == (2 + 1) * 2.0
+
+
 def test_a_problem_without_a_run_takes_what_the_method_took_elsewhere_and_a_method_without_one_is_unknown(store):
     plan(store, "known", specs("gha", "iris", 1), specs("gha", "wine", 2))
     plan(store, "unknown", specs("gha", "iris", 1), specs("dgha", "iris", 1))

@@ -65,7 +65,7 @@ def run(specs: list[RunSpec], store: Store, problems: runner.OpenProblems = IRIS
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_trust_a_killed_fork_server_is_started_again_and_loses_no_run(store, marked, monkeypatch, workers):
-    monkeypatch.setattr(runner, "compute_from_source", dying_workers.kill_the_server_once)
+    monkeypatch.setattr(runner, "compute", dying_workers.kill_the_server_once)
     specs = planned()
     assert run(specs, store, marked, workers=workers) == Outcome(6, 0, 6, 0, None)
     assert multiprocessing.active_children() == []
@@ -105,14 +105,14 @@ def test_trust_no_worker_outlives_its_fork_server():
 
 @POSIX
 def test_trust_what_is_killed_once_in_a_group_and_once_alone_is_not_failed(store, marked, monkeypatch):
-    monkeypatch.setattr(runner, "compute_from_source", dying_workers.die_twice)
+    monkeypatch.setattr(runner, "compute", dying_workers.die_twice)
     assert run(planned(), store, marked, workers=1) == Outcome(6, 0, 6, 0, None)
 
 
 @LINUX
 def test_trust_a_stopped_worker_is_named_once_and_what_it_had_is_done_when_it_goes_on(store, marked, monkeypatch):
     monkeypatch.setattr(watch, "WATCH_S", 0.01)
-    monkeypatch.setattr(runner, "compute_from_source", dying_workers.stop_once)
+    monkeypatch.setattr(runner, "compute", dying_workers.stop_once)
     said = []
 
     def let_it_go_on(text: str) -> None:
@@ -131,7 +131,7 @@ def test_trust_a_stopped_worker_is_named_once_and_what_it_had_is_done_when_it_go
 @pytest.mark.slow
 def test_trust_a_stopped_worker_that_is_killed_loses_nothing(store, marked, monkeypatch):
     monkeypatch.setattr(watch, "WATCH_S", 0.01)
-    monkeypatch.setattr(runner, "compute_from_source", dying_workers.stop_once)
+    monkeypatch.setattr(runner, "compute", dying_workers.stop_once)
 
     def kill(text: str) -> None:
         os.kill(int(text.split()[2]), signal.SIGKILL)

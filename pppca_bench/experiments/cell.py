@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pppca_bench.classifiers import MLP, fit_together, squared_error_percent
+from pppca_bench.classifiers.training_data import TrainingSet
 from pppca_bench.experiments.build import make_classifier, make_method, seeds
 from pppca_bench.experiments.portrait import portray
 from pppca_bench.experiments.predictions import judge, predictions_of
@@ -24,6 +25,8 @@ from pppca_bench.problems import Problem
 from pppca_bench.runs import RunResult, RunSpec, failed
 
 Floats = NDArray[np.float64]
+Job = tuple[RunSpec, Problem]
+"""A run and the data that it is about."""
 
 HISTORY_NODES = 10
 """Nodes whose variances a stored history keeps: the slides' figures draw at most nine (F3, cancer1)."""
@@ -36,6 +39,7 @@ class Learned:
     Attributes
     ----------
     spec : RunSpec
+    problem : Problem
     splits : tuple of three float64 arrays of shape (n_samples, n_components)
         Inputs of the classifier: training, validation and test.
     values : dict of str to float
@@ -46,6 +50,7 @@ class Learned:
     """
 
     spec: RunSpec
+    problem: Problem
     splits: tuple[Floats, Floats, Floats]
     values: dict[str, float]
     history: Mapping[str, NDArray[Any]]
@@ -53,16 +58,16 @@ class Learned:
     classifier: Any
 
 
-def run_group(specs: Sequence[RunSpec], problem: Problem) -> list[RunResult]:
-    """Run repeats of one table cell; the result of each is the same as if it ran alone.
+def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) -> list[RunResult]:
+    """Run repeats of a table cell, and of its like on other data; the result of each is as if it ran alone.
 
     Parameters
     ----------
     specs : sequence of RunSpec
-        Runs of one cell.
-    problem : Problem
-        Methods and classifier learn from its training split, the classifier stops by its validation split, and its
-        test split serves only to measure errors.
+        Runs with the same settings, so that their networks train side by side.
+    problem : Problem or sequence of Problem
+        That of all runs, or one for each. Methods and classifier learn from the training split, the classifier stops by
+        the validation split, and the test split serves only to measure errors.
 
     Returns
     -------
@@ -71,12 +76,18 @@ def run_group(specs: Sequence[RunSpec], problem: Problem) -> list[RunResult]:
     """
     entry = find_method(specs[0].cell.method)
     together = issubclass(contract_of(entry).estimator, MLP)
-    groups = [specs] if together else [[spec] for spec in specs]
-    outcomes = [one for group in groups for one in learn(group, problem)]
+    jobs = list(zip(specs, each(problem, specs), strict=True))
+    groups = [jobs] if together else [[job] for job in jobs]
+    outcomes = [one for group in groups for one in learn(group)]
     results = {one.key: one for one in outcomes if isinstance(one, RunResult)}
-    for result in _classify([one for one in outcomes if isinstance(one, Learned)], problem):
+    for result in _classify([one for one in outcomes if isinstance(one, Learned)]):
         results[result.key] = result
     return [_with_plain_numbers(spec, results[spec.key]) for spec in specs]
+
+
+def each(problem: Problem | Sequence[Problem], specs: Sequence[RunSpec]) -> Sequence[Problem]:
+    """Return the problem of each run, where one may be that of all."""
+    return [problem] * len(specs) if isinstance(problem, Problem) else problem
 
 
 def _with_plain_numbers(spec: RunSpec, result: RunResult) -> RunResult:
@@ -107,36 +118,51 @@ def fit_run(spec: RunSpec, problem: Problem) -> tuple[Any, Any]:
     ValueError
         Its numbers broke down.
     """
-    (outcome,) = learn([spec], problem)
+    (outcome,) = learn([(spec, problem)])
     if isinstance(outcome, RunResult):
         raise ValueError(outcome.error or f"{spec.cell.method} makes neither features nor classes")
-    return outcome.reducer, outcome.classifier or _train([outcome], problem)[0]
+    return outcome.reducer, outcome.classifier or _train([outcome])[0]
 
 
-def learn(specs: Sequence[RunSpec], problem: Problem) -> list[Learned | RunResult]:
-    """Fit the runs' methods, several networks side by side.
+def learn(jobs: Sequence[Job]) -> list[Learned | RunResult]:
+    """Fit the methods of runs with the same settings, several networks side by side.
 
     A run whose numbers broke down gives its failure, one that only measures its result.
     """
     try:
-        methods = [make_method(spec, problem.task, n_outputs=problem.n_outputs) for spec in specs]
+        methods = [make_method(spec, problem.task, n_outputs=problem.n_outputs) for spec, problem in jobs]
         start = time.perf_counter()
-        _fit(specs[0], methods, problem)
-        share_ms = 1e3 * (time.perf_counter() - start) / len(specs)
-        return [_learned(spec, method, share_ms, problem) for spec, method in zip(specs, methods, strict=True)]
+        _fit(jobs, methods)
+        share_ms = 1e3 * (time.perf_counter() - start) / len(jobs)
+        return [_learned(*job, method, share_ms) for job, method in zip(jobs, methods, strict=True)]
     except (ValueError, ArithmeticError):
-        if len(specs) > 1:
-            return [outcome for spec in specs for outcome in learn([spec], problem)]
-        return [failed(specs[0], traceback.format_exc())]
+        if len(jobs) > 1:
+            return [outcome for job in jobs for outcome in learn([job])]
+        return [failed(jobs[0][0], traceback.format_exc())]
 
 
-def _fit(spec: RunSpec, methods: Sequence[Any], problem: Problem) -> None:
+def _fit(jobs: Sequence[Job], methods: Sequence[Any]) -> None:
     """Fit on the training split, and on the validation split where the protocol says so; never on the test split."""
+    spec, problem = jobs[0]
     if len(methods) > 1:
-        splits = (problem.X_train, problem.y_train, problem.X_validation, problem.y_validation)
-        fit_together(methods, [splits] * len(methods), classes=_classes(problem))
+        _fit_networks(methods, [_learning_data(one) for _, one in jobs], _classes(problem))
         return
     _fit_alone(methods[0], contract_of(find_method(spec.cell.method)), problem.X_train, problem.X_validation, problem)
+
+
+def _fit_networks(
+    networks: Sequence[MLP], data: Sequence[TrainingSet], classes: NDArray[np.int64] | None
+) -> Sequence[MLP]:
+    """Fit networks side by side, those apart that differ in more than their seeds, such as problems' own pivots."""
+    groups: dict[str, list[int]] = {}
+    for place, network in enumerate(networks):
+        settings = network.get_params(deep=False) | {"random_state": None}
+        groups.setdefault(repr(sorted(settings.items())), []).append(place)
+    fitted: dict[int, MLP] = {}
+    for group in groups.values():
+        some = fit_together([networks[one] for one in group], [data[one] for one in group], classes=classes)
+        fitted |= zip(group, some, strict=True)
+    return [fitted[place] for place in range(len(networks))]
 
 
 def _fit_alone(estimator: Any, contract: Contract, train: Floats, validation: Floats, problem: Problem) -> None:
@@ -154,7 +180,7 @@ def _fit_alone(estimator: Any, contract: Contract, train: Floats, validation: Fl
     estimator.fit(train, y[:, 0] if contract.is_foreign and y.ndim == 2 and y.shape[1] == 1 else y, **given)
 
 
-def _learned(spec: RunSpec, method: Any, fit_time_ms: float, problem: Problem) -> Learned | RunResult:
+def _learned(spec: RunSpec, problem: Problem, method: Any, fit_time_ms: float) -> Learned | RunResult:
     values = dict(getattr(method, "measures_", {}))
     n_epochs = getattr(method, "n_epochs_", getattr(method, "n_generations_", None))
     if n_epochs is not None:
@@ -167,13 +193,13 @@ def _learned(spec: RunSpec, method: Any, fit_time_ms: float, problem: Problem) -
     train, validation, test = problem.X_train, problem.X_validation, problem.X_test
     if makes == "classes":
         values["dimensionality"] = getattr(method, "n_features_", problem.n_features)
-        return Learned(spec, (train, validation, test), values, history, None, method)
+        return Learned(spec, problem, (train, validation, test), values, history, None, method)
     reduced = _features(method, (train, validation, test))
     values["dimensionality"] = reduced[0].shape[1]
     values |= measure_reconstruction(method, train, reduced[0])
     if dict(spec.cell.parameters).get(PORTRAIT):
         history |= portray(method, problem, reduced[0])
-    return Learned(spec, (reduced[0], reduced[1], reduced[2]), values, history, method, None)
+    return Learned(spec, problem, (reduced[0], reduced[1], reduced[2]), values, history, method, None)
 
 
 def _features(method: Any, splits: Sequence[Floats]) -> list[Floats]:
@@ -207,46 +233,52 @@ def _leading(curve: NDArray[Any]) -> NDArray[Any]:
     return curve[:, :HISTORY_NODES] if curve.ndim == 2 else curve
 
 
-def _classify(learned: Sequence[Learned], problem: Problem) -> list[RunResult]:
+def _classify(learned: Sequence[Learned]) -> list[RunResult]:
     """Train the classifiers that are still missing, together, and measure all errors."""
-    done = [_measured(one, one.classifier, problem) for one in learned if one.classifier is not None]
-    return done + _classify_features([one for one in learned if one.classifier is None], problem)
+    done = [_measured(one, one.classifier) for one in learned if one.classifier is not None]
+    return done + _classify_features([one for one in learned if one.classifier is None])
 
 
-def _classify_features(learned: Sequence[Learned], problem: Problem) -> list[RunResult]:
+def _classify_features(learned: Sequence[Learned]) -> list[RunResult]:
     if not learned:
         return []
     start = time.perf_counter()
     try:
-        classifiers = _train(learned, problem)
+        classifiers = _train(learned)
     except (ValueError, ArithmeticError):
         if len(learned) > 1:
-            return [result for one in learned for result in _classify_features([one], problem)]
+            return [result for one in learned for result in _classify_features([one])]
         return [failed(learned[0].spec, traceback.format_exc())]
     share_ms = 1e3 * (time.perf_counter() - start) / len(learned)
     for one in learned:
         one.values["classifier_time_ms"] = share_ms
-    return [_measured(one, fitted, problem) for one, fitted in zip(learned, classifiers, strict=True)]
+    return [_measured(one, fitted) for one, fitted in zip(learned, classifiers, strict=True)]
 
 
-def _train(learned: Sequence[Learned], problem: Problem) -> Sequence[Any]:
+def _train(learned: Sequence[Learned]) -> Sequence[Any]:
     classifiers = [
         make_classifier(
             one.spec.cell.classifier,
             one.spec.cell.problem,
             seeds(one.spec)[1],
-            problem.task,
-            n_outputs=problem.n_outputs,
+            one.problem.task,
+            n_outputs=one.problem.n_outputs,
         )
         for one in learned
     ]
     if all(isinstance(classifier, MLP) for classifier in classifiers):
-        data = [(one.splits[0], problem.y_train, one.splits[1], problem.y_validation) for one in learned]
-        return fit_together(classifiers, data, classes=_classes(problem))
+        data = [_learning_data(one.problem, one.splits) for one in learned]
+        return _fit_networks(classifiers, data, _classes(learned[0].problem))
     for one, classifier in zip(learned, classifiers, strict=True):
         rule = str(dict(one.spec.cell.classifier)["rule"])
-        _fit_alone(classifier, contract_of(find_classifier(rule), problem.task), *one.splits[:2], problem)
+        _fit_alone(classifier, contract_of(find_classifier(rule), one.problem.task), *one.splits[:2], one.problem)
     return classifiers
+
+
+def _learning_data(problem: Problem, splits: tuple[Floats, Floats, Floats] | None = None) -> TrainingSet:
+    """Return what networks learn from: a problem's inputs, or what a method made of them, with the targets."""
+    train, validation, _ = splits or (problem.X_train, problem.X_validation, problem.X_test)
+    return train, problem.y_train, validation, problem.y_validation
 
 
 def _classes(problem: Problem) -> NDArray[np.int64] | None:
@@ -254,21 +286,22 @@ def _classes(problem: Problem) -> NDArray[np.int64] | None:
     return None if problem.n_classes is None else np.arange(problem.n_classes)
 
 
-def _measured(one: Learned, classifier: Any, problem: Problem) -> RunResult:
+def _measured(one: Learned, classifier: Any) -> RunResult:
     """Return a run's result; one whose classifier predicts what is no prediction is failed."""
     try:
-        return _result(one, classifier, problem)
+        return _result(one, classifier)
     except ValueError:
         return failed(one.spec, traceback.format_exc())
 
 
-def _result(one: Learned, classifier: Any, problem: Problem) -> RunResult:
+def _result(one: Learned, classifier: Any) -> RunResult:
     epochs = {
         "total_epochs": getattr(classifier, "n_epochs_", None),
         "relevant_epochs": getattr(classifier, "best_epoch_", None),
     }
     values = one.values | {name: number for name, number in epochs.items() if number is not None}
     values |= dict(getattr(classifier, "measures_", {}))
+    problem = one.problem
     train, validation, test = one.splits
     values["train_error_percent"] = error_percent(classifier, train, problem.y_train)
     values["validation_error_percent"] = error_percent(classifier, validation, problem.y_validation)

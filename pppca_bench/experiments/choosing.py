@@ -42,8 +42,8 @@ def chosen_by(spec: RunSpec, result: RunResult) -> RunSpec:
     return settled(spec, chosen[0])
 
 
-def run_group(specs: Sequence[RunSpec], problem: Problem) -> list[RunResult]:
-    """Run repeats of one table cell as `cell.run_group` does; those that choose their settings do so first.
+def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) -> list[RunResult]:
+    """Run repeats of a table cell as `cell.run_group` does; those that choose their settings do so first.
 
     The candidates of a run have its seed. They learn from a problem whose test split is a copy of the validation split,
     so that nothing of the test split can reach the choice; then the one that is chosen learns again, and is tested.
@@ -55,9 +55,9 @@ def run_group(specs: Sequence[RunSpec], problem: Problem) -> list[RunResult]:
     Parameters
     ----------
     specs : sequence of RunSpec
-        Runs of one cell.
-    problem : Problem
-        Of its test split, the test errors of what was chosen.
+        Runs with the same settings.
+    problem : Problem or sequence of Problem
+        That of all runs, or one for each. Of its test split, the test errors of what was chosen.
 
     Returns
     -------
@@ -67,22 +67,23 @@ def run_group(specs: Sequence[RunSpec], problem: Problem) -> list[RunResult]:
     among, rule = candidates(specs[0].cell), dict(specs[0].cell.parameters)
     if among == [()]:
         return cells.run_group(specs, problem)
-    blind = replace(problem, X_test=problem.X_validation, y_test=problem.y_validation)
+    problems = cells.each(problem, specs)
+    blind = [replace(one, X_test=one.X_validation, y_test=one.y_validation) for one in problems]
     attempt = _reduce if rule[_BY] == "retained_variance" else cells.run_group
     tried = [attempt([_storing_nothing(settled(spec, one)) for spec in specs], blind) for one in among]
     found: dict[str, RunResult] = {}
-    groups: dict[Parameters, list[RunSpec]] = {}
+    groups: dict[Parameters, list[cells.Job]] = {}
     n_failed: dict[str, int] = {}
-    for spec, *outcomes in zip(specs, *tried, strict=True):
+    for spec, own, *outcomes in zip(specs, problems, *tried, strict=True):
         best = _best(rule, [one.values for one in outcomes])
         n_failed[spec.key] = sum(one.status == "failed" for one in outcomes)
         if best is None:
             found[spec.key] = failed(spec, outcomes[0].error or f"no candidate has a number to choose {rule[_BY]} by")
         else:
-            groups.setdefault(among[best], []).append(spec)
+            groups.setdefault(among[best], []).append((spec, own))
     for chosen, group in groups.items():
         told: dict[str, Any] = {f"{CHOSEN}{name}": value for name, value in chosen}
-        for result in cells.run_group([settled(spec, chosen) for spec in group], problem):
+        for result in cells.run_group([settled(spec, chosen) for spec, _ in group], [own for _, own in group]):
             choice = told | {"failed_candidates": n_failed[result.key]}
             is_done = result.status == "done"
             found[result.key] = replace(result, values={**result.values, **choice}) if is_done else result
@@ -94,9 +95,9 @@ def _storing_nothing(spec: RunSpec) -> RunSpec:
     return replace(spec, cell=replace(spec.cell, parameters=parameters))
 
 
-def _reduce(specs: Sequence[RunSpec], problem: Problem) -> list[RunResult]:
+def _reduce(specs: Sequence[RunSpec], problems: Sequence[Problem]) -> list[RunResult]:
     """Fit the runs' methods alone, and return what these measure of the training split."""
-    outcomes = [outcome for spec in specs for outcome in cells.learn([spec], problem)]
+    outcomes = [outcome for job in zip(specs, problems, strict=True) for outcome in cells.learn([job])]
     return [
         one if isinstance(one, RunResult) else RunResult(one.spec.key, "done", values=one.values) for one in outcomes
     ]

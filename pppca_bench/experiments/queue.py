@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from pppca_bench.methods.lookup import find_method
 from pppca_bench.runs import Cell, RunResult, RunSpec, by_cell
@@ -16,6 +16,9 @@ from pppca_bench.store.database import Store
 
 GROUP_SIZE = 16
 """Runs of a cell that train together: two full sets of the classifier's lanes, and little to lose in a crash."""
+
+MOST_CELLS = 3
+"""Cells whose runs train together, as those of a problem's three permutations do."""
 
 TASK_S = 1.0
 """How long a task is to take at least, so that handing it over and recording it cost little beside it."""
@@ -27,8 +30,19 @@ MOST_GROUPS = 256
 """Groups of a task at most, since what the next ones take is only expected."""
 
 Group = tuple[RunSpec, ...]
+"""Runs with the same settings, on data of the same shape, that train together."""
+
 Task = tuple[Group, ...]
 """Groups on the same data that are handed over together."""
+
+
+DataOf = Callable[[RunSpec], Hashable]
+"""Tells which data runs learn from, so far as it matters for what is computed together."""
+
+
+def same_problem(spec: RunSpec) -> Hashable:
+    """Return the data set of a run."""
+    return spec.cell.problem, spec.cell.data_sha256
 
 
 class Queue:
@@ -44,8 +58,8 @@ class Queue:
         Hand out everything, whatever the store holds.
     retries : int, default 0
         How often a failed run may be put back.
-    split_of : callable(spec) -> int, optional
-        Gives the number of a run's split: those of one group learn from the same rows. One split by default.
+    data_of : callable(spec) -> Data, optional
+        Tells what runs must share to be in one group. By default they learn from the same data.
     task_s : float, default TASK_S
         Seconds that a task is to take at least, as long as enough is left; 0 hands out every group alone.
     n_workers : int, default 1
@@ -64,7 +78,7 @@ class Queue:
         *,
         fresh: bool = False,
         retries: int = 0,
-        split_of: Callable[[RunSpec], int] = lambda _: 0,
+        data_of: DataOf = same_problem,
         task_s: float = TASK_S,
         n_workers: int = 1,
     ) -> None:
@@ -72,9 +86,9 @@ class Queue:
         self._store = store
         self._fresh = fresh
         self._retries = retries
-        self._split_of = split_of
+        self._data_of = data_of
         self._waiting: dict[bool, deque[Group]] = {False: deque(), True: deque()}
-        for group in groups(specs, split_of):
+        for group in groups(specs, data_of):
             self._waiting[is_timed(group[0].cell)].append(group)
         self._deferred: dict[bool, deque[Group]] = {False: deque(), True: deque()}
         self._n_attempts = Counter[str]()
@@ -109,11 +123,11 @@ class Queue:
         """Take groups on the same data until they are expected to take long enough; a timed one is taken alone."""
         task = [waiting.popleft()]
         expected_s = self._expected_s(task[0])
-        data = self._data_of(task[0])
-        if timed or expected_s >= self._task_s or not waiting or self._data_of(waiting[0]) != data:
+        data = self._data_of(task[0][0])
+        if timed or expected_s >= self._task_s or not waiting or self._data_of(waiting[0][0]) != data:
             return tuple(task)
         enough_s = self._enough_s(itertools.chain(task, waiting))
-        while expected_s < enough_s and len(task) < MOST_GROUPS and waiting and self._data_of(waiting[0]) == data:
+        while expected_s < enough_s and len(task) < MOST_GROUPS and waiting and self._data_of(waiting[0][0]) == data:
             task.append(waiting.popleft())
             expected_s += self._expected_s(task[-1])
         return tuple(task)
@@ -126,9 +140,6 @@ class Queue:
             if left_s >= self._n_workers * self._task_s:
                 return self._task_s
         return max(left_s / self._n_workers, min(LEAST_TASK_S, self._task_s))
-
-    def _data_of(self, group: Group) -> tuple[str, str, int]:
-        return group[0].cell.problem, group[0].cell.data_sha256, self._split_of(group[0])
 
     def _expected_s(self, group: Group) -> float:
         return len(group) * self._seconds_a_run.get(_kind(group), math.inf)
@@ -165,12 +176,21 @@ def spec_of(group: Group, result: RunResult) -> RunSpec:
     return next(spec for spec in group if spec.key == result.key)
 
 
-def groups(specs: Iterable[RunSpec], split_of: Callable[[RunSpec], int] = lambda _: 0) -> Iterator[Group]:
-    """Cut each cell's runs on each split into groups of at most GROUP_SIZE, in the plan's order."""
-    for own in by_cell(specs).values():
-        splits: dict[int, list[RunSpec]] = {}
+def groups(specs: Iterable[RunSpec], data_of: DataOf = same_problem) -> Iterator[Group]:
+    """Cut runs into groups, in the order of the first runs of each cell.
+
+    At most GROUP_SIZE runs of a cell on the same data come together, with those of up to MOST_CELLS cells that have the
+    same settings on data that count as the same.
+    """
+    alike: dict[Hashable, list[list[RunSpec]]] = {}
+    for cell, own in by_cell(specs).items():
+        splits: dict[Hashable, list[RunSpec]] = {}
         for spec in own:
-            splits.setdefault(split_of(spec), []).append(spec)
-        for cell in splits.values():
-            for start in range(0, len(cell), GROUP_SIZE):
-                yield tuple(cell[start : start + GROUP_SIZE])
+            splits.setdefault(data_of(spec), []).append(spec)
+        for data, runs in splits.items():
+            alike.setdefault((cell.method, cell.parameters, cell.classifier, data), []).append(runs)
+    for cells in alike.values():
+        for first in range(0, len(cells), MOST_CELLS):
+            some = cells[first : first + MOST_CELLS]
+            for start in range(0, max(map(len, some)), GROUP_SIZE):
+                yield tuple(spec for runs in some for spec in runs[start : start + GROUP_SIZE])

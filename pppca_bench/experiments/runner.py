@@ -7,19 +7,19 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ALL_COMPLETED, Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
 from pppca_bench.compiled import cache
 from pppca_bench.experiments import quiet
 from pppca_bench.experiments.backends import PRELOAD, Backend, LocalProcesses, ThisProcess
 from pppca_bench.experiments.provenance import describe
-from pppca_bench.experiments.queue import TASK_S, Group, Queue, Task, is_timed, spec_of
+from pppca_bench.experiments.queue import TASK_S, Group, Queue, Task, is_timed, same_problem, spec_of
 from pppca_bench.experiments.watch import Watch
 from pppca_bench.methods.lookup import find_method
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
@@ -39,6 +39,8 @@ ATTEMPTS_ALONE = 2
 """How often a run is tried alone whose worker dies: what dies once may have been killed for the sake of another."""
 OpenProblems = Mapping[tuple[str, str], tuple[ProblemSource, Problem]]
 """Problems by the name and the digest that cells have of them."""
+Loads = Mapping[Hashable, Callable[[], Problem]]
+"""How to get problems, by the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,7 @@ def run(
             store,
             fresh=fresh,
             retries=retries,
-            split_of=lambda spec: _source_of(spec, problems).split,
+            data_of=lambda spec: _shape_of(spec, problems),
             # Of groups that are handed over together all are computed, whatever fails.
             task_s=0.0 if fail_fast else TASK_S,
             n_workers=n_workers,
@@ -260,6 +262,13 @@ def _of(spec: RunSpec, problems: OpenProblems) -> tuple[ProblemSource, Problem]:
     return problems[spec.cell.problem, spec.cell.data_sha256]
 
 
+def _shape_of(spec: RunSpec, problems: OpenProblems) -> Hashable:
+    """Return what data must have in common for networks to train on them side by side."""
+    problem = _of(spec, problems)[1]
+    sizes = problem.X_train.shape, len(problem.X_validation), problem.n_outputs
+    return problem.task, sizes, _source_of(spec, problems).split
+
+
 def _source_of(spec: RunSpec, problems: OpenProblems) -> ProblemSource:
     """Return the source of the split that a run has."""
     return _of(spec, problems)[0].of_repeat(spec.repeat)
@@ -348,35 +357,37 @@ def _run_alone(groups: Iterable[Group], watch: Watch, problems: OpenProblems) ->
 
 
 def _submit(task: Task, backend: Backend, problems: OpenProblems) -> Future[list[Computed]]:
-    source, problem = _source_of(task[0][0], problems), _of(task[0][0], problems)[1]
-    load = backend.loader(source, problem)
-    if load is None:
-        return backend.submit(compute_task, compute_from_source, task, source)
-    return backend.submit(compute_task, compute, task, load)
+    return backend.submit(compute_task, compute, task, [_loads(group, backend, problems) for group in task])
 
 
-def compute_task(compute_group: Callable[[Group, Any], Computed], task: Task, data: object) -> list[Computed]:
-    """Compute the groups of a task, one after another, on the same data."""
-    return [compute_group(group, data) for group in task]
+def _loads(group: Group, backend: Backend, problems: OpenProblems) -> Loads:
+    """Return how a worker gets the data of a group's problems."""
+    sources = {same_problem(spec): (_source_of(spec, problems), _of(spec, problems)[1]) for spec in group}
+    return {
+        of: backend.loader(source, problem) or partial(load_again, source) for of, (source, problem) in sources.items()
+    }
 
 
-def compute_from_source(group: Group, source: ProblemSource) -> Computed:
-    """Compute a group in a worker, which loads the problem's data once."""
-    return compute(group, lambda: load_again(source))
+def compute_task(
+    compute_group: Callable[[Group, Loads], Computed], task: Task, loads: Sequence[Loads]
+) -> list[Computed]:
+    """Compute the groups of a task, one after another."""
+    return [compute_group(*one) for one in zip(task, loads, strict=True)]
 
 
-def compute(group: Group, load: Callable[[], Problem]) -> Computed:
+def compute(group: Group, loads: Loads) -> Computed:
     """Compute a group; one whose computation broke gives failed results with the traceback."""
     with quiet.machine_lock() if is_timed(group[0].cell) else nullcontext():
         started_at, start = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
         try:
-            results = _computed(group, load())
+            opened = {of: load() for of, load in loads.items()}
+            results = _computed(group, [opened[same_problem(spec)] for spec in group])
         except Exception:  # noqa: BLE001 the boundary: one broken run must not end the others
             results = [failed(spec, traceback.format_exc()) for spec in group]
         return results, Span(started_at, 1e3 * (time.perf_counter() - start))
 
 
-def _computed(group: Group, problem: Problem) -> list[RunResult]:
+def _computed(group: Group, problems: Sequence[Problem]) -> list[RunResult]:
     # Slow to import, and not needed where nothing is left to do.
     from pppca_bench.experiments.choosing import run_group
 
@@ -384,7 +395,7 @@ def _computed(group: Group, problem: Problem) -> list[RunResult]:
         if group[0].cell.method not in _warmed and needed_families(group):
             _warm_up(group[0])
             _warmed.add(group[0].cell.method)
-        return run_group(group, problem)
+        return run_group(group, problems)
 
 
 @lru_cache(maxsize=1)

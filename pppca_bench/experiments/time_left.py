@@ -83,9 +83,10 @@ class _Durations:
         of_method = defaultdict[str, list[float]](list)
         # Runs that were computed together have one span.
         for problem, method, mean_ms in store.rows(
-            "WITH spans AS (SELECT cell, duration_ms, count(*) AS n FROM runs"
-            " WHERE status = 'done' AND duration_ms IS NOT NULL GROUP BY cell, started_at, duration_ms)"
-            " SELECT problem, method, sum(duration_ms) / sum(n) FROM spans JOIN cells ON cells.id = cell GROUP BY 1, 2"
+            "WITH spans AS (SELECT started_at, duration_ms, duration_ms / count(*) AS mean_ms FROM runs"
+            " WHERE status = 'done' AND duration_ms IS NOT NULL GROUP BY 1, 2)"
+            " SELECT problem, method, avg(mean_ms) FROM runs JOIN spans USING (started_at, duration_ms)"
+            " JOIN cells ON cells.id = cell WHERE status = 'done' GROUP BY 1, 2"
         ):
             self._of_both[problem, method] = mean_ms / 1e3
             of_method[method].append(mean_ms / 1e3)
