@@ -8,8 +8,6 @@ number of features rounded up to whole tiles of eight; rows beyond the features 
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from pppca_bench.compiled.arrays import Flags1D, Floats, Floats2D, aligned_zeros
 from pppca_bench.compiled.jit import part
 from pppca_bench.compiled.operation import WIDTH
@@ -63,11 +61,12 @@ def padded(n: int) -> int:
 def in_panels(nodes: Floats) -> Floats:
     """Lay networks, float64 (…, n_nodes, n_features), into panels, (…, n_panels * depth, 8)."""
     *networks, n_nodes, n_features = nodes.shape
-    bordered = np.zeros((*networks, padded(n_nodes), padded(n_features)))
-    bordered[..., :n_nodes, :n_features] = nodes
-    panels = bordered.reshape(*networks, -1, WIDTH, padded(n_features)).swapaxes(-1, -2)
-    room = aligned_zeros(*networks, padded(n_nodes) // WIDTH * padded(n_features), WIDTH)
-    room[:] = panels.reshape(room.shape)
+    n_panels, depth = padded(n_nodes) // WIDTH, padded(n_features)
+    room = aligned_zeros(*networks, n_panels * depth, WIDTH)
+    panels = room.reshape(*networks, n_panels, depth, WIDTH)
+    for first in range(0, n_nodes, WIDTH):
+        some = nodes[..., first : first + WIDTH, :].swapaxes(-1, -2)
+        panels[..., first // WIDTH, :n_features, : some.shape[-1]] = some
     return room
 
 

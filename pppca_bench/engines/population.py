@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.arrays import Floats, aligned_zeros
 from pppca_bench.compiled.operation import WIDTH
 from pppca_bench.engines.evolution import Course, Nursery, Rules, evolve, make_nursery, numbers_of_a_child, record
 from pppca_bench.engines.fitness import Networks, moments_of
@@ -64,13 +64,15 @@ class Population:
         threads: Executor | None = None,
     ) -> None:
         n_individuals, n_nodes, self._n_features = weights.shape
-        self.networks, self._next = _all_nodes(in_panels(weights), n_nodes), _all_nodes(in_panels(weights), n_nodes)
+        panels = in_panels(weights)
+        self.networks, self._next = _all_nodes(panels, n_nodes), _all_nodes(aligned_zeros(*panels.shape), n_nodes)
         self.course = _empty_course(n_generations + 1, n_nodes)
         self.n_generations = -1
         self._moments, self._rules = moments_of(C), rules
         self._seed, self._n_drawn = np.uint64(seed), 0
         self._threads = threads
-        bounds = np.linspace(0, n_individuals, min(n_shares, n_individuals) + 1).astype(int).tolist()
+        # The calling thread has the larger share: it waits for nobody, and others have time to wake.
+        bounds = np.ceil(np.linspace(0, n_individuals, min(n_shares, n_individuals) + 1)).astype(int).tolist()
         nurseries = [make_nursery(self.networks, len(self._moments.full)) for _ in bounds[1:]]
         self._shares = [(*place, nursery) for place, nursery in zip(pairwise(bounds), nurseries, strict=True)]
         self._whole = [(0, n_individuals, nurseries[0])]
@@ -87,11 +89,12 @@ class Population:
         for g in range(len(uniforms)):
             # Networks only shrink: once a generation is too small to share, the rest are made in one call.
             if len(self._shares) == 1 or self._work() < LEAST_SHARED_WORK:
+                if g > 0:
+                    record(self.networks, self.course, self.n_generations)
                 self._make(uniforms[g:], self._whole)
                 return
             self._make(uniforms[g : g + 1], self._shares)
-            # Threads that share a generation cannot record it: none of them knows when the others are done.
-            record(self.networks, self.course, self.n_generations)
+        record(self.networks, self.course, self.n_generations)
 
     def _work(self) -> float:
         """Return the multiply-adds of an evaluation of all networks: n² m of Gram-Schmidt and n m² / 2 of variances."""
@@ -106,6 +109,9 @@ class Population:
             evolve(self.networks, self._next, *drawn, self._rules, self._moments, *course, *share)
 
         others = [self._threads.submit(fill, share) for share in shares[1:]] if self._threads else []
+        if others and self._threads and self.n_generations >= 0:
+            # The parents: of what they make themselves, threads do not know when the others are done.
+            others.append(self._threads.submit(record, self.networks, self.course, self.n_generations))
         fill(shares[0])
         for other in others:
             other.result()
