@@ -349,13 +349,13 @@ def fit_validated(networks: Sequence["MLPClassifier"], splits: Sequence[Split], 
     Parameters
     ----------
     networks : sequence of MLPClassifier
-        As in `fit_together`; fitted in place.
+        As in `fit_together`, copies of one; fitted in place.
     splits : sequence of Split
         C-contiguous float64 inputs without anything that is not finite, and classes of ``classes``.
     classes : ndarray
         All classes, in increasing order.
     """
-    _check_alike(networks)
+    check_parameters(networks[0])
     for network, split in zip(networks, splits, strict=True):
         network.classes_, network.n_features_in_ = classes, split.X.shape[1]
     _fit_alike(networks, splits)
