@@ -14,8 +14,8 @@ from pppca_bench.reducers.pca import CovariancePCA
 @parametrize_with_checks(
     [
         Autoencoder(1, random_state=0),
-        Autoencoder(1, kind="two_layer", max_iter=50, random_state=0),
-        Autoencoder(1, kind="nonlinear", n_hidden=3, max_iter=50, random_state=0),
+        Autoencoder(1, kind="two_layer", max_iter=20, random_state=0),
+        Autoencoder(1, kind="nonlinear", n_hidden=3, max_iter=20, random_state=0),
     ]
 )
 def test_scikit_learn_contract(estimator, check):

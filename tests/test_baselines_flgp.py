@@ -28,7 +28,7 @@ TINY = {"n_populations": 2, "population_size": 12, "n_generations": 4, "tourname
 TREE = ("-", "*", 0, 2, "/", 1.5, 1)  # x0 x2 − 1.5 / x1
 
 
-@parametrize_with_checks([FLGPClassifier(random_state=0, n_populations=2, population_size=60, n_generations=15)])
+@parametrize_with_checks([FLGPClassifier(random_state=0, n_populations=2, population_size=30, n_generations=8)])
 def test_estimator_keeps_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
 

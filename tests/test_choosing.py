@@ -163,6 +163,7 @@ def test_a_mistake_is_told(changes, said):
     assert said in str(caught.value)
 
 
+@pytest.mark.slow
 def test_what_was_chosen_is_stored_and_tabled(tmp_path):
     document = BASE | {"tau": "auto", "choose": "data_fraction", "methods": [*BASE["methods"], "pca"], "repeats": 4}
     done = pppca_bench.run(document, results=tmp_path, workers=1)

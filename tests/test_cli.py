@@ -740,6 +740,7 @@ class TestRender:
         missing = [*(f"F{i}: not run" for i in (1, 2, 3, 4, 8)), *(f"E{i}: not run" for i in (1, 2, 3))]
         assert [line[:11] for line in result.stderr.splitlines()] == missing
 
+    @pytest.mark.slow
     def test_figures_stand_in_the_results_folder_by_default(self, copied):
         assert pppca("figures", "--results", copied).exit_code == 0
         assert (copied / "figures" / "F5.svg").is_file()
@@ -760,6 +761,7 @@ class TestRender:
         assert "tables/T3.md" in targets
         assert [target for target in targets if not (copied / target).is_file()] == []
 
+    @pytest.mark.slow
     def test_the_findings_stand_where_they_are_asked_for_and_link_to_what_is_there(self, copied, tmp_path):
         page = tmp_path / "docs" / "new" / "findings.md"
         assert pppca("render", "--results", copied, "--findings", page).exit_code == 0
@@ -768,6 +770,7 @@ class TestRender:
         assert "../../copied/tables/T4.md" in targets
         assert [target for target in targets if not (page.parent / target).is_file()] == []
 
+    @pytest.mark.slow
     def test_rendering_again_changes_no_table(self, copied):
         pppca("render", "--results", copied)
         before = {path: path.read_bytes() for path in (copied / "tables").iterdir()}

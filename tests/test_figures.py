@@ -300,6 +300,7 @@ class TestDrawing:
         assert dict(matplotlib.rcParams) == before
 
 
+@pytest.mark.slow
 def test_only_drawing_imports_matplotlib_and_none_of_it_needs_numba_or_pyplot() -> None:
     code = """
 import sys

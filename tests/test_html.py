@@ -85,6 +85,7 @@ def page(text) -> Page:
     return Page(text)
 
 
+@pytest.mark.slow
 def test_every_identifier_stands_once_and_every_link_leads_to_one(page):
     ids = Counter(attributes["id"] for _, attributes in page.elements if "id" in attributes)
     assert [name for name, n in ids.items() if n > 1] == []

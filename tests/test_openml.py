@@ -3,6 +3,7 @@
 import hashlib
 import json
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -142,7 +143,8 @@ def test_nothing_is_downloaded_for_a_plan_alone(server, tmp_path):
     assert not (tmp_path / "data").exists()
 
 
-def test_a_server_that_fails_and_a_number_that_is_none_are_told_in_one_line(server, tmp_path):
+def test_a_server_that_fails_and_a_number_that_is_none_are_told_in_one_line(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(time, "sleep", lambda _: None)  # between the attempts of scikit-learn
     with pytest.raises(
         DataError, match=r"^openml:9: expected a data set of www\.openml\.org, got [^\n]*\. Check the num"
     ):

@@ -95,6 +95,7 @@ def shifted(values: Values, place: Place, by: float, repeats: Iterable[int] | No
     return values | {place: changed}
 
 
+@pytest.mark.slow
 class TestFalseAlarms:
     """Of runs in which another processor's rounding sends a share of the repeats another course."""
 
@@ -117,6 +118,7 @@ class TestFalseAlarms:
         assert changed(first(baseline, n_repeats), baseline) == []
 
 
+@pytest.mark.slow
 class TestPower:
     @pytest.mark.parametrize("n_repeats", [pytest.param(3, marks=pytest.mark.slow), 4, 5, N_REPEATS])
     @pytest.mark.parametrize("sign", [-1, 1])

@@ -203,6 +203,7 @@ def consoles(text: str) -> list[tuple[list[str], str]]:
     return found
 
 
+@pytest.mark.slow
 def test_the_worked_example_does_what_it_says():
     text = EXAMPLE.read_text(encoding="utf-8")
     folder = EXAMPLE.parent / "examples" / "own_data"

@@ -405,6 +405,7 @@ class TestRunning:
             ("cancer1", "dgha_speedup", True, 100.0): 8,
         }
 
+    @pytest.mark.slow
     def test_a_second_time_nothing_is_computed_and_the_tables_are_the_same(self, monkeypatch):
         pppca_study()
         folder = Path("results/studies/small")
@@ -434,6 +435,7 @@ class TestRunning:
         assert pppca_study().exit_code == 0
         assert trials_of() == alone
 
+    @pytest.mark.slow
     def test_more_trials_leave_the_others_as_they_were(self):
         pppca_study(SMALL, "--trials", 2)
         few = trials_of()
@@ -525,6 +527,7 @@ class TestRunning:
         assert shown[-1] == (104, 104)
         assert [done for done, _ in shown] == sorted(done for done, _ in shown)
 
+    @pytest.mark.slow
     def test_learning_curves_are_not_kept(self):
         pppca_study()
         with Store(Path("results/studies/small/results.sqlite"), read_only=True) as store:

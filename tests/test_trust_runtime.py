@@ -71,6 +71,7 @@ def test_trust_a_killed_fork_server_is_started_again_and_loses_no_run(store, mar
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.slow
 @POSIX
 def test_trust_a_fork_server_that_is_killed_while_a_worker_starts_loses_no_run(store, monkeypatch):
     killed = []
@@ -103,12 +104,14 @@ def test_trust_no_worker_outlives_its_fork_server():
     backend.close()
 
 
+@pytest.mark.slow
 @POSIX
 def test_trust_what_is_killed_once_in_a_group_and_once_alone_is_not_failed(store, marked, monkeypatch):
     monkeypatch.setattr(runner, "compute", dying_workers.die_twice)
     assert run(planned(), store, marked, workers=1) == Outcome(6, 0, 6, 0, None)
 
 
+@pytest.mark.slow
 @LINUX
 def test_trust_a_stopped_worker_is_named_once_and_what_it_had_is_done_when_it_goes_on(store, marked, monkeypatch):
     monkeypatch.setattr(watch, "WATCH_S", 0.01)

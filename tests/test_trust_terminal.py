@@ -46,6 +46,7 @@ def shell(
     return subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, timeout=120)
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize(
     ("encoding", "arguments", "expected"),
@@ -69,6 +70,7 @@ def test_trust_what_an_encoding_lacks_is_written_in_its_characters(monkeypatch):
     assert written.getvalue() == b"-0.04 \xe9 tau=5 \xd7 >= \\u4e2d \\udc80"
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("arguments", ["tables evil", "run evil.yaml --dry-run", "run $'x\\e[2J.yaml'", "$'\\e[2J'"])
 def test_trust_control_characters_of_a_files_name_never_reach_the_terminal(finished, arguments):
