@@ -21,7 +21,6 @@ from pppca_bench.experiments.reconstruction import measure_reconstruction
 from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.protocol import Contract, contract_of
 from pppca_bench.methods.sections import PORTRAIT, PREDICTIONS
-from pppca_bench.parameters import parameters_of
 from pppca_bench.problems import Problem
 from pppca_bench.runs import RunResult, RunSpec, failed
 
@@ -157,8 +156,8 @@ def _fit_networks(
     """Fit networks side by side, those apart that differ in more than their seeds, such as problems' own pivots."""
     groups: dict[str, list[int]] = {}
     for place, network in enumerate(networks):
-        names = parameters_of(type(network)).keys() - {"random_state"}
-        groups.setdefault(repr([getattr(network, name) for name in sorted(names)]), []).append(place)
+        settings = vars(network) | {"random_state": None}  # an estimator that is not fitted has nothing else
+        groups.setdefault(repr(sorted(settings.items())), []).append(place)
     fitted: dict[int, MLP] = {}
     for group in groups.values():
         some = fit_together([networks[one] for one in group], [data[one] for one in group], classes=classes)
