@@ -8,12 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, f_oneway, ttest_ind
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_iris
 from sklearn.feature_selection import RFE
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import mutual_info_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier
@@ -428,3 +431,12 @@ def test_classifier_keeps_a_seed_of_its_own():
     assert seeded(RpropMLPClassifier(), rng).random_state is not None
     assert seeded(KNeighborsClassifier(3), rng).n_neighbors == 3
     assert seeded(None, rng).hidden_layer_sizes == (16,)
+
+
+def test_classifiers_that_fit_what_their_parameters_hold_are_rated_each_by_its_own(iris):
+    X, y, X_val, y_val = iris
+    pipeline = make_pipeline(StandardScaler(), GaussianNB())
+    selector = ForwardSelector(1, estimator=pipeline).fit(X, y, X_val, y_val)
+    errors = [np.mean(clone(pipeline).fit(X[:, [k]], y).predict(X_val[:, [k]]) != y_val) for k in range(X.shape[1])]
+    assert selector.history_["validation_error_percent"][0] == 100.0 * min(errors)
+    assert selector.support_.argmax() == np.argmin(errors)

@@ -117,11 +117,21 @@ def test_runs_on_other_data_in_company_change_nothing(iris, method, n_left_out):
     assert together[1] != timeless(run_group(specs[1:2], iris))[0]
 
 
-def test_networks_of_different_sizes_are_trained_apart(iris):
-    """As the pivot networks of a problem's permutations are."""
-    one, other = (planned("all_features", repeats=1, classifier={"hidden": hidden})[0] for hidden in ([2], [3, 2]))
-    together = timeless(run_group([one, other], iris))
-    assert together == timeless([run_group([spec], iris)[0] for spec in (one, other)])
+@pytest.mark.parametrize(("other_size", "expected"), [([2], [2]), ([3, 2], [1, 1])])
+def test_networks_train_together_but_for_those_of_different_sizes(iris, monkeypatch, other_size, expected):
+    """As the pivot networks of a problem's permutations may be."""
+    one, other = (planned("all_features", repeats=1, classifier={"hidden": hidden})[0] for hidden in ([2], other_size))
+    alone = timeless([run_group([spec], iris)[0] for spec in (one, other)])
+    sizes = []
+
+    def fit_together(networks, data, classes):
+        sizes.append(len(networks))
+        return original(networks, data, classes=classes)
+
+    original = experiment.fit_together
+    monkeypatch.setattr(experiment, "fit_together", fit_together)
+    assert timeless(run_group([one, replace(other, key="another")], iris))[1] == {**alone[1], "key": "another"}
+    assert sizes == expected
 
 
 @pytest.mark.parametrize("method", REDUCING)

@@ -50,6 +50,13 @@ def results(tmp_path) -> Path:
 
 
 class TestLoadResults:
+    def test_runs_of_several_cells_that_were_computed_together_share_their_time(self, results):
+        with Store(results / "results.sqlite") as store:
+            span = Span("2026-01-01T00:00:00.000+00:00", 30.0)
+            store.record([RunResult("cd0", "done")], PROVENANCE, span=span, replace=True)
+        durations = pppca_bench.load_results(results).set_index("key")["duration_ms"]
+        assert durations[["ab0", "ab1", "cd0"]].tolist() == [10.0] * 3
+
     def test_a_row_a_run_with_settings_and_numbers_in_columns_of_their_own(self, results):
         runs = pppca_bench.load_results(results).set_index("key")
         assert sorted(runs.index) == ["ab0", "ab1", "ab2", "cd0"]

@@ -39,7 +39,7 @@ def test_a_run_of_arrays_needs_neither():
         "X = np.random.default_rng(0).uniform(size=(30, 4))\ny = np.arange(30) % 2\n"
         "for reducer in (DGHA(random_state=0), NEpPCA(random_state=0)):\n"
         "    Z = reducer.fit(X).transform(X)\n"
-        "    BackpropMLPClassifier(max_epochs=3, random_state=0).fit(Z, y, Z, y, classes=[0, 1]).predict(Z)\n"
+        "    BackpropMLPClassifier(max_epochs=3, random_state=0).fit(Z, y, Z, y, classes=np.arange(2)).predict(Z)\n"
         "print(sorted({'scipy.stats._stats_py', 'pandas.core.api'} & set(sys.modules)))"
     )
     assert printed_by(program) == "[]"

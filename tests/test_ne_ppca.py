@@ -243,9 +243,9 @@ class TestThreads:
     def test_they_share_generations_until_networks_have_become_small(self, wine, monkeypatch):
         made, make = [], population.Population._make
 
-        def noted(self, uniforms, shares):
+        def noted(self, uniforms, shares, **options):
             made.append((len(uniforms), len(shares), self._work()))
-            make(self, uniforms, shares)
+            make(self, uniforms, shares, **options)
 
         monkeypatch.setattr(population.Population, "_make", noted)
         monkeypatch.setattr(population, "LEAST_SHARED_WORK", 1e4)

@@ -12,6 +12,7 @@ import sys
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import dying_workers
@@ -23,13 +24,14 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from pppca_bench.config.request import Request, read_request
 from pppca_bench.engines import GHA, NEpPCA
+from pppca_bench.errors import DataError
 from pppca_bench.experiments import backends, runner
 from pppca_bench.experiments import cell as experiment
 from pppca_bench.experiments import queue as queues
 from pppca_bench.experiments.queue import GROUP_SIZE
 from pppca_bench.experiments.runner import Outcome, available_cores, run
 from pppca_bench.methods.registry import METHODS as REGISTERED
-from pppca_bench.problems import load_problem
+from pppca_bench.problems import Problem, load_problem
 from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec
 from pppca_bench.store.database import Store
 
@@ -399,19 +401,40 @@ def order_of(run_group_calls: list, specs: list[RunSpec]) -> list[int]:
     return [specs.index(spec) for group in run_group_calls for spec in group]
 
 
-def test_runs_with_the_same_settings_on_data_that_count_as_the_same_train_together():
-    specs = [spec for name in "abcd" for spec in on(name, planned(repeats=GROUP_SIZE + 1))]
-    n_groups = {
-        "each data set": 4 * 2 * 2,
-        "one": 2 * 2 * 2,  # of three data sets and of the fourth, at two taus
-    }
-    for data_of, expected in ((queues.same_problem, "each data set"), (lambda _: "one", "one")):
+@pytest.mark.parametrize(
+    ("repeats", "expected"),
+    [
+        (2, (list("aabbccdd"), ["abc", "d", "abc", "d"])),
+        (GROUP_SIZE // 2, (list("aabbccdd"), ["ab", "cd", "ab", "cd"])),
+        (GROUP_SIZE + 1, (list("aaaabbbbccccdddd"), list("aabbccdd") * 2)),
+    ],
+)
+def test_few_runs_with_the_same_settings_on_equal_data_train_together(repeats, expected):
+    specs = [spec for name in "abcd" for spec in on(name, planned(repeats=repeats))]
+    for data_of in (queues.same_problem, lambda _: "equal"):
         found = list(queues.groups(specs, data_of))
         assert sorted(spec.key for group in found for spec in group) == sorted(spec.key for spec in specs)
         assert all(len({(tau_of(spec), data_of(spec)) for spec in group}) == 1 for group in found)
-        assert len(found) == n_groups[expected]
-    assert {spec.cell.problem for spec in found[0]} == set("abc")
-    assert len(found[0]) == 3 * GROUP_SIZE
+        assert [problems_of(group) for group in found] == expected[data_of is not queues.same_problem]
+
+
+def test_data_that_are_gone_fail_their_own_runs_alone():
+    group = tuple(spec for name in "ab" for spec in on(name, planned(repeats=2, tau=(5,))))
+    gone = {"b": DataError("b is gone.")}
+
+    def load(name: str) -> Problem:
+        if name in gone:
+            raise gone[name]
+        return next(iter(IRIS.values()))[1]
+
+    results, _ = runner.compute(group, {of: partial(load, of[0]) for of in map(queues.same_problem, group)})
+    assert [result.key for result in results] == [spec.key for spec in group]
+    assert [result.status for result in results] == ["done", "done", "failed", "failed"]
+    assert "b is gone." in str(results[-1].error)
+
+
+def problems_of(group: tuple[RunSpec, ...]) -> str:
+    return "".join(dict.fromkeys(spec.cell.problem for spec in group))
 
 
 def on(name: str, specs: list[RunSpec]) -> list[RunSpec]:
@@ -688,9 +711,9 @@ def test_nothing_is_computed_beside_timed_runs(open_store, monkeypatch):
     widths = []
     original = backends.LocalProcesses.submit
 
-    def submit(self, call, compute, task, source):
+    def submit(self, call, compute, task, loads):
         widths.extend((group[0].cell.method, self.n_workers) for group in task)
-        return original(self, call, compute, task, source)
+        return original(self, call, compute, task, loads)
 
     monkeypatch.setattr(backends.LocalProcesses, "submit", submit)
     assert run(specs, open_store(specs), IRIS, workers=2).n_done == 3

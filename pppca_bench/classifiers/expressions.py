@@ -65,9 +65,16 @@ def values_of(expression: Expression, columns: Floats) -> Floats:
 
 
 def signs_of(expression: Expression, columns: Floats) -> Flags:
-    """Tell for every sample whether an expression is above 0, as `values_of` has it.
+    """Tell for every sample whether an expression is above 0.
 
-    Parameters and shapes are those of `values_of`.
+    Parameters
+    ----------
+    expression, columns
+        Those of `values_of`.
+
+    Returns
+    -------
+    bool array, shape (n_samples,)
     """
     return _computed(expression, columns) > 0.0
 

@@ -23,7 +23,7 @@ from pppca_bench.classifiers.training_data import (
 )
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import check_parameters
-from pppca_bench.samples import validated_samples
+from pppca_bench.samples import is_plain, validated_samples
 
 
 class MLP(BaseEstimator):
@@ -284,16 +284,23 @@ class MLPRegressor(RegressorMixin, MLP):
             raise ValueError(f"classes of {self}: expected none, since it approximates numbers, got some")
         X, y, X_val, y_val = data
         check_both_or_neither(self, X_val, y_val)
-        rule: dict[str, Any] = {"dtype": np.float64, "y_numeric": True, "multi_output": True}
-        training: tuple[Floats, Floats] = validate_data(self, X, y, **rule)
+        training = self._with_targets(X, y, reset=True)
         self._is_single = training[1].ndim == 1
         validation = training[0][:0], training[1][:0]
         if X_val is not None:
-            validation = validate_data(self, X_val, y_val, reset=False, **rule)
+            validation = self._with_targets(X_val, y_val)
         shapes = training[1].shape[1:], validation[1].shape[1:]
         if shapes[0] != shapes[1]:
             raise ValueError(f"y_val of {self}: expected as many outputs as y has, {shapes[0]}, got {shapes[1]}")
         return Split(*training, *validation)
+
+    def _with_targets(self, X: ArrayLike, y: ArrayLike | None, *, reset: bool = False) -> tuple[Floats, Floats]:
+        """Return samples and their targets, checked."""
+        if is_plain(X) and is_plain(y) and len(X) == len(y):
+            return validated_samples(self, X, reset=reset), y
+        rule: dict[str, Any] = {"dtype": np.float64, "y_numeric": True, "multi_output": True}
+        checked: tuple[Floats, Floats] = validate_data(self, X, y, reset=reset, **rule)
+        return checked
 
     def _targets(self, y: Labels) -> Floats:
         """Return the targets with an axis for the outputs."""
@@ -349,7 +356,7 @@ def fit_validated(networks: Sequence["MLPClassifier"], splits: Sequence[Split], 
     Parameters
     ----------
     networks : sequence of MLPClassifier
-        As in `fit_together`, copies of one; fitted in place.
+        Of one class, and equal in all parameters but ``random_state``; those of the first are checked. Fitted in place.
     splits : sequence of Split
         C-contiguous float64 inputs without anything that is not finite, and classes of ``classes``.
     classes : ndarray

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.samples import is_plain, validated_samples
@@ -47,7 +47,7 @@ def validated_split(
     if X_val is not None:
         validation = _labelled(classifier, X_val, y_val)
     labels = np.concatenate([training[1], validation[1]])
-    classifier.classes_ = np.unique(labels) if classes is None else np.unique(np.asarray(classes))
+    classifier.classes_ = np.unique(labels if classes is None else _one_dimensional(classes))
     unknown = np.setdiff1d(labels, classifier.classes_)
     if unknown.size:
         raise ValueError(f"labels of {classifier}: expected members of classes, got {unknown[0]!r}")
@@ -62,6 +62,14 @@ def _labelled(classifier: Any, X: ArrayLike, y: Any, *, reset: bool = False) -> 
     samples, labels = validate_data(classifier, X, y, dtype=np.float64, reset=reset)
     check_classification_targets(labels)
     return samples, labels
+
+
+def _one_dimensional(classes: ArrayLike) -> Labels:
+    """Return classes as an array of one dimension; a ValueError where they are a matrix."""
+    if type(classes) is np.ndarray and classes.ndim == 1:
+        return classes
+    labels: Labels = column_or_1d(classes)
+    return labels
 
 
 def check_both_or_neither(network: Any, X_val: ArrayLike | None, y_val: ArrayLike | None) -> None:

@@ -163,10 +163,11 @@ def run(
     """
     if scheduler and (executor != "dask" or workers is not None):
         raise click.UsageError("expected --scheduler with --executor dask, and without --workers: it has its own.")
+    forks = not (dry_run or workers == 0 or executor == "dask")
     with stoppable(results):
         request = _read(
             configs,
-            forks=not (dry_run or workers == 0 or executor == "dask"),
+            forks=forks,
             quiet=quiet,
             data_dir=data_dir,
             repeats=repeats,
@@ -180,7 +181,7 @@ def run(
             _print_dry_run(specs, results, fresh)
             return
         where = Where(executor, scheduler, workers)
-        if not (no_tables or shard):
+        if forks and not (no_tables or shard):
             threading.Thread(target=_import_what_tables_need, daemon=True).start()
         outcome = _compute(request, specs, results, where, quiet, fresh=fresh, retries=retries, fail_fast=fail_fast)
         try:
@@ -200,7 +201,7 @@ def _read(configs: Sequence[Path], *, forks: bool, quiet: bool, **options: Any) 
     paths = list(map(find_experiment, configs))
     prepared = prepared_workers() if forks else nullcontext()
     with prepared, progress_bar("file", quiet=quiet) as progress:
-        from pppca_bench.config.request import read_request  # imports as the server does meanwhile
+        from pppca_bench.config.request import read_request  # slow, so it comes while the server starts
 
         return read_request(paths, **options, progress=progress)
 
@@ -232,7 +233,7 @@ def _compute(
 
 
 def _import_what_tables_need() -> None:
-    """Import it while workers compute and this process waits, in half a second that would come after them."""
+    """Import what tables need while the workers compute; later it would take half a second."""
     import pandas.io.formats.style  # noqa: F401 - loaded when the first LaTeX table is written
 
     from pppca_bench.references.reference import own_references

@@ -18,6 +18,10 @@ LEAST_SHARED_WORK = 5e7
 wait for it takes about a tenth of that."""
 
 
+Share = tuple[int, int, Nursery]
+"""The first network that a thread makes, that after its last, and room for the work."""
+
+
 class Individual(NamedTuple):
     """One network: its nodes as rows (size, n_features), their variances (size,), and its fitness."""
 
@@ -93,7 +97,7 @@ class Population:
                     record(self.networks, self.course, self.n_generations)
                 self._make(uniforms[g:], self._whole)
                 return
-            self._make(uniforms[g : g + 1], self._shares)
+            self._make(uniforms[g : g + 1], self._shares, records=g > 0)
         record(self.networks, self.course, self.n_generations)
 
     def _work(self) -> float:
@@ -101,7 +105,8 @@ class Population:
         n = self.networks.sizes.astype(np.float64)
         return float(np.sum(n * (n + self._n_features / 2.0) * self._n_features))
 
-    def _make(self, uniforms: Floats, shares: Sequence[tuple[int, int, Nursery]]) -> None:
+    def _make(self, uniforms: Floats, shares: Sequence[Share], *, records: bool = False) -> None:
+        """Make generations in shares, and meanwhile record the generation that is there, if that was not done."""
         drawn = uniforms, self._seed, self._n_drawn
         course = self.course, self.n_generations + 1
 
@@ -109,8 +114,8 @@ class Population:
             evolve(self.networks, self._next, *drawn, self._rules, self._moments, *course, *share)
 
         others = [self._threads.submit(fill, share) for share in shares[1:]] if self._threads else []
-        if others and self._threads and self.n_generations >= 0:
-            # The parents: of what they make themselves, threads do not know when the others are done.
+        if self._threads and records:
+            # Of parents: children are complete only when all threads are done.
             others.append(self._threads.submit(record, self.networks, self.course, self.n_generations))
         fill(shares[0])
         for other in others:

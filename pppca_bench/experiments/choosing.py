@@ -68,7 +68,9 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     if among == [()]:
         return cells.run_group(specs, problem)
     problems = cells.each(problem, specs)
-    blind = [replace(one, X_test=one.X_validation, y_test=one.y_validation) for one in problems]
+    distinct = {id(one): one for one in problems}.items()
+    blinded = {key: replace(one, X_test=one.X_validation, y_test=one.y_validation) for key, one in distinct}
+    blind = [blinded[id(one)] for one in problems]
     attempt = _reduce if rule[_BY] == "retained_variance" else cells.run_group
     tried = [attempt([_storing_nothing(settled(spec, one)) for spec in specs], blind) for one in among]
     found: dict[str, RunResult] = {}

@@ -15,10 +15,10 @@ from pppca_bench.runs import Cell, RunResult, RunSpec, by_cell
 from pppca_bench.store.database import Store
 
 GROUP_SIZE = 16
-"""Runs of a cell that train together: two full sets of the classifier's lanes, and little to lose in a crash."""
+"""Runs that train together: two full sets of the classifier's lanes, and little to lose in a crash."""
 
 MOST_CELLS = 3
-"""Cells whose runs train together, as those of a problem's three permutations do."""
+"""Cells whose runs train together where they are few, as those of a problem's three permutations may be."""
 
 TASK_S = 1.0
 """How long a task is to take at least, so that handing it over and recording it cost little beside it."""
@@ -33,8 +33,7 @@ Group = tuple[RunSpec, ...]
 """Runs with the same settings, on data of the same shape, that train together."""
 
 Task = tuple[Group, ...]
-"""Groups on the same data that are handed over together."""
-
+"""Groups on data that count as the same, handed over together."""
 
 DataOf = Callable[[RunSpec], Hashable]
 """Tells which data runs learn from, so far as it matters for what is computed together."""
@@ -58,8 +57,8 @@ class Queue:
         Hand out everything, whatever the store holds.
     retries : int, default 0
         How often a failed run may be put back.
-    data_of : callable(spec) -> Data, optional
-        Tells what runs must share to be in one group. By default they learn from the same data.
+    data_of : callable(spec) -> hashable, optional
+        Tells which data runs learn from: those of one group or task learn from equal ones. By default the data set.
     task_s : float, default TASK_S
         Seconds that a task is to take at least, as long as enough is left; 0 hands out every group alone.
     n_workers : int, default 1
@@ -120,7 +119,7 @@ class Queue:
         return again
 
     def _pop_together(self, waiting: deque[Group], timed: bool) -> Task:
-        """Take groups on the same data until they are expected to take long enough; a timed one is taken alone."""
+        """Take groups on equal data until they are expected to take long enough; a timed one is taken alone."""
         task = [waiting.popleft()]
         expected_s = self._expected_s(task[0])
         data = self._data_of(task[0][0])
@@ -177,10 +176,10 @@ def spec_of(group: Group, result: RunResult) -> RunSpec:
 
 
 def groups(specs: Iterable[RunSpec], data_of: DataOf = same_problem) -> Iterator[Group]:
-    """Cut runs into groups, in the order of the first runs of each cell.
+    """Cut runs into groups of at most GROUP_SIZE, in the order of the first runs of each cell.
 
-    At most GROUP_SIZE runs of a cell on the same data come together, with those of up to MOST_CELLS cells that have the
-    same settings on data that count as the same.
+    They are runs of one cell, or all runs of up to MOST_CELLS cells that have the same settings on data that count as
+    the same.
     """
     alike: dict[Hashable, list[list[RunSpec]]] = {}
     for cell, own in by_cell(specs).items():
@@ -190,7 +189,8 @@ def groups(specs: Iterable[RunSpec], data_of: DataOf = same_problem) -> Iterator
         for data, runs in splits.items():
             alike.setdefault((cell.method, cell.parameters, cell.classifier, data), []).append(runs)
     for cells in alike.values():
-        for first in range(0, len(cells), MOST_CELLS):
-            some = cells[first : first + MOST_CELLS]
-            for start in range(0, max(map(len, some)), GROUP_SIZE):
-                yield tuple(spec for runs in some for spec in runs[start : start + GROUP_SIZE])
+        n_cells = min(MOST_CELLS, max(1, GROUP_SIZE // max(map(len, cells))))
+        for first in range(0, len(cells), n_cells):
+            together = list(itertools.chain.from_iterable(cells[first : first + n_cells]))
+            for start in range(0, len(together), GROUP_SIZE):
+                yield tuple(together[start : start + GROUP_SIZE])

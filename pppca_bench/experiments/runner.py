@@ -21,6 +21,7 @@ from pppca_bench.experiments.backends import PRELOAD, Backend, LocalProcesses, T
 from pppca_bench.experiments.provenance import describe
 from pppca_bench.experiments.queue import TASK_S, Group, Queue, Task, is_timed, same_problem, spec_of
 from pppca_bench.experiments.watch import Watch
+from pppca_bench.importing import load_late
 from pppca_bench.methods.lookup import find_method
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem, ProblemSource, load_again
@@ -40,7 +41,7 @@ ATTEMPTS_ALONE = 2
 OpenProblems = Mapping[tuple[str, str], tuple[ProblemSource, Problem]]
 """Problems by the name and the digest that cells have of them."""
 Loads = Mapping[Hashable, Callable[[], Problem]]
-"""How to get problems, by the same."""
+"""Functions that return the problems of a group, by `same_problem`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +265,10 @@ def _of(spec: RunSpec, problems: OpenProblems) -> tuple[ProblemSource, Problem]:
 
 def _shape_of(spec: RunSpec, problems: OpenProblems) -> Hashable:
     """Return what data must have in common for networks to train on them side by side."""
-    problem = _of(spec, problems)[1]
-    sizes = problem.X_train.shape, len(problem.X_validation), problem.n_outputs
-    return problem.task, sizes, _source_of(spec, problems).split
+    source, problem = _source_of(spec, problems), _of(spec, problems)[1]
+    if source.is_own:  # several tables of one's own may not fit into memory
+        return same_problem(spec), source.split
+    return problem.task, problem.X_train.shape, len(problem.X_validation), problem.n_outputs
 
 
 def _source_of(spec: RunSpec, problems: OpenProblems) -> ProblemSource:
@@ -379,12 +381,20 @@ def compute(group: Group, loads: Loads) -> Computed:
     """Compute a group; one whose computation broke gives failed results with the traceback."""
     with quiet.machine_lock() if is_timed(group[0].cell) else nullcontext():
         started_at, start = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
-        try:
-            opened = {of: load() for of, load in loads.items()}
-            results = _computed(group, [opened[same_problem(spec)] for spec in group])
-        except Exception:  # noqa: BLE001 the boundary: one broken run must not end the others
-            results = [failed(spec, traceback.format_exc()) for spec in group]
+        results = _results(group, loads)
         return results, Span(started_at, 1e3 * (time.perf_counter() - start))
+
+
+def _results(group: Group, loads: Loads) -> list[RunResult]:
+    """Return the results of a group; where its computation breaks, each cell is computed apart."""
+    try:
+        opened = {of: loads[of]() for of in set(map(same_problem, group))}
+        return _computed(group, [opened[same_problem(spec)] for spec in group])
+    except Exception:  # noqa: BLE001 the boundary: one broken run must not end the others
+        cells = by_cell(group).values()
+        if len(cells) > 1:
+            return [result for own in cells for result in _results(tuple(own), loads)]
+        return [failed(spec, traceback.format_exc()) for spec in group]
 
 
 def _computed(group: Group, problems: Sequence[Problem]) -> list[RunResult]:
@@ -392,8 +402,11 @@ def _computed(group: Group, problems: Sequence[Problem]) -> list[RunResult]:
     from pppca_bench.experiments.choosing import run_group
 
     with _thread_pools(len(sys.modules)).limit(limits=1):  # sums of several threads round differently
-        if group[0].cell.method not in _warmed and needed_families(group):
-            _warm_up(group[0])
+        if group[0].cell.method not in _warmed:
+            if needed_families(group):
+                _warm_up(group[0])
+            else:  # nothing is compiled, and what others build on is loaded where they call it
+                load_late()
             _warmed.add(group[0].cell.method)
         return run_group(group, problems)
 

@@ -27,7 +27,7 @@ class Shard:
     def take(self, specs: Sequence[RunSpec]) -> list[RunSpec]:
         """Return the runs of this shard, in the order of the plan; those of all shards together are the plan.
 
-        Choice: groups of runs that train together are dealt in the order of their first keys. A key is a digest, so
+        Choice: the runs of each cell are dealt in groups, in the order of their first keys. A key is a digest, so
         the shards have equally many groups, on any machine the same ones, and of each method and problem a fair share,
         however regular the plan is.
 

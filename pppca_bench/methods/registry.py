@@ -72,7 +72,7 @@ _METHODS = (
     Method(
         name="dgha_speedup",
         title="DGHA against GHA",
-        does="times and operations of the two, measured in turns",
+        does="times and operations of the two, measured beside each other",
         source="slides",
         estimator="pppca_bench.experiments.speedup:Speedup",
         version=2,

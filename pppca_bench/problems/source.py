@@ -12,6 +12,9 @@ from pppca_bench.problems.own_data import DataSet, OwnData
 from pppca_bench.problems.problem import Problem
 from pppca_bench.problems.registry import problem_info
 
+_KEPT_KNOWN = 8
+"""Known problems that a process keeps, since the runs on one come together."""
+
 _KEPT_SPLITS = 2
 """Splits of own data that a process keeps: it computes a split's runs together, and all of them would fill memory."""
 
@@ -87,7 +90,7 @@ def open_problem(
 
 
 def load_again(source: ProblemSource) -> Problem:
-    """Load the data of a source, once a process.
+    """Load the data of a source, where the process does not still have them.
 
     Raises
     ------
@@ -97,7 +100,7 @@ def load_again(source: ProblemSource) -> Problem:
     return _load_known(source) if source.own is None else _load_split(source, source.own)
 
 
-@cache
+@lru_cache(maxsize=_KEPT_KNOWN)
 def _load_known(source: ProblemSource) -> Problem:
     problem = load_problem(source.name, source.data_dir)
     _check_same(source, problem.sha256)

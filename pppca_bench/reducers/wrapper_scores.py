@@ -97,13 +97,15 @@ def validation_errors(classifier: Any, candidates: Sequence[Candidate], split: S
 
 
 def _copied(classifier: Any) -> Any:
-    """Copy a classifier that is not fitted, as scikit-learn's clone does in a hundred times as long.
+    """Copy a classifier that is not fitted, faster than ``clone`` does.
 
-    Parameters do not change while it is fitted, but for a generator of random numbers.
+    Fitting changes no parameter of the project's networks but a generator of random numbers; others may fit what their
+    parameters hold, as a pipeline does.
     """
-    another = copy(classifier)
-    if hasattr(another, "random_state"):
-        another.random_state = deepcopy(another.random_state)
+    if not isinstance(classifier, MLPClassifier):
+        return deepcopy(classifier)
+    another: Any = copy(classifier)
+    another.random_state = deepcopy(another.random_state)
     return another
 
 

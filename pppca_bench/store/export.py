@@ -22,7 +22,7 @@ IDENTITY = ("key", "configs", "problem", "data_sha256", "method", "repeat", "see
 
 _SPANS = (
     "SELECT key, description, started_at, finished_at, duration_ms,"
-    " count(*) OVER (PARTITION BY cell, started_at, duration_ms) FROM runs"
+    " count(*) OVER (PARTITION BY started_at, duration_ms) FROM runs"
     " LEFT JOIN provenances ON provenances.id = provenance"
 )
 """Runs that were computed together have one span."""
