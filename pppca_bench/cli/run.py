@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import sys
 import threading
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -181,9 +181,8 @@ def run(
             _print_dry_run(specs, results, fresh)
             return
         where = Where(executor, scheduler, workers)
-        if forks and not (no_tables or shard):
-            threading.Thread(target=_import_what_tables_need, daemon=True).start()
-        outcome = _compute(request, specs, results, where, quiet, fresh=fresh, retries=retries, fail_fast=fail_fast)
+        with _importing_what_tables_need() if forks and not (no_tables or shard) else nullcontext():
+            outcome = _compute(request, specs, results, where, quiet, fresh=fresh, retries=retries, fail_fast=fail_fast)
         try:
             if not (no_tables or shard):
                 _tell_tables([plan.name for plan in request.plans], results, quiet)
@@ -232,14 +231,22 @@ def _compute(
             )
 
 
-def _import_what_tables_need() -> None:
+@contextmanager
+def _importing_what_tables_need() -> Iterator[None]:
     """Import what tables need while the workers compute; later it would take half a second."""
-    import pandas.io.formats.style  # noqa: F401 - loaded when the first LaTeX table is written
 
-    from pppca_bench.references.reference import own_references
-    from pppca_bench.reporting import document, snapshot, trimmed  # noqa: F401
+    def load() -> None:
+        import pandas.io.formats.style  # noqa: F401 - loaded when the first LaTeX table is written
 
-    own_references()
+        from pppca_bench.references.reference import own_references
+        from pppca_bench.reporting import document, snapshot, trimmed  # noqa: F401
+
+        own_references()
+
+    thread = threading.Thread(target=load, daemon=True)
+    thread.start()
+    yield
+    thread.join()  # who would use it now might find a module half loaded
 
 
 def _tell_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
