@@ -169,6 +169,7 @@ def test_an_elimination_in_numpy_removes_the_same_features(systems_data):
     assert removed == np.argsort(-ours.fit(*systems_data).ranking_).tolist()
 
 
+@pytest.mark.slow
 def test_large_data_are_measured_and_judged_in_words(tmp_path, monkeypatch):
     sizes = {"N_SAMPLES": 3000, "N_FEATURES": 40, "MORE_FEATURES": 48, "N_NODES": 3, "FIGURES": tmp_path}
     for name, value in sizes.items():

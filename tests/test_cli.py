@@ -723,6 +723,7 @@ class TestCompare:
 class TestRender:
     # The invented runs have no learning curves, so that ours against published and the mean ranks of the report's
     # networks are the figures that can be drawn.
+    @pytest.mark.slow
     def test_figures_are_written_and_those_not_run_are_told(self, recorded):
         result = pppca("figures", "--results", recorded, "--out", "made")
         assert (result.exit_code, result.stdout) == (0, "Wrote 9 files to made.\n")

@@ -44,6 +44,7 @@ def numbers(done: Completed) -> pd.DataFrame:
     return done.runs.drop(columns=times)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 1])
 def test_data_at_hand_give_the_numbers_of_the_same_data_in_a_file(tmp_path, workers):
     X, y = flowers()

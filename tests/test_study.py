@@ -482,6 +482,7 @@ class TestRunning:
             r"Trials with failed runs: 3 of 4, such as cancer1, dgha\w*, repeat \d: ValueError: ", result.stderr
         )
 
+    @pytest.mark.slow
     def test_more_runs_than_a_command_may_have_are_refused_unless_forced(self, monkeypatch):
         n_runs = 4 * 2 * (4 + 4 + 1 + 4)  # trials, repeats, and cells of 100 %, 10 %, autocor and the speed-up
         monkeypatch.setattr(request, "MOST_RUNS", n_runs - 1)

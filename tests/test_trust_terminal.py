@@ -151,6 +151,7 @@ def test_trust_a_run_without_stderr_goes_on_and_its_database_stays_whole(finishe
     assert shell(f"tables --results {results}", finished).returncode == 0
 
 
+@pytest.mark.slow
 @POSIX
 def test_trust_a_full_stdout_is_an_error_of_one_line(finished):
     if not Path("/dev/full").exists():
