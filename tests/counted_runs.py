@@ -5,13 +5,13 @@ import sys
 from pathlib import Path
 
 from pppca_bench.cli import main as cli
-from pppca_bench.experiments import runner
+from pppca_bench.experiments import runner, worker
 from pppca_bench.experiments.queue import Group
 
-compute = runner.compute
+compute = worker.compute
 
 
-def compute_and_log(group: Group, loads: runner.Loads) -> runner.Computed:
+def compute_and_log(group: Group, loads: worker.Loads) -> worker.Computed:
     """Compute a group in a worker, after a line with its keys was added to the log."""
     with Path(os.environ["COUNTED_RUNS"]).open("ab", buffering=0) as log:
         log.write(f"{' '.join(spec.key for spec in group)}\n".encode())

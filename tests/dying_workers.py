@@ -6,28 +6,28 @@ import threading
 from functools import partial
 from pathlib import Path
 
-from pppca_bench.experiments import runner
+from pppca_bench.experiments import worker
 from pppca_bench.experiments.queue import Group
 
 
-def die_at_repeat_3(group: Group, loads: runner.Loads) -> runner.Computed:
+def die_at_repeat_3(group: Group, loads: worker.Loads) -> worker.Computed:
     """Compute a group, but end the process, as the out-of-memory killer does, where repeat 3 of tau 5 is in it."""
     if any(spec.repeat == 3 and spec.cell.settings["tau"] == 5 for spec in group):
         os._exit(9)
-    return runner.compute(group, loads)
+    return worker.compute(group, loads)
 
 
-def die_once(group: Group, loads: runner.Loads) -> runner.Computed:
+def die_once(group: Group, loads: worker.Loads) -> worker.Computed:
     """Compute a group, but end the process at the first call, which leaves a file named "died"."""
     return _die_for_each(("died",), group, loads)
 
 
-def die_twice(group: Group, loads: runner.Loads) -> runner.Computed:
+def die_twice(group: Group, loads: worker.Loads) -> worker.Computed:
     """Compute a group, but end the process at the first two calls, each of which leaves a file behind."""
     return _die_for_each(("first", "second"), group, loads)
 
 
-def _die_for_each(names: tuple[str, ...], group: Group, loads: runner.Loads) -> runner.Computed:
+def _die_for_each(names: tuple[str, ...], group: Group, loads: worker.Loads) -> worker.Computed:
     folder = _data_dir(loads)
     for name in names:
         try:
@@ -35,29 +35,29 @@ def _die_for_each(names: tuple[str, ...], group: Group, loads: runner.Loads) -> 
         except FileExistsError:
             continue
         os._exit(9)
-    return runner.compute(group, loads)
+    return worker.compute(group, loads)
 
 
-def die_three_times(group: Group, loads: runner.Loads) -> runner.Computed:
+def die_three_times(group: Group, loads: worker.Loads) -> worker.Computed:
     """Compute a group, but end the process at the first three calls, each of which leaves a file behind."""
     return _die_for_each(("first", "second", "third"), group, loads)
 
 
-def stop_once(group: Group, loads: runner.Loads) -> runner.Computed:
+def stop_once(group: Group, loads: worker.Loads) -> worker.Computed:
     """Compute a group, but stop the process at the first call, as a debugger does, until somebody lets it go on."""
     if _is_first(loads):
         os.kill(os.getpid(), signal.SIGSTOP)
-    return runner.compute(group, loads)
+    return worker.compute(group, loads)
 
 
-def kill_the_server_once(group: Group, loads: runner.Loads) -> runner.Computed:
+def kill_the_server_once(group: Group, loads: worker.Loads) -> worker.Computed:
     """Compute a group, but at the first call kill the server that workers are forked from, and never return."""
     if _is_first(loads):
         kill_the_server()
-    return runner.compute(group, loads)
+    return worker.compute(group, loads)
 
 
-def _data_dir(loads: runner.Loads) -> Path:
+def _data_dir(loads: worker.Loads) -> Path:
     """Return the folder of the data, in which stand-ins leave notes for each other."""
     (load,) = loads.values()
     assert isinstance(load, partial)
@@ -66,7 +66,7 @@ def _data_dir(loads: runner.Loads) -> Path:
     return Path(source.data_dir)
 
 
-def _is_first(loads: runner.Loads) -> bool:
+def _is_first(loads: worker.Loads) -> bool:
     try:
         (_data_dir(loads) / "first").touch(exist_ok=False)
     except FileExistsError:
@@ -85,10 +85,10 @@ def kill_the_server() -> None:
     threading.Event().wait()
 
 
-def die_once_loading(group: Group, loads: runner.Loads) -> runner.Computed:
+def die_once_loading(group: Group, loads: worker.Loads) -> worker.Computed:
     """Compute a group, but end the process at the first call, which leaves the file that DIED names."""
     try:
         Path(os.environ["DIED"]).touch(exist_ok=False)
     except FileExistsError:
-        return runner.compute(group, loads)
+        return worker.compute(group, loads)
     os._exit(9)

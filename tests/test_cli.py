@@ -26,7 +26,7 @@ from pppca_bench.compiled import cache
 from pppca_bench.config import request
 from pppca_bench.engines import GHA
 from pppca_bench.errors import DataError
-from pppca_bench.experiments import runner
+from pppca_bench.experiments import runner, worker
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import known_problems
 from pppca_bench.store.database import Store
@@ -280,7 +280,7 @@ class TestRun:
                 return super().fit(X, y)
 
         stand_in("gha", FailsAtFirst)
-        monkeypatch.setattr(runner, "_warmed", {"gha", "dgha", "ne_ppca"})
+        monkeypatch.setattr(worker, "_warmed", {"gha", "dgha", "ne_ppca"})
         result = pppca("run", config, "--workers", 0, *options)
         assert (result.exit_code, message in result.stderr) == (exit_code, True), result.output
         assert set(tried.values()) == ({2} if exit_code == 0 else {1})

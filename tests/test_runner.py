@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from pppca_bench.config.request import Request, read_request
 from pppca_bench.engines import GHA, NEpPCA
 from pppca_bench.errors import DataError
-from pppca_bench.experiments import backends, runner
+from pppca_bench.experiments import backends, runner, worker
 from pppca_bench.experiments import cell as experiment
 from pppca_bench.experiments import queue as queues
 from pppca_bench.experiments.queue import GROUP_SIZE
@@ -235,7 +235,7 @@ def test_a_mistake_in_one_method_does_not_end_the_others(open_store, monkeypatch
 
     specs = planned(methods=[METHODS[0], METHODS[2]])
     store = open_store(specs)
-    monkeypatch.setattr(runner, "_warmed", set())
+    monkeypatch.setattr(worker, "_warmed", set())
     stand_in("gha", Mistaken)
     outcome = run(specs, store, IRIS, workers=0)
     assert (outcome.n_done, outcome.n_failed) == (8, 4)
@@ -316,7 +316,7 @@ class FailsAtFirst(GHA):
 def failing(monkeypatch, stand_in):
     """Let the next runs of GHA fail, so many of them."""
     stand_in("gha", FailsAtFirst)
-    monkeypatch.setattr(runner, "_warmed", {"gha"})
+    monkeypatch.setattr(worker, "_warmed", {"gha"})
 
     def fail(n_times: int) -> None:
         monkeypatch.setattr(FailsAtFirst, "failures_left", n_times)
@@ -427,7 +427,7 @@ def test_data_that_are_gone_fail_their_own_runs_alone():
             raise gone[name]
         return next(iter(IRIS.values()))[1]
 
-    results, _ = runner.compute(group, {of: partial(load, of[0]) for of in map(queues.same_problem, group)})
+    results, _ = worker.compute(group, {of: partial(load, of[0]) for of in map(queues.same_problem, group)})
     assert [result.key for result in results] == [spec.key for spec in group]
     assert [result.status for result in results] == ["done", "done", "failed", "failed"]
     assert "b is gone." in str(results[-1].error)
@@ -755,8 +755,8 @@ class TestKernels:
             events.append("runs")
             return original(group, problems)
 
-        original = runner._computed
-        monkeypatch.setattr(runner, "_computed", computed)
+        original = worker._computed
+        monkeypatch.setattr(worker, "_computed", computed)
         monkeypatch.setattr(runner.cache, "is_compiled", kept.__contains__)
         monkeypatch.setattr(runner.cache, "refusal", lambda: None)
         monkeypatch.setattr(runner.cache, "compile_family", compile_family)
@@ -833,10 +833,10 @@ class TestKernels:
         document = {"name": "a", "problems": ["iris"], "repeats": 2, "seed": 1, "methods": [section]}
         own = "classifier" in section or section["method"] in ("ga_mlp", "rfe_svm")
         specs = specs_of(document if own else {**document, "classifier": {"hidden": [4]}})
-        assert runner.needed_families(specs) == set(families)
+        assert worker.needed_families(specs) == set(families)
 
     def test_methods_that_name_none_need_none(self, register):
         register(replace(REGISTERED["all_features"], name="toy"))
         spec = planned(repeats=1)[0]
         toy = replace(spec, cell=replace(spec.cell, method="toy", algorithms=(("toy", 1),)))
-        assert runner.needed_families([toy]) == set()
+        assert worker.needed_families([toy]) == set()

@@ -17,7 +17,7 @@ from planning import opened, specs_of
 from pppca_bench.compiled import cache
 from pppca_bench.engines import GHA
 from pppca_bench.errors import DataError
-from pppca_bench.experiments import quiet, runner, speedup, watch
+from pppca_bench.experiments import quiet, runner, speedup, watch, worker
 from pppca_bench.experiments.backends import Executors, LocalProcesses
 from pppca_bench.experiments.runner import Outcome
 from pppca_bench.experiments.speedup import MOST_ATTEMPTS, N_ROUNDS, Speedup
@@ -205,8 +205,8 @@ def test_trust_timed_runs_hold_the_lock_of_the_machine_and_others_do_not(store, 
         held[group[0].cell.method] = quiet.hindrance() is not None  # type: ignore[index]
         return original(group, problem)
 
-    original = runner._computed
-    monkeypatch.setattr(runner, "_computed", look)
+    original = worker._computed
+    monkeypatch.setattr(worker, "_computed", look)
     assert run(planned(TIMED, {"method": "gha", "n_epochs": 3}, repeats=1), store, workers=0).n_done == 2
     assert held == {"dgha_speedup": True, "gha": False}
     assert quiet.hindrance() is None
@@ -301,7 +301,7 @@ def test_trust_a_disturbed_round_is_repeated_and_does_not_count(monkeypatch):
 @pytest.mark.usefixtures("lock")
 def test_trust_what_stays_disturbed_is_marked_in_the_stored_measures(monkeypatch, store):
     learned = rounds_that_are(monkeypatch, [True] * MOST_ATTEMPTS + [False])
-    runner._warmed.add("dgha_speedup")
+    worker._warmed.add("dgha_speedup")
     specs = planned(TIMED, repeats=1)
     assert run(specs, store, workers=0).n_done == 1
     assert [learned.count(kernel) for kernel in ("literal", "fast")] == [MOST_ATTEMPTS + 2, N_ROUNDS + 1]

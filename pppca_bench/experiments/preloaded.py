@@ -10,7 +10,7 @@ from pppca_bench.compiled import cache
 from pppca_bench.importing import quick_imports
 
 with quick_imports():
-    from pppca_bench.experiments import choosing  # noqa: F401 - with all that a run calls
+    from pppca_bench.experiments import choosing, worker  # noqa: F401 - with all that a run calls
 
     for _family in cache.FAMILIES:
         with suppress(Exception):  # the runs that call the kernel meet its failure, and record it

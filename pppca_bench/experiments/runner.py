@@ -4,44 +4,31 @@ from __future__ import annotations
 
 import itertools
 import os
-import sys
-import time
-import traceback
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ALL_COMPLETED, Future
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from functools import partial
 
 from pppca_bench.compiled import cache
 from pppca_bench.experiments import quiet
 from pppca_bench.experiments.backends import PRELOAD, Backend, LocalProcesses, ThisProcess
 from pppca_bench.experiments.provenance import describe
-from pppca_bench.experiments.queue import TASK_S, Group, Queue, Task, is_timed, same_problem, spec_of
+from pppca_bench.experiments.queue import TASK_S, Group, Queue, Task, same_problem, spec_of
 from pppca_bench.experiments.watch import Watch
-from pppca_bench.importing import load_late
-from pppca_bench.methods.lookup import find_method
-from pppca_bench.methods.registry import CLASSIFIERS, METHODS
+from pppca_bench.experiments.worker import Computed, Loads, compile_kernels, compute, compute_task, needed_families
 from pppca_bench.problems import Problem, ProblemSource, load_again
 from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, by_cell, failed
-from pppca_bench.store.database import Span, Store
-
-if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
+from pppca_bench.store.database import Store
 
 Progress = Callable[[int, int], None]
 Tell = Callable[[str], None]
-Computed = tuple[list[RunResult], Span | None]
 Finished = list[tuple[Group, Computed]]
 COMPILING = "compiling kernels, once"
 ATTEMPTS_ALONE = 2
 """How often a run is tried alone whose worker dies: what dies once may have been killed for the sake of another."""
 OpenProblems = Mapping[tuple[str, str], tuple[ProblemSource, Problem]]
 """Problems by the name and the digest that cells have of them."""
-Loads = Mapping[Hashable, Callable[[], Problem]]
-"""Functions that return the problems of a group, by `same_problem`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,24 +180,6 @@ def ended(backend: Backend) -> Iterator[Backend]:
         on_failure.pop_all()
 
 
-def needed_families(specs: Iterable[RunSpec]) -> set[str]:
-    """Return the families of kernels that runs call, by their methods' and classifiers' entries.
-
-    Parameters
-    ----------
-    specs : iterable of RunSpec
-        Their cells' `algorithms` name method and classifiers.
-    """
-    needed: set[str] = set()
-    for cell in by_cell(specs):
-        settings = cell.settings
-        for name, _ in cell.algorithms:
-            entries = [table[name] for table in (METHODS, CLASSIFIERS) if name in table]
-            families = [item for entry in entries for item in entry.kernels.items()]
-            needed |= {family for family, parameter in families if not parameter or settings[parameter]}
-    return needed
-
-
 def _compile(families: Container[str], watch: Watch, stage: Tell, warn: Tell) -> None:
     """Compile what is not kept of the families, side by side, so that workers find it and nobody compiles it twice.
 
@@ -232,12 +201,6 @@ def _compile(families: Container[str], watch: Watch, stage: Tell, warn: Tell) ->
     if any(map(backend.has_lost, futures)):  # the runs will tell whether it was for lack of memory
         backend.renew(backend.n_workers)
     stage("")
-
-
-def compile_kernels(family: str) -> None:
-    """Compile a family of kernels; a failure is left to the runs that call them, which record it."""
-    with suppress(Exception):
-        cache.compile_family(family)
 
 
 def _unheard(_text: str) -> None:
@@ -368,67 +331,3 @@ def _loads(group: Group, backend: Backend, problems: OpenProblems) -> Loads:
     return {
         of: backend.loader(source, problem) or partial(load_again, source) for of, (source, problem) in sources.items()
     }
-
-
-def compute_task(
-    compute_group: Callable[[Group, Loads], Computed], task: Task, loads: Sequence[Loads]
-) -> list[Computed]:
-    """Compute the groups of a task, one after another."""
-    return [compute_group(*one) for one in zip(task, loads, strict=True)]
-
-
-def compute(group: Group, loads: Loads) -> Computed:
-    """Compute a group; one whose computation broke gives failed results with the traceback."""
-    with quiet.machine_lock() if is_timed(group[0].cell) else nullcontext():
-        started_at, start = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
-        results = _results(group, loads)
-        return results, Span(started_at, 1e3 * (time.perf_counter() - start))
-
-
-def _results(group: Group, loads: Loads) -> list[RunResult]:
-    """Return the results of a group; where its computation breaks, each cell is computed apart."""
-    try:
-        opened = {of: loads[of]() for of in set(map(same_problem, group))}
-        return _computed(group, [opened[same_problem(spec)] for spec in group])
-    except Exception:  # noqa: BLE001 the boundary: one broken run must not end the others
-        cells = by_cell(group).values()
-        if len(cells) > 1:
-            return [result for own in cells for result in _results(tuple(own), loads)]
-        return [failed(spec, traceback.format_exc()) for spec in group]
-
-
-def _computed(group: Group, problems: Sequence[Problem]) -> list[RunResult]:
-    # Slow to import, and not needed where nothing is left to do.
-    from pppca_bench.experiments.choosing import run_group
-
-    with _thread_pools(len(sys.modules)).limit(limits=1):  # sums of several threads round differently
-        if group[0].cell.method not in _warmed:
-            if needed_families(group):
-                _warm_up(group[0])
-            else:  # nothing is compiled, and what others build on is loaded where they call it
-                load_late()
-            _warmed.add(group[0].cell.method)
-        return run_group(group, problems)
-
-
-@lru_cache(maxsize=1)
-def _thread_pools(_n_modules: int) -> ThreadpoolController:
-    """Find the libraries that compute in threads, again whenever modules were imported, which may bring more."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-def _warm_up(spec: RunSpec) -> None:
-    """Warm a run's method and classifier up.
-
-    A foreign one may refuse the tiny data; what it raises on the real ones, the runs record.
-    """
-    from pppca_bench.experiments.cell import warm_up
-    from pppca_bench.experiments.choosing import candidates, settled
-
-    with suppress(Exception) if find_method(spec.cell.method).foreign else nullcontext():
-        warm_up(settled(spec, candidates(spec.cell)[0]))
-
-
-_warmed: set[str] = set()

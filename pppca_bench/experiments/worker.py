@@ -1,0 +1,117 @@
+"""What a worker does: it computes a task's groups of runs, once what they call is compiled and loaded."""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pppca_bench.compiled import cache
+from pppca_bench.experiments import quiet
+from pppca_bench.experiments.queue import Group, Task, is_timed, same_problem
+from pppca_bench.importing import load_late
+from pppca_bench.methods.lookup import find_method
+from pppca_bench.methods.registry import CLASSIFIERS, METHODS
+from pppca_bench.problems import Problem
+from pppca_bench.runs import RunResult, RunSpec, by_cell, failed
+from pppca_bench.store.database import Span
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
+
+Computed = tuple[list[RunResult], Span | None]
+Loads = Mapping[Hashable, Callable[[], Problem]]
+"""Functions that return the problems of a group, by `same_problem`."""
+
+_warmed: set[str] = set()
+"""Methods that this process has called."""
+
+
+def needed_families(specs: Iterable[RunSpec]) -> set[str]:
+    """Return the families of kernels that runs call, by their methods' and classifiers' entries.
+
+    Parameters
+    ----------
+    specs : iterable of RunSpec
+        Their cells' `algorithms` name method and classifiers.
+    """
+    needed: set[str] = set()
+    for cell in by_cell(specs):
+        settings = cell.settings
+        for name, _ in cell.algorithms:
+            entries = [table[name] for table in (METHODS, CLASSIFIERS) if name in table]
+            families = [item for entry in entries for item in entry.kernels.items()]
+            needed |= {family for family, parameter in families if not parameter or settings[parameter]}
+    return needed
+
+
+def compile_kernels(family: str) -> None:
+    """Compile a family of kernels; a failure is left to the runs that call them, which record it."""
+    with suppress(Exception):
+        cache.compile_family(family)
+
+
+def compute_task(
+    compute_group: Callable[[Group, Loads], Computed], task: Task, loads: Sequence[Loads]
+) -> list[Computed]:
+    """Compute the groups of a task, one after another."""
+    return [compute_group(*one) for one in zip(task, loads, strict=True)]
+
+
+def compute(group: Group, loads: Loads) -> Computed:
+    """Compute a group; one whose computation broke gives failed results with the traceback."""
+    with quiet.machine_lock() if is_timed(group[0].cell) else nullcontext():
+        started_at, start = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
+        results = _results(group, loads)
+        return results, Span(started_at, 1e3 * (time.perf_counter() - start))
+
+
+def _results(group: Group, loads: Loads) -> list[RunResult]:
+    """Return the results of a group; where its computation breaks, each cell is computed apart."""
+    try:
+        opened = {of: loads[of]() for of in set(map(same_problem, group))}
+        return _computed(group, [opened[same_problem(spec)] for spec in group])
+    except Exception:  # noqa: BLE001 the boundary: one broken run must not end the others
+        cells = by_cell(group).values()
+        if len(cells) > 1:
+            return [result for own in cells for result in _results(tuple(own), loads)]
+        return [failed(spec, traceback.format_exc()) for spec in group]
+
+
+def _computed(group: Group, problems: Sequence[Problem]) -> list[RunResult]:
+    # Slow to import, and not needed where nothing is left to do.
+    from pppca_bench.experiments.choosing import run_group
+
+    with _thread_pools(len(sys.modules)).limit(limits=1):  # sums of several threads round differently
+        if group[0].cell.method not in _warmed:
+            if needed_families(group):
+                _warm_up(group[0])
+            else:  # nothing is compiled, and what others build on is loaded where they call it
+                load_late()
+            _warmed.add(group[0].cell.method)
+        return run_group(group, problems)
+
+
+@lru_cache(maxsize=1)
+def _thread_pools(_n_modules: int) -> ThreadpoolController:
+    """Find the libraries that compute in threads, again whenever modules were imported, which may bring more."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _warm_up(spec: RunSpec) -> None:
+    """Warm a run's method and classifier up.
+
+    A foreign one may refuse the tiny data; what it raises on the real ones, the runs record.
+    """
+    from pppca_bench.experiments.cell import warm_up
+    from pppca_bench.experiments.choosing import candidates, settled
+
+    with suppress(Exception) if find_method(spec.cell.method).foreign else nullcontext():
+        warm_up(settled(spec, candidates(spec.cell)[0]))
