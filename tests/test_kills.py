@@ -151,7 +151,7 @@ def test_a_run_that_is_killed_fifty_times_does_nothing_twice_and_loses_nothing(f
             wait_for_progress(running, int(moment * n_total), n_total)
             kill_after(running, chance.uniform(0, 0.05))
         else:  # … or at any moment of its start
-            kill_after(running, chance.uniform(0, 2))
+            kill_after(running, chance.uniform(0, 1.2))
         n_killed += running.returncode == -9
         assert done.keys().isdisjoint(killed.begun(offset))
         before, done = done, killed.rows()
