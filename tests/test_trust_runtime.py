@@ -105,6 +105,25 @@ def test_trust_no_worker_outlives_its_fork_server():
     backend.close()
 
 
+@pytest.mark.skipif("forkserver" not in multiprocessing.get_all_start_methods(), reason="workers have no server here")
+def test_trust_a_server_that_dies_as_new_workers_are_asked_for_is_started_again(monkeypatch):
+    """While it dies it counts as alive, but answers no more."""
+    refused = []
+
+    def connect(fds: list[int]) -> tuple[int, int]:
+        if not refused:
+            refused.append(forkserver._forkserver._forkserver_pid)
+            raise ConnectionRefusedError
+        return connect_to_server(fds)
+
+    connect_to_server = forkserver.connect_to_new_process
+    monkeypatch.setattr(forkserver, "connect_to_new_process", connect)
+    backend = LocalProcesses(1, "pppca_bench.runs")
+    assert backend.submit(os.getppid).result(timeout=60) == forkserver._forkserver._forkserver_pid
+    assert refused != [forkserver._forkserver._forkserver_pid]
+    backend.close()
+
+
 @pytest.mark.slow
 @POSIX
 def test_trust_what_is_killed_once_in_a_group_and_once_alone_is_not_failed(store, marked, monkeypatch):

@@ -182,14 +182,16 @@ class LocalProcesses(Executors):
         self._not_ours: set[BaseProcess] = set()
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Hand a call to a process; where none can be started since the server has died, the call is lost."""
-        try:
-            return super().submit(call, *arguments)
-        except (EOFError, ConnectionError, FileNotFoundError) as error:
-            _stop_fork_server()
-            lost: Future[Any] = Future()
-            lost.set_exception(BrokenProcessPool(f"no process could be started ({error!r})"))
-            return lost
+        """Hand a call to a process; where none can be started since the server has died, the call is lost.
+
+        The first call of new workers is then handed over again: their server was dying before they were asked for.
+        """
+        is_first = self._executor is None
+        future = self._submit(call, *arguments)
+        if is_first and future.done() and self.has_lost(future):
+            self.renew(self.n_workers)
+            future = self._submit(call, *arguments)
+        return future
 
     def stopped(self) -> list[int]:
         """Return the numbers of the processes that were stopped (SIGSTOP, or by a debugger), where /proc tells."""
@@ -213,6 +215,15 @@ class LocalProcesses(Executors):
         _stop_fork_server()
         super().kill()
         self._end_workers()
+
+    def _submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        try:
+            return super().submit(call, *arguments)
+        except (EOFError, ConnectionError, FileNotFoundError) as error:
+            _stop_fork_server()
+            lost: Future[Any] = Future()
+            lost.set_exception(BrokenProcessPool(f"no process could be started ({error!r})"))
+            return lost
 
     def _new_pool(self, n_workers: int) -> Executor:
         self._not_ours = set(multiprocessing.active_children())
