@@ -53,6 +53,17 @@ def test_second_derivatives_are_those_of_finite_differences(architecture):
             assert curvature[unit, source] == pytest.approx((right - 2 * here + left) / h**2, rel=1e-5, abs=1e-5)
 
 
+@pytest.mark.parametrize("architecture", ARCHITECTURES, ids=str)
+def test_second_derivatives_of_stacked_networks_are_those_of_each(architecture):
+    networks = [network_of(architecture, seed) for seed in range(3)]
+    layers = [np.stack(layer) for layer in zip(*(matrices for matrices, _, _ in networks), strict=True)]
+    X, targets = (np.stack(arrays) for arrays in zip(*(data for _, *data in networks), strict=True))
+    together = second_derivatives(architecture, layers, X, targets)
+    for place, (matrices, *data) in enumerate(networks):
+        for stacked, alone in zip(together, second_derivatives(architecture, matrices, *data), strict=True):
+            np.testing.assert_array_equal(stacked[place], alone)
+
+
 def test_saliency_in_a_linear_network_at_its_minimum_is_what_the_error_gains_without_the_weight():
     """The error is quadratic there, so half of h w² is no approximation (LeCun, Denker & Solla 1990, eq. 4)."""
     architecture = Architecture(3, (), 2, shortcuts=False, output_activation="linear")
@@ -155,11 +166,13 @@ def test_rounds_after_the_first_are_no_longer_than_retraining_may_be(iris):
     assert long.n_epochs_ > short.n_epochs_
 
 
-def test_fitting_together_gives_the_same_bits_as_fitting_alone(iris):
+def test_fitting_together_gives_the_same_bits_as_fitting_alone_also_with_other_features(iris):
     make = [PrunedMLPClassifier((4, 2), max_epochs=60, retrain_epochs=15, random_state=seed) for seed in range(10)]
-    alone = [PrunedMLPClassifier(**one.get_params()).fit(*iris) for one in make]
-    for one, other in zip(alone, fit_together(make, [iris] * 10), strict=True):
-        np.testing.assert_array_equal(one.decision_function(iris[2]), other.decision_function(iris[2]))
+    X, y, X_val, y_val = iris
+    given = [(X[:, :n].copy(), y, X_val[:, :n].copy(), y_val) for n in (4, 4, 4, 3, 3, 4, 2, 4, 4, 4)]
+    alone = [PrunedMLPClassifier(**one.get_params()).fit(*data) for one, data in zip(make, given, strict=True)]
+    for one, other, data in zip(alone, fit_together(make, given), given, strict=True):
+        np.testing.assert_array_equal(one.decision_function(data[2]), other.decision_function(data[2]))
         np.testing.assert_array_equal(one.history_["n_weights"], other.history_["n_weights"])
         assert (one.n_features_, one.n_weights_) == (other.n_features_, other.n_weights_)
 

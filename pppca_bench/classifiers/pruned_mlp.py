@@ -1,7 +1,8 @@
 """A network that loses weights by saliency and is trained again: the estimator `PrunedMLPClassifier`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ from pppca_bench.parameters import (
     Positive,
     PositivePair,
 )
+
+PAIRS_TOGETHER = 2**17
+"""Pairs of units, times samples, of the networks whose saliencies are computed together: as many as a cache holds."""
 
 Masks = list[Flags]
 """Which weights are left: one (n_units, n_sources) matrix a layer; the first column, the biases, always is."""
@@ -180,8 +184,8 @@ class PrunedMLPClassifier(RpropMLPClassifier):
         self._train_round(paths, self._stopping_rule())
         retraining = self._stopping_rule()._replace(max_epochs=int(self.retrain_epochs))
         while active := [path for path in paths if path.goes_on]:
-            for path in active:
-                path.masks = pruned(path.masks, self._saliencies(path), self.prune_fraction)
+            for path, saliencies in zip(active, _saliencies(active), strict=True):
+                path.masks = pruned(path.masks, saliencies, self.prune_fraction)
             self._train_round(active, retraining)
         return [path.result() for path in paths]
 
@@ -191,11 +195,6 @@ class PrunedMLPClassifier(RpropMLPClassifier):
         nets = train_nets([path.masked_task() for path in paths], rprop_rule, stopping_rule)
         for path, net in zip(paths, nets, strict=True):
             path.enter(net)
-
-    def _saliencies(self, path: _Path) -> list[Floats]:
-        """Return the saliency of every weight, deleted ones included."""
-        task = path.task
-        return optimal_brain_damage(task.architecture, path.rounds[-1].weights, task.X, task.targets)
 
     def _updates_per_epoch(self, n_samples: int) -> int | None:  # noqa: ARG002
         """Return None: of its connections some are pruned, so that traversals cannot be counted by epochs."""
@@ -209,6 +208,16 @@ class PrunedMLPClassifier(RpropMLPClassifier):
             self.n_weights_ = n_connections(net.masks)
             self.measures_["n_weights"] = self.n_weights_
             self.n_features_ = int(connected_inputs(self._architecture, net.masks).sum())
+
+
+def _saliencies(paths: Sequence[_Path]) -> Iterator[list[Floats]]:
+    """Return the saliency of every weight, deleted ones included, of each path's last network."""
+    for architecture, alike in groupby(paths, key=lambda path: path.task.architecture):
+        n_pairs = len(paths[0].task.X) * sum(architecture.layer_sizes) ** 2
+        while some := list(islice(alike, max(PAIRS_TOGETHER // n_pairs, 1))):
+            matrices = [np.stack(layer) for layer in zip(*(path.rounds[-1].weights for path in some), strict=True)]
+            X, targets = (np.stack([getattr(path.task, name) for path in some]) for name in ("X", "targets"))
+            yield from map(list, zip(*optimal_brain_damage(architecture, matrices, X, targets), strict=True))
 
 
 def pruned(masks: Masks, saliencies: Sequence[Floats], fraction: float) -> Masks:
@@ -228,10 +237,12 @@ def pruned(masks: Masks, saliencies: Sequence[Floats], fraction: float) -> Masks
     n_deleted = max(round(fraction * len(candidates)), 1)
     left[candidates[np.argsort(values[candidates], kind="stable")[:n_deleted]]] = False
     ends = np.cumsum([mask[:, 1:].size for mask in masks])[:-1]
-    parts = zip(masks, np.split(left, ends), strict=True)
-    return [np.insert(part.reshape(len(mask), -1), 0, True, axis=1) for mask, part in parts]
+    result = [mask.copy() for mask in masks]
+    for mask, part in zip(result, np.split(left, ends), strict=True):
+        mask[:, 1:] = part.reshape(len(mask), -1)
+    return result
 
 
 def n_connections(masks: Masks) -> int:
     """Return the number of weights that are left, biases not counted."""
-    return sum(int(mask[:, 1:].sum()) for mask in masks)
+    return sum(int(np.count_nonzero(mask[:, 1:])) for mask in masks)

@@ -10,7 +10,10 @@ from pppca_bench.compiled.arrays import Flags, Floats
 
 
 class _Layer(NamedTuple):
-    """Hold what feeds a layer, its values, and the derivatives of its activation function at these."""
+    """Hold what feeds a layer, its values, and the derivatives of its activation function at these.
+
+    Each has a row a unit and a column a sample: NumPy is fast along a long last axis.
+    """
 
     sources: Floats
     values: Floats
@@ -27,7 +30,7 @@ def optimal_brain_damage(
 
     Returns
     -------
-    list of float64 ndarrays of shape (n_units, n_sources)
+    list of float64 ndarrays of shape (..., n_units, n_sources)
     """
     curvatures = second_derivatives(architecture, matrices, X, targets)
     return [0.5 * h * matrix**2 for h, matrix in zip(curvatures, matrices, strict=True)]
@@ -46,19 +49,19 @@ def second_derivatives(
     Parameters
     ----------
     architecture : Architecture
-    matrices : sequence of float64 ndarrays of shape (n_units, n_sources)
-        The weights of each layer, biases first.
-    X, targets : float64 ndarrays of shape (n_samples, n_inputs) and (n_samples, n_outputs)
+    matrices : sequence of float64 ndarrays of shape (..., n_units, n_sources)
+        The weights of each layer, biases first; a leading axis stands for several networks.
+    X, targets : float64 ndarrays of shape (..., n_samples, n_inputs) and (..., n_samples, n_outputs)
 
     Returns
     -------
-    list of float64 ndarrays of shape (n_units, n_sources)
+    list of float64 ndarrays of shape (..., n_units, n_sources)
     """
-    layers = list(_forward(architecture, matrices, X))
-    errors = layers[-1].values - targets
-    curvatures = [_unit_curvatures(architecture, matrices, layers, k, errors) for k in range(len(layers))]
+    layers = list(_forward(architecture, matrices, _transposed(X)))
+    errors = layers[-1].values - _transposed(targets)
+    curvatures = (_unit_curvatures(architecture, matrices, layers, k, errors) for k in range(len(layers)))
     return [
-        curvature.T @ np.insert(layer.sources**2, 0, 1.0, axis=1)
+        np.concatenate([curvature.sum(axis=-1)[..., None], curvature @ _transposed(layer.sources**2)], axis=-1)
         for curvature, layer in zip(curvatures, layers, strict=True)
     ]
 
@@ -82,48 +85,55 @@ def connected_inputs(architecture: Architecture, masks: Sequence[Flags]) -> Flag
     return np.any(reached, axis=1)
 
 
-def _forward(architecture: Architecture, matrices: Sequence[Floats], X: Floats) -> Iterator[_Layer]:
-    """Compute every layer's values, (n_samples, n_units), and the derivatives of x / (1 + |x|) or of x there."""
-    sources = X
+def _transposed(matrices: Floats) -> Floats:
+    return np.swapaxes(matrices, -1, -2)
+
+
+def _forward(architecture: Architecture, matrices: Sequence[Floats], inputs: Floats) -> Iterator[_Layer]:
+    """Compute every layer's values, (..., n_units, n_samples), and the derivatives of x / (1 + |x|) or of x there."""
+    sources = inputs
     for k, matrix in enumerate(matrices):
-        values = sources @ matrix[:, 1:].T + matrix[:, 0]
+        values = matrix[..., 1:] @ sources + matrix[..., :1]
         slope, bend = np.ones_like(values), np.zeros_like(values)
         if k < len(matrices) - 1 or architecture.output_activation == "softsign":
             values = values / (1.0 + np.abs(values))
-            slope = (1.0 - np.abs(values)) ** 2
-            bend = -2.0 * np.sign(values) * (1.0 - np.abs(values)) ** 3
+            root = 1.0 - np.abs(values)
+            slope = root**2
+            bend = -2.0 * np.sign(values) * slope * root
         yield _Layer(sources, values, slope, bend)
-        sources = np.hstack([sources, values]) if architecture.shortcuts else values
+        sources = np.concatenate([sources, values], axis=-2) if architecture.shortcuts else values
 
 
 def _unit_curvatures(
     architecture: Architecture, matrices: Sequence[Floats], layers: Sequence[_Layer], k: int, errors: Floats
 ) -> Floats:
-    """Return ∂²E / ∂a² of each sample and unit of layer k, (n_samples, n_units).
+    """Return ∂²E / ∂a² of each unit of layer k and each sample, (..., n_units, n_samples).
 
-    ``first`` and ``second``, (n_samples, n_units, n_values), are the derivatives of the values that feed the next
+    ``first`` and ``second``, (..., n_units, n_values, n_samples), are the derivatives of the values that feed the next
     layer with respect to the input sum a of one unit at a time.
     """
     slope, bend = layers[k].slope, layers[k].bend
     if layers[k] is layers[-1]:
         return slope**2 + errors * bend
     # A unit moves its own value alone: a diagonal, by which to multiply is to scale.
-    alone = np.eye(slope.shape[1])
-    diagonals = slope[:, :, None], bend[:, :, None]
-    first = second = np.empty((len(slope), slope.shape[1], 0))
+    *networks, n_units, n_samples = slope.shape
+    diagonals = slope[..., None, :], bend[..., None, :]
+    first = second = np.empty((*networks, n_units, 0, n_samples))
     for matrix, layer in zip(matrices[k + 1 :], layers[k + 1 :], strict=True):
         keeps = architecture.shortcuts and layer is not layers[-1]
         if layer is layers[k + 1]:
-            W = matrix[:, -slope.shape[1] :].T
+            W = _transposed(matrix[..., -n_units:])[..., None]
             sum_first, sum_second = (diagonal * W for diagonal in diagonals)
             if keeps:
+                alone = np.eye(n_units)[:, :, None]
                 first, second = (diagonal * alone for diagonal in diagonals)
         else:
-            W = matrix[:, -first.shape[2] :].T
-            sum_first, sum_second = first @ W, second @ W
-        new_first = layer.slope[:, None] * sum_first
-        new_second = layer.bend[:, None] * sum_first**2 + layer.slope[:, None] * sum_second
-        first = np.concatenate([first, new_first], axis=2) if keeps else new_first
-        second = np.concatenate([second, new_second], axis=2) if keeps else new_second
-    curvature: Floats = (first**2 + errors[:, None] * second).sum(axis=2)
+            W = matrix[..., None, :, -first.shape[-2] :]
+            sum_first, sum_second = W @ first, W @ second
+        layer_slope, layer_bend = layer.slope[..., None, :, :], layer.bend[..., None, :, :]
+        new_first = layer_slope * sum_first
+        new_second = layer_bend * sum_first**2 + layer_slope * sum_second
+        first = np.concatenate([first, new_first], axis=-2) if keeps else new_first
+        second = np.concatenate([second, new_second], axis=-2) if keeps else new_second
+    curvature: Floats = (first**2 + errors[..., None, :, :] * second).sum(axis=-2)
     return curvature
