@@ -1,7 +1,8 @@
 """Networks trained side by side by RPROP: each has a lane, and the next one waiting takes a lane that becomes free."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -70,10 +71,13 @@ def train_nets(
     while seated:
         lanes.train_until_one_stops(rprop_rule, stopping_rule)
         # A net that has stopped leaves its lane to the next one while the others train on.
-        for lane in [lane for lane in seated if lanes.has_stopped(lane)]:
+        left = [lane for lane in seated if lanes.has_stopped(lane)]
+        for lane in left:
             index = seated.pop(lane)
             trained[index] = lanes.take_out(lane, tasks[index])
         _seat_waiting(lanes, waiting, seated)
+        if seated:
+            lanes.empty(set(left) - seated.keys())
     return [trained[index] for index in range(len(tasks))]
 
 
@@ -117,10 +121,7 @@ class Lanes:
         return bool(self.progress.status[lane] != stopping.TRAINING)
 
     def take_out(self, lane: int, task: Task) -> TrainedNet:
-        """Return the result of the net in a lane and empty the lane.
-
-        An empty lane computes on with zero weights, which costs nothing more and cannot overflow.
-        """
+        """Return the result of the net in a lane."""
         progress = self.progress
         net = TrainedNet(
             weights=unpack(progress.best_weights[:, lane], task.architecture, self.architecture),
@@ -130,9 +131,12 @@ class Lanes:
             stop_reason=STOP_REASONS[int(progress.status[lane])],
         )
         progress.status[lane] = stopping.IDLE
-        for rows in (*self.state, *self.training[:2], *self.validation[:2]):
-            rows[:, lane] = 0.0
         return net
+
+    def empty(self, lanes: Iterable[int]) -> None:
+        """Empty lanes: they compute on with zero weights, which costs nothing more and cannot overflow."""
+        for lane, rows in product(lanes, (*self.state, *self.training[:2], *self.validation[:2])):
+            rows[:, lane] = 0.0
 
 
 def network_and_block(
