@@ -151,10 +151,10 @@ class StructureGAClassifier(RpropMLPClassifier):
         if not len(split.X_val):
             split = hold_out(split, self.validation_fraction, rng)
         inner = hold_out(split, HELD_OUT, rng)
-        weight_range, architecture = self.initial_weight_range, self._architecture_for(split)
+        data = [(one.X, self._targets(one.y), one.X_val, self._targets(one.y_val)) for one in (split, inner)]
+        weight_range, architecture = self.initial_weight_range, self._architecture_for(*data[0][:2])
         weights = uniform_per_weight(architecture, -weight_range, weight_range, rng)
         steps = uniform_per_weight(architecture, *self.initial_step_range, rng)
-        data = [(one.X, self._targets(one.y), one.X_val, self._targets(one.y_val)) for one in (split, inner)]
         whole, selection = (Task(architecture, *one, weights=weights, steps=steps) for one in data)
         self._architecture = architecture
         return StructureTask(**vars(whole), selection=selection, rng=rng)

@@ -94,7 +94,7 @@ class RpropMLP(MLP):
         if not len(split.X_val):
             split = hold_out(split, self.validation_fraction, rng, stratified=is_classifier(self))
         targets = self._targets(split.y)
-        self._architecture = self._architecture_for(split)
+        self._architecture = self._architecture_for(split.X, targets)
         weight_range = self.initial_weight_range
         return Task(
             self._architecture,
@@ -106,12 +106,12 @@ class RpropMLP(MLP):
             steps=uniform_per_weight(self._architecture, *self.initial_step_range, rng),
         )
 
-    def _architecture_for(self, split: Split) -> Architecture:
+    def _architecture_for(self, X: Floats, targets: Floats) -> Architecture:
         """Describe the network for the data's numbers of features and outputs."""
         return Architecture(
-            split.X.shape[1],
+            X.shape[1],
             tuple(int(size) for size in self.hidden_layer_sizes),
-            self._targets(split.y).shape[1],
+            targets.shape[1],
             bool(self.shortcuts),
             self.output_activation,
         )

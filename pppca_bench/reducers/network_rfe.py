@@ -1,7 +1,6 @@
 """Recursive feature elimination ranked by the weights of networks."""
 
 from collections.abc import Iterator
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -76,7 +75,7 @@ def _eliminate(split: Split, networks: list[Any]) -> Iterator[tuple[Step, int]]:
     kept = list(range(split.X.shape[1]))
     while kept:
         candidate = subset(split, kept)
-        fitted = fit_candidates(deepcopy(networks), [candidate] * len(networks), split)
+        fitted = fit_candidates(networks, [candidate] * len(networks), split)
         error = float(np.mean([error_percent(network, candidate[1], split.y_val) for network in fitted]))
         saliency = np.mean([weight_saliency(network) for network in fitted], axis=0)
         step, weakest = Step(tuple(kept), error), kept[int(saliency.argmin())]

@@ -63,25 +63,26 @@ def seeded(estimator: Any, rng: np.random.Generator) -> Any:
 
 
 def fit_candidates(classifiers: Sequence[Any], candidates: Sequence[Candidate], split: Split) -> list[Any]:
-    """Train a classifier on each candidate; the project's networks side by side, others one after another.
+    """Train a copy of a classifier on each candidate; the project's networks side by side, others one after another.
 
     Parameters
     ----------
     classifiers : sequence of estimators
-        One for each candidate, alike but for their random state; fitted in place.
+        One for each candidate, alike but for their random state; they are not fitted themselves.
     candidates : sequence of (float64 array, float64 array)
         Reduced training and validation inputs.
     split : Split
         The labels.
     """
-    if isinstance(classifiers[0], MLPClassifier):
+    copies = [_copied(classifier) for classifier in classifiers]
+    if isinstance(copies[0], MLPClassifier):
         splits = [Split(X, split.y, X_val, split.y_val) for X, X_val in candidates]
-        fit_validated(classifiers, splits, np.unique(np.concatenate([split.y, split.y_val])))
-        return list(classifiers)
-    validates = has_fit_parameter(classifiers[0], "X_val")
-    for classifier, (X, X_val) in zip(classifiers, candidates, strict=True):
+        fit_validated(copies, splits, np.unique(np.concatenate([split.y, split.y_val])))
+        return copies
+    validates = has_fit_parameter(copies[0], "X_val")
+    for classifier, (X, X_val) in zip(copies, candidates, strict=True):
         classifier.fit(X, split.y, *((X_val, split.y_val) if validates else ()))
-    return list(classifiers)
+    return copies
 
 
 def error_percent(classifier: Any, X_val: Floats, y_val: NDArray[Any]) -> float:
@@ -91,7 +92,7 @@ def error_percent(classifier: Any, X_val: Floats, y_val: NDArray[Any]) -> float:
 
 def validation_errors(classifier: Any, candidates: Sequence[Candidate], split: Split) -> Floats:
     """Return each candidate's validation error in percent, float64 (n_candidates,); the classifier is not fitted."""
-    fitted = fit_candidates([_copied(classifier) for _ in candidates], candidates, split)
+    fitted = fit_candidates([classifier] * len(candidates), candidates, split)
     errors = [error_percent(one, X_val, split.y_val) for one, (_, X_val) in zip(fitted, candidates, strict=True)]
     return np.array(errors)
 
