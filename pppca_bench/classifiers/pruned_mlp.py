@@ -236,10 +236,11 @@ def pruned(masks: Masks, saliencies: Sequence[Floats], fraction: float) -> Masks
     candidates = np.flatnonzero(left)
     n_deleted = max(round(fraction * len(candidates)), 1)
     left[candidates[np.argsort(values[candidates], kind="stable")[:n_deleted]]] = False
-    ends = np.cumsum([mask[:, 1:].size for mask in masks])[:-1]
-    result = [mask.copy() for mask in masks]
-    for mask, part in zip(result, np.split(left, ends), strict=True):
-        mask[:, 1:] = part.reshape(len(mask), -1)
+    result, start = [mask.copy() for mask in masks], 0
+    for mask in result:
+        connections = mask[:, 1:]
+        connections[...] = left[start : start + connections.size].reshape(connections.shape)
+        start += connections.size
     return result
 
 
