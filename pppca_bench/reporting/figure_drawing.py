@@ -60,6 +60,9 @@ _LANDMARKS = (*range(0, 9), *(8 * 2**power for power in range(1, 12)))
 _METADATA: Mapping[str, dict[str, None]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
 """What files say of their making, by format: nothing, so that equal drawings give equal bytes."""
 
+POINT_ENTRIES_PER_LINE, CURVE_ENTRIES_PER_LINE = 3, 5
+"""Entries that a line of the legend has."""
+
 NOTE_SIZE = 8
 NOTE_CHARACTERS_PER_INCH = 16
 
@@ -84,6 +87,7 @@ STYLES = (
     Style("#8c6d00", (0, (2, 2)), "X", "none"),
     Style("#5d3a9b", (0, (8, 1)), "<", "full"),
     Style("#7f7f7f", (0, (10, 2, 2, 2)), ">", "none"),
+    Style("#a3123a", (0, (4, 2, 1, 2)), "h", "none"),
 )
 
 
@@ -226,7 +230,8 @@ def _n_columns(figure: Figure) -> int:
 def _size(figure: Figure, n_rows: int, n_columns: int) -> tuple[float, float]:
     """Return width and height in inches: one frame fills a column of text, several the page."""
     if isinstance(figure.panels[0], PointPanel):
-        return max(5.6, 3.7 * n_columns), 3.6 * n_rows + 1.4
+        n_lines = -(-len(_styles(figure)) // POINT_ENTRIES_PER_LINE)
+        return max(5.6, 3.7 * n_columns), 3.7 * n_rows + 0.9 + 0.2 * n_lines
     if isinstance(figure.panels[0], ScatterPanel):
         return max(5.6, 3.0 * n_columns), 3.0 * n_rows + 1.2
     if isinstance(figure.panels[0], ImagePanel):
@@ -342,7 +347,7 @@ def _explain(figure: Figure, drawing: Drawing) -> None:
         title=title,
         alignment="left",
         loc="outside upper left",
-        ncols=max(1, min(len(entries), 3 if of_points else 5)),
+        ncols=max(1, min(len(entries), POINT_ENTRIES_PER_LINE if of_points else CURVE_ENTRIES_PER_LINE)),
         handlelength=1.0 if of_points else 3.2,
     )
     spreads = {CurvePanel: " Bands: 95 % interval of the mean.", PointPanel: " Bars: 95 % interval of the mean."}
