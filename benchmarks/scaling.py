@@ -15,7 +15,7 @@ import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter, NullLocator
+from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
 from benchmarks.figures import FIGURES, save_drawing
 from benchmarks.hebbian import learn_passes, our_epoch, random_case
@@ -216,6 +216,8 @@ def _draw(panel: Panel, ax: Axes) -> None:
         ax.set_ylim(0.0)
     else:
         ax.set_yscale("log")
+        low, high = ax.get_ylim()
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100.0 * low else (1.0,)))
         ax.yaxis.set_major_formatter(PLAIN)
         ax.yaxis.set_minor_formatter(NullFormatter())
     if not panel.x_label.startswith("workers"):
