@@ -214,6 +214,12 @@ MISTAKES = [
     ("", {}, ": expected a first line with the columns' names, got an empty file. Is it the right one?"),
     ("x,y\n", {}, ": expected at least one row and one column, got 0 rows of 2 columns. Is it the right data?"),
     ("x,x,y\n1,2,a\n", {}, ": expected each column's name once, got 'x' again. Rename one of them."),
+    (
+        "x,,y\n1,2,a\n",
+        {},
+        ": expected a name for each column, got none for column 2. Name it, or leave it out, as pandas does with"
+        " `to_csv(index=False)`.",
+    ),
     (GOOD + "3\n", {}, ", line 12: expected 2 fields, as in the first line, got 1. Correct the line."),
     (GOOD + "3,b,4\n", {}, ", line 12: expected 2 fields, as in the first line, got 3. Correct the line."),
     (GOOD + '"3,b\n', {}, ", line 12: expected CSV, got unexpected end of data. Correct the line."),

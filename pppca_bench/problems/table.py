@@ -110,12 +110,17 @@ def to_table(
     Raises
     ------
     OwnDataError
-        There is no row or column, or two columns have one name.
+        There is no row or column, two columns have one name, or one has none.
     """
     names = [str(name) for name in frame.columns]
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if twice is not None:
         raise OwnDataError(f"{source}: expected each column's name once, got {twice!r} again. Rename one of them.")
+    if "" in names:
+        remedy = "Name it, or leave it out, as pandas does with `to_csv(index=False)`"
+        raise OwnDataError(
+            f"{source}: expected a name for each column, got none for column {names.index('') + 1}. {remedy}."
+        )
     if not names or not len(frame):
         got = f"{len(frame)} rows of {len(names)} columns"
         raise OwnDataError(f"{source}: expected at least one row and one column, got {got}. Is it the right data?")
