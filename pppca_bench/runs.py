@@ -262,6 +262,16 @@ def failed(spec: RunSpec, cause: str) -> RunResult:
     return RunResult(spec.key, "failed", error=cause)
 
 
+def cause_of(error: str | None) -> str:
+    """Return the line of a failure's record that names the cause: of a traceback the exception and its first line."""
+    lines = (error or "").strip().splitlines() or ["unknown cause"]
+    frames = [place for place, line in enumerate(lines) if line.startswith("  File ")]
+    if not frames:
+        return lines[-1]
+    # A frame's code and marks are indented, what follows the last frame is the exception.
+    return next((line for line in lines[frames[-1] :] if not line.startswith(" ")), lines[-1])
+
+
 StoredRun = tuple[RunSpec, RunResult | None]
 """A planned run and what came of it: None until it is done or failed."""
 

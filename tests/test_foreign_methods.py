@@ -4,16 +4,21 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from pppca_bench.cli.main import cli
+from pppca_bench.experiments.predictions import predictions_of
 from pppca_bench.methods.foreign import version_of
 from pppca_bench.methods.lookup import find_classifier, find_method, title_of
 from pppca_bench.methods.sections import parameters_told, section_of
 from pppca_bench.store.database import Store
 
 MODULE = '''
+import sys
+import warnings
+
 import numpy as np
 
 
@@ -67,6 +72,43 @@ class Columns:
 
     def predict(self, X):
         return np.zeros((len(X), 2))
+
+
+class Seven(Columns):
+    value = 7
+
+    def predict(self, X):
+        return np.array([self.value] * len(X))
+
+
+class Words(Seven):
+    value = "a"
+
+
+class Nobody(Seven):
+    value = None
+
+
+class Undefined(Seven):
+    value = np.nan
+
+
+class Exits(Halves):
+    def fit(self, X):
+        sys.exit(3)
+
+
+class Boom(Halves):
+    def fit(self, X):
+        raise RuntimeError("boom\\nsecond line")
+
+
+class Noisy(Halves):
+    def transform(self, X):
+        if len(X) < 30:
+            warnings.warn("few samples")
+            print("few samples")
+        return super().transform(X)
 
 
 class Nothing:
@@ -236,13 +278,35 @@ def test_another_module_of_the_same_name_is_not_taken_for_the_one_beside_the_con
             "transform of Holes, training split: expected finite numbers of shape (75, at least 1), got 150",
         ),
         ("Columns", "predict of Columns: expected predictions of shape (75,), got (75, 2)."),
+        ("Seven", "predict of Seven: expected classes from 0 to 2, as `fit` was given them, got 7."),
+        ("Words", "predict of Words: expected classes from 0 to 2, as `fit` was given them, got 'a'."),
+        ("Nobody", "predict of Nobody: expected classes from 0 to 2, as `fit` was given them, got None."),
+        ("Undefined", "predict of Undefined: expected classes from 0 to 2, as `fit` was given them, got nan."),
+        ("Exits", "repeat 0: SystemExit: 3"),
+        ("Boom", "repeat 0: RuntimeError: boom\n"),
     ],
 )
-def test_what_is_no_matrix_or_prediction_fails_the_run_with_its_cause(module, name, cause):
+def test_what_is_no_matrix_or_prediction_or_ends_fails_the_run_with_its_cause(module, name, cause):
     Path("bad.yaml").write_text(
         f"name: bad\nproblems: [iris]\nrepeats: 1\nseed: 1\nmethods: ['{module}:{name}']\nclassifier: {{hidden: []}}\n"
     )
     assert cause in pppca("run", "bad.yaml", "--workers", "0", "--quiet", code=1)
+
+
+def test_what_a_method_says_of_the_tiny_data_of_the_warm_up_is_not_heard(module):
+    Path("quiet.yaml").write_text(
+        f"name: quiet\nproblems: [iris]\nrepeats: 1\nseed: 1\nmethods: ['{module}:Noisy']\nclassifier: {{hidden: []}}\n"
+    )
+    assert pppca("run", "quiet.yaml", "--workers", "0", "--quiet") == ""
+
+
+def test_a_regressor_that_predicts_no_numbers_fails():
+    class Undefined:
+        def predict(self, X):
+            return np.full(len(X), np.nan)
+
+    with pytest.raises(ValueError, match="predict of Undefined: expected finite numbers, got nan"):
+        predictions_of(Undefined(), np.zeros((3, 1)), np.zeros((3, 1)), None)
 
 
 def test_a_change_of_the_code_is_another_version(module):

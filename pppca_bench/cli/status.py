@@ -103,11 +103,13 @@ def list_(results: Path, only_failed: bool, text: str | None) -> None:
 
 
 def _failed(store: Store) -> list[tuple[str, str, str, int, str]]:
+    from pppca_bench.runs import cause_of
+
     rows = store.rows(
         "SELECT key, problem, method, repeat, error FROM runs JOIN cells ON cells.id = cell"
         " WHERE status = 'failed' AND key IN (SELECT key FROM plans) ORDER BY cell, repeat"
     )
-    return [(*row, (error or "unknown cause").strip().splitlines()[-1]) for *row, error in rows]
+    return [(*row, cause_of(error)) for *row, error in rows]
 
 
 def _time(seconds: float | None) -> str:

@@ -303,9 +303,13 @@ def _result(one: Learned, classifier: Any) -> RunResult:
     values |= dict(getattr(classifier, "measures_", {}))
     problem = one.problem
     train, validation, test = one.splits
-    values["train_error_percent"] = error_percent(classifier, train, problem.y_train)
-    values["validation_error_percent"] = error_percent(classifier, validation, problem.y_validation)
-    values["test_error_percent"] = error_percent(classifier, test, problem.y_test)
+    parts = {
+        "train": (train, problem.y_train),
+        "validation": (validation, problem.y_validation),
+        "test": (test, problem.y_test),
+    }
+    for part, data in parts.items():
+        values[f"{part}_error_percent"] = error_percent(classifier, *data, problem.n_classes)
     if hasattr(classifier, "squared_error_percent"):
         values["test_squared_error_percent"] = classifier.squared_error_percent(test, problem.y_test)
     history = dict(one.history)
@@ -315,7 +319,7 @@ def _result(one: Learned, classifier: Any) -> RunResult:
     return RunResult(one.spec.key, "done", values=values, history=history)
 
 
-def error_percent(estimator: Any, X: Floats, y: NDArray[Any]) -> float:
+def error_percent(estimator: Any, X: Floats, y: NDArray[Any], n_classes: int | None) -> float:
     """Return the share of wrong classes, or the squared error percentage of numbers (Proben1 report, section 2.7)."""
-    predicted = predictions_of(estimator, X, y)
-    return squared_error_percent(predicted, y) if y.dtype.kind == "f" else 100.0 * float(np.mean(predicted != y))
+    predicted = predictions_of(estimator, X, y, n_classes)
+    return squared_error_percent(predicted, y) if n_classes is None else 100.0 * float(np.mean(predicted != y))

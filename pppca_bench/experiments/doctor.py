@@ -20,7 +20,7 @@ from pppca_bench.experiments.provenance import older_algorithms
 from pppca_bench.experiments.runner import available_cores
 from pppca_bench.problems import fetch_dir, find_file, known_problems, search_path, verify
 from pppca_bench.processes import is_running
-from pppca_bench.runs import RunResult
+from pppca_bench.runs import RunResult, cause_of
 from pppca_bench.store.columns import DONE
 from pppca_bench.store.database import Store
 from pppca_bench.store.opening import NETWORK_REMEDY, network_file_system
@@ -254,7 +254,7 @@ def _trials(store: Store) -> Iterator[Finding]:
 
 
 def _cause(failure: RunResult) -> str:
-    return (failure.error or "unknown cause").strip().splitlines()[-1].removesuffix(".")
+    return cause_of(failure.error).removesuffix(".")
 
 
 def _stale(store: Store, command: str) -> Iterator[Finding]:

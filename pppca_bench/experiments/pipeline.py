@@ -156,7 +156,7 @@ def _fitted(spec: RunSpec, result: RunResult | None, problem: Problem, data: Dat
         if reducer is not None and find_method(spec.cell.method).foreign:
             steps.append(("matrix", FunctionTransformer(as_matrix)))
         found = Pipeline([*steps, ("classify", classifier)])
-        _compare(spec, result, error_percent(found, problem.X_test, problem.y_test))
+        _compare(spec, result, error_percent(found, problem.X_test, problem.y_test, problem.n_classes))
     if data is None:
         return found
     encode = RowEncoder(data.inputs, data.encoder(split))

@@ -38,7 +38,7 @@ def judge(estimator: Any, X: Floats, problem: Problem) -> tuple[dict[str, float]
         Targets, predictions and, where there are any, probabilities of shape (n_test, n_classes).
     """
     y = problem.y_test
-    predicted = predictions_of(estimator, X, y)
+    predicted = predictions_of(estimator, X, y, problem.n_classes)
     kept: dict[str, NDArray[Any]] = {TARGETS: y, PREDICTED: predicted}
     if problem.n_classes is None:
         return _scores_of_numbers(y, predicted), kept
@@ -49,13 +49,27 @@ def judge(estimator: Any, X: Floats, problem: Problem) -> tuple[dict[str, float]
     return _scores_of_classes(y, predicted, probabilities), kept
 
 
-def predictions_of(estimator: Any, X: Floats, y: NDArray[Any]) -> NDArray[Any]:
-    """Return predictions in the shape of the targets; raises ValueError where they have another size."""
+def predictions_of(estimator: Any, X: Floats, y: NDArray[Any], n_classes: int | None) -> NDArray[Any]:
+    """Return predictions in the shape of the targets y.
+
+    Raises
+    ------
+    ValueError
+        They have another size, are none of the classes 0 to n_classes - 1, or, without classes, no finite numbers.
+    """
     predicted = np.asarray(estimator.predict(X))
+    where = f"predict of {type(estimator).__name__}: expected"
     if predicted.size != y.size or len(predicted) != len(y):
-        raise ValueError(
-            f"predict of {type(estimator).__name__}: expected predictions of shape {y.shape}, got {predicted.shape}."
-        )
+        raise ValueError(f"{where} predictions of shape {y.shape}, got {predicted.shape}.")
+    is_number = predicted.dtype.kind in "biuf"
+    if n_classes is None:
+        fit = np.isfinite(predicted) if is_number else np.zeros(predicted.shape, bool)
+        expected = "finite numbers"
+    else:
+        fit = np.isin(predicted, np.arange(n_classes)) if is_number else np.zeros(predicted.shape, bool)
+        expected = f"classes from 0 to {n_classes - 1}, as `fit` was given them"
+    if not fit.all():
+        raise ValueError(f"{where} {expected}, got {predicted[~fit].tolist()[0]!r}.")
     return predicted.reshape(y.shape)
 
 

@@ -18,7 +18,7 @@ from pppca_bench.experiments.queue import TASK_S, Group, Queue, Task, same_probl
 from pppca_bench.experiments.watch import Watch
 from pppca_bench.experiments.worker import Computed, Loads, compile_kernels, compute, compute_task, needed_families
 from pppca_bench.problems import Problem, ProblemSource, load_again
-from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, by_cell, failed
+from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, by_cell, cause_of, failed
 from pppca_bench.store.database import Store
 
 Progress = Callable[[int, int], None]
@@ -262,10 +262,9 @@ class _Tally:
 
 
 def _error_line(spec: RunSpec, failure: RunResult) -> str:
-    cause = (failure.error or "unknown cause").strip().splitlines()[-1]
     tau = spec.cell.settings.get("tau")
     setting = f"tau {tau:g}, " if isinstance(tau, float) else ""
-    return f"{spec.cell.problem}, {spec.cell.method}, {setting}repeat {spec.repeat}: {cause}"
+    return f"{spec.cell.problem}, {spec.cell.method}, {setting}repeat {spec.repeat}: {cause_of(failure.error)}"
 
 
 def _execute(queue: Queue, watch: Watch, problems: OpenProblems, warn: Tell) -> Iterator[Finished]:

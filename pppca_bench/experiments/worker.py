@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext, redirect_stdout, suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -76,7 +78,7 @@ def _results(group: Group, loads: Loads) -> list[RunResult]:
     try:
         opened = {of: loads[of]() for of in set(map(same_problem, group))}
         return _computed(group, [opened[same_problem(spec)] for spec in group])
-    except Exception:  # noqa: BLE001 the boundary: one broken run must not end the others
+    except (Exception, SystemExit):  # noqa: BLE001 the boundary: one broken run must not end the others
         cells = by_cell(group).values()
         if len(cells) > 1:
             return [result for own in cells for result in _results(tuple(own), loads)]
@@ -108,10 +110,13 @@ def _thread_pools(_n_modules: int) -> ThreadpoolController:
 def _warm_up(spec: RunSpec) -> None:
     """Warm a run's method and classifier up.
 
-    A foreign one may refuse the tiny data; what it raises on the real ones, the runs record.
+    A foreign one may refuse the tiny data, warn of them, or print; what it raises on the real ones, the runs record.
     """
     from pppca_bench.experiments.cell import warm_up
     from pppca_bench.experiments.choosing import candidates, settled
 
-    with suppress(Exception) if find_method(spec.cell.method).foreign else nullcontext():
+    if not find_method(spec.cell.method).foreign:
+        warm_up(settled(spec, candidates(spec.cell)[0]))
+        return
+    with suppress(Exception, SystemExit), warnings.catch_warnings(action="ignore"), redirect_stdout(io.StringIO()):
         warm_up(settled(spec, candidates(spec.cell)[0]))

@@ -17,7 +17,7 @@ from pppca_bench.reporting.comparison import Score, holds, score_group
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.tables import build_tables
-from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, StoredRun
+from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, StoredRun, cause_of
 from pppca_bench.store.database import Store
 from pppca_bench.studies.config import Cells, Study, Trial
 
@@ -162,8 +162,8 @@ def _weighted_mean(parts: Sequence[Score], weights: Sequence[float]) -> float:
 
 
 def _described(spec: RunSpec, result: RunResult | None) -> str:
-    cause = (result and result.error) or "unknown cause"
-    return f"{spec.cell.problem}, {spec.cell.method}, repeat {spec.repeat}: {cause.strip().splitlines()[-1]}"
+    cause = cause_of(result.error if result else None)
+    return f"{spec.cell.problem}, {spec.cell.method}, repeat {spec.repeat}: {cause}"
 
 
 def group_of(entry: Cells) -> Scored:
