@@ -192,6 +192,31 @@ def test_a_classifier_that_several_methods_share_is_described_once():
     assert "For the classifier: as in A." in text
 
 
+def test_what_comes_from_elsewhere_is_named_and_a_network_is_told_where_one_is_trained():
+    rprop = tuple(sorted((("rule", "rprop"), *usual(CLASSIFIERS["rprop"]))))
+    svc = (("C", 3), ("rule", "sklearn.svm:SVC"))
+    mine, stump = (("power", 2),), tuple(sorted((("rule", "stump"), *usual(CLASSIFIERS["stump"]))))
+    learners = [("m:Mine", mine, rprop), ("pca", (), svc), ("sklearn.svm:SVC", (("C", 1),), ()), ("pca", (), stump)]
+    runs = [run_of(Cell("iris", "a", *one), 0, test_error_percent=1.0) for one in learners]
+    lines = card_of("four", runs).splitlines()
+    assert [line[3:] for line in lines if line.startswith("## ")][:4] == [
+        "A. Mine, then RPROP (hidden pivot, no shortcuts)",
+        "B. PCA, then SVC",
+        "C. SVC",
+        "D. PCA, then stump",
+    ]
+    networks = [line.partition(".** ")[2].partition(".")[0] for line in lines if "**Network.**" in line]
+    assert networks == [
+        "The network has an input for each feature that the method leaves, and an output for each class, or each target"
+        " of an approximation",
+        "How SVC learns is in its own documentation",
+        "How SVC learns is in its own documentation",
+        "No network is trained",
+    ]
+    assert "The method is m:Mine, from outside the package (power = 2)." in "".join(lines)
+    assert "The classifier is sklearn.svm:SVC, from outside the package (C = 3)." in "".join(lines)
+
+
 def test_rules_that_are_off_are_told_as_such():
     settings = (("generalisation_loss", math.inf), ("training_progress", 0.0))
     told = describe_entry(CLASSIFIERS["backprop"], settings)["termination"]

@@ -153,20 +153,17 @@ def _items(points: Mapping[str, Sequence[str]], start: int, form: CardFormat) ->
     return "\n".join([r"\begin{enumerate}", *([counter] if start > 1 else []), *items, r"\end{enumerate}"])
 
 
-def _entries(group: RunGroup) -> dict[str, Entry]:
-    """Return what learns in a group, by the prefix of its settings: method, classifier, member of an ensemble."""
-    rule, base = (group.constant.get(f"classifier.{name}") for name in ("rule", "base.rule"))
-    found: dict[str, Entry | None] = {
-        "": stored_method(group.method),
-        "classifier.": stored_classifier(str(rule)),
-        "classifier.base.": stored_classifier(str(base)),
-    }
-    return {prefix: entry for prefix, entry in found.items() if entry is not None}
+def _learners(group: RunGroup) -> dict[str, tuple[str, Entry | None]]:
+    """Return what learns in a group, by the prefix of its settings: name, and entry unless it is from elsewhere."""
+    found: dict[str, tuple[str, Entry | None]] = {"": (group.method, stored_method(group.method))}
+    for prefix in ("classifier.", "classifier.base."):
+        if (name := group.constant.get(f"{prefix}rule")) is not None:
+            found[prefix] = str(name), stored_classifier(str(name))
+    return found
 
 
 def _group_title(group: RunGroup) -> str:
-    entries = _entries(group)
-    titles = [title_of(group.method), *(entry.title for prefix, entry in entries.items() if prefix)]
+    titles = [entry.title if entry else title_of(name) for name, entry in _learners(group).values()]
     text = titles[0] + "".join(f", {word} {title}" for word, title in zip(("then", "of"), titles[1:], strict=False))
     shortcuts = group.constant.get("classifier.shortcuts")
     hidden = group.constant.get("classifier.hidden")
@@ -178,10 +175,13 @@ def _group_title(group: RunGroup) -> str:
 def _points(name: str, group: RunGroup, problems: Sequence[str], first: dict[str, str]) -> dict[str, list[str]]:
     """Return the sentences of points 3 to 7; an entry that an earlier group has in the same settings is only named."""
     found: dict[str, list[str]] = {title: [] for title in POINTS.values()}
-    entries = _entries(group)
-    for prefix, entry in entries.items():
-        role = _SECTIONS[prefix]
-        told = describe_entry(entry, tuple(item for item in group.section(prefix) if item[0] != "rule"))
+    for prefix, (own_name, entry) in _learners(group).items():
+        role, settings = _SECTIONS[prefix], tuple(item for item in group.section(prefix) if item[0] != "rule")
+        if entry is None:
+            values = ", ".join(f"{key} = {value_text(value)}" for key, value in settings) or "as it comes"
+            found[POINTS["algorithm"]].append(f"The {role} is {own_name}, from outside the package ({values}).")
+            continue
+        told = describe_entry(entry, settings)
         varies = any(one.startswith(prefix) and "." not in one.removeprefix(prefix) for one in group.varied)
         key = json.dumps([entry.name, told, varies])
         found[POINTS["algorithm"]].append(f"The {role} is {entry.title}: {entry.does} ({entry.source}).")
@@ -190,9 +190,6 @@ def _points(name: str, group: RunGroup, problems: Sequence[str], first: dict[str
         first.setdefault(key, name)
         for point, sentences in told.items():
             found[POINTS[point]] += sentences
-    if "" not in entries:
-        values = ", ".join(f"{name} = {value_text(value)}" for name, value in group.section("")) or "as it comes"
-        found[POINTS["algorithm"]].insert(0, f"The method is {group.method}, from outside the package ({values}).")
     found[POINTS["network"]][:0] = _inputs(group)
     found[POINTS["algorithm"]] += _choice(group) + _variation(group)
     if group.problems != problems:
@@ -215,6 +212,9 @@ def _choice(group: RunGroup) -> list[str]:
 
 def _inputs(group: RunGroup) -> list[str]:
     """Say what the network's inputs and outputs are, and how many connections it has."""
+    *_, (name, entry) = _learners(group).values()
+    if entry is None:
+        return [f"How {title_of(name)} learns is in its own documentation."]
     if not _has_network(group):
         return ["No network is trained."]
     ends = "an output for each class, or each target of an approximation"
@@ -225,9 +225,8 @@ def _inputs(group: RunGroup) -> list[str]:
 
 
 def _has_network(group: RunGroup) -> bool:
-    entry = stored_method(group.method)
     names = {*group.constant, *group.varied}
-    return "hidden" in names or (entry is not None and entry.makes == "features" and "classifier.rule" in names)
+    return any(entry is not None and f"{prefix}hidden" in names for prefix, (_, entry) in _learners(group).items())
 
 
 def _reads_inputs(group: RunGroup) -> bool:

@@ -39,7 +39,7 @@ def _hidden(value: Scalar) -> str:
     if value == PIVOT:
         return (
             "The hidden nodes are those of the problem's pivot architecture (Proben1 report, table 7); a problem that"
-            " has none there gets 16 and 8, or with more than 8 outputs as many as outputs (at most 64) and twice that."
+            " has none there gets 16 and 8, or with c > 8 outputs 2 c and c, where c counts as 64 at most."
         )
     sizes = [str(size) for size in value] if isinstance(value, tuple) else [str(value)]
     if not sizes:
