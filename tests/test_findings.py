@@ -181,7 +181,7 @@ def test_times_are_counted_along_the_dimensionalities(nodes, verdict):
     found = find(Evidence(Results.of_runs([]), FACTS, {}, figures, CLAIMS))[TIME]
     assert found.verdict == verdict
     if nodes == 1.0:
-        assert f"take {100 * 1000 / 1045:.0f} to {100 * 1000 / 1045:.0f} %" in found.evidence[0]
+        assert f"take {100 * 1000 / 1045:.0f} %; Gram" in found.evidence[0]
 
 
 def table(name: str, values: dict[tuple[str, str], dict[str, float]]) -> Table:
@@ -246,7 +246,7 @@ def test_without_results_nothing_is_claimed():
     found = find(NOTHING)
     assert {one.verdict for one in found} == {"not run"}
     assert [one.evidence for one in found] == [()] * len(found)
-    assert render_findings(found, {}).count("Nothing of it was run.") == len(found)
+    assert render_findings(found, {}).count("What this claim needs was not run, or not all of it.") == len(found)
 
 
 @pytest.mark.parametrize(

@@ -328,7 +328,7 @@ def test_parameters_are_told_with_the_docstrings_types_and_the_defaults(module):
         row["parameter"]: (row["values"], row["default"]) for row in parameters_told(find_method(f"{module}:Halves"))
     }
     assert told["power"] == ("float", "1.0")
-    assert told["weights"] == ("tuple of float", "(1.0, 1.0)")
+    assert told["weights"] == ("tuple of float", "[1.0, 1.0]")
     drawn = {row["parameter"]: row["values"] for row in parameters_told(find_method(f"{module}:Drawn"))}
     assert drawn == {"scale": "a number"}
 

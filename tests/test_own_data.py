@@ -374,6 +374,12 @@ def test_dates_are_refused_unless_they_are_left_out(tmp_path):
     ):
         DataSet(own, own.read())
     assert open_problem(OwnData("parquet", own.place, ("y",), drop=("when",)))[1].feature_names == ("x",)
+    frame.to_csv(tmp_path / "own.csv", index=False)
+    own = OwnData("csv", str(tmp_path / "own.csv"), ("y",))
+    with pytest.raises(
+        DataError, match=r"column 'when': expected numbers, text or true/false, got dates.* `drop: \[when\]`"
+    ):
+        DataSet(own, own.read())
 
 
 def test_gaps_of_every_kind_of_column_are_read_from_parquet(tmp_path):

@@ -148,7 +148,8 @@ def test_files_of_one_name_in_two_folders_are_told_apart_and_copies_are_shared(t
     paths = []
     for folder, shift in (("one", 0.0), ("two", 0.0), ("three", 0.1)):
         paths.append(config_file(tmp_path / folder, "{csv: own.csv, target: kind}"))
-        X.assign(**{"petal width (cm)": X["petal width (cm)"] + shift}, kind=y).to_csv(tmp_path / folder / "own.csv")
+        shifted = X.assign(**{"petal width (cm)": X["petal width (cm)"] + shift}, kind=y)
+        shifted.to_csv(tmp_path / folder / "own.csv", index=False)
     request = read_request(paths)
     one, two, three = (plan.specs[0] for plan in request.plans)
     assert one == two
@@ -249,4 +250,4 @@ def test_a_known_problem_and_a_table_without_a_target_are_described_too():
     assert "target   none: name it with --target" in said
     assert "1, constant" in said
     said = pppca("data", "describe", "iris").output
-    assert "75 / 38 / 37 to train, validate and test: as the file has them" in said
+    assert "75 / 38 / 37 to train, validate and test: the same in every run" in said

@@ -34,10 +34,10 @@ def measure_reconstruction(reducer: Any, X: FloatArray, reduced: FloatArray) -> 
     -------
     dict of str to float
         ``reconstruction_error``: E_M, half the mean squared distance of the inputs to what is rebuilt of them; for
-        exact PCA half the sum of the discarded eigenvalues (Bishop 1995, section 8.6);
-        ``retained_variance_percent``: the share of the total variance that is not lost so; ``optimality_percent``: that
-        over the most that so many linear features can retain, 100 for exact PCA. A figure that no number can hold is
-        left out.
+        exact PCA half the sum of the discarded eigenvalues (Bishop 1995, section 8.6).
+        ``retained_variance_percent``: the share of the total variance that is not lost so; negative where the mean
+        alone would lose less. ``optimality_percent``: that over the most that so many linear features can retain, 100
+        for exact PCA. A figure that no number can hold is left out.
     """
     deviations = X - X.mean(axis=0)
     scale = float(np.abs(deviations).max()) or 1.0

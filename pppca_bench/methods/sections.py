@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -78,10 +79,18 @@ def parameters_told(entry: Entry) -> list[dict[str, str]]:
         {
             "parameter": key,
             "values": documented.get(key, "any") if one.annotation is Any else one.expected,
-            "default": "none: it has to be given" if one.default is REQUIRED else repr(one.default),
+            "default": "none: it has to be given" if one.default is REQUIRED else _as_in_a_config(one.default),
         }
         for key, one in section_of(entry).items()
     ]
+
+
+def _as_in_a_config(value: Any) -> str:
+    """Return a value as a config has it: null, true, [1, 2]; what no config can hold as Python does."""
+    try:
+        return json.dumps(value, ensure_ascii=False).replace("Infinity", ".inf")
+    except (TypeError, ValueError):
+        return repr(value)
 
 
 def _documented_types(estimator: type) -> dict[str, str]:

@@ -99,7 +99,7 @@ def _facts(source: ProblemSource, problem: Problem, data: DataSet | None = None)
         y = np.concatenate([problem.y_train, problem.y_validation, problem.y_test])
         counts = np.bincount(y.astype(np.int64), minlength=problem.n_classes)
         facts.append(("classes", ", ".join(f"{printable(name)} ({n})" for name, n in zip(names, counts, strict=True))))
-    rule = "as the file has them" if data is None else str(data.own.rule)
+    rule = "the same in every run" if data is None else str(data.own.rule)
     facts.append(("split", f"{' / '.join(map(str, sizes))} to train, validate and test: {rule}"))
     return (*facts, ("SHA-256", source.sha256))
 

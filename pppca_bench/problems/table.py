@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Kind = Literal["real", "integer", "boolean", "category", "other"]
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,8 @@ def _typed(series: pd.Series[Any]) -> tuple[Kind, tuple[str, ...], FloatArray | 
         return ("integer" if is_integer and not isinstance(series.dtype, pd.CategoricalDtype) else "real"), (), numbers
     if inferred in ("string", "categorical", "empty"):
         codes, labels = pd.factorize(series[~gaps].astype(str), sort=True)
+        if len(labels) and all(map(_DATE.match, labels)):
+            return "other", ("dates",), np.nan
         values = np.full(len(series), np.nan)
         values[~gaps] = codes
         return "category", tuple(map(str, labels)), values

@@ -194,7 +194,7 @@ def _curve_figure(layout: CurveLayout, reference: Reference, results: Results, s
             found = list(_curves(label, layout, store.histories(done).values()))
             curves += found
             if not found:
-                missing.append(title or label or selector.problem)
+                missing.append(", ".join(filter(None, (title, label))) or selector.problem)
         if curves:
             panels.append(CurvePanel(title, tuple(curves)))
     words = layout.id, layout.title, layout.place, layout.step, layout.y_label

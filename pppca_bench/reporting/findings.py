@@ -230,7 +230,7 @@ def _time_in_fitness(evidence: Evidence) -> Finding:
         verdict = "holds" if least >= published[0] else "does not hold"
         sentences.append(
             "Multiply-adds are counted along the measured dimensionalities (τ = 10). The responses of all samples and"
-            f" their variances take {least:.0f} to {most:.0f} %; Gram–Schmidt, crossing and mutation take the rest. The"
+            f" their variances take {_span(least, most)} %; Gram–Schmidt, crossing and mutation take the rest. The"
             f" slides say {published[0]:.0f} to {published[1]:.0f} %. This program computes the variances from the"
             " covariance matrix, so that its own cost does not depend on the number of samples. The benchmarks time"
             " this share in NumPy (results/benchmarks.md)."
@@ -242,6 +242,12 @@ def _time_in_fitness(evidence: Evidence) -> Finding:
         tuple(sentences),
         ("F1",),
     )
+
+
+def _span(least: float, most: float) -> str:
+    """Write a range of whole numbers, or the one number that both ends round to."""
+    ends = dict.fromkeys(f"{end:.0f}" for end in (least, most))
+    return " to ".join(ends)
 
 
 def _accuracy(evidence: Evidence) -> Finding:
@@ -374,7 +380,10 @@ def render_findings(findings: Sequence[Finding], links: Mapping[str, str], advic
     for number, one in enumerate(findings, 1):
         where = ", ".join(f"[{name}]({links[name]})" if name in links else name for name in one.sources)
         parts.append(f"## {number}. {one.claim}\n\n**{one.verdict.capitalize()}.** Source: {one.place}.")
-        parts.append("\n".join(f"- {sentence}" for sentence in one.evidence) or "Nothing of it was run.")
+        parts.append(
+            "\n".join(f"- {sentence}" for sentence in one.evidence)
+            or "What this claim needs was not run, or not all of it."
+        )
         parts.append(f"Numbers: {where}.")
     if advice:
         parts.append(f"## {RIGHT_TOOL}\n\n{advice}\n\nNumbers: results/benchmarks.md.")

@@ -19,7 +19,7 @@ FIGURE_FILES = {"SVG": "figures/{}.svg", "PNG": "figures/{}.png", "numbers as CS
 _INTRODUCTION = """\
 # Results
 
-Every table and figure of the slides, and the tables of the Proben1 report that they rest on, as `make tables` last
+Every table and figure of the slides, and the tables of the Proben1 report that they rest on, as `pppca render` last
 wrote them. Each table shows our numbers, the published ones and the difference, ours − published. Its CSV adds the
 standard deviation, the number of repeats and the 95 % interval. The CSV of a figure holds the plotted numbers."""
 
