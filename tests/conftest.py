@@ -8,11 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from pppca_bench.methods.entry import Method
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 
 ROOT = Path(__file__).parents[1]
+
+# The same examples each time, however slow the machine; what an example writes to a folder, the next one overwrites.
+NOT_CHECKED = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+settings.register_profile("tests", deadline=None, derandomize=True, suppress_health_check=NOT_CHECKED)
+settings.load_profile("tests")
 
 
 @pytest.fixture(scope="session")

@@ -71,7 +71,7 @@ def test_a_subtree_is_replaced_by_another():
     assert replaced(TREE, 0, (7,)) == (7,)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(0, 5))
 def test_random_crossed_and_mutated_trees_are_trees(seed, n_features, depth):
     rng = np.random.default_rng(seed)

@@ -68,7 +68,7 @@ def test_tournament_of_one_draws_every_network_equally_often():
 HOW = st.sampled_from(["uniform", "single_point"])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(HOW, st.integers(1, 30), st.integers(1, 6), st.integers(0, 2**32 - 1))
 def test_every_weight_of_a_child_is_that_of_a_parent_in_its_place(how, n_weights, n_children, seed):
     first = np.arange(n_children * n_weights, dtype=float).reshape(n_children, n_weights)

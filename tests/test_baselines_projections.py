@@ -61,7 +61,7 @@ def test_covariance_and_singular_values_give_the_same_projections():
 
 @pytest.mark.parametrize("make", EXACT)
 @given(seed=st.integers(0, 1000), n_kept=st.integers(1, 4))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_reconstruction_error_is_half_the_sum_of_the_discarded_eigenvalues(make, seed, n_kept):
     X = np.random.default_rng(seed).normal(size=(30, 5)) @ np.diag([5.0, 3.0, 2.0, 1.0, 0.5]) + 7.0
     pca = make(n_components=n_kept).fit(X)

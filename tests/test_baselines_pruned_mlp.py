@@ -85,7 +85,7 @@ def test_weight_of_a_unit_that_feeds_nothing_has_no_saliency():
     assert saliency[0][0].min() != 0.0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from(ARCHITECTURES), st.integers(0, 2**32 - 1), st.floats(0.1, 0.9))
 def test_inputs_are_connected_where_a_path_leads_to_an_output(architecture, seed, share):
     rng = np.random.default_rng(seed)

@@ -118,7 +118,7 @@ def test_a_value_of_many_samples_has_one_interval():
     np.testing.assert_array_equal(np.unique(codes), np.arange(codes.max() + 1))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.integers(2, 4))
 def test_mutual_information_and_the_statistic_of_independence_are_those_of_others(seed, n_bins, n_classes):
     rng = np.random.default_rng(seed)
@@ -129,7 +129,7 @@ def test_mutual_information_and_the_statistic_of_independence_are_those_of_other
     assert chi_squared(counts) == pytest.approx(chi2_contingency(counts, correction=False).statistic)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1))
 def test_conditional_information_keeps_the_chain_rule(seed):
     """I(X, Z; Y) = I(Z; Y) + I(X; Y | Z), and information is not negative."""

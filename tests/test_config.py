@@ -8,7 +8,7 @@ import typing
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from planning import config_of, expanded
 
@@ -721,15 +721,13 @@ def _check_refused_or_valid(path: Path, text: str) -> None:
 
 
 @given(text=broken_configs())
-@settings(
-    max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=200)
 def test_a_damaged_config_is_refused_with_file_and_line_or_still_valid(tmp_path, text):
     _check_refused_or_valid(tmp_path / "c.yaml", text)
 
 
 @pytest.mark.slow
 @given(text=broken_configs())
-@settings(max_examples=5000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5000)
 def test_thousands_of_damaged_configs_are_refused_with_file_and_line_or_still_valid(tmp_path, text):
     _check_refused_or_valid(tmp_path / "c.yaml", text)

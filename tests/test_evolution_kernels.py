@@ -129,7 +129,7 @@ class TestCrossing:
         np.testing.assert_array_equal(run_cross([0.6, 0.8], [1.0, 0.0], 0.0, 0.0), [0.6, 0.8])
 
     @given(st.integers(0, 2**32 - 1), st.integers(1, 9))
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30)
     def test_agrees_with_its_plain_loop_twin(self, seed, n_features):
         rng = np.random.default_rng(seed)
         w_i, w_j = rng.standard_normal((2, n_features))
@@ -200,7 +200,7 @@ class TestSecondMoments:
 
 class TestVariances:
     @given(st.integers(0, 2**32 - 1), st.integers(1, 11))
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30)
     def test_their_sum_over_any_orthonormal_basis_is_the_trace(self, seed, n_features):
         C = covariance(random_samples(seed, n_features=n_features))
         W = np.random.default_rng(seed).standard_normal((n_features, n_features))

@@ -142,7 +142,7 @@ BARE = cell(classifier=())
 @example(cells=[BARE, cell(classifier=(("a", None),))])
 @example(cells=[BARE, cell(classifier=(), tau=None)])
 @given(cells=st.lists(CELLS, unique=True, max_size=8))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_names_never_coincide_within_a_problem(cells):
     labels = distinct_labels(cells, with_tau=True)
     assert list(labels) == cells
@@ -150,7 +150,7 @@ def test_names_never_coincide_within_a_problem(cells):
 
 
 @given(cells=st.lists(CELLS, unique=True, max_size=8))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_without_thresholds_names_coincide_only_at_different_ones(cells):
     labels = distinct_labels(cells)
     places = [(own.problem, label, value_text(dict(own.parameters).get("tau"))) for own, label in labels.items()]

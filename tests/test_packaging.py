@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -37,7 +38,10 @@ def call(*command: object, folder: Path, **environment: str) -> str:
 def built(tmp_path_factory) -> Path:
     """Return a folder with the wheel, built from the sdist, and the sdist."""
     folder = tmp_path_factory.mktemp("dist")
-    call(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT, folder=folder)
+    # Of a copy, since setuptools builds in the folder that it is given, where another build would meet it.
+    made = shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*cache", "build", "*.egg-info", "*.sqlite*", "*.dt")
+    source = shutil.copytree(ROOT, folder / "source", ignore=made)
+    call(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, source, folder=folder)
     return folder
 
 

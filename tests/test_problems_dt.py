@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pppca_bench.errors import DataError
@@ -47,12 +47,7 @@ SLIDE_TABLE = {
     "horse1": (58, 3, 182, 91, 91),
     "thyroid1": (21, 3, 3600, 1800, 1800),
 }
-EXAMPLES_OF_SETTINGS = settings(
-    max_examples=200,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+EXAMPLES_OF_SETTINGS = settings(max_examples=200)
 
 
 def write(folder: Path, content: str | bytes, name: str = "own.dt") -> Path:
@@ -337,7 +332,7 @@ class TestMutations:
     @pytest.mark.slow
     @pytest.mark.data
     @given(data=st.data())
-    @settings(EXAMPLES_OF_SETTINGS, max_examples=5000, derandomize=False)
+    @settings(EXAMPLES_OF_SETTINGS, max_examples=5000)
     def test_none_of_thousands_of_damages_to_real_files_is_misread(self, real_contents, tmp_path, data):
         path = write(tmp_path, data.draw(damaged_files(real_contents)), "glass1.dt")
         assert_refused_or_unchanged(path)
