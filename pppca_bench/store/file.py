@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from pppca_bench.errors import StoreError
-from pppca_bench.store.opening import connect, move_older_version, remedy
+from pppca_bench.store.opening import connect, remedy, set_older_version_aside
 from pppca_bench.store.schema import SCHEMA_VERSION, prepare, read_version
 
 
@@ -30,7 +30,7 @@ class Database:
         Whether the file was there without a byte, which then is a new database. Choice: that is no error, since there
         is nothing left that could be lost, and a run that was killed at its start leaves such a file, too.
     moved_to : Path or None
-        Where an older version's database was moved that stood here, before a new one was begun.
+        Where what stood here, a database of an older version, is now.
 
     Raises
     ------
@@ -48,7 +48,7 @@ class Database:
         with self._explained():
             if not read_only:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                self.moved_to = move_older_version(path)
+                self.moved_to = set_older_version_aside(path)
             had_no_byte = path.exists() and path.stat().st_size == 0
             self._connection = connect(path, read_only)
             with ExitStack() as on_failure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import sqlite3
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from pppca_bench.store.schema import SCHEMA_VERSION, read_version
@@ -72,31 +72,46 @@ def _access_mode(path: Path, read_only: bool) -> str:
     return "rw" if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK) else "ro"
 
 
-def move_older_version(path: Path) -> Path | None:
-    """Move the database of an older version aside, and return its new place; None where there is none.
+def set_older_version_aside(path: Path) -> Path | None:
+    """Copy the database of an older version beside it and empty it; return the copy's place, None where there is none.
 
-    Choice: it is kept, not migrated, for its runs do not tell the data that they were computed from well enough.
+    Choice: it is kept, not migrated, for its runs do not tell the data that they were computed from well enough. It is
+    copied, not renamed: SQLite finds a journal by its name, so that whoever has the renamed file open takes the journal
+    of the new database for its own.
     """
-    while (found := _stat(path)) is not None and found.st_size:
-        connection = connect(path, read_only=False)
-        try:
-            version = read_version(connection)
-            if not 0 < version < SCHEMA_VERSION:
-                return None
-            connection.execute("BEGIN EXCLUSIVE")
-            now = _stat(path)
-            if now is not None and now.st_ino == found.st_ino:  # else another process moved it meanwhile
-                return path.rename(_free_name(path, f".version-{version}"))
-        finally:
-            connection.close()
-    return None
-
-
-def _stat(path: Path) -> os.stat_result | None:
-    try:
-        return path.stat()
-    except FileNotFoundError:
+    if not path.exists() or not path.stat().st_size:
         return None
+    with closing(connect(path, read_only=False)) as connection:
+        if not _is_older(read_version(connection)):
+            return None
+        connection.execute("BEGIN IMMEDIATE")
+        version = read_version(connection)
+        if not _is_older(version):  # another process was faster
+            return None
+        aside = _copy(path, f".version-{version}")
+        names = connection.execute("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'table')")
+        for kind, name in names.fetchall():
+            connection.execute(f'DROP {kind} "{name}"')
+        connection.execute("PRAGMA user_version = 0")
+        connection.execute("COMMIT")
+        return aside
+
+
+def _is_older(version: int) -> bool:
+    return 0 < version < SCHEMA_VERSION
+
+
+def _copy(path: Path, suffix: str) -> Path:
+    """Copy a database that nobody writes to beside it, under a name that nothing has yet; the copy is on the disk."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    beside.unlink(missing_ok=True)
+    with ExitStack() as on_failure:
+        on_failure.callback(beside.unlink, missing_ok=True)
+        with closing(connect(path, read_only=True)) as source, closing(sqlite3.connect(beside)) as target:
+            source.backup(target)
+        copy = beside.rename(_free_name(path, suffix))
+        on_failure.pop_all()
+    return copy
 
 
 def _free_name(path: Path, suffix: str) -> Path:
