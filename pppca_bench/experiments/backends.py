@@ -211,10 +211,10 @@ class LocalProcesses(Executors):
         super().close()
 
     def kill(self) -> None:
-        """End the server and the workers at once, so that nothing is left of an interrupted run."""
+        """End the workers and the server at once, so that nothing is left of an interrupted run."""
+        self._end_workers()  # first: without the server multiprocessing takes them for dead, and leaves a stopped one
         _stop_fork_server()
         super().kill()
-        self._end_workers()
 
     def _submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
         try:
