@@ -1,5 +1,6 @@
 """Computing on a Dask cluster: the same numbers as here, and what becomes of workers and schedulers that go away."""
 
+import itertools
 import os
 import re
 import signal
@@ -75,14 +76,17 @@ def test_a_scheduler_that_does_not_answer_is_told_in_a_line(monkeypatch):
 def test_the_fingerprint_tells_code_and_libraries(monkeypatch, tmp_path):
     found = dask_cluster.fingerprint()
     assert found["numpy"] == sys.modules["numpy"].__version__
-    for room in ("engines", "classifiers"):
-        (tmp_path / room).mkdir()
-        (tmp_path / room / "a.py").write_text("a = 1\n")
+    for name in ("engines/a.py", "references/a.csv", "a.py", "cli/a.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("a = 1\n")
     monkeypatch.setattr(dask_cluster, "PACKAGE", tmp_path)
-    one = dask_cluster.fingerprint.__wrapped__()
-    (tmp_path / "engines" / "a.py").write_text("a = 2\n")
-    two = dask_cluster.fingerprint.__wrapped__()
-    assert {name for name in one if one[name] != two[name]} == {"sources of pppca"}
+    found = [dask_cluster.fingerprint.__wrapped__()]
+    for name in ("cli/a.py", "a.py", "references/a.csv", "engines/a.py"):
+        (tmp_path / name).write_text("a = 2\n")
+        found.append(dask_cluster.fingerprint.__wrapped__())
+    assert found[0] == found[1], "no worker enters it"
+    for one, two in itertools.pairwise(found[1:]):
+        assert {name for name in one if one[name] != two[name]} == {"sources of pppca"}
 
 
 @pytest.fixture

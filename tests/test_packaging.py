@@ -39,8 +39,8 @@ def built(tmp_path_factory) -> Path:
     """Return a folder with the wheel, built from the sdist, and the sdist."""
     folder = tmp_path_factory.mktemp("dist")
     # Of a copy, since setuptools builds in the folder that it is given, where another build would meet it.
-    made = shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*cache", "build", "*.egg-info", "*.sqlite*", "*.dt")
-    source = shutil.copytree(ROOT, folder / "source", ignore=made)
+    made = ".git", ".venv*", "__pycache__", ".*cache", "build", "*.egg-info", "*.sqlite*", "*.dt"
+    source = shutil.copytree(ROOT, folder / "source", ignore=shutil.ignore_patterns(*made))
     call(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, source, folder=folder)
     return folder
 

@@ -19,14 +19,14 @@ from distributed import Client, KilledWorker, LocalCluster, WorkerPlugin, get_wo
 from pppca_bench import __version__
 from pppca_bench.compiled.cache import PACKAGE
 from pppca_bench.errors import ClusterError
+from pppca_bench.experiments.provenance import LIBRARIES
 from pppca_bench.problems import Problem, ProblemSource, load_again
 
 TIMEOUT_S = 30.0
 """How long a scheduler, and a first worker, are waited for."""
 
-_LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
-_ROOMS = ("compiled", "engines", "classifiers", "reducers", "methods", "experiments")
-"""Rooms of the package whose code decides numbers."""
+_OF_THE_ASKING_PROCESS = frozenset({"cli", "reporting", "studies"})
+"""Rooms of the package that no worker enters."""
 
 Fingerprint = dict[str, str]
 
@@ -221,13 +221,15 @@ def _local_cluster(n_workers: int) -> Any:
 def fingerprint() -> Fingerprint:
     """Return what has to be the same in all processes for the same numbers: code and libraries."""
     digest = hashlib.sha256()
-    for path in sorted(path for room in _ROOMS for path in (PACKAGE / room).rglob("*.py")):
-        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    for path in sorted(PACKAGE.rglob("*")):
+        name = path.relative_to(PACKAGE)
+        if path.suffix in (".py", ".csv") and name.parts[0] not in _OF_THE_ASKING_PROCESS:
+            digest.update(name.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return {
         "pppca": __version__,
         "sources of pppca": digest.hexdigest()[:16],
         "Python": platform.python_version(),
-        **{library: version(library) for library in _LIBRARIES},
+        **{library: version(library) for library in LIBRARIES},
     }
 
 

@@ -18,7 +18,7 @@ from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 if TYPE_CHECKING:
     from pppca_bench.runs import Cell
 
-_LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
+LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
 
 
 def describe(configs: Mapping[str, str] | None = None) -> str:
@@ -36,7 +36,7 @@ def describe(configs: Mapping[str, str] | None = None) -> str:
         "processor": _processor(),
         "blas": _blas(),
         "system": f"{platform.system()} {platform.machine()}",
-        **{library: version(library) for library in _LIBRARIES},
+        **{library: version(library) for library in LIBRARIES},
     }
     return json.dumps(facts, sort_keys=True)
 
