@@ -97,6 +97,8 @@ CHOOSE = "choose."
 """How the names of a cell's parameters begin that say what its runs choose their settings by and among: ``choose.by``,
 ``choose.retain``, and ``choose.tau`` with the candidates of ``tau``, which is `AUTO` then."""
 
+CHOOSE_BY, CHOOSE_RETAIN = f"{CHOOSE}by", f"{CHOOSE}retain"
+
 AUTO = "auto"
 """Value of a parameter that each run chooses for itself."""
 

@@ -113,8 +113,7 @@ def test_workers_are_deaf_to_an_interruption_from_the_terminal(workers):
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="Linux tells the end of a process that is no child")
-@pytest.mark.parametrize("stopped", [False, True])
-@pytest.mark.parametrize("end", ["close", "kill"])
+@pytest.mark.parametrize(("end", "stopped"), [("close", False), ("kill", False), ("kill", True)])
 def test_no_worker_and_no_thread_is_left_at_the_end(workers, end, stopped):
     before = set(threading.enumerate())
     backend = workers(2)
@@ -134,7 +133,7 @@ def test_no_worker_and_no_thread_is_left_at_the_end(workers, end, stopped):
 def test_closing_waits_for_what_is_under_way_and_killing_does_not(workers, tmp_path):
     backend = workers(1)
     backend.submit(process_and_sum).result(timeout=60)
-    slow = backend.submit(time.sleep, 0.2)
+    slow = backend.submit(process_and_sum, 1)
     backend.close()
     assert slow.done()
     never = backend.submit(wait_for, tmp_path / "never")

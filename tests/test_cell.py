@@ -480,10 +480,10 @@ def test_a_timed_run_that_fails_is_recorded(iris):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_warming_up_needs_no_data_and_leaves_nothing(method):
+def test_warming_up_leaves_nothing(method, iris):
     takes_components = "n_components" in section_of(METHODS[method]).keys() - SHORT[method].keys()
     parameters = {"n_components": 50} if takes_components else {}
-    assert warm_up(planned(method, repeats=1, **parameters)[0]) is None
+    assert warm_up(planned(method, repeats=1, **parameters)[0], iris) is None
 
 
 class _Asks:

@@ -318,7 +318,7 @@ class FailsAtFirst(GHA):
 def failing(monkeypatch, stand_in):
     """Let the next runs of GHA fail, so many of them."""
     stand_in("gha", FailsAtFirst)
-    monkeypatch.setattr(worker, "_warmed", {"gha"})
+    monkeypatch.setattr(worker, "_warm_up", lambda *_: None)
 
     def fail(n_times: int) -> None:
         monkeypatch.setattr(FailsAtFirst, "failures_left", n_times)

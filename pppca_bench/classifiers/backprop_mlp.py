@@ -66,8 +66,8 @@ class BackpropMLPClassifier(MLPClassifier):
         Whether the result has the weights after the last epoch or those of the validation minimum.
     validation_fraction : float, default=1/3
         Share of the training data held out, stratified, where `fit` gets no validation data; in (0, 1).
-        Choice: where the validation error decides nothing (``keep`` is "last", both rules are off) nothing is held out,
-        and the training data stand in for it.
+        Choice: where the validation error decides nothing (``keep`` is "last" and ``generalisation_loss`` infinite)
+        nothing is held out, and the training data stand in for it.
     random_state : int, RandomState, Generator or None, default=None
         Source of the initial weights, the order of the samples and the held-out share.
 

@@ -94,7 +94,7 @@ class PrunedMLPClassifier(RpropMLPClassifier):
 
     A deleted weight and its step size are 0, so RPROP leaves it at 0.
 
-    Choice: the pruning goes on until fewer weights are left than there are outputs, and the network of the least
+    Choice: the pruning goes on until no more weights are left than there are outputs, and the network of the least
     validation error in all rounds is the result, so the size is chosen on the validation data; the sources give no
     rule. A round starts from the weights of the validation minimum of the round before it, with the first step sizes.
     Biases are not pruned: they connect nothing.

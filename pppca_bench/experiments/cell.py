@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pppca_bench.classifiers import MLP, fit_together, squared_error_percent
 from pppca_bench.classifiers.training_data import TrainingSet
+from pppca_bench.compiled.arrays import Floats
 from pppca_bench.experiments.build import make_classifier, make_method, seeds
 from pppca_bench.experiments.portrait import portray
 from pppca_bench.experiments.predictions import judge, predictions_of
@@ -24,7 +25,6 @@ from pppca_bench.methods.sections import PORTRAIT, PREDICTIONS
 from pppca_bench.problems import Problem
 from pppca_bench.runs import RunResult, RunSpec, failed
 
-Floats = NDArray[np.float64]
 Job = tuple[RunSpec, Problem]
 """A run and the data that it is about."""
 
@@ -102,11 +102,19 @@ def _with_plain_numbers(spec: RunSpec, result: RunResult) -> RunResult:
     return replace(result, values={name: value for name, value in values.items() if not math.isnan(value)})
 
 
-def warm_up(spec: RunSpec) -> None:
-    """Compile, or load from the cache, all that such a run calls, so that measured times are free of it."""
-    rng = np.random.default_rng(0)
-    X, y = rng.uniform(size=(24, 3)), np.arange(24) % 2
-    tiny = Problem("warm-up", "classification", X, y, X, y, X, y, n_classes=2, sha256="")
+def warm_up(spec: RunSpec, problem: Problem) -> None:
+    """Compile, or load from the cache, all that such a run calls, so that measured times are free of it.
+
+    Parameters
+    ----------
+    spec : RunSpec
+    problem : Problem
+        A few made-up samples have as many features and outputs, since a method may ask for so many.
+    """
+    rng, n = np.random.default_rng(0), max(24, 2 * problem.n_outputs)
+    X = rng.uniform(size=(n, problem.n_features))
+    y = rng.uniform(size=(n, problem.n_outputs)) if problem.n_classes is None else np.arange(n) % problem.n_classes
+    tiny = replace(problem, X_train=X, y_train=y, X_validation=X, y_validation=y, X_test=X, y_test=y)
     run_group([spec], tiny)
 
 

@@ -10,9 +10,19 @@ from typing import Any, cast
 from pppca_bench.experiments import cell as cells
 from pppca_bench.methods.sections import STORED_BESIDE
 from pppca_bench.problems import Problem
-from pppca_bench.runs import CHOOSE, CHOSEN, Cell, Parameters, RunResult, RunSpec, Scalar, failed
+from pppca_bench.runs import (
+    CHOOSE,
+    CHOOSE_BY,
+    CHOOSE_RETAIN,
+    CHOSEN,
+    Cell,
+    Parameters,
+    RunResult,
+    RunSpec,
+    Scalar,
+    failed,
+)
 
-_BY, _RETAIN = f"{CHOOSE}by", f"{CHOOSE}retain"
 _NUMBERS = {"validation_error": "validation_error_percent", "retained_variance": "retained_variance_percent"}
 """What a candidate is judged by."""
 
@@ -24,8 +34,10 @@ Values = Mapping[str, float]
 
 def candidates(cell: Cell) -> list[Parameters]:
     """Return what a cell's runs choose among, as parameters by name: every combination; one without any of others."""
-    given = {name.removeprefix(CHOOSE): value for name, value in cell.parameters if name.startswith(CHOOSE)}
-    grids: dict[str, Any] = {name: value for name, value in given.items() if f"{CHOOSE}{name}" not in (_BY, _RETAIN)}
+    given = {name: value for name, value in cell.parameters if name.startswith(CHOOSE)}
+    grids: dict[str, Any] = {
+        name.removeprefix(CHOOSE): value for name, value in given.items() if name not in (CHOOSE_BY, CHOOSE_RETAIN)
+    }
     return [tuple(zip(grids, values, strict=True)) for values in itertools.product(*grids.values())]
 
 
@@ -71,7 +83,7 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     distinct = {id(one): one for one in problems}.items()
     blinded = {key: replace(one, X_test=one.X_validation, y_test=one.y_validation) for key, one in distinct}
     blind = [blinded[id(one)] for one in problems]
-    attempt = _reduce if rule[_BY] == "retained_variance" else cells.run_group
+    attempt = _reduce if rule[CHOOSE_BY] == "retained_variance" else cells.run_group
     tried = [attempt([_storing_nothing(settled(spec, one)) for spec in specs], blind) for one in among]
     found: dict[str, RunResult] = {}
     groups: dict[Parameters, list[cells.Job]] = {}
@@ -80,7 +92,9 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
         best = _best(rule, [one.values for one in outcomes])
         n_failed[spec.key] = sum(one.status == "failed" for one in outcomes)
         if best is None:
-            found[spec.key] = failed(spec, outcomes[0].error or f"no candidate has a number to choose {rule[_BY]} by")
+            found[spec.key] = failed(
+                spec, outcomes[0].error or f"no candidate has a number to choose {rule[CHOOSE_BY]} by"
+            )
         else:
             groups.setdefault(among[best], []).append((spec, own))
     for chosen, group in groups.items():
@@ -107,13 +121,13 @@ def _reduce(specs: Sequence[RunSpec], problems: Sequence[Problem]) -> list[RunRe
 
 def _best(rule: Mapping[str, Scalar], tried: Sequence[Values]) -> int | None:
     """Return the place of the candidate to take; None where none has the number that it is chosen by."""
-    number = _NUMBERS[str(rule[_BY])]
+    number = _NUMBERS[str(rule[CHOOSE_BY])]
     known = {place: values for place, values in enumerate(tried) if number in values}
     if not known:
         return None
     if number == "validation_error_percent":
         return min(known, key=lambda place: (known[place][number], known[place]["dimensionality"], place))
-    retain = cast("float", rule[_RETAIN])
+    retain = cast("float", rule[CHOOSE_RETAIN])
     enough = [place for place, values in known.items() if values[number] >= retain - _ROUNDING]
     if not enough:
         return max(known, key=lambda place: (known[place][number], -place))

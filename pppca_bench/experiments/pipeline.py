@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.metaestimators import available_if
 
+from pppca_bench.compiled.arrays import Floats
 from pppca_bench.config.plan import algorithms_of
 from pppca_bench.config.request import read_request
 from pppca_bench.config.yaml_source import parse_yaml
@@ -39,8 +40,6 @@ from pppca_bench.runs import RunResult, RunSpec
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store
 from pppca_bench.store.export import find_run
-
-Floats = NDArray[np.float64]
 
 
 def pipeline(

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pppca_bench.compiled.arrays import Floats
 from pppca_bench.problems import Problem
 from pppca_bench.store.predictions import PREDICTED, PROBABILITIES, TARGETS
-
-Floats = NDArray[np.float64]
 
 _SUM = 1e-6
 """Rows of class probabilities sum to one up to this."""
@@ -31,9 +30,9 @@ def judge(estimator: Any, X: Floats, problem: Problem) -> tuple[dict[str, float]
     Returns
     -------
     dict of str to float
-        Scores by the names of `pppca_bench.runs.SCORES`: of classes accuracy, balanced accuracy, macro F1 over all
-        classes of the problem and, where there are class probabilities, log loss; of numbers R², the mean over targets.
-        Balanced accuracy and macro F1 are of the classes that the test split has.
+        Scores by the names of `pppca_bench.runs.SCORES`: of classes accuracy, balanced accuracy, macro F1 and, where
+        there are class probabilities, log loss; of numbers R², the mean over targets. Balanced accuracy and macro F1
+        are of the classes that the test split has.
     dict of str to array
         Targets, predictions and, where there are any, probabilities of shape (n_test, n_classes).
     """

@@ -6,15 +6,13 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
+from pppca_bench.compiled.arrays import Floats
 from pppca_bench.engines.optimality import most_variance
 
-FloatArray = NDArray[np.float64]
 
-
-def measure_reconstruction(reducer: Any, X: FloatArray, reduced: FloatArray) -> dict[str, float]:
+def measure_reconstruction(reducer: Any, X: Floats, reduced: Floats) -> dict[str, float]:
     """Measure what a fitted method's features lose of the inputs.
 
     Choice: the inputs are rebuilt by the method's own `inverse_transform`; where it has none, by the linear map from
@@ -55,7 +53,7 @@ def measure_reconstruction(reducer: Any, X: FloatArray, reduced: FloatArray) -> 
     return {name: value for name, value in measures.items() if np.isfinite(value)}
 
 
-def rebuilt(reducer: Any, X: FloatArray, reduced: FloatArray) -> FloatArray:
+def rebuilt(reducer: Any, X: Floats, reduced: Floats) -> Floats:
     """Return the inputs that a method's features tell, as in `measure_reconstruction`; (n_samples, n_features)."""
     with suppress(NotFittedError):  # an inverse that the method has, but was not asked to learn
         if hasattr(reducer, "inverse_transform"):
@@ -65,6 +63,6 @@ def rebuilt(reducer: Any, X: FloatArray, reduced: FloatArray) -> FloatArray:
     return np.asarray(mean + (reduced - centre) @ weights)
 
 
-def _mean_square(deviations: FloatArray) -> float:
+def _mean_square(deviations: Floats) -> float:
     with np.errstate(over="ignore"):
         return float(np.mean(np.einsum("ij,ij->i", deviations, deviations)))

@@ -30,8 +30,8 @@ Computed = tuple[list[RunResult], Span | None]
 Loads = Mapping[Hashable, Callable[[], Problem]]
 """Functions that return the problems of a group, by `same_problem`."""
 
-_warmed: set[str] = set()
-"""Methods that this process has called."""
+_warmed: set[Hashable] = set()
+"""Methods that this process has called, with their classifiers and kernels."""
 
 
 def needed_families(specs: Iterable[RunSpec]) -> set[str]:
@@ -90,12 +90,14 @@ def _computed(group: Group, problems: Sequence[Problem]) -> list[RunResult]:
     from pppca_bench.experiments.choosing import run_group
 
     with _thread_pools(len(sys.modules)).limit(limits=1):  # sums of several threads round differently
-        if group[0].cell.method not in _warmed:
-            if needed_families(group):
-                _warm_up(group[0])
+        cell, families = group[0].cell, needed_families(group)
+        called = cell.method, dict(cell.classifier).get("rule"), frozenset(families)
+        if called not in _warmed:
+            if families:
+                _warm_up(group[0], problems[0])
             else:  # nothing is compiled, and what others build on is loaded where they call it
                 load_late()
-            _warmed.add(group[0].cell.method)
+            _warmed.add(called)
         return run_group(group, problems)
 
 
@@ -107,7 +109,7 @@ def _thread_pools(_n_modules: int) -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _warm_up(spec: RunSpec) -> None:
+def _warm_up(spec: RunSpec, problem: Problem) -> None:
     """Warm a run's method and classifier up.
 
     A foreign one may refuse the tiny data, warn of them, or print; what it raises on the real ones, the runs record.
@@ -116,7 +118,7 @@ def _warm_up(spec: RunSpec) -> None:
     from pppca_bench.experiments.choosing import candidates, settled
 
     if not find_method(spec.cell.method).foreign:
-        warm_up(settled(spec, candidates(spec.cell)[0]))
+        warm_up(settled(spec, candidates(spec.cell)[0]), problem)
         return
     with suppress(Exception, SystemExit), warnings.catch_warnings(action="ignore"), redirect_stdout(io.StringIO()):
-        warm_up(settled(spec, candidates(spec.cell)[0]))
+        warm_up(settled(spec, candidates(spec.cell)[0]), problem)

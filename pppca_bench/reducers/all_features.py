@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from pppca_bench.compiled.arrays import Floats
 from pppca_bench.samples import validated_samples
-
-Floats = NDArray[np.float64]
 
 
 class AllFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

@@ -10,11 +10,10 @@ from pppca_bench.reporting.labels import distinct_labels, value_text
 from pppca_bench.reporting.sheet import Sheet
 from pppca_bench.reporting.sheet_text import number
 from pppca_bench.reporting.summary import Results, summarise_runs
-from pppca_bench.runs import CHOOSE, CHOSEN, Cell, RunResult
+from pppca_bench.runs import CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, CHOSEN, Cell, RunResult
 from pppca_bench.store.columns import CellRuns
 
 _HEADERS = ("Problem, method", "by", "chosen (runs)", "Error, %", "Features", "n")
-_BY, _RETAIN = f"{CHOOSE}by", f"{CHOOSE}retain"
 _NOTES = (
     "Every run chose for itself, by its own training and validation split; the test split was then read once, by what"
     " was chosen. Means over the runs.",
@@ -29,7 +28,7 @@ def choices_sheet(results: Results) -> Sheet:
     results : Results
         What was run.
     """
-    choosing = {cell: runs for cell, runs in results.cells.items() if _BY in dict(cell.parameters)}
+    choosing = {cell: runs for cell, runs in results.cells.items() if CHOOSE_BY in dict(cell.parameters)}
     labels = distinct_labels(results.cells, with_tau=True)
     rows, records = list[tuple[str, ...]](), list[dict[str, Any]]()
     n_missing = 0
@@ -66,8 +65,8 @@ def _means(runs: CellRuns) -> dict[str, float | None]:
 
 def _by(cell: Cell) -> str:
     parameters = dict(cell.parameters)
-    if _RETAIN in parameters:
-        return f"retained variance, {value_text(parameters[_RETAIN])} %"
+    if CHOOSE_RETAIN in parameters:
+        return f"retained variance, {value_text(parameters[CHOOSE_RETAIN])} %"
     return "validation error"
 
 
@@ -80,7 +79,7 @@ def _counts(cell: Cell, done: Sequence[RunResult]) -> list[tuple[tuple[tuple[str
 
 def _chosen_names(cell: Cell) -> Iterator[str]:
     for name, _ in cell.parameters:
-        if name.startswith(CHOOSE) and name not in (_BY, _RETAIN):
+        if name.startswith(CHOOSE) and name not in (CHOOSE_BY, CHOOSE_RETAIN):
             yield name[len(CHOOSE) :]
 
 
