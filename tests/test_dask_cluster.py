@@ -197,10 +197,10 @@ def test_a_scheduler_that_goes_away_ends_the_run_with_what_is_done_kept(tmp_path
         ) as running,
     ):
         try:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 300
             database = tmp_path / "r" / DATABASE
             while not (database.exists() and database.stat().st_size and n_done(database)):
-                assert time.monotonic() < deadline, "no run was done in a minute"
+                assert time.monotonic() < deadline, "no run was done in five minutes"
                 assert running.poll() is None, running.stderr.read()
                 time.sleep(0.1)
             scheduler.send_signal(end)

@@ -81,6 +81,15 @@ class Seven(Columns):
         return np.array([self.value] * len(X))
 
 
+class Picky(Seven):
+    value = 0
+
+    def fit(self, X, y):
+        if len(X) < 30:
+            raise TypeError("too few")
+        return self
+
+
 class Words(Seven):
     value = "a"
 
@@ -298,6 +307,13 @@ def test_what_a_method_says_of_the_tiny_data_of_the_warm_up_is_not_heard(module)
         f"name: quiet\nproblems: [iris]\nrepeats: 1\nseed: 1\nmethods: ['{module}:Noisy']\nclassifier: {{hidden: []}}\n"
     )
     assert pppca("run", "quiet.yaml", "--workers", "0", "--quiet") == ""
+
+
+def test_a_classifier_that_refuses_the_tiny_data_of_the_warm_up_is_not_failed_for_it(module):
+    Path("picky.yaml").write_text(
+        f"name: picky\nproblems: [iris]\nrepeats: 1\nseed: 1\nmethods: [gha]\nclassifier: '{module}:Picky'\n"
+    )
+    assert pppca("run", "picky.yaml", "--workers", "0", "--quiet") == ""
 
 
 def test_a_regressor_that_predicts_no_numbers_fails():

@@ -10,14 +10,13 @@ import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout, suppress
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from pppca_bench.compiled import cache
 from pppca_bench.experiments import quiet
 from pppca_bench.experiments.queue import Group, Task, is_timed, same_problem
 from pppca_bench.importing import load_late
-from pppca_bench.methods.lookup import find_method
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem
 from pppca_bench.runs import RunResult, RunSpec, by_cell, failed
@@ -112,13 +111,14 @@ def _thread_pools(_n_modules: int) -> ThreadpoolController:
 def _warm_up(spec: RunSpec, problem: Problem) -> None:
     """Warm a run's method and classifier up.
 
-    A foreign one may refuse the tiny data, warn of them, or print; what it raises on the real ones, the runs record.
+    One from elsewhere may refuse the tiny data, warn of them, or print: what it says of the real ones is heard.
     """
     from pppca_bench.experiments.cell import warm_up
     from pppca_bench.experiments.choosing import candidates, settled
 
-    if not find_method(spec.cell.method).foreign:
-        warm_up(settled(spec, candidates(spec.cell)[0]), problem)
+    call = partial(warm_up, settled(spec, candidates(spec.cell)[0]), problem)
+    if all(name in METHODS or name in CLASSIFIERS for name, _ in spec.cell.algorithms):
+        call()
         return
     with suppress(Exception, SystemExit), warnings.catch_warnings(action="ignore"), redirect_stdout(io.StringIO()):
-        warm_up(settled(spec, candidates(spec.cell)[0]), problem)
+        call()
