@@ -42,6 +42,14 @@ classifier: {hidden: [], max_epochs: 3}
 """
 
 
+def test_a_folder_without_results_is_told_before_a_database_is_begun(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = pppca("merge", "nowhere", "--results", "all")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == ("Error: no results in nowhere/results.sqlite: name folders that `pppca run` wrote to.\n")
+    assert list(tmp_path.iterdir()) == []
+
+
 def result(spec: RunSpec, error: float = 1 / 3, time_ms: float = 5.0) -> RunResult:
     values = {"test_error_percent": error, "fit_time_ms": time_ms, "own": 2.0, "disturbed_rounds": time_ms}
     return RunResult(spec.key, "done", values=values, history={"variances": np.arange(3.0)})

@@ -15,6 +15,7 @@ from pppca_bench.cli._shared import (
     tell_what_was_found,
     warn_of_network,
 )
+from pppca_bench.errors import UnknownNameError
 
 
 @click.command(epilog=examples("pppca merge s1 s2 s3 s4 --results all"))
@@ -31,6 +32,9 @@ def merge(folders: tuple[Path, ...], results: Path) -> None:
         from pppca_bench.store.database import Store
         from pppca_bench.store.merge import merge as merge_databases
 
+        for folder in folders:  # before a database is begun
+            if not (folder / DATABASE).exists():
+                raise UnknownNameError(f"no results in {folder / DATABASE}: name folders that `pppca run` wrote to.")
         warn_of_network(results)
         with Store(results / DATABASE) as store:
             tell_what_was_found(store)
