@@ -216,7 +216,7 @@ def _saliencies(paths: Sequence[_Path]) -> Iterator[list[Floats]]:
         n_pairs = len(paths[0].task.X) * sum(architecture.layer_sizes) ** 2
         while some := list(islice(alike, max(PAIRS_TOGETHER // n_pairs, 1))):
             matrices = [np.stack(layer) for layer in zip(*(path.rounds[-1].weights for path in some), strict=True)]
-            X, targets = (np.stack([getattr(path.task, name) for path in some]) for name in ("X", "targets"))
+            X, targets = np.stack([path.task.X for path in some]), np.stack([path.task.targets for path in some])
             yield from map(list, zip(*optimal_brain_damage(architecture, matrices, X, targets), strict=True))
 
 

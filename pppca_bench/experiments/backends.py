@@ -135,9 +135,7 @@ class Executors:
             self._executor = self._executor or self._new_executor(self.n_workers)
             return self._executor.submit(call, *arguments)
         except BrokenExecutor as error:
-            lost: Future[Any] = Future()
-            lost.set_exception(error)
-            return lost
+            return _lost(error)
 
     def has_lost(self, future: Future[Any]) -> bool:
         """Tell whether a worker died."""
@@ -221,9 +219,7 @@ class LocalProcesses(Executors):
             return super().submit(call, *arguments)
         except (EOFError, ConnectionError, FileNotFoundError) as error:
             _stop_fork_server()
-            lost: Future[Any] = Future()
-            lost.set_exception(BrokenProcessPool(f"no process could be started ({error!r})"))
-            return lost
+            return _lost(BrokenProcessPool(f"no process could be started ({error!r})"))
 
     def _new_pool(self, n_workers: int) -> Executor:
         self._not_ours = set(multiprocessing.active_children())
@@ -235,6 +231,13 @@ class LocalProcesses(Executors):
     def _end_workers(self) -> None:
         for child in self._children():
             child.kill()
+
+
+def _lost(error: BrokenExecutor) -> Future[Any]:
+    """Return the future of a call that was lost."""
+    future: Future[Any] = Future()
+    future.set_exception(error)
+    return future
 
 
 def _is_stopped(process: int) -> bool:

@@ -311,13 +311,10 @@ def _result(one: Learned, classifier: Any) -> RunResult:
     values |= dict(getattr(classifier, "measures_", {}))
     problem = one.problem
     train, validation, test = one.splits
-    parts = {
-        "train": (train, problem.y_train),
-        "validation": (validation, problem.y_validation),
-        "test": (test, problem.y_test),
-    }
-    for part, data in parts.items():
-        values[f"{part}_error_percent"] = error_percent(classifier, *data, problem.n_classes)
+    n_classes = problem.n_classes
+    values["train_error_percent"] = error_percent(classifier, train, problem.y_train, n_classes)
+    values["validation_error_percent"] = error_percent(classifier, validation, problem.y_validation, n_classes)
+    values["test_error_percent"] = error_percent(classifier, test, problem.y_test, n_classes)
     if hasattr(classifier, "squared_error_percent"):
         values["test_squared_error_percent"] = classifier.squared_error_percent(test, problem.y_test)
     history = dict(one.history)

@@ -60,14 +60,12 @@ def predictions_of(estimator: Any, X: Floats, y: NDArray[Any], n_classes: int | 
     where = f"predict of {type(estimator).__name__}: expected"
     if predicted.size != y.size or len(predicted) != len(y):
         raise ValueError(f"{where} predictions of shape {y.shape}, got {predicted.shape}.")
-    is_number = predicted.dtype.kind in "biuf"
-    if n_classes is None:
-        fit = np.isfinite(predicted) if is_number else np.zeros(predicted.shape, bool)
-        expected = "finite numbers"
+    if predicted.dtype.kind not in "biuf":
+        fit = np.zeros(predicted.shape, bool)
     else:
-        fit = np.isin(predicted, np.arange(n_classes)) if is_number else np.zeros(predicted.shape, bool)
-        expected = f"classes from 0 to {n_classes - 1}, as `fit` was given them"
+        fit = np.isfinite(predicted) if n_classes is None else np.isin(predicted, np.arange(n_classes))
     if not fit.all():
+        expected = f"classes from 0 to {n_classes - 1}, as `fit` was given them" if n_classes else "finite numbers"
         raise ValueError(f"{where} {expected}, got {predicted[~fit].tolist()[0]!r}.")
     return predicted.reshape(y.shape)
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from pppca_bench.errors import StoreError
 from pppca_bench.store.opening import connect, remedy, set_older_version_aside
-from pppca_bench.store.schema import SCHEMA_VERSION, prepare, read_version
+from pppca_bench.store.schema import SCHEMA_VERSION, is_older, prepare, read_version
 
 
 class Database:
@@ -91,8 +91,8 @@ class Database:
                 self.was_emptied = prepare(connection) and had_no_byte
         version = read_version(self._connection)
         if version != SCHEMA_VERSION:
-            older = 0 < version < SCHEMA_VERSION
-            remedy = "The next `pppca run` moves it aside and begins anew" if older else "Use the pppca that wrote it"
+            moves = "The next `pppca run` moves it aside and begins anew"
+            remedy = moves if is_older(version) else "Use the pppca that wrote it"
             raise StoreError(
                 f"{self.path}: expected a results database of version {SCHEMA_VERSION}, got version {version}."
                 f" {remedy}, or name another folder (--results)."

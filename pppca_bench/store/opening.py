@@ -8,7 +8,7 @@ import sqlite3
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from pppca_bench.store.schema import SCHEMA_VERSION, read_version
+from pppca_bench.store.schema import is_older, read_version
 
 BUSY_TIMEOUT_S = 60.0
 NETWORK_REMEDY = "Its locks may fail, and two writers can damage a database: give a local folder with --results DIR."
@@ -82,11 +82,11 @@ def set_older_version_aside(path: Path) -> Path | None:
     if not path.exists() or not path.stat().st_size:
         return None
     with closing(connect(path, read_only=False)) as connection:
-        if not _is_older(read_version(connection)):
+        if not is_older(read_version(connection)):
             return None
         connection.execute("BEGIN IMMEDIATE")
         version = read_version(connection)
-        if not _is_older(version):  # another process was faster
+        if not is_older(version):  # another process was faster
             return None
         aside = _copy(path, f".version-{version}")
         names = connection.execute("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'table')")
@@ -95,10 +95,6 @@ def set_older_version_aside(path: Path) -> Path | None:
         connection.execute("PRAGMA user_version = 0")
         connection.execute("COMMIT")
         return aside
-
-
-def _is_older(version: int) -> bool:
-    return 0 < version < SCHEMA_VERSION
 
 
 def _copy(path: Path, suffix: str) -> Path:

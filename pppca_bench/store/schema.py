@@ -74,3 +74,8 @@ def quantity_columns(connection: sqlite3.Connection) -> set[str]:
 def read_version(connection: sqlite3.Connection) -> int:
     """Return the version of the tables, 0 for a database that is not ours."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def is_older(version: int) -> bool:
+    """Tell whether an earlier pppca wrote a database of this version."""
+    return 0 < version < SCHEMA_VERSION
