@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from pppca_bench.cli.main import cli
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
-from pppca_bench.reporting.figure_drawing import write_ranking
+from pppca_bench.reporting.rank_diagram import write_ranking
 from pppca_bench.reporting.ranking import CONTESTS, rank
 from pppca_bench.store.database import Store
 

@@ -1,14 +1,15 @@
 """Ranking of methods: Demšar's worked example, textbook tests, and which runs are ranked."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
 from pppca_bench.errors import StoreError
-from pppca_bench.reporting import figure_drawing as figures
-from pppca_bench.reporting import ranking
+from pppca_bench.reporting import rank_diagram, ranking
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results
 from pppca_bench.runs import Cell, Parameters, ProblemFacts, RunResult, RunSpec, StoredRun
@@ -271,20 +272,19 @@ def test_the_diagram_has_room_for_long_names(tmp_path):
     names = [f"initial_norm = {value / 7:.9f}, decay_epochs = {value}" for value in range(1, 15)]
     errors = {"gha": {f"p_{letter}": place for place, letter in enumerate("abc")}}
     found = rank([run for name in names for run in runs(errors, ((name, True),))])
-    assert len(figures.write_ranking(ranking.CONTESTS[0], found, tmp_path)) == 3, (
+    assert len(rank_diagram.write_ranking(ranking.CONTESTS[0], found, tmp_path)) == 3, (
         "Matplotlib warns where a name has no room"
     )
 
 
-def test_the_diagram_is_the_same_whatever_the_order_of_a_set_of_names():
-    names = ["gha", "dgha", "ne_ppca", "lda", "pca", "ica"]
-    found = ranked({name: {f"p_{letter}": place for letter in "abc"} for place, name in enumerate(names)})
-    lines = [
-        list(line.get_xdata()) for ax in figures._draw_ranking(ranking.CONTESTS[0], found).axes for line in ax.lines
-    ]
-    bars = [places for places in lines if len(places) > 3]
-    assert bars
-    assert bars == [sorted(places) for places in bars]
+def test_bars_join_the_longest_runs_of_methods_that_do_not_differ_on_as_few_levels_as_hold_them(demsar):
+    assert rank_diagram.joined(demsar) == [(0, 3)], "mean ranks 1.96 to 3.14, critical difference 1.25"
+    alike = [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
+    found = replace(demsar, nemenyi=pd.DataFrame(alike, index=demsar.mean_ranks.index, columns=demsar.mean_ranks.index))
+    assert rank_diagram.joined(found) == [(0, 1), (1, 2), (2, 3)]
+    lines = rank_diagram.draw_ranking(ranking.CONTESTS[0], found).axes[0].lines
+    bars = [(*line.get_xdata().round(2), line.get_ydata()[0]) for line in lines if line.get_linewidth() == 2]
+    assert bars == [(1.96, 2.0, -1), (2.0, 2.89, -2), (2.89, 3.14, -1)]
 
 
 class TestContests:

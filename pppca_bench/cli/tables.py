@@ -99,7 +99,8 @@ def tables(
 @click.option("--out", type=FOLDER, help="Folder to write to [default: RESULTS/figures].")
 def figures(results: Path, out: Path | None) -> None:
     """Draw the figures: SVG, PNG, and the plotted numbers as CSV."""
-    from pppca_bench.reporting.figure_drawing import write_figures, write_ranking
+    from pppca_bench.reporting.figure_drawing import write_figures
+    from pppca_bench.reporting.rank_diagram import write_ranking
     from pppca_bench.reporting.ranking import CONTESTS
 
     _, built, rankings = _with_figures(results)
@@ -124,8 +125,9 @@ def render(results: Path, findings: Path | None) -> None:
 
     README.md there shows all of them; findings.md holds the slides' claims against the results.
     """
-    from pppca_bench.reporting.figure_drawing import write_figures, write_ranking
+    from pppca_bench.reporting.figure_drawing import write_figures
     from pppca_bench.reporting.index_page import render_index
+    from pppca_bench.reporting.rank_diagram import write_ranking
 
     snapshot, drawn, rankings = _with_figures(results)
     built = snapshot.filled

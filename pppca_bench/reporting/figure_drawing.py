@@ -23,7 +23,6 @@ from pppca_bench.files import atomic_write
 from pppca_bench.reporting.figure_data import CurvePanel, Figure, PointPanel
 from pppca_bench.reporting.portrait_drawing import draw_images, draw_scatter
 from pppca_bench.reporting.portraits import ImagePanel, ScatterPanel
-from pppca_bench.reporting.ranking import ALPHA, Contest, Ranking
 
 PNG_DPI = 200
 
@@ -126,11 +125,6 @@ def figure_svg(figure: Figure) -> bytes:
     return to_images(partial(draw, figure), ("svg",))["svg"]
 
 
-def ranking_svg(contest: Contest, ranking: Ranking) -> bytes:
-    """Draw the critical-difference diagram of a ranking as SVG."""
-    return to_images(partial(_draw_ranking, contest, ranking), ("svg",))["svg"]
-
-
 def to_images(drawn: Callable[[], Drawing], forms: Collection[str] = tuple(_METADATA)) -> dict[str, bytes]:
     """Return a drawing as ``svg`` and ``png`` in this module's style, the same bytes for the same drawing."""
     images = {}
@@ -151,47 +145,6 @@ def numbers(figure: Figure) -> str:
     writer.writeheader()
     writer.writerows({name: "" if value != value else value for name, value in record.items()} for record in records)
     return buffer.getvalue()
-
-
-def write_ranking(contest: Contest, ranking: Ranking, out_dir: Path) -> list[Path]:
-    """Write the critical-difference diagram of a ranking as SVG, PNG and, with its numbers, CSV."""
-    out_dir.mkdir(parents=True, exist_ok=True)
-    table = ranking.errors.T.assign(mean_rank=ranking.mean_ranks).rename_axis("method")
-    drawn = to_images(partial(_draw_ranking, contest, ranking))
-    contents = drawn | {"csv": table.to_csv(lineterminator="\n").encode()}
-    paths = [out_dir / f"{contest.id}.{extension}" for extension in contents]
-    for path, content in zip(paths, contents.values(), strict=True):
-        atomic_write(path, content)
-    return paths
-
-
-def _draw_ranking(contest: Contest, ranking: Ranking) -> Drawing:
-    from scikit_posthocs import critical_difference_diagram
-
-    longest = max(len(str(method)) for method in ranking.errors)
-    size = max(7.4, 3.4 + 0.16 * longest), 1.7 + 0.16 * len(ranking.mean_ranks)  # names stand on both sides
-    drawing = Drawing(figsize=size, layout="constrained")
-    ax = drawing.subplots()
-    drawn = critical_difference_diagram(
-        ranking.mean_ranks,
-        ranking.nemenyi,
-        ax=ax,
-        label_fmt_left="{label} ({rank:.2f}) ",
-        label_fmt_right=" ({rank:.2f}) {label}",
-        color_palette=["black"] * len(ranking.mean_ranks),
-    )
-    for (bar,) in drawn["crossbars"]:  # drawn through a set of names, whose order changes from process to process
-        bar.set_xdata(np.sort(bar.get_xdata()))
-    ax.grid(visible=False)
-    drawing.suptitle(f"{contest.id}. {contest.title}", x=0.01, horizontalalignment="left", fontsize=10)
-    permutations = f", {ranking.n_problems} problems," if ranking.n_problems > len(ranking.errors) else ""
-    note = (
-        f"Over {len(ranking.errors)} data sets{permutations} rank 1 has the least error. Methods that a bar joins do"
-        f" not differ by Nemenyi's test (α = {ALPHA}: ranks must lie {ranking.critical_difference:.2f} apart)."
-    )
-    text = textwrap.fill(note, int(drawing.get_figwidth() * NOTE_CHARACTERS_PER_INCH))
-    drawing.supxlabel(text, x=0.01, horizontalalignment="left", fontsize=NOTE_SIZE)
-    return drawing
 
 
 def draw(figure: Figure) -> Drawing:

@@ -14,11 +14,12 @@ from pppca_bench import __version__
 from pppca_bench.methods.lookup import title_of
 from pppca_bench.reporting.comparison import SCORE_HEADERS, VERDICTS, compare, score_rows, scores, tally
 from pppca_bench.reporting.figure_data import Figure
-from pppca_bench.reporting.figure_drawing import figure_svg, ranking_svg
+from pppca_bench.reporting.figure_drawing import figure_svg
 from pppca_bench.reporting.finding import MATTERS, Finding
 from pppca_bench.reporting.html_tables import STRIP_HEIGHT, STRIP_WIDTH, CellView, TableView, anchor, view
 from pppca_bench.reporting.index_page import not_run
 from pppca_bench.reporting.inline_svg import inline_svg
+from pppca_bench.reporting.rank_diagram import ranking_svg
 from pppca_bench.reporting.ranking import HEADERS, Contest, Ranking, ranking_remarks, ranking_rows
 from pppca_bench.reporting.report_card import Address, Card, build_card, software
 from pppca_bench.reporting.snapshot import Snapshot

@@ -6,11 +6,11 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import fmean, stdev
+from statistics import fmean
 
 from pppca_bench.errors import StoreError, check_known
+from pppca_bench.reporting.paired_tests import PairedTest, corrected_t, holm, signed_rank
 from pppca_bench.reporting.ranking_columns import Column, columns
-from pppca_bench.reporting.summary import student_t_975
 from pppca_bench.runs import AUTO, Cell, ProblemFacts, described
 from pppca_bench.store.columns import CellRuns
 
@@ -20,30 +20,6 @@ MOST_PAIRS = 500
 
 EQUAL_FEATURES, EQUAL_SHARE = 0.5, 0.05
 """Mean dimensionalities count as equal that differ by at most so many features, or so much of the larger one."""
-
-_ROUNDING = 9
-"""Decimals of a difference that count: what is smaller is rounding, and would part values that are equal."""
-
-
-@dataclass(frozen=True, slots=True)
-class PairedTest:
-    """Hold the test of paired values.
-
-    Attributes
-    ----------
-    n : int
-        Pairs.
-    difference, low, high : float
-        Mean of first minus second, and its 95 % interval; nan where too few values or none that vary leave none.
-    p : float
-        Two-sided; nan where the pairs allow no test.
-    """
-
-    n: int
-    difference: float
-    low: float
-    high: float
-    p: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,70 +162,6 @@ def _on(
             " Name one config, or run it again."
         )
     return own, known
-
-
-def corrected_t(differences: Sequence[float], ratio: float) -> PairedTest:
-    """Test paired differences over splits that overlap: the corrected resampled t-test.
-
-    With k splits, t = mean / √((1 / k + n_test / n_train) s²) has k − 1 degrees of freedom (Nadeau and Bengio 2003,
-    section 4): splits share training examples, so that the usual 1 / k alone makes the interval too narrow.
-
-    Choice: n_train counts the training split alone, not the validation split that stops the networks, which makes the
-    interval the wider one.
-
-    Parameters
-    ----------
-    differences : sequence of float
-        One a split.
-    ratio : float
-        n_test / n_train.
-    """
-    return _student(differences, 1.0 / max(1, len(differences)) + ratio)
-
-
-def signed_rank(differences: Sequence[float]) -> PairedTest:
-    """Test paired differences over the seeds of one split: Wilcoxon's signed-rank test, zeros split between the signs.
-
-    The interval is that of the mean difference by Student's t distribution.
-
-    Parameters
-    ----------
-    differences : sequence of float
-        One a repeat.
-    """
-    from scipy.stats import wilcoxon
-
-    student = _student(differences, 1.0 / max(1, len(differences)))
-    rounded = [round(value, _ROUNDING) for value in differences]
-    if len(rounded) < 2:
-        return student
-    p = float(wilcoxon(rounded, zero_method="zsplit").pvalue) if any(rounded) else 1.0
-    return replace(student, p=p)
-
-
-def _student(differences: Sequence[float], factor: float) -> PairedTest:
-    """Return mean, interval and p by Student's t distribution, the mean's variance being ``factor`` times s²."""
-    from scipy.special import stdtr
-
-    n = len(differences)
-    mean = fmean(differences) if n else math.nan
-    if n < 2:
-        return PairedTest(n, mean, math.nan, math.nan, math.nan)
-    error = math.sqrt(factor) * stdev(differences)
-    if error <= 10.0**-_ROUNDING:  # the same difference each time tells nothing of how it varies
-        return PairedTest(n, mean, mean, mean, 1.0) if abs(mean) <= error else PairedTest(n, mean, *[math.nan] * 3)
-    half = student_t_975(n - 1) * error
-    return PairedTest(n, mean, mean - half, mean + half, 2.0 * float(stdtr(n - 1, -abs(mean) / error)))
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p values with Holm's correction (1979); nan stays nan and does not count."""
-    order = sorted((place for place, p in enumerate(p_values) if not math.isnan(p)), key=p_values.__getitem__)
-    found, most = [math.nan] * len(p_values), 0.0
-    for rank, place in enumerate(order):
-        most = max(most, min(1.0, (len(order) - rank) * p_values[place]))
-        found[place] = most
-    return found
 
 
 def _label(column: Column, others: Sequence[Column]) -> str:

@@ -1,4 +1,4 @@
-"""Methods ranked over problems: mean ranks, Friedman's test, and which pairs differ."""
+"""Methods ranked over data sets: mean ranks, Friedman's test, and pairwise tests."""
 
 from __future__ import annotations
 
@@ -14,20 +14,29 @@ import pandas as pd
 from tabulate import tabulate
 
 from pppca_bench.errors import StoreError
+from pppca_bench.reporting.paired_tests import holm
 from pppca_bench.reporting.ranking_columns import Column, columns
 from pppca_bench.runs import Cell, ProblemFacts
 from pppca_bench.store.columns import CellRuns
 
 ALPHA = 0.05
 SHOWN = 6
-"""Methods left out, and cells with too few repeats, that the text names."""
-
+"""Largest number of methods left out, and of cells with too few repeats, that the text names."""
 
 HEADERS = ("Method", "Mean rank", "Mean error, %", "p against the best")
 
 
 class Contest(NamedTuple):
-    """Which runs are ranked together: those of some configs, of which the first must have been run, or all."""
+    """Runs that are ranked together: those of some configs; of all where ``missing`` is set and the first was not run.
+
+    Attributes
+    ----------
+    id, title : str
+        Identifier and title of the figure.
+    configs : tuple of str
+    missing : str
+        Reason to report where there is no ranking; "" reports none.
+    """
 
     id: str
     title: str
@@ -43,11 +52,11 @@ CONTESTS = (
         ("proben1_pivot", "proben1_no_shortcuts", "proben1_linear"),
     ),
 )
-"""The rankings that have a figure; the first is of all runs where its config was not run."""
+"""The rankings that have a figure."""
 
 
 class Shortfall(NamedTuple):
-    """A cell with fewer finished repeats than were planned."""
+    """Cell with fewer completed repeats than planned."""
 
     method: str
     problem: str
@@ -55,10 +64,15 @@ class Shortfall(NamedTuple):
     n_failed: int
     n_done: int
 
+    def __str__(self) -> str:
+        """Return such as ``"GHA on glass1 (9 of 10, 1 failed)"``."""
+        failed = f", {self.n_failed} failed" if self.n_failed else ""
+        return f"{self.method} on {self.problem} ({self.n_done} of {self.n_planned}{failed})"
+
 
 @dataclass(frozen=True)
 class Ranking:
-    """Hold the ranking of methods by mean test error; a method with other settings counts as another method.
+    """Methods ranked by mean test error; a method with other settings counts as another method.
 
     Attributes
     ----------
@@ -93,55 +107,125 @@ class Ranking:
     left_out: tuple[str, ...]
     shortfalls: tuple[Shortfall, ...]
 
+    def p(self, one: str, other: str) -> float:
+        """Return the p value of Wilcoxon's test of two methods."""
+        return float(self.wilcoxon[other][one])
+
 
 def rank(cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts]) -> Ranking:
-    """Rank the methods that were run on all of the most problems that two or more were run on.
+    """Rank the methods that were run on the largest set of problems that two or more methods share.
 
     Choice: the permutations of a problem share their examples, so they are no independent data sets: their errors are
     averaged first, and a data set counts once, whatever the number of its permutations.
     Choice: a method whose parameters, threshold or classifier differ is another method, so that every rank compares
-    one setting over all data sets (`pppca_bench.reporting.ranking_columns`).
+    the same setting over all data sets (`pppca_bench.reporting.ranking_columns`).
 
     Parameters
     ----------
     cells : mapping of Cell to CellRuns
-        Planned runs and what came of them, those of later plans last; timed runs do not count.
+        Planned runs and their results, those of later plans last; timed runs do not count.
     facts : mapping of str to ProblemFacts
-        By problem, of whose permutations it is one.
+        By problem; the family groups its permutations.
 
     Raises
     ------
     StoreError
         Fewer than two methods have the problems in common, or these are fewer than two data sets.
     """
-    found = columns(cells)
-    problems = _shared_problems(found)
-    errors = pd.DataFrame([column.errors for column in found], columns=problems).dropna()
-    labels = _labels(found, ranked=list(errors.index))
-    ranked = errors.T.set_axis([labels[place] for place in errors.index], axis=1)
-    data_sets = ranked.groupby(
-        [facts[problem].family if problem in facts else problem for problem in problems], sort=False
-    ).mean()
-    if data_sets.shape[1] < 2 or len(data_sets) < 2:
+    settings = columns(cells)
+    problems = _shared_problems(settings)
+    errors = pd.DataFrame([setting.errors for setting in settings], columns=problems).dropna()
+    labels = _labels(settings, ranked=list(errors.index))
+    families = [facts[problem].family if problem in facts else problem for problem in problems]
+    data_sets = (
+        errors.T.set_axis([labels[place] for place in errors.index], axis=1).groupby(families, sort=False).mean()
+    )
+    n_data_sets, n_methods = data_sets.shape
+    if n_methods < 2 or n_data_sets < 2:
         raise StoreError(
             "ranking: expected at least two methods, or settings of one, run on the same two data sets or more (the"
-            f" permutations of a problem are one), got {data_sets.shape[1]} on {len(data_sets)}."
+            f" permutations of a problem are one), got {n_methods} on {n_data_sets}."
             " Run `pppca run permutations`, or name other configs."
         )
-    statistic, p = _friedman(data_sets)
-    ranks = data_sets.rank(axis=1).mean().sort_values(kind="stable")
-    left_out = tuple(label for label in labels if label not in data_sets)
-    pairs = _nemenyi(data_sets), _wilcoxon(data_sets)
-    distance = _critical_difference(*data_sets.shape[::-1])
-    notes = left_out, _shortfalls(labels, found, problems)
-    return Ranking(data_sets[ranks.index], ranks, statistic, p, distance, *pairs, len(problems), *notes)
+    ranks = data_sets.rank(axis=1).mean()
+    unit = math.sqrt(n_methods * (n_methods + 1) / (6.0 * n_data_sets))
+    nemenyi, wilcoxon = _pairwise_tests(data_sets, ranks, unit)
+    best_first = ranks.sort_values(kind="stable")
+    return Ranking(
+        data_sets[best_first.index],
+        best_first,
+        *_friedman(data_sets),
+        _critical_difference(n_methods, unit),
+        nemenyi,
+        wilcoxon,
+        len(problems),
+        tuple(label for label in labels if label not in data_sets),
+        _shortfalls(labels, settings, problems),
+    )
 
 
-def _shared_problems(found: Sequence[Column]) -> list[str]:
-    """Return the most problems that one method and at least one other were run on."""
-    sets = [set(column.errors) for column in found]
-    shared = (list(column.errors) for column in found if sum(set(column.errors) <= problems for problems in sets) > 1)
+def _shared_problems(settings: Sequence[Column]) -> list[str]:
+    """Return the largest set of problems on which one setting and at least one other were run."""
+    errors = [setting.errors for setting in settings]
+    shared = (list(own) for own in errors if sum(own.keys() <= other.keys() for other in errors) > 1)
     return max(shared, key=len, default=[])
+
+
+def _labels(settings: Sequence[Column], ranked: Sequence[int]) -> list[str]:
+    """Label the settings, without the classifier if those that are ranked, by their places, share it."""
+    classifiers = {settings[place].classifier for place in ranked} - {""}
+    omitted = {"", *classifiers} if len(classifiers) == 1 else {""}
+    return [one.name if one.classifier in omitted else f"{one.name}, {one.classifier}" for one in settings]
+
+
+def _shortfalls(labels: Sequence[str], settings: Sequence[Column], problems: Sequence[str]) -> tuple[Shortfall, ...]:
+    cells = [
+        (label, problem, setting.cells[problem])
+        for label, setting in zip(labels, settings, strict=True)
+        if setting.cells.keys() >= set(problems)
+        for problem in problems
+    ]
+    done = [len(cell.values.get("test_error_percent", ())) for _, _, cell in cells]
+    return tuple(
+        Shortfall(label, problem, cell.n_planned, cell.n_failed, n_done)
+        for (label, problem, cell), n_done in zip(cells, done, strict=True)
+        if n_done < cell.n_planned
+    )
+
+
+def _friedman(data_sets: pd.DataFrame) -> tuple[float, float]:
+    from scipy.stats import friedmanchisquare
+
+    if data_sets.shape[1] < 3 or (data_sets.nunique(axis=1) == 1).all():
+        return math.nan, math.nan
+    statistic, p = friedmanchisquare(*(data_sets[method] for method in data_sets))
+    return float(statistic), float(p)
+
+
+def _critical_difference(n_methods: int, unit: float) -> float:
+    from scipy.stats import studentized_range
+
+    return float(studentized_range.ppf(1.0 - ALPHA, n_methods, np.inf)) / math.sqrt(2.0) * unit
+
+
+def _pairwise_tests(data_sets: pd.DataFrame, ranks: pd.Series[float], unit: float) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the p values of each pair by Nemenyi's test and by Wilcoxon's; ``unit`` is √(k (k + 1) / (6 N))."""
+    from scipy.stats import studentized_range, wilcoxon
+
+    errors, n_methods = data_sets.to_numpy(), len(ranks)
+    first, second = np.triu_indices(n_methods, 1)
+    # The studentized range of k ranks is their difference in units of √(k (k + 1) / (12 N)).
+    ranges = np.abs(ranks.to_numpy()[first] - ranks.to_numpy()[second]) / unit * math.sqrt(2.0)
+    signed_rank = [
+        float(wilcoxon(errors[:, one], errors[:, other], zero_method="zsplit").pvalue)
+        for one, other in zip(first, second, strict=True)
+    ]
+    matrices = []
+    for p_values in (studentized_range.sf(ranges, n_methods, np.inf), holm(signed_rank)):
+        matrix = np.ones((n_methods, n_methods))
+        matrix[first, second] = matrix[second, first] = p_values
+        matrices.append(pd.DataFrame(matrix, index=ranks.index, columns=ranks.index))
+    return matrices[0], matrices[1]
 
 
 def render(ranking: Ranking, form: str = "terminal") -> str:
@@ -155,75 +239,56 @@ def render(ranking: Ranking, form: str = "terminal") -> str:
 
 
 def ranking_rows(ranking: Ranking) -> list[list[str]]:
-    """Return the rows of a ranking's table below `HEADERS`, as they are printed."""
+    """Return the rows of a ranking's table below `HEADERS`, as printed."""
     best = str(ranking.mean_ranks.index[0])
     return [
         [
             str(method),
             f"{rank:.2f}",
             f"{ranking.errors[str(method)].mean():.2f}",
-            f"{_p(ranking, best, str(method)):.2g}" if method != best else "",
+            f"{ranking.p(best, str(method)):.2g}" if method != best else "",
         ]
         for method, rank in ranking.mean_ranks.items()
     ]
 
 
 def ranking_remarks(ranking: Ranking) -> list[str]:
-    """Return what stands below a ranking's table."""
-    found = [
+    """Return the paragraphs below a ranking's table."""
+    methods = [str(method) for method in ranking.mean_ranks.index]
+    differing = [
+        f"{better} before {worse} (p = {p:.2g})"
+        for better, worse in itertools.combinations(methods, 2)
+        if (p := ranking.p(better, worse)) < ALPHA
+    ]
+    remarks = [
         _explanation(ranking),
-        "Differing pairs (Wilcoxon, Holm): " + ("; ".join(_differing(ranking)) or "none") + ".",
+        f"Differing pairs (Wilcoxon, Holm): {'; '.join(differing) or 'none'}.",
     ]
     if ranking.shortfalls:
-        found.append(f"Fewer repeats than planned: {_first(list(map(_told, ranking.shortfalls)))}.")
+        remarks.append(f"Fewer repeats than planned: {_first(list(map(str, ranking.shortfalls)))}.")
     if ranking.left_out:
-        found.append(f"Not run on all of them, so not ranked: {_first(ranking.left_out)}.")
-    return found
+        remarks.append(f"Not run on all of them, so not ranked: {_first(ranking.left_out)}.")
+    return remarks
 
 
 def _first(names: Sequence[str]) -> str:
     return "; ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
-def _told(cell: Shortfall) -> str:
-    failed = f", {cell.n_failed} failed" if cell.n_failed else ""
-    return f"{cell.method} on {cell.problem} ({cell.n_done} of {cell.n_planned}{failed})"
-
-
 def _explanation(ranking: Ranking) -> str:
-    sizes = f"{ranking.errors.shape[1]} methods on {len(ranking.errors)} data sets"
-    if ranking.n_problems > len(ranking.errors):
-        sizes += f" ({ranking.n_problems} problems: a data set's error is the mean over its permutations)"
-    friedman = (
-        f"Friedman's chi-squared {ranking.friedman_statistic:.2f}, p = {ranking.friedman_p:.2g}. "
-        if math.isfinite(ranking.friedman_p)
-        else ""
-    )
-    return (
-        f"{sizes}. {friedman}Mean ranks that differ by more than {ranking.critical_difference:.2f} differ by Nemenyi's"
-        f" test (α = {ALPHA}); p values are of paired Wilcoxon tests with Holm's correction{_limit(ranking)}."
-    )
-
-
-def _limit(ranking: Ranking) -> str:
-    """Say so where the data sets are too few for any pair to differ: 2⁻ⁿ⁺¹ is Wilcoxon's least p value, before Holm."""
     n_data_sets, n_methods = ranking.errors.shape
+    sizes = f"{n_methods} methods on {n_data_sets} data sets"
+    if ranking.n_problems > n_data_sets:
+        sizes += f" ({ranking.n_problems} problems: a data set's error is the mean over its permutations)"
+    friedman = f"Friedman's chi-squared {ranking.friedman_statistic:.2f}, p = {ranking.friedman_p:.2g}. "
+    # 2⁻ⁿ⁺¹ is Wilcoxon's least p value, before Holm's correction: few data sets allow no pair to differ.
     least = math.comb(n_methods, 2) * 2.0 ** (1 - n_data_sets)
-    if least < ALPHA:
-        return ""
-    return f", of which so few data sets allow none below {min(1.0, least):.2g}, whatever the errors"
-
-
-def _p(ranking: Ranking, one: str, other: str) -> float:
-    return float(ranking.wilcoxon[other][one])
-
-
-def _differing(ranking: Ranking) -> list[str]:
-    methods = [str(method) for method in ranking.mean_ranks.index]
-    pairs = itertools.combinations(methods, 2)
-    return [
-        f"{better} before {worse} (p = {p:.2g})" for better, worse in pairs if (p := _p(ranking, better, worse)) < ALPHA
-    ]
+    limit = f", of which so few data sets allow none below {min(1.0, least):.2g}, whatever the errors"
+    return (
+        f"{sizes}. {friedman if math.isfinite(ranking.friedman_p) else ''}Mean ranks that differ by more than"
+        f" {ranking.critical_difference:.2f} differ by Nemenyi's test (α = {ALPHA}); p values are of paired Wilcoxon"
+        f" tests with Holm's correction{limit if least >= ALPHA else ''}."
+    )
 
 
 def _plain(ranking: Ranking) -> dict[str, object]:
@@ -239,53 +304,3 @@ def _plain(ranking: Ranking) -> dict[str, object]:
         "left_out": list(ranking.left_out),
         "fewer_repeats_than_planned": [cell._asdict() for cell in ranking.shortfalls],
     }
-
-
-def _labels(found: Sequence[Column], ranked: Sequence[int]) -> list[str]:
-    """Name the columns, without the classifier where it is the only one of those, by their places, that are ranked."""
-    classifiers = {found[place].classifier for place in ranked} - {""}
-    untold = {"", *classifiers} if len(classifiers) == 1 else {""}
-    return [column.name if column.classifier in untold else f"{column.name}, {column.classifier}" for column in found]
-
-
-def _shortfalls(labels: Sequence[str], found: Sequence[Column], problems: Sequence[str]) -> tuple[Shortfall, ...]:
-    planned = [pair for pair in zip(labels, found, strict=True) if pair[1].cells.keys() >= set(problems)]
-    cells = [(label, problem, column.cells[problem]) for label, column in planned for problem in problems]
-    told = [
-        Shortfall(label, problem, cell.n_planned, cell.n_failed, len(cell.values.get("test_error_percent", ())))
-        for label, problem, cell in cells
-    ]
-    return tuple(cell for cell in told if cell.n_done < cell.n_planned)
-
-
-def _friedman(data_sets: pd.DataFrame) -> tuple[float, float]:
-    from scipy.stats import friedmanchisquare
-
-    if data_sets.shape[1] < 3 or (data_sets.nunique(axis=1) == 1).all():
-        return math.nan, math.nan
-    statistic, p = friedmanchisquare(*(data_sets[method] for method in data_sets))
-    return float(statistic), float(p)
-
-
-def _critical_difference(n_methods: int, n_data_sets: int) -> float:
-    from scipy.stats import studentized_range
-
-    quantile = float(studentized_range.ppf(1.0 - ALPHA, n_methods, np.inf)) / math.sqrt(2.0)
-    return quantile * math.sqrt(n_methods * (n_methods + 1) / (6.0 * n_data_sets))
-
-
-def _nemenyi(data_sets: pd.DataFrame) -> pd.DataFrame:
-    from scikit_posthocs import posthoc_nemenyi_friedman
-
-    return _labelled(posthoc_nemenyi_friedman(data_sets.to_numpy()), data_sets)
-
-
-def _wilcoxon(data_sets: pd.DataFrame) -> pd.DataFrame:
-    """Compare each pair by the paired test; equal columns, of which it has nothing to say, have p = 1."""
-    from scikit_posthocs import posthoc_wilcoxon
-
-    return _labelled(posthoc_wilcoxon(list(data_sets.to_numpy().T), zero_method="zsplit", p_adjust="holm"), data_sets)
-
-
-def _labelled(p_values: pd.DataFrame, data_sets: pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame(p_values.to_numpy(), index=data_sets.columns, columns=data_sets.columns)
