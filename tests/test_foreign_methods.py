@@ -12,7 +12,7 @@ from pppca_bench.cli.main import cli
 from pppca_bench.experiments.predictions import predictions_of
 from pppca_bench.methods.foreign import version_of
 from pppca_bench.methods.lookup import find_classifier, find_method, title_of
-from pppca_bench.methods.sections import parameters_told, section_of
+from pppca_bench.methods.sections import describe_parameters, section_of
 from pppca_bench.store.database import Store
 
 MODULE = '''
@@ -341,11 +341,12 @@ def test_the_version_of_installed_code_begins_with_the_distributions():
 
 def test_parameters_are_told_with_the_docstrings_types_and_the_defaults(module):
     told = {
-        row["parameter"]: (row["values"], row["default"]) for row in parameters_told(find_method(f"{module}:Halves"))
+        row["parameter"]: (row["values"], row["default"])
+        for row in describe_parameters(find_method(f"{module}:Halves"))
     }
     assert told["power"] == ("float", "1.0")
     assert told["weights"] == ("tuple of float", "[1.0, 1.0]")
-    drawn = {row["parameter"]: row["values"] for row in parameters_told(find_method(f"{module}:Drawn"))}
+    drawn = {row["parameter"]: row["values"] for row in describe_parameters(find_method(f"{module}:Drawn"))}
     assert drawn == {"scale": "a number"}
 
 

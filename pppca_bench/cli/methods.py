@@ -70,9 +70,9 @@ def _described(entry: Entry) -> dict[str, str]:
 
 def _print_parameters(found: Mapping[str, Entry], form: str) -> None:
     """Print what an entry is and what a config may set of it."""
-    from pppca_bench.methods.sections import parameters_told
+    from pppca_bench.methods.sections import describe_parameters
 
-    told = {kind: parameters_told(entry) for kind, entry in found.items()}
+    told = {kind: describe_parameters(entry) for kind, entry in found.items()}
     if form == "json":
         facts = {kind: {**_described(entry), "estimator": entry.estimator} for kind, entry in found.items()}
         _print([{"kind": kind, **facts[kind], "parameters": rows} for kind, rows in told.items()], form)

@@ -1,4 +1,4 @@
-"""What the registry tells of a method or a classifier."""
+"""Registry entries of methods and classifiers."""
 
 from __future__ import annotations
 
@@ -9,33 +9,29 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Entry:
-    """Describe what a name in a config stands for.
+    """Description of a name in a config.
 
     Attributes
     ----------
-    name : str
-        As configs have it.
-    title : str
-        As tables print it.
-    does : str
-        What it does, in a clause.
-    source : str
-        Where it comes from.
+    name, title : str
+        The name in configs, and that in tables.
+    does, source : str
+        What it does, in a clause, and its source.
     estimator : str
-        Dotted path of the class, ``"module:Class"``; its constructor says which parameters a config may set.
+        Dotted path of the class, ``"module:Class"``; its constructor defines which parameters a config may set.
     version : int or str
-        Of this package's own: a number, raised by hand whenever a change of code changes its numbers. Of others: as
-        `methods.foreign.version_of` tells it. Results of other versions are not reused.
+        For methods of this package a number, raised by hand whenever a change of code changes their results; for
+        others see `methods.foreign.version_of`. Results of other versions are not reused.
     defaults : mapping of str to value
-        Defaults of a config that are not the constructor's.
+        Defaults of a config that differ from the constructor's.
     details : mapping of str to str
-        What holds of it whatever its settings, for a report of how it was run: sentences by ``"network"``,
-        ``"initialisation"``, ``"algorithm"``, ``"termination"`` or ``"error"``.
+        Sentences for the report that hold for all settings, by ``"network"``, ``"initialisation"``, ``"algorithm"``,
+        ``"termination"`` or ``"error"``.
     kernels : mapping of str to str
-        Families of compiled kernels (`compiled.cache.FAMILIES`) that are compiled before the first run, each with the
-        name of the parameter that calls for it when it is not 0; "" for always.
+        Families of compiled kernels (`compiled.cache.FAMILIES`) to compile before the first run, each with the name of
+        the parameter that needs it when it is not 0; "" for always.
     foreign : bool
-        Whether it comes from elsewhere: its parameters then stand under ``parameters:``, whatever they are called.
+        Whether it is third-party: a config gives its parameters under ``parameters:``.
     needs_numbers : bool
         Whether its targets have to be numbers.
     """
@@ -55,26 +51,25 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Method(Entry):
-    """Describe a method.
+    """Description of a method.
 
     Attributes
     ----------
     makes : {"features", "classes", "measures"}
-        Features for a classifier (`transform`), classes (`predict`, no classifier follows), or only numbers of its own
+        Features for a classifier (`transform`), classes (`predict`, no classifier follows), or only its own numbers
         (``measures_``, such as a speed-up).
     needs_classes : bool
         Whether its targets have to be classes.
     reduces : bool
-        Whether the number of features that are left says something about it.
+        Whether its number of features is a result.
     instead_of_tau : tuple of str
-        Parameters that take the place of a threshold: with one of them given, a config's ``tau`` does not apply.
+        Parameters that replace the threshold: if one is given, the config's ``tau`` does not apply.
     timed_by : str
-        Name of the parameter that says whether its times are its result, so that nothing may run beside it; "" for
-        never.
+        Name of the parameter that makes times its result, so that nothing may run beside it; "" for never.
     seeded_as : str
-        Name of the method whose random numbers it takes; "" for its own.
+        Name of the method whose random numbers it shares; "" for its own.
     labels : mapping of (str, value) to str
-        What tables print for a parameter's value in place of ``name = value``.
+        Labels in tables for a parameter's value, in place of ``name = value``.
     """
 
     makes: Literal["features", "classes", "measures"] = "features"
@@ -88,15 +83,14 @@ class Method(Entry):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Classifier(Entry):
-    """Describe a learning rule of the network that follows a method.
+    """Description of the learning rule of the network that follows a method.
 
     Attributes
     ----------
     regressor : str
-        Dotted path of the class that takes its place on approximation problems, with the same parameters; "" where
-        there is none, so that the targets have to be classes.
+        Dotted path of the class for approximation problems, with the same parameters; "" where there is none.
     is_ensemble : bool
-        Whether it is made of other classifiers, which a config describes under ``base``.
+        Whether it combines other classifiers, which a config describes under ``base``.
     """
 
     regressor: str = ""
@@ -104,5 +98,5 @@ class Classifier(Entry):
 
     @property
     def needs_classes(self) -> bool:
-        """Tell whether its targets have to be classes."""
+        """Return whether its targets have to be classes."""
         return not self.regressor and not self.needs_numbers

@@ -1,13 +1,12 @@
-"""From a name to what it stands for: the registry first, then entry points of installed packages, then dotted paths."""
+"""Lookup of methods and classifiers by name: registry, entry points of installed packages, dotted paths."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
 from pppca_bench.errors import ConfigError, UnknownNameError
-from pppca_bench.methods.entry import Classifier, Entry, Method
+from pppca_bench.methods.entry import Classifier, Method
 from pppca_bench.methods.foreign import (
     CLASSIFIER_GROUP,
     METHOD_GROUP,
@@ -26,9 +25,9 @@ def find_method(name: str) -> Method:
     Raises
     ------
     UnknownNameError
-        Nothing has that name.
+        There is no such method.
     ConfigError
-        What has the name cannot be imported or is no method.
+        It cannot be imported or is not a method.
     """
     return METHODS[name] if name in METHODS else _foreign(name, METHOD_GROUP)
 
@@ -49,43 +48,37 @@ def classifier_names() -> list[str]:
 
 
 def stored_method(name: str) -> Method | None:
-    """Return the method of stored runs; None where it is not, or no longer, installed, or was a dotted path.
+    """Return the method of stored runs, or None if it is not installed or was a dotted path.
 
     Nothing is imported by a stored path.
     """
-    found: Method | None = _stored(name, METHODS, METHOD_GROUP)
-    return found
+    return METHODS.get(name) or _installed(name, METHOD_GROUP)
 
 
 def stored_classifier(name: str) -> Classifier | None:
     """Return the classifier of stored runs, as `stored_method` does."""
-    found: Classifier | None = _stored(name, CLASSIFIERS, CLASSIFIER_GROUP)
-    return found
+    return CLASSIFIERS.get(name) or _installed(name, CLASSIFIER_GROUP)
 
 
 def title_of(name: str) -> str:
-    """Return what tables call a method: its title, of a dotted path the class, else the name that is stored."""
+    """Return the title of a stored method, the class of a dotted path, else the stored name."""
     entry = stored_method(name)
     if entry is not None:
         return entry.title
     return name.partition(":")[2] if is_path(name) else name
 
 
-def _stored(name: str, registry: Mapping[str, Any], group: str) -> Any:
-    if name in registry:
-        return registry[name]
+def _installed(name: str, group: str) -> Any:
     try:
         return _foreign(name, group) if name in installed(group) else None
-    except ConfigError:  # `pppca methods` tells what is wrong with it; its stored rows need it no more
+    except ConfigError:  # which `pppca methods` reports; the stored runs can be read without it
         return None
 
 
 @cache
 def _foreign(name: str, group: str) -> Any:
-    at: Mapping[str, Callable[[str], Entry]] = {METHOD_GROUP: method_at, CLASSIFIER_GROUP: classifier_at}
-    points = installed(group)
-    if name in points:
-        return entry_of(points[name])
+    if name in installed(group):
+        return entry_of(installed(group)[name])
     if is_path(name):
-        return at[group](name)
+        return (method_at if group == METHOD_GROUP else classifier_at)(name)
     raise UnknownNameError(f"expected a name that `pppca methods` prints, or module:Class, got {name!r}.")

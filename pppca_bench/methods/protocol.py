@@ -1,57 +1,48 @@
-"""What the runner and an estimator owe each other, and the check that a class keeps its part.
+"""Protocol of estimators: the attributes that the runner uses, and their check.
 
 An estimator of a method or a classifier must have
 
-- ``fit(X, y)``, and `transform` where it makes features, `predict` where it makes classes or numbers, ``measures_``
-  (a mapping of names to numbers) after the fit where it makes only measures.
+- ``fit(X, y)``, and `transform` if it makes features, `predict` if it makes classes or numbers, ``measures_`` (a
+  mapping of names to numbers) after the fit if it makes only measures.
 
 It may have
 
 - the constructor's parameter ``random_state``: it then gets a seed of the run's own;
-- the constructor's parameter ``estimator``: it then gets the config's classifier, unfitted, to ask while it learns;
+- the constructor's parameter ``estimator``: it then gets the config's classifier, unfitted, to use while it learns;
 - ``X_val`` and ``y_val`` in `fit`: it then gets the validation split; ``classes``: all classes, 0 to n_classes − 1;
-- after the fit ``history_`` (a mapping of names to arrays, a value or row a step), ``measures_``, ``n_epochs_`` or
+- after the fit ``history_`` (a mapping of names to arrays, a value or row per step), ``measures_``, ``n_epochs_`` or
   ``n_generations_``, ``n_features_`` (the features that a classifier reads), `inverse_transform`, and
-  ``squared_error_percent(X, y)``, which is then asked for the test split too.
+  ``squared_error_percent(X, y)``, which is then computed for the test split too.
 
-Nobody gets the test split. An estimator from elsewhere may have a `fit` that takes no ``y``.
+No estimator gets the test split. The `fit` of a third-party estimator may lack ``y``.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from pppca_bench.errors import ConfigError, nearest
-from pppca_bench.importing import quick_imports
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.parameters import parameters_of
 
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """Say what an estimator takes beside the training split.
+    """An estimator's class and the optional arguments that it takes.
 
     Attributes
     ----------
     estimator : type
-        The class.
-    takes_seed : bool
-        ``random_state`` in the constructor.
-    takes_classifier : bool
-        ``estimator`` in the constructor.
-    takes_validation : bool
-        ``X_val`` and ``y_val`` in `fit`.
-    takes_classes : bool
-        ``classes`` in `fit`.
-    takes_targets : bool
-        A second argument, ``y``, in `fit`.
+    takes_seed, takes_classifier : bool
+        Whether the constructor has ``random_state``, ``estimator``.
+    takes_validation, takes_classes, takes_targets : bool
+        Whether `fit` has ``X_val`` and ``y_val``, ``classes``, a second argument.
     is_foreign : bool
-        Whether the class is none of this package's.
+        Whether the class is third-party.
     """
 
     estimator: type
@@ -65,7 +56,7 @@ class Contract:
 
 @cache
 def contract_of(entry: Entry, task: str = "classification") -> Contract:
-    """Import an entry's estimator and check that it keeps the protocol of this module.
+    """Import an entry's estimator and check that it follows the protocol.
 
     Parameters
     ----------
@@ -82,14 +73,11 @@ def contract_of(entry: Entry, task: str = "classification") -> Contract:
     if isinstance(entry, Classifier) and task == "approximation":
         path = entry.regressor or entry.estimator
     estimator = import_estimator(path)
-    needed = {"features": ["transform"], "classes": ["predict"], "measures": []}
-    made = entry.makes if isinstance(entry, Method) else "classes"
-    missing = [name for name in ["fit", *needed[made]] if not callable(getattr(estimator, name, None))]
-    if missing:
-        raise ConfigError(
-            f"{path}: expected a class with {' and '.join(['fit', *needed[made]])},"
-            f" got one without {' and '.join(missing)}."
-        )
+    makes = entry.makes if isinstance(entry, Method) else "classes"
+    needed = ["fit", *{"features": ["transform"], "classes": ["predict"], "measures": []}[makes]]
+    if missing := [name for name in needed if not callable(getattr(estimator, name, None))]:
+        expected = f"expected a class with {' and '.join(needed)}"
+        raise ConfigError(f"{path}: {expected}, got one without {' and '.join(missing)}.")
     try:
         constructor, fit = parameters_of(estimator), inspect.signature(estimator.fit).parameters
     except ValueError as error:
@@ -102,60 +90,51 @@ def contract_of(entry: Entry, task: str = "classification") -> Contract:
         )
     if ("X_val" in fit) != ("y_val" in fit):
         raise ConfigError(f"{path}: expected fit to take X_val and y_val together, got one of them.")
+    kinds = [argument.kind for argument in fit.values()]
+    # Seen from the class, the first two arguments are self and X.
+    takes_targets = sum(kind <= inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds) > 2
     return Contract(
         estimator,
         takes_seed="random_state" in constructor,
         takes_classifier="estimator" in constructor,
         takes_validation="X_val" in fit,
         takes_classes="classes" in fit,
-        takes_targets=not entry.foreign or _takes_targets(fit),
+        takes_targets=not entry.foreign or takes_targets or inspect.Parameter.VAR_POSITIONAL in kinds,
         is_foreign=entry.foreign,
     )
 
 
 def _reserved(entry: Entry) -> tuple[str, ...]:
-    """Return the names that mean something else where a section's parameters are stored or written."""
-    if isinstance(entry, Method):
-        stored = ("portrait", "predictions")
-        return stored if entry.foreign else ("method", "repeats", "classifier", *stored)
-    return ("rule", "base")
-
-
-def _takes_targets(fit: Mapping[str, inspect.Parameter]) -> bool:
-    """Tell whether `fit`, seen from the class, takes an argument after ``self`` and ``X``, or any."""
-    places = [one for one in fit.values() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
-    return len(places) > 2 or any(one.kind is one.VAR_POSITIONAL for one in fit.values())
+    """Return the keys that have another meaning in a section or among stored parameters."""
+    if not isinstance(entry, Method):
+        return ("rule", "base")
+    stored = ("portrait", "predictions")
+    return stored if entry.foreign else ("method", "repeats", "classifier", *stored)
 
 
 def import_estimator(path: str) -> Any:
-    """Import a class by its dotted path.
-
-    Parameters
-    ----------
-    path : str
-        ``"module:Class"``.
+    """Import a class by its dotted path, ``"module:Class"``.
 
     Raises
     ------
     ConfigError
-        There is no such module or class, or to import it raises an error.
+        There is no such class, or its module cannot be imported.
     """
-    found = import_object(path)
-    if not isinstance(found, type):
-        raise ConfigError(f"{path}: expected a class, got {type(found).__name__}.")
-    return found
+    estimator = import_object(path)
+    if not isinstance(estimator, type):
+        raise ConfigError(f"{path}: expected a class, got {type(estimator).__name__}.")
+    return estimator
 
 
 def import_object(path: str) -> Any:
-    """Import what a dotted path names, ``"module:name"``; raises ConfigError where that fails, whatever the cause."""
+    """Import the object at a dotted path, ``"module:name"``; raises ConfigError if that fails for any reason."""
     module_name, _, name = path.partition(":")
     try:
-        with quick_imports():  # scikit-learn, which most estimators build on, takes a second
-            module = importlib.import_module(module_name)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 a foreign module may raise anything while it is imported
-        told = str(error) if isinstance(error, ImportError | ValueError) else f"{type(error).__name__}: {error}"
-        told = told.partition("\n")[0]
-        raise ConfigError(f"{path}: expected module:Class that can be imported, got {told}.") from None
+        module = importlib.import_module(module_name)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 importing a third-party module may raise anything
+        cause = str(error) if isinstance(error, ImportError | ValueError) else f"{type(error).__name__}: {error}"
+        cause = cause.partition("\n")[0]
+        raise ConfigError(f"{path}: expected module:Class that can be imported, got {cause}.") from None
     try:
         return getattr(module, name)
     except AttributeError as error:

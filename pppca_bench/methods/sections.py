@@ -1,4 +1,4 @@
-"""The keys that a config may give a method or a classifier: the parameters of its estimator's constructor."""
+"""Config sections of methods and classifiers: their keys are the parameters of the estimators' constructors."""
 
 from __future__ import annotations
 
@@ -18,75 +18,66 @@ GIVEN_BY_THE_RUNNER = frozenset({"random_state", "estimator", "validation_fracti
 """Parameters that no config sets."""
 
 PIVOT = "pivot"
-"""Value of the keys `PIVOTAL`: what the Proben1 report's pivot architecture of the problem has there."""
+"""Value of the keys `PIVOTAL` that stands for the problem's pivot architecture in the Proben1 report."""
 
 PIVOTAL = ("hidden", "output_activation")
 
 PORTRAIT = "portrait"
-"""Key of every method that makes features: whether a run stores what a figure of it is drawn from. It changes no number
-and is among a cell's parameters only where it is true, for such a run is another one to the store."""
+"""Key of every method that makes features: whether a run stores the data of its figure. It changes no result; a cell
+has it among its parameters only if it is true, since the store must distinguish such runs."""
 
 PREDICTIONS = "predictions"
-"""Key of a config: whether its runs store what they predict for the test split. As `PORTRAIT`, it changes no number."""
+"""Key of a config: whether its runs store their predictions for the test split. As `PORTRAIT`, it changes no result."""
 
 STORED_BESIDE = frozenset({PORTRAIT, PREDICTIONS})
-"""Parameters of a cell that say what is stored, and are none of an estimator."""
-
-_KEYS = {"hidden_layer_sizes": "hidden"}
-"""Keys of a config that are not named as the parameter is."""
+"""Parameters of a cell that no estimator takes."""
 
 
 @cache
 def section_of(entry: Entry) -> Mapping[str, Parameter]:
     """Return the parameters that a config may set, by key.
 
+    Those of a third-party class keep their names; annotations that cannot be checked count as `Any`.
+
     Raises
     ------
     ConfigError
         The estimator cannot be imported or breaks the protocol.
     """
-    if entry.foreign:
-        return MappingProxyType(_foreign_section(entry))
-    found = {}
-    for name, parameter in parameters_of(contract_of(entry).estimator).items():
-        if name not in GIVEN_BY_THE_RUNNER:
-            key = _KEYS.get(name, name)
-            kind: Any = (
-                Literal["pivot"] | parameter.annotation if _may_be_pivot(key, parameter) else parameter.annotation
-            )
-            found[key] = Parameter(key, kind, entry.defaults.get(key, parameter.default))
-    return MappingProxyType(found)
+    contract, section = contract_of(entry), {}
+    given = GIVEN_BY_THE_RUNNER
+    if entry.foreign and not contract.takes_validation:
+        given -= {"validation_fraction"}
+    for name, parameter in parameters_of(contract.estimator).items():
+        if name in given:
+            continue
+        key, kind = name, readable(parameter.annotation) if entry.foreign else parameter.annotation
+        if not entry.foreign:
+            key = "hidden" if name == "hidden_layer_sizes" else name
+            if key == "hidden" or (key in PIVOTAL and "softsign" in get_args(kind)):
+                kind = Literal["pivot"] | kind
+        section[key] = Parameter(key, kind, entry.defaults.get(key, parameter.default))
+    return MappingProxyType(section)
 
 
-def _foreign_section(entry: Entry) -> dict[str, Parameter]:
-    """Return a foreign constructor's parameters under its own names; what it annotates oddly may be any value."""
-    contract = contract_of(entry)
-    given = GIVEN_BY_THE_RUNNER - (set() if contract.takes_validation else {"validation_fraction"})
-    return {
-        name: Parameter(name, readable(one.annotation), entry.defaults.get(name, one.default))
-        for name, one in parameters_of(contract.estimator).items()
-        if name not in given
-    }
+def describe_parameters(entry: Entry) -> list[dict[str, str]]:
+    """Return the name of each key, its admissible values and its default.
 
-
-def parameters_told(entry: Entry) -> list[dict[str, str]]:
-    """Return what a reader wants to know of each key: its name, what its values may be, and its default.
-
-    Where a foreign class annotates nothing, its values are those that its docstring names, in numpydoc's form.
+    Where a third-party class has no annotation, the type is that of its docstring, in numpydoc's form.
     """
     documented = _documented_types(contract_of(entry).estimator) if entry.foreign else {}
     return [
         {
             "parameter": key,
-            "values": documented.get(key, "any") if one.annotation is Any else one.expected,
-            "default": "none: it has to be given" if one.default is REQUIRED else _as_in_a_config(one.default),
+            "values": documented.get(key, "any") if parameter.annotation is Any else parameter.expected,
+            "default": "none: it has to be given" if parameter.default is REQUIRED else _as_yaml(parameter.default),
         }
-        for key, one in section_of(entry).items()
+        for key, parameter in section_of(entry).items()
     ]
 
 
-def _as_in_a_config(value: Any) -> str:
-    """Return a value as a config has it: null, true, [1, 2]; what no config can hold as Python does."""
+def _as_yaml(value: Any) -> str:
+    """Return a value as a config has it, such as null, true or [1, 2], else its repr."""
     try:
         return json.dumps(value, ensure_ascii=False).replace("Infinity", ".inf")
     except (TypeError, ValueError):
@@ -94,19 +85,13 @@ def _as_in_a_config(value: Any) -> str:
 
 
 def _documented_types(estimator: type) -> dict[str, str]:
-    """Return what stands after the colon of a docstring's lines ``name : type, default=…``."""
+    """Return the types in a docstring's lines ``name : type, default=…``."""
     lines = re.findall(r"^(\w+(?:, \w+)*) *: *(.+)$", inspect.getdoc(estimator) or "", re.MULTILINE)
     kinds = {names: re.sub(r",? *default\b.*$", "", kind) or "any" for names, kind in lines}
     return {name: kind for names, kind in kinds.items() for name in names.split(", ")}
 
 
-def _may_be_pivot(key: str, parameter: Parameter) -> bool:
-    """Tell whether every pivot architecture's value is one of the parameter's."""
-    return key in PIVOTAL and (key == "hidden" or "softsign" in get_args(parameter.annotation))
-
-
 def constructor_arguments(estimator: type, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a section's values by the constructor's names."""
-    own = parameters_of(estimator)
-    names = {name: name for name in own} | {_KEYS.get(name, name): name for name in own}
-    return {names[key]: value for key, value in settings.items()}
+    """Return the values of a section by the names of the constructor."""
+    renamed = {"hidden": "hidden_layer_sizes"} if "hidden_layer_sizes" in parameters_of(estimator) else {}
+    return {renamed.get(key, key): value for key, value in settings.items()}
