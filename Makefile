@@ -1,12 +1,10 @@
 # Each target makes what it needs, from nothing. Variables:
 #   PYTHON     interpreter to build .venv with
-#   DATA_FROM  folder with a copy of the Proben1 files; empty: from the network
 #   RESULTS    where the results database and the rendered tables go
 #   CHECK_REPEATS  repeats of the regression against the recorded results
 #   BENCH      parts of the benchmarks to measure, such as `rprop gha`; empty: all
 
 PYTHON ?= python3
-DATA_FROM ?= $(wildcard ../shared/proben1)
 RESULTS ?= results
 CHECK_REPEATS ?= 3
 BENCH ?=
@@ -15,7 +13,7 @@ CONFIGS := $(filter-out configs/demo.yaml,$(wildcard configs/*.yaml))
 # What takes long and has no cell in the baseline.
 UNCHECKED := $(patsubst %,configs/%.yaml,speedup proben1_printed proben1_search ga_readings rfe_readings)
 
-.PHONY: setup demo data tables check-published bench test test-all test-lowest lint docs clean
+.PHONY: setup demo tables check-published bench test test-all test-lowest lint docs clean
 
 setup: .venv/installed
 
@@ -27,24 +25,21 @@ setup: .venv/installed
 demo: setup
 	$(BIN)/pppca run configs/demo.yaml --results $(RESULTS)/demo
 
-data: setup
-	$(BIN)/pppca data fetch --data data $(if $(DATA_FROM),--from $(DATA_FROM))
-
-tables: data
-	$(BIN)/pppca run $(CONFIGS) --data data --results $(RESULTS) --no-tables
+tables: setup
+	$(BIN)/pppca run $(CONFIGS) --results $(RESULTS) --no-tables
 	$(BIN)/pppca render --results $(RESULTS) --findings docs/findings.md
 	$(BIN)/pppca report --results $(RESULTS)
 
 # The regression against the recorded results: all configs at few repeats, held against the same repeats of the full run.
-check-published: data
+check-published: setup
 	rm -rf build/check
 	$(BIN)/pppca run $(filter-out $(UNCHECKED),$(CONFIGS)) configs/checks/speedup.yaml \
-		--data data --results build/check --repeats $(CHECK_REPEATS) --no-tables
+		--results build/check --repeats $(CHECK_REPEATS) --no-tables
 	$(BIN)/pppca compare --strict --scores --results build/check --baseline results/baseline.json
 
 # Speed against peers. They have an environment of their own, since PyTorch is large and nothing else needs it.
-bench: data .venv-bench/installed
-	.venv-bench/bin/python -m benchmarks $(BENCH) --data data
+bench: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks $(BENCH)
 
 .venv-bench/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-bench
@@ -72,7 +67,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The site, in build/docs. It runs the tour's commands and the examples; nothing is fetched.
+# The site, in build/docs, with the output of the tour's commands and of the examples.
 docs: setup
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html docs build/docs
 

@@ -1,23 +1,25 @@
-"""Put the configs into the built package: in the repository their one place is the folder configs/."""
+"""Copy the configs and the data archives, which the repository keeps outside the package, into a built package."""
 
 from pathlib import Path
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
+PACKAGED = ("configs/*.yaml", "configs/studies/*.yaml", "data/*.tar.xz", "data/README.md")
 
-class BuildWithConfigs(build_py):
-    """Copy the experiments and studies to pppca_bench/configs; an editable install reads them in place."""
+
+class BuildWithData(build_py):
+    """Copy the files to pppca_bench/configs and pppca_bench/data; an editable install reads them in place."""
 
     def run(self) -> None:
         """Build, and copy."""
         super().run()
         if self.editable_mode:
             return
-        for file in sorted([*Path("configs").glob("*.yaml"), *Path("configs/studies").glob("*.yaml")]):
+        for file in sorted(path for pattern in PACKAGED for path in Path().glob(pattern)):
             target = Path(self.build_lib, "pppca_bench", file)
             target.parent.mkdir(parents=True, exist_ok=True)
             self.copy_file(str(file), str(target))
 
 
-setup(cmdclass={"build_py": BuildWithConfigs})
+setup(cmdclass={"build_py": BuildWithData})

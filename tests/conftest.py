@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from pppca_bench.methods.entry import Method
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
+from pppca_bench.problems import export_files
 
 ROOT = Path(__file__).parents[1]
 
@@ -22,15 +23,11 @@ settings.load_profile("tests")
 
 
 @pytest.fixture(scope="session")
-def proben1_dir() -> Path:
-    """Return the folder that holds the Proben1 files, or skip; fail instead where PPPCA_REQUIRE_DATA=1."""
-    places = [os.environ.get("PPPCA_DATA"), ROOT / "data", ROOT.parent / "shared" / "proben1"]
-    for place in places:
-        if place and (Path(place) / "cancer1.dt").is_file():
-            return Path(place)
-    if os.environ.get("PPPCA_REQUIRE_DATA") == "1":
-        pytest.fail("the Proben1 files are required (PPPCA_REQUIRE_DATA=1) but were not found")
-    pytest.skip("needs the Proben1 files: run `make data`")
+def proben1_dir(tmp_path_factory) -> Path:
+    """Return a folder with the Proben1 files."""
+    folder = tmp_path_factory.mktemp("proben1")
+    export_files(None, folder)
+    return folder
 
 
 def required_program(name: str, variable: str) -> str:

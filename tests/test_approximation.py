@@ -50,7 +50,6 @@ def stored() -> list[StoredRun]:
         return list(store.runs())
 
 
-@pytest.mark.data
 def test_an_approximation_problem_goes_from_config_to_tables(proben1_dir):
     done = pppca("run", written("building1"), "--data", proben1_dir, "--workers", 0, "--quiet")
     assert (done.exit_code, done.stderr) == (0, "")
@@ -78,7 +77,6 @@ def test_an_approximation_problem_goes_from_config_to_tables(proben1_dir):
     assert float(found["total epochs"]["mean"]) == 20
 
 
-@pytest.mark.data
 def test_its_pivot_architecture_has_the_outputs_of_the_report(proben1_dir):
     path = written("building3")
     path.write_text(path.read_text().replace("hidden: []", "hidden: pivot, output_activation: pivot"))

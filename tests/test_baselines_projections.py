@@ -99,11 +99,10 @@ EXACT_PCA_DIMENSIONS = {
 }
 
 
-@pytest.mark.data
 @pytest.mark.parametrize("make", EXACT)
 @pytest.mark.parametrize("name", EXACT_PCA_DIMENSIONS)
-def test_criterion_1_leaves_the_dimensions_of_exact_pca(proben1_dir, name, make):
-    X = load_problem(name, proben1_dir).X_train
+def test_criterion_1_leaves_the_dimensions_of_exact_pca(name, make):
+    X = load_problem(name).X_train
     dimensions = tuple(make(tau=tau).fit(X).n_components_ for tau in (5, 10, 15, 20))
     assert dimensions == EXACT_PCA_DIMENSIONS[name]
 
@@ -261,10 +260,9 @@ def test_discriminants_need_classes_that_vary_and_differ(X, got):
         LDA().fit(X, [0, 0, 1, 1])
 
 
-@pytest.mark.data
 @pytest.mark.parametrize("name", EXACT_PCA_DIMENSIONS)
-def test_every_problem_has_discriminants_and_independent_components(proben1_dir, name):
-    problem = load_problem(name, proben1_dir)
+def test_every_problem_has_discriminants_and_independent_components(name):
+    problem = load_problem(name)
     X = problem.X_train[:500]
     outputs = ICA(tau=15, max_iter=20, random_state=0).fit_transform(X)
     assert np.isfinite(outputs).all()

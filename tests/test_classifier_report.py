@@ -40,7 +40,6 @@ def mean_test_error(name, data_dir, hidden, shortcuts):
 
 
 @pytest.mark.slow
-@pytest.mark.data
 @pytest.mark.parametrize("name", PUBLISHED)
 @pytest.mark.parametrize("shortcuts", [True, False])
 def test_pivot_error_is_within_one_published_standard_deviation(proben1_dir, name, shortcuts):
@@ -50,7 +49,6 @@ def test_pivot_error_is_within_one_published_standard_deviation(proben1_dir, nam
 
 
 @pytest.mark.slow
-@pytest.mark.data
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_linear_error_is_within_half_a_point_or_one_published_standard_deviation(proben1_dir, name):
     published, deviation = PUBLISHED[name][0]

@@ -21,12 +21,10 @@ from full_results import FACTS, full_runs, store_runs
 from planning import write_dt
 from tqdm import tqdm
 
-from pppca_bench import __version__, problems
+from pppca_bench import __version__
 from pppca_bench.cli._shared import Display
 from pppca_bench.compiled import cache
-from pppca_bench.config import request
 from pppca_bench.engines import GHA
-from pppca_bench.errors import DataError
 from pppca_bench.experiments import runner, worker
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import known_problems
@@ -210,12 +208,6 @@ class TestRun:
         )
         assert [path.name for path in tmp_path.iterdir()] == ["small.yaml"]
 
-    def test_a_dry_run_needs_no_data(self, config, monkeypatch):
-        monkeypatch.setattr(request, "ensure", None)
-        config.write_text(SMALL.replace("[iris, wine]", "[cancer1, horse1]"))
-        result = pppca("run", config, "--dry-run")
-        assert result.stdout == f"{N_RUNS} runs planned, 0 done, {N_RUNS} to run in 14 cells.\n"
-
     def test_a_dry_fresh_run_counts_everything(self, config, finished):
         result = pppca("run", config, "--results", finished, "--dry-run", "--fresh")
         assert result.stdout == f"{N_RUNS} runs planned, 0 done, {N_RUNS} to run in 14 cells.\n"
@@ -340,13 +332,13 @@ class TestRun:
             "iris, GHA (autocor), n_epochs = 10",
         ]
 
-    def test_missing_data_end_a_run_before_it_starts(self, config, monkeypatch):
-        def fails(*_arguments, **_keywords):
-            raise DataError("cancer1.dt: expected a network, got none.")
-
-        monkeypatch.setattr(request, "ensure", fails)
-        result = pppca("run", config)
-        assert (result.exit_code, result.stderr) == (1, "Error: cancer1.dt: expected a network, got none.\n")
+    def test_damaged_data_end_a_run_before_it_starts(self, config, tmp_path):
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine" / "cancer1.dt").write_text("damaged")
+        config.write_text(SMALL.replace("[iris, wine]", "[cancer1]"))
+        result = pppca("run", config, "--data", "mine")
+        assert result.exit_code == 1
+        assert result.stderr.startswith("Error: cancer1.dt, line 1: expected 'bool_in=<count>'")
         assert not Path("results").exists()
 
 
@@ -402,7 +394,6 @@ class TestErrors:
         said = f"Error: twin.yaml: expected a name of its own, got 'small', which {config} has.\n"
         assert (result.exit_code, result.stderr) == (2, said)
 
-    @pytest.mark.data
     @pytest.mark.parametrize(
         ("methods", "picky"),
         [
@@ -799,57 +790,24 @@ class TestData:
             "classification",
             "9",
             "2",
-            "350 / 175 / 174              not fetched",
+            "350 / 175 / 174              packaged",
         ]
-        assert sum(line.endswith("bundled") for line in lines) == 7
+        assert sum(line.endswith("scikit-learn") for line in lines) == 7
 
-    def test_the_path_is_where_new_files_go(self, tmp_path, monkeypatch):
-        assert pppca("data", "path").stdout == f"{problems.cache_dir()}\n"
-        monkeypatch.setenv("PPPCA_DATA", str(tmp_path / "environment"))
-        assert pppca("data", "path").stdout == f"{tmp_path / 'environment'}\n"
+    def test_the_path_is_where_downloads_go(self, tmp_path):
+        assert pppca("data", "path").stdout == f"{tmp_path / 'cache' / 'pppca'}\n"
         assert pppca("data", "path", "--data", "mine").stdout == "mine\n"
 
-    @pytest.mark.data
-    def test_files_are_fetched_from_a_folder_verified_and_found(self, proben1_dir):
-        first = pppca("data", "fetch", "cancer1", "horse2", "--from", proben1_dir, "--data", "mine")
-        assert (first.exit_code, first.stdout) == (0, "mine: 2 files fetched, 0 already there; all verified.\n")
-        second = pppca("data", "fetch", "cancer1", "horse1", "--from", proben1_dir, "--data", "mine")
-        assert second.stdout == "mine: 1 files fetched, 1 already there; all verified.\n"
-        checked = pppca("data", "verify", "cancer1", "horse1", "horse2", "--data", "mine")
-        assert (checked.exit_code, checked.stdout) == (0, "mine: 3 of 3 files are as registered.\n")
+    def test_exported_files_are_listed_with_their_folder(self):
+        done = pppca("data", "export", "mine", "cancer1", "horse2")
+        assert (done.exit_code, done.stdout) == (0, "mine: 2 files written.\n")
         assert "mine/cancer1.dt" in pppca("data", "list", "--data", "mine").stdout
 
-    @pytest.mark.data
-    def test_a_damaged_file_is_told_and_mended(self, proben1_dir):
-        pppca("data", "fetch", "cancer1", "--from", proben1_dir, "--data", "mine")
-        Path("mine/cancer1.dt").write_text("damaged")
-        result = pppca("data", "verify", "cancer1", "card1", "--data", "mine")
-        assert (result.exit_code, result.stdout) == (1, "mine: 0 of 2 files are as registered.\n")
-        assert "mine/cancer1.dt: damaged. Run `pppca data fetch --force cancer1 --data mine`." in result.stderr
-        assert "mine/card1.dt: missing. Run `pppca data fetch --force card1 --data mine`." in result.stderr
-        pppca("data", "fetch", "cancer1", "--from", proben1_dir, "--data", "mine", "--force")
-        assert pppca("data", "verify", "cancer1", "--data", "mine").exit_code == 0
+    def test_an_unknown_problem_is_answered_with_the_nearest(self):
+        result = pppca("data", "export", "mine", "cancr1")
+        assert (result.exit_code, result.stderr.count("\n"), Path("mine").exists()) == (2, 1, False)
+        assert "Did you mean 'cancer1'?" in result.stderr
 
-    def test_an_unknown_problem_is_told_with_the_nearest(self):
-        for arguments in (["fetch", "cancr1", "--from", "."], ["verify", "cancr1"]):
-            result = pppca("data", *arguments, "--data", "mine")
-            assert (result.exit_code, result.stdout) == (2, "")
-            assert result.stderr.count("\n") == 1
-            assert "'cancr1'" in result.stderr
-            assert "Did you mean 'cancer1'?" in result.stderr
-
-    def test_an_empty_folder_is_told_in_one_line(self):
-        result = pppca("data", "verify", "--data", "mine")
-        said = "mine: none of the 45 files is there. Run `pppca data fetch --data mine`.\n"
-        assert (result.exit_code, result.stdout, result.stderr) == (1, "", said)
-
-    def test_a_file_that_the_given_folder_lacks_is_named(self):
-        result = pppca("data", "fetch", "cancer1", "--from", ".", "--data", "mine")
-        assert result.exit_code == 1
-        assert "cancer1.dt" in result.stderr
-        assert "Traceback" not in result.stderr
-
-    @pytest.mark.data
     def test_a_proben1_problem_runs_from_the_given_folder(self, config, proben1_dir):
         text = SMALL.replace("[iris, wine]", "[cancer1]").replace("{hidden: [4], ", "{")
         config.write_text(text.replace("name: small", "name: cancer1"))

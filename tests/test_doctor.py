@@ -17,11 +17,9 @@ import pytest
 from command_line import pppca
 
 from pppca_bench.compiled import cache
-from pppca_bench.errors import DataError
 from pppca_bench.experiments import doctor
 from pppca_bench.experiments.doctor import Finding
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
-from pppca_bench.problems import known_problems
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
 from pppca_bench.store.database import Store
 
@@ -68,7 +66,6 @@ def query(path: Path, *statements: str) -> None:
 
 
 class TestCommand:
-    @pytest.mark.data
     def test_all_is_well_with_data_and_a_finished_store(self, proben1_dir, store, monkeypatch):
         store.record([done(spec) for spec in SPECS], "{}")
         monkeypatch.setattr(doctor, "_environment", lambda: iter([Finding("environment", "Python.")]))
@@ -89,7 +86,7 @@ class TestCommand:
         assert result.exit_code == 1
         lines = result.stdout.splitlines()
         assert lines[0] == "!!  environment: Bad. Mend it."
-        assert lines[-1] == "2 findings to do something about."
+        assert lines[-1] == "1 finding to do something about."
         assert not Path("results").exists()
         assert not Path("mine").exists()
 
@@ -198,57 +195,17 @@ class TestCache:
         )
 
 
-@pytest.mark.data
 class TestData:
-    @pytest.fixture
-    def copied(self, proben1_dir, tmp_path) -> Path:
-        folder = tmp_path / "copied files"
-        folder.mkdir()
-        for name in known_problems("proben1"):
-            shutil.copyfile(proben1_dir / f"{name}.dt", folder / f"{name}.dt")
-        return folder
-
-    def test_missing_files_are_told_once_and_the_remedy_holds(self, copied, proben1_dir):
-        for name in ("glass1", "card2"):
-            (copied / f"{name}.dt").unlink()
-        missing, rest = doctor._data(copied)
-        assert missing.text.startswith("2 of 45 Proben1 files (card2, glass1) are in none of ")
-        assert missing.remedy == f"Run `pppca data fetch --data '{copied}'`; `--from DIR` takes a local copy."
-        assert (rest.text, rest.remedy) == ("43 of 45 Proben1 files are as registered.", None)
-        assert pppca("data", "fetch", "--data", copied, "--from", proben1_dir).exit_code == 0
-        assert wrong(doctor._data(copied)) == []
-
-    def test_no_files_at_all_are_one_line(self):
+    def test_packaged_data_are_as_registered(self):
         (finding,) = doctor._data(None)
-        assert finding.text.startswith("45 of 45 Proben1 files (building1, building2, building3, …) are in none of")
-        assert finding.remedy.startswith("Run `pppca data fetch`;")
+        assert (finding.text, finding.remedy) == ("45 of 45 Proben1 files are as registered.", None)
 
-    def test_each_damaged_file_is_told_and_the_remedy_holds(self, copied, proben1_dir):
-        path = copied / "glass1.dt"
-        path.write_bytes(path.read_bytes()[:-7])
-        damaged, rest = doctor._data(copied)
-        assert damaged.text == f"{path}: not the registered file (SHA-256)."
-        assert damaged.remedy == f"Run `pppca data fetch --force glass1 --data '{copied}'`."
+    def test_each_damaged_file_is_reported_with_its_remedy(self, tmp_path):
+        (tmp_path / "glass1.dt").write_text("damaged")
+        damaged, rest = doctor._data(tmp_path)
+        assert damaged.text.startswith("glass1.dt, line 1: expected 'bool_in=<count>'")
+        assert damaged.text.endswith("leave out --data to read the packaged one.")
         assert rest.text == "44 of 45 Proben1 files are as registered."
-        remedy = ["data", "fetch", "--force", "glass1", "--data", copied, "--from", proben1_dir]
-        assert pppca(*remedy).exit_code == 0
-        assert wrong(doctor._data(copied)) == []
-
-    def test_a_damaged_file_is_mended_where_it_is(self, copied, monkeypatch):
-        (copied / "glass1.dt").write_text("")
-        monkeypatch.setenv("PPPCA_DATA", str(copied))
-        for data_dir, option in ((None, ""), (Path("first"), f" --data '{copied}'")):
-            damaged, _ = doctor._data(data_dir)
-            assert damaged.remedy == f"Run `pppca data fetch --force glass1{option}`."
-
-    def test_a_file_that_cannot_be_read_is_told(self, copied, monkeypatch):
-        def refuse(names: list[str], folder: Path) -> None:
-            raise DataError(f"{names[0]}.dt in {folder}: expected a file, got Permission denied. Give another folder.")
-
-        monkeypatch.setattr(doctor, "verify", refuse)
-        lines = told(doctor._data(copied))
-        assert len(lines) == 45
-        assert "got Permission denied. Run `pppca data fetch --force" in lines[0]
 
 
 class TestStore:

@@ -88,7 +88,6 @@ def test_iris_components_align_with_the_published_pca():
     assert cosines(gha.components_, PUBLISHED_PCA_CENTRED).min() > 0.999
 
 
-@pytest.mark.data
 def test_cancer1_components_align_with_exact_pca(proben1_dir):
     X = cancer1_inputs(proben1_dir)
     exact = PCA().fit(X)
@@ -383,10 +382,9 @@ def settled_cosines(X, gha):
 
 
 @pytest.mark.slow
-@pytest.mark.data
 @pytest.mark.parametrize("name", known_problems("proben1"))
-def test_by_default_rows_settle_on_the_leading_eigenvectors_of_every_problem(name, proben1_dir):
-    X = load_problem(name, proben1_dir).X_train
+def test_by_default_rows_settle_on_the_leading_eigenvectors_of_every_problem(name):
+    X = load_problem(name).X_train
     # A row's updates read the rows before it alone: ten of them learn as they would among all.
     gha = GHA(min(10, X.shape[1]), random_state=0).fit(X)
     found = settled_cosines(X, gha)

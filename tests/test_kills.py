@@ -36,7 +36,7 @@ OF_THEIR_MOMENT = ("started_at", "finished_at", "duration_ms", "fit_time_ms", "c
 OF_THEIR_PLAN = ("cell", "id")
 """Numbers that follow the order in which cells were planned."""
 
-pytestmark = [pytest.mark.data, pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")]
+pytestmark = [pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")]
 
 
 class Folder:

@@ -336,7 +336,6 @@ def training_inputs(path):
 
 
 @pytest.mark.slow
-@pytest.mark.data
 def test_dimensionalities_are_close_to_the_published_ones(proben1_dir):
     distances = []
     for problem, published in PUBLISHED.items():

@@ -9,6 +9,7 @@ from pppca_bench.config import request as requests
 from pppca_bench.config.overrides import changed_name, parse_changes, parse_only
 from pppca_bench.config.request import read_request
 from pppca_bench.errors import ConfigError, UnknownNameError
+from pppca_bench.problems import open_problem
 from pppca_bench.runs import Plan
 
 CONFIG = """\
@@ -72,12 +73,12 @@ class TestOnly:
         other.write_text(CONFIG.replace("name: small", "name: other").replace("[iris, wine]", "[wine]"))
         assert [one.name for one in read_request([path, other], only=["problem=iris"]).plans] == ["small"]
 
-    def test_data_that_no_run_taken_needs_are_not_fetched(self, path, monkeypatch):
+    def test_data_that_no_selected_run_needs_are_not_loaded(self, path, monkeypatch):
         path.write_text(CONFIG.replace("[iris, wine]", "[iris, cancer1, card1]"))
-        fetched = []
-        monkeypatch.setattr(requests, "ensure", lambda names, *_, **__: fetched.extend(names))
+        opened = []
+        monkeypatch.setattr(requests, "open_problem", lambda name, _: opened.append(name) or open_problem(name))
         plan(path, only=("problem=iris",))
-        assert fetched == ["iris"]
+        assert opened == ["iris"]
 
     @pytest.mark.parametrize(
         ("option", "message"),

@@ -39,23 +39,23 @@ def built(tmp_path_factory) -> Path:
     """Return a folder with the wheel, built from the sdist, and the sdist."""
     folder = tmp_path_factory.mktemp("dist")
     # Of a copy, since setuptools builds in the folder that it is given, where another build would meet it.
-    made = ".git", ".venv*", "__pycache__", ".*cache", "build", "*.egg-info", "*.sqlite*", "*.dt"
+    made = ".git", ".venv*", "__pycache__", ".*cache", "build", "*.egg-info", "*.sqlite*"
     source = shutil.copytree(ROOT, folder / "source", ignore=shutil.ignore_patterns(*made))
     call(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, source, folder=folder)
     return folder
 
 
-@pytest.fixture(scope="module", params=["whl", "tar.gz"])
+@pytest.fixture(scope="module", params=["whl", "tar.gz", "editable"])
 def installed(request, built, tmp_path_factory) -> Path:
-    """Return the bin folder of an environment that holds one of them beside this environment's dependencies."""
+    """Return the bin folder of an environment with one kind of installation, beside this environment's dependencies."""
     folder = tmp_path_factory.mktemp("environment")
     call(sys.executable, "-m", "venv", "--without-pip", folder, folder=folder)
     library = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
     # A path that a .pth file adds has its own .pth files left unread, and so the editable install stays out.
     (library / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
-    (file,) = built.glob(f"*.{request.param}")
+    package = ["-e", built / "source"] if request.param == "editable" else built.glob(f"*.{request.param}")
     pip = [folder / "bin" / "python", "-m", "pip", "install", "--no-deps", "--no-build-isolation", "--ignore-installed"]
-    call(*pip, file, folder=folder)
+    call(*pip, *package, folder=folder)
     return folder / "bin"
 
 
@@ -75,12 +75,14 @@ def test_the_sdist_holds_every_file_of_the_repository(built):
 
 
 @pytest.mark.slow
-def test_the_wheel_holds_the_package_and_the_configs_and_nothing_else(built):
+def test_the_wheel_holds_the_package_the_configs_and_the_data_and_nothing_else(built):
     files, _ = names_in(built)
     sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "pppca_bench").rglob("*") if path.is_file()}
-    configs = [*(ROOT / "configs").glob("*.yaml"), *(ROOT / "configs" / "studies").glob("*.yaml")]
+    outside = ("configs/*.yaml", "configs/studies/*.yaml", "data/*.tar.xz", "data/README.md")
     expected = {name for name in sources if "__pycache__" not in name}
-    expected |= {f"pppca_bench/{path.relative_to(ROOT).as_posix()}" for path in configs}
+    expected |= {
+        f"pppca_bench/{path.relative_to(ROOT).as_posix()}" for pattern in outside for path in ROOT.glob(pattern)
+    }
     assert {name for name in files if ".dist-info/" not in name} == expected
 
 
@@ -90,8 +92,17 @@ def test_what_was_installed_starts_an_experiment_in_an_empty_folder_without_a_ne
     assert "files written." in call(pppca, "init", folder=tmp_path, **nowhere)
     assert "wdbc (30), DGHA, 10%" in call(pppca, "run", "demo", "--repeats", 1, folder=tmp_path, **nowhere)
     assert (tmp_path / "results" / "results.sqlite").is_file()
-    here = call(installed / "python", "-c", "import pppca_bench; print(pppca_bench.__file__)", folder=tmp_path)
-    assert Path(here).is_relative_to(installed.parent)
+
+
+@pytest.mark.slow
+def test_an_installed_package_runs_proben1_without_a_network_and_writes_nothing_into_itself(installed, tmp_path):
+    show = "import pppca_bench; print(pppca_bench.__path__[0])"
+    package = Path(call(installed / "python", "-c", show, folder=tmp_path).strip())
+    assert not package.is_relative_to(ROOT)
+    before = {path for path in package.rglob("*") if "__pycache__" not in path.parts}
+    pppca, options = installed / "pppca", ("--repeats", 1, "--only", "method=dgha", "--no-tables")
+    call(pppca, "run", "cancer1", *options, folder=tmp_path, HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert {path for path in package.rglob("*") if "__pycache__" not in path.parts} == before
 
 
 @pytest.mark.slow

@@ -2,7 +2,9 @@
 
 import ast
 import hashlib
+import lzma
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,21 +16,24 @@ from planning import write_dt
 import pppca_bench.problems as problems
 from pppca_bench.errors import DataError
 from pppca_bench.problems import (
+    PROBEN1_URL,
     ProblemSource,
-    cache_dir,
-    ensure,
-    fetch_dir,
+    export_files,
     find_file,
     known_problems,
     load_again,
     load_problem,
     open_problem,
     problem_info,
+    read_packaged,
     registered,
-    search_path,
 )
+from pppca_bench.problems import archives as archives_module
 from pppca_bench.problems.bundled import load_bundled, scale_to_unit_interval, split_sizes
+from pppca_bench.problems.load import given_folders
+from pppca_bench.problems.openml import download_folder
 
+ROOT = Path(__file__).parents[1]
 BUNDLED = ["iris", "wine", "wdbc", "digits", "noisy_circle", "iris_centred", "iris_encoded"]
 # Proben1 report, section 2.2: the data sets' sizes and the splits that it made of them.
 PUBLISHED_SPLITS = {
@@ -50,7 +55,7 @@ PUBLISHED_SPLITS = {
 
 @pytest.fixture
 def places(tmp_path, monkeypatch) -> dict[str, Path]:
-    """Give every place of the search path a folder of its own, none of them made yet."""
+    """Return the user's data folders, not yet created."""
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     monkeypatch.setenv("PPPCA_DATA", str(tmp_path / "environment"))
@@ -58,8 +63,6 @@ def places(tmp_path, monkeypatch) -> dict[str, Path]:
     return {
         "option": tmp_path / "option",
         "environment": tmp_path / "environment",
-        "local": Path("data"),
-        "cache": cache_dir(),
     }
 
 
@@ -76,12 +79,6 @@ class TestRegistry:
         assert known_problems("proben1") == expected
         assert known_problems("bundled") == BUNDLED
         assert known_problems() == expected + BUNDLED == list(registered())
-
-    def test_addresses_are_pinned_to_one_commit(self):
-        base = "https://raw.githubusercontent.com/jeffheaton/proben1/1c63a400c5811fdd924510e08ccdba631d118c96"
-        assert problem_info("cancer1").url == f"{base}/cancer/cancer1.dt"
-        assert problem_info("heartac3").url == f"{base}/heart/heartac3.dt"
-        assert problem_info("iris").url is None
 
     def test_hashes_are_distinct_sha256(self):
         hashes = {info.sha256 for info in registered().values()}
@@ -115,7 +112,7 @@ class TestRegistry:
 
 class TestImport:
     def test_it_loads_nothing_slow(self):
-        slow = {"pooch", "pandas", "sklearn", "tqdm", "numba", "scipy", "requests"}
+        slow = {"pandas", "sklearn", "tqdm", "numba", "scipy"}
         code = "import sys, pppca_bench.problems as p; p.known_problems(); print(sorted(sys.modules))"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert not slow & set(ast.literal_eval(done.stdout))
@@ -188,74 +185,128 @@ class TestBundled:
 
 
 class TestSearch:
-    def test_the_order_is_option_environment_local_cache(self, places):
-        assert search_path(places["option"]) == list(places.values())
-
-    def test_what_is_not_given_is_left_out(self, places, monkeypatch):
-        monkeypatch.setenv("PPPCA_DATA", "")
-        assert search_path() == [places["local"], places["cache"]]
-
-    def test_the_cache_is_the_users(self, places, tmp_path):
-        assert tmp_path in places["cache"].parents
-        assert places["cache"].name == "pppca"
-
-    def test_each_place_is_asked_before_the_next(self, places):
+    def test_the_option_comes_before_the_environment(self, places):
+        assert given_folders(places["option"]) == [places["option"], places["environment"]]
         assert find_file("cancer1", places["option"]) is None
-        for folder in reversed(places.values()):
-            path = put(folder)
+        for folder in ("environment", "option"):
+            path = put(places[folder])
             assert find_file("cancer1", places["option"]) == path
 
-    def test_a_place_without_the_file_is_passed_over(self, places):
+    def test_a_folder_without_the_file_is_skipped(self, places):
         put(places["option"], "card1")
-        put(places["environment"], "card1")
-        path = put(places["local"], "cancer1")
+        path = put(places["environment"], "cancer1")
         assert find_file("cancer1", places["option"]) == path
 
-    def test_new_files_go_to_the_first_place_that_is_given_or_exists(self, places, monkeypatch):
-        assert fetch_dir(places["option"]) == places["option"]
-        assert fetch_dir() == places["environment"]
+    def test_downloads_go_to_the_first_folder_that_is_given_or_exists(self, places, monkeypatch, tmp_path):
+        assert download_folder(places["option"]) == places["option"]
+        assert download_folder() == places["environment"]
         monkeypatch.delenv("PPPCA_DATA")
-        assert fetch_dir() == places["cache"]
-        places["local"].mkdir()
-        assert fetch_dir() == places["local"]
+        assert download_folder() == tmp_path / "cache" / "pppca"
+        Path("data").mkdir()
+        assert download_folder() == Path("data")
+
+    @pytest.mark.usefixtures("places")
+    def test_without_a_home_folder_downloads_need_a_given_one(self, monkeypatch):
+        def no_home() -> Path:
+            raise RuntimeError("could not determine the home directory")
+
+        monkeypatch.setattr(Path, "home", no_home)
+        monkeypatch.delenv("XDG_CACHE_HOME")
+        monkeypatch.delenv("PPPCA_DATA")
+        assert download_folder("given") == Path("given")
+        with pytest.raises(DataError, match=r"got none, because there is no home folder\. Give one with --data DIR\.$"):
+            download_folder()
 
     def test_a_tilde_is_the_home_folder(self, monkeypatch, tmp_path):
         monkeypatch.setenv("HOME", str(tmp_path))
-        assert search_path("~/proben1")[0] == tmp_path / "proben1"
-        assert search_path("~nobody-here/x")[0] == Path("~nobody-here/x")
+        assert given_folders("~/proben1")[0] == tmp_path / "proben1"
+        assert given_folders("~nobody-here/x")[0] == Path("~nobody-here/x")
+
+
+class TestArchives:
+    @pytest.fixture
+    def archives(self, tmp_path, monkeypatch) -> Path:
+        """Make a copy of glass' archive the package's only one."""
+        folder = tmp_path / "data"
+        folder.mkdir()
+        shutil.copy(ROOT / "data" / "glass.tar.xz", folder)
+        monkeypatch.setattr(archives_module, "_FOLDERS", (tmp_path / "nowhere", folder))
+        return folder
+
+    @pytest.mark.parametrize("name", known_problems("proben1"))
+    def test_every_packaged_file_is_the_registered_one(self, name):
+        info = problem_info(name)
+        assert hashlib.sha256(read_packaged(info)).hexdigest() == info.sha256
+
+    @pytest.mark.usefixtures("places")
+    def test_a_problem_is_the_same_from_the_package_and_from_an_exported_file(self, proben1_dir):
+        packaged, exported = load_problem("glass1"), load_problem("glass1", proben1_dir)
+        assert packaged.sha256 == exported.sha256 == problem_info("glass1").sha256
+        np.testing.assert_array_equal(packaged.X_train, exported.X_train)
+
+    def test_export_writes_the_named_files_and_replaces_old_ones(self, tmp_path):
+        put(tmp_path, "glass2", "old")
+        assert export_files(["glass2", "iris", "cancer1"], tmp_path / "new" / "er") == [
+            tmp_path / "new" / "er" / "glass2.dt",
+            tmp_path / "new" / "er" / "cancer1.dt",
+        ]
+        export_files(["glass2"], tmp_path)
+        assert hashlib.sha256((tmp_path / "glass2.dt").read_bytes()).hexdigest() == problem_info("glass2").sha256
+
+    def test_a_folder_that_cannot_be_written_is_one_line(self, tmp_path):
+        (tmp_path / "file").write_text("")
+        with pytest.raises(DataError, match=rf"^{tmp_path}/file: expected a writable folder, got File exists\. Give"):
+            export_files(["glass2"], tmp_path / "file")
+
+    @pytest.mark.usefixtures("places", "archives")
+    def test_a_family_that_the_package_lacks_is_one_line_with_the_remedy(self):
+        with pytest.raises(DataError) as caught:
+            load_problem("cancer1")
+        assert str(caught.value) == (
+            "cancer1.dt: expected in the package, got no archive cancer.tar.xz. Install pppca-bench again, or give the"
+            f" folder of a copy with --data DIR (source: {PROBEN1_URL})."
+        )
+
+    @pytest.mark.usefixtures("places")
+    @pytest.mark.parametrize("damage", ["cut", "noise", "empty", "no member"])
+    def test_a_damaged_archive_is_one_line_with_digest_and_remedy(self, archives, damage):
+        path = archives / "glass.tar.xz"
+        content = path.read_bytes()
+        noise = content[:2000] + bytes(64) + content[2064:]
+        other = lzma.compress(lzma.decompress(content).replace(b"glass1.dt", b"glasso.dt"))
+        path.write_bytes({"cut": content[:-100], "noise": noise, "empty": b"", "no member": other}[damage])
+        with pytest.raises(DataError) as caught:
+            load_problem("glass1")
+        assert re.fullmatch(
+            rf"glass1\.dt in {path}: expected SHA-256 {problem_info('glass1').sha256}, got an archive that cannot be"
+            r" read \(.+\)\. The archive is damaged: install pppca-bench again, or give the folder of a copy with"
+            r" --data DIR\.",
+            str(caught.value),
+        )
+
+    @pytest.mark.usefixtures("places")
+    def test_a_packaged_file_with_another_digest_is_refused(self, archives):
+        path = archives / "glass.tar.xz"
+        path.write_bytes(lzma.compress(lzma.decompress(path.read_bytes()).replace(b"0.281387", b"0.281388")))
+        with pytest.raises(DataError, match=r"expected SHA-256 [0-9a-f]{64}, got [0-9a-f]{64}\. The archive is"):
+            load_problem("glass1")
 
 
 class TestLoad:
-    def test_a_file_that_is_nowhere_is_an_error_with_the_ways_out(self, places):
-        with pytest.raises(DataError) as caught:
-            load_problem("cancer1", places["option"])
-        folders = ", ".join(map(str, places.values()))
-        assert str(caught.value) == (
-            f"cancer1.dt: expected in one of the folders {folders}, got none. "
-            "Run `pppca data fetch cancer1`, or `pppca data fetch --from DIR` with a local copy; "
-            "`pppca run demo` needs no download."
-        )
-
-    def test_a_damaged_file_is_an_error_though_a_later_place_might_hold_a_good_one(self, places):
+    def test_a_damaged_file_is_an_error_though_the_package_has_a_good_one(self, places):
         put(places["environment"], "cancer1", "bool_in=0\n")
         with pytest.raises(DataError) as caught:
             load_problem("cancer1")
         assert str(caught.value) == (
             "cancer1.dt, line 2: expected 'real_in=<count>', the count of at most 9 digits, "
-            "got an empty line. The file is damaged: run `pppca data fetch --force cancer1`."
+            "got an empty line. The file is damaged: unset PPPCA_DATA to read the packaged one."
         )
 
-    def test_the_remedy_names_the_folder_that_was_asked_for(self, places):
+    def test_the_remedy_names_the_option_that_was_given(self, places):
         put(places["option"], "cancer1")
-        with pytest.raises(DataError, match=f"--force cancer1 --data {places['option']}`"):
+        with pytest.raises(DataError, match=r"The file is damaged: leave out --data to read the packaged one\.$"):
             load_problem("cancer1", places["option"])
 
-    @pytest.mark.data
-    def test_a_good_file_is_found_read_and_proved(self, proben1_dir):
-        problem = load_problem("glass1", proben1_dir)
-        assert problem.sha256 == hashlib.sha256((proben1_dir / "glass1.dt").read_bytes()).hexdigest()
-
-    @pytest.mark.data
     def test_a_file_of_the_right_form_with_another_hash_is_refused(self, places, proben1_dir):
         text = (proben1_dir / "glass1.dt").read_text()
         put(places["environment"], "glass1", text.replace("0.281387", "0.281388", 1))
@@ -263,7 +314,7 @@ class TestLoad:
             load_problem("glass1")
         assert re.fullmatch(
             rf"glass1\.dt in {places['environment']}: expected SHA-256 {problem_info('glass1').sha256}, "
-            r"got [0-9a-f]{64}\. The file is damaged: run `pppca data fetch --force glass1`\.",
+            r"got [0-9a-f]{64}\. The file is damaged: unset PPPCA_DATA to read the packaged one\.",
             str(caught.value),
         )
 
@@ -280,11 +331,6 @@ class TestLoad:
         with pytest.raises(DataError) as caught:
             load_problem("cancer1.dt")
         assert str(caught.value) == ("cancer1.dt: expected a .dt file, got none there. Did you mean 'cancer1'?")
-
-    def test_problems_that_lack_no_file_are_not_fetched(self, places):
-        put(places["local"], "cancer1")
-        assert ensure(["iris", "own.dt", "cancer1"]) == []
-        assert not places["environment"].exists()
 
 
 class TestSources:

@@ -206,7 +206,7 @@ def test_a_plan_alone_needs_no_data_of_known_problems_and_is_the_same(tmp_path, 
     write_dt(tmp_path / "own.dt")
     path = write(tmp_path, problems="[wine, own.dt, iris]")
     whole = read_request([path])
-    monkeypatch.setattr(requests, "ensure", None)
+    monkeypatch.setattr("pppca_bench.problems.load.read_packaged", None)
     plan = read_request([path], only_plan=True)
     assert plan.plans == whole.plans
     assert {name for name, _ in plan.problems} == {"own.dt"}
@@ -214,20 +214,6 @@ def test_a_plan_alone_needs_no_data_of_known_problems_and_is_the_same(tmp_path, 
     assert {spec.cell.problem for spec in missing.specs} == {"cancer1", "horse3"}
 
 
-@pytest.mark.data
-def test_the_digest_of_a_known_problem_is_the_registered_one(proben1_dir):
+def test_the_digest_of_a_known_problem_is_the_registered_one():
     for name, info in rooms_problems.registered().items():
-        assert load_problem(name, proben1_dir).sha256 == info.sha256
-
-
-def test_progress_of_a_download_is_handed_on(tmp_path, monkeypatch):
-    asked = []
-
-    def ensure(names, data_dir, *, progress):
-        asked.append((list(names), data_dir))
-        progress(1, 2)
-
-    monkeypatch.setattr(requests, "ensure", ensure)
-    told = []
-    read_request([write(tmp_path, problems="[iris, wine]")], data_dir=tmp_path, progress=lambda *n: told.append(n))
-    assert (asked, told) == ([(["iris", "wine"], tmp_path)], [(1, 2)])
+        assert load_problem(name).sha256 == info.sha256

@@ -129,7 +129,7 @@ class TestCompletion:
             (("run", "cancer1", "dem"), ["file,", "plain,demo"]),
             (("rules", "dem"), ["file,", "plain,demo"]),
             (("study", "dgha"), ["file,", "plain,dgha", "plain,dgha_tpe"]),
-            (("data", "fetch", "horse"), ["plain,horse1", "plain,horse2", "plain,horse3"]),
+            (("data", "export", "folder", "horse"), ["plain,horse1", "plain,horse2", "plain,horse3"]),
             (("sch",), ["plain,schema"]),
         ],
     )

@@ -72,7 +72,6 @@ def wine_as_cancer(monkeypatch):
         return ProblemSource(name, data_dir, wine.sha256), replace(wine, name=name)
 
     monkeypatch.setattr(problems, "open_problem", open_problem)
-    monkeypatch.setattr(problems, "ensure", lambda *_arguments, **_keywords: None)
     return {(name, wine.sha256): open_problem(name) for name in ("cancer1", "card1")}
 
 
@@ -314,7 +313,6 @@ class TestErrors:
         result = pppca_study(re.sub(rf"{key}:\n(  .*\n)*", f"{key}: {value}\n", SMALL))
         assert (result.exit_code, result.stderr) == (2, f"Error: small.yaml:{said}\n")
 
-    @pytest.mark.data
     def test_a_problem_that_cannot_be_run_is_told_before_anything_runs(self, proben1_dir):
         text = SMALL.replace("card1", "building1").replace("{hidden: [],", "{rule: backprop, hidden: [],")
         result = pppca_study(text, "--data", proben1_dir)
@@ -558,7 +556,6 @@ class TestRunning:
         assert database.with_name("results.version-2.sqlite").exists()
 
 
-@pytest.mark.data
 @pytest.mark.slow
 def test_no_number_of_processes_changes_a_score(proben1_dir):
     text = SMALL.replace("repeats: 2", "repeats: 1")

@@ -16,12 +16,10 @@ from planning import opened, specs_of
 
 from pppca_bench.compiled import cache
 from pppca_bench.engines import GHA
-from pppca_bench.errors import DataError
 from pppca_bench.experiments import quiet, runner, speedup, watch, worker
 from pppca_bench.experiments.backends import Executors, LocalProcesses
 from pppca_bench.experiments.runner import Outcome
 from pppca_bench.experiments.speedup import MOST_ATTEMPTS, N_ROUNDS, Speedup
-from pppca_bench.problems import fetch_dir, find_file, search_path
 from pppca_bench.runs import Plan, RunSpec
 from pppca_bench.store.database import Store
 
@@ -188,22 +186,6 @@ def test_trust_a_damaged_kernel_file_is_told_once_and_the_run_goes_on(store, mon
     said: list[str] = []
     assert run(planned(), store, workers=0, warn=said.append) == Outcome(6, 0, 6, 0, None)
     assert said == [f"{tmp_path / 'one.nbc'} is damaged: its kernel is compiled anew."]
-
-
-def test_trust_without_a_home_folder_what_needs_none_goes_on_and_the_rest_is_told(monkeypatch, tmp_path):
-    def no_home(_: str) -> Path:
-        raise RuntimeError("could not determine the home directory")
-
-    monkeypatch.setattr("pooch.os_cache", no_home)
-    monkeypatch.delenv("PPPCA_DATA", raising=False)
-    monkeypatch.chdir(tmp_path)
-    assert search_path("given") == [Path("given"), Path("data")]
-    assert fetch_dir("given") == Path("given")
-    assert find_file("cancer1") is None
-    with pytest.raises(DataError, match=r"got none, for there is no home folder\. Give one with --data DIR\.$"):
-        fetch_dir()
-    (tmp_path / "data").mkdir()
-    assert fetch_dir() == Path("data")
 
 
 TIMED = {"method": "dgha_speedup", "n_epochs": 3}

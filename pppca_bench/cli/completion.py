@@ -25,7 +25,7 @@ def complete_studies(_context: click.Context, _parameter: click.Parameter, incom
 
 
 def complete_proben1(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer the problems that have a file to fetch."""
+    """Offer the Proben1 problems."""
     from pppca_bench.problems import known_problems
 
     return _beginning(incomplete, known_problems("proben1"))

@@ -1,14 +1,13 @@
-"""The ``pppca data`` commands: list, fetch, verify and locate the Proben1 files, describe any problem."""
+"""The ``pppca data`` commands: list and describe problems, export the Proben1 files."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from pppca_bench.cli._shared import examples, progress_bar, stoppable
+from pppca_bench.cli._shared import examples
 from pppca_bench.cli.completion import complete_proben1
 
 if TYPE_CHECKING:
@@ -18,64 +17,38 @@ _Folder = click.Path(file_okay=False, path_type=Path)
 data_option = click.option("--data", "data_dir", type=_Folder, help="First folder to look for Proben1 files.")
 
 
-@click.group(epilog=examples("pppca data list", "pppca data fetch"))
+@click.group(epilog=examples("pppca data list", "pppca data export proben1"))
 def data() -> None:
-    """List, fetch and verify the Proben1 files; describe a problem."""
+    """List and describe problems, export the Proben1 files."""
 
 
 @data.command("list", epilog=examples("pppca data list"))
 @data_option
 def data_list(data_dir: Path | None) -> None:
-    """List every problem: its task, sizes and where its file is."""
+    """List every problem: its task, sizes and the source of its data."""
     from tabulate import tabulate
 
     from pppca_bench import problems
 
     rows = []
     for info in problems.registered().values():
-        found = problems.find_file(info.name, data_dir) if info.source == "proben1" else "bundled"
+        own = problems.find_file(info.name, data_dir) if info.source == "proben1" else None
+        source = own or ("packaged" if info.source == "proben1" else "scikit-learn")
         sizes = f"{info.n_train} / {info.n_validation} / {info.n_test}"
-        rows.append([info.name, info.task, info.n_features, info.n_outputs, sizes, found or "not fetched"])
-    headers = ["problem", "task", "features", "outputs", "train / validation / test", "file"]
+        rows.append([info.name, info.task, info.n_features, info.n_outputs, sizes, source])
+    headers = ["problem", "task", "features", "outputs", "train / validation / test", "data"]
     click.echo(tabulate(rows, headers, tablefmt="simple"))
 
 
-@data.command("fetch", epilog=examples("pppca data fetch cancer1 card1", "pppca data fetch --from proben1"))
+@data.command("export", epilog=examples("pppca data export proben1", "pppca data export proben1 cancer1 card1"))
+@click.argument("folder", type=_Folder)
 @click.argument("names", nargs=-1, shell_complete=complete_proben1)
-@click.option("--from", "source_dir", type=_Folder, help="Take the files from this folder instead of the network.")
-@click.option("--force", is_flag=True, help="Fetch again what is there.")
-@data_option
-def data_fetch(names: tuple[str, ...], source_dir: Path | None, force: bool, data_dir: Path | None) -> None:
-    """Fetch Proben1 files (all by default), verified by SHA-256."""
+def data_export(folder: Path, names: tuple[str, ...]) -> None:
+    """Write the packaged Proben1 files (all by default) into FOLDER, as they were published."""
     from pppca_bench import problems
 
-    target = problems.fetch_dir(data_dir)
-    with stoppable(target), progress_bar("file", quiet=source_dir is not None) as progress:
-        fetched = problems.fetch(names or None, target, source_dir=source_dir, force=force, progress=progress)
-    n_new = sum(file.action != "kept" for file in fetched)
-    click.echo(f"{target}: {n_new} files fetched, {len(fetched) - n_new} already there; all verified.")
-
-
-@data.command("verify", epilog=examples("pppca data verify", "pppca data verify cancer1"))
-@click.argument("names", nargs=-1, shell_complete=complete_proben1)
-@data_option
-def data_verify(names: tuple[str, ...], data_dir: Path | None) -> None:
-    """Check the files (all by default) against their SHA-256."""
-    from pppca_bench import problems
-
-    folder = problems.fetch_dir(data_dir)
-    statuses = problems.verify(names or None, folder)
-    wrong = [status for status in statuses if status.status != "ok"]
-    option = f" --data {data_dir}" if data_dir is not None else ""
-    if len(statuses) > 1 and all(status.status == "missing" for status in statuses):
-        click.echo(f"{folder}: none of the {len(statuses)} files is there. Run `pppca data fetch{option}`.", err=True)
-        sys.exit(1)
-    for status in wrong:
-        remedy = f"pppca data fetch --force {status.name}{option}"
-        click.echo(f"{status.path}: {status.status}. Run `{remedy}`.", err=True)
-    click.echo(f"{folder}: {len(statuses) - len(wrong)} of {len(statuses)} files are as registered.")
-    if wrong:
-        sys.exit(1)
+    written = problems.export_files(names or None, folder)
+    click.echo(f"{folder}: {len(written)} files written.")
 
 
 @data.command(
@@ -108,7 +81,7 @@ def data_describe(problem: str, targets: tuple[str, ...], task: Task | None, dat
 @data.command("path", epilog=examples("pppca data path"))
 @data_option
 def data_path(data_dir: Path | None) -> None:
-    """Print the folder that new files go to."""
-    from pppca_bench import problems
+    """Print the folder for downloads from openml.org."""
+    from pppca_bench.problems.openml import download_folder
 
-    click.echo(problems.fetch_dir(data_dir))
+    click.echo(download_folder(data_dir))

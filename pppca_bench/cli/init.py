@@ -33,7 +33,7 @@ def init(folder: Path, force: bool) -> None:
             n_kept += 1
     kept = f", {n_kept} existing ones kept (--force overwrites them)" if n_kept else ""
     click.echo(f"{folder}: {n_written} files written{kept}.")
-    click.echo(f"Next: `pppca run {folder / 'demo.yaml'}` (a minute, no download).")
+    click.echo(f"Next: `pppca run {folder / 'demo.yaml'}` (a minute).")
     click.echo(
         "Or copy a config, change its `name`, edit it and run it. Results go to ./results, or to --results FOLDER."
     )

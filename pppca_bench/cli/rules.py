@@ -55,9 +55,7 @@ def addresses() -> dict[str, Address]:
     from pppca_bench.reporting.report_card import Address
 
     of_source = {
-        "proben1": Address(
-            "Proben1", f"{PROBEN1_URL}, in a folder each, such as cancer/cancer1.dt; the last digit is the variant"
-        ),
+        "proben1": Address("Proben1", f"{PROBEN1_URL}, for example cancer/cancer1.dt; the last digit is the variant"),
         "bundled": Address("the data sets that come with scikit-learn", "sklearn.datasets"),
     }
     return {name: of_source[info.source] for name, info in registered().items()}

@@ -168,7 +168,6 @@ def run(
         request = _read(
             configs,
             forks=forks,
-            quiet=quiet,
             data_dir=data_dir,
             repeats=repeats,
             only=only,
@@ -192,17 +191,17 @@ def run(
         sys.exit(1)
 
 
-def _read(configs: Sequence[Path], *, forks: bool, quiet: bool, **options: Any) -> Request:
+def _read(configs: Sequence[Path], *, forks: bool, **options: Any) -> Request:
     """Read the configs, while the server that workers are forked from starts, if there will be any."""
     from pppca_bench.config.shipped import find_experiment
     from pppca_bench.experiments.backends import prepared_workers
 
     paths = list(map(find_experiment, configs))
     prepared = prepared_workers() if forks else nullcontext()
-    with prepared, progress_bar("file", quiet=quiet) as progress:
+    with prepared:
         from pppca_bench.config.request import read_request  # slow, so it comes while the server starts
 
-        return read_request(paths, **options, progress=progress)
+        return read_request(paths, **options)
 
 
 def _compute(

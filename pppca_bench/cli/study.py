@@ -66,8 +66,6 @@ def study(
         tpe.import_optuna(loaded)
     folder = results / STUDIES / loaded.name
     with stoppable(folder):
-        with progress_bar("file", quiet=quiet) as progress:
-            problems.ensure(loaded.problems, data_dir, progress=progress)
         opened = {name: problems.open_problem(name, data_dir) for name in loaded.problems}
         for index, (name, (_, problem)) in enumerate(opened.items()):
             place = loaded.where("base", "problems", index)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from pppca_bench.problems import (
     OwnData,
     Problem,
     ProblemSource,
-    ensure,
     find_own_file,
     known_problems,
     open_problem,
@@ -71,16 +70,15 @@ def read_request(
     only_plan: bool = False,
     force: bool = False,
     given: Mapping[str, Path] | None = None,
-    progress: Callable[[int, int], None] | None = None,
 ) -> Request:
-    """Read configs and open their problems; files that are missing are downloaded first.
+    """Read configs and open their problems.
 
     Parameters
     ----------
     documents : sequence of Path or YamlSource
         YAML files, or documents that are read already.
     data_dir : Path, optional
-        First folder to look for fetched files.
+        First folder to look for Proben1 files.
     repeats : int, optional
         Number of repeats in place of the configs' own.
     only : sequence of str, optional
@@ -88,13 +86,11 @@ def read_request(
     changes : sequence of str, optional
         Values in place of the configs' own, as `parse_changes` reads them.
     only_plan : bool, default False
-        Open the user's own data alone, and download nothing: the data of known problems are known by their digest.
+        Open the user's own data alone: the registry has the digests of known problems.
     force : bool, default False
         Plan more than `MOST_RUNS` runs, too.
     given : mapping of str to Path, optional
         Saved tables of the caller's, by the names that configs have for them.
-    progress : callable(n_finished, n_total), optional
-        Called with every downloaded file.
 
     Raises
     ------
@@ -121,7 +117,7 @@ def read_request(
         _check_tasks(source, config, files, opened)
     if not only_plan:  # the digest of a known problem's data is known without them
         known = [one for one in entries if isinstance(one, str) and one in registered()]
-        opened |= _open_known(filter(asked.takes_problem, known), data_dir, progress)
+        opened |= {name: open_problem(name, data_dir) for name in known if asked.takes_problem(name)}
     plans, problems = [], dict[tuple[str, str], OpenProblem]()
     for source, config, files in zip(sources, configs, found, strict=True):
         identities = _identities(source, config, files, opened)
@@ -130,15 +126,6 @@ def read_request(
     if asked.wanted:
         asked.check(by_cell(spec for plan in plans for spec in plan.specs))
     return Request(tuple(plan for plan in (_taken(plan, asked) for plan in plans) if plan.specs), problems)
-
-
-def _open_known(
-    names: Iterable[str], data_dir: Path | None, progress: Callable[[int, int], None] | None
-) -> dict[Entry, OpenProblem]:
-    """Open known problems; files that are missing are downloaded first."""
-    asked = list(names)
-    ensure(asked, data_dir, progress=progress)
-    return {name: open_problem(name, data_dir) for name in asked}
 
 
 def _sources(documents: Sequence[Path | YamlSource]) -> list[YamlSource]:

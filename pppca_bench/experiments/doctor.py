@@ -18,7 +18,7 @@ from pppca_bench.compiled import cache
 from pppca_bench.errors import DataError, StoreError
 from pppca_bench.experiments.provenance import older_algorithms
 from pppca_bench.experiments.runner import available_cores
-from pppca_bench.problems import fetch_dir, find_file, known_problems, search_path, verify
+from pppca_bench.problems import known_problems, load_problem
 from pppca_bench.processes import is_running
 from pppca_bench.runs import RunResult, cause_of
 from pppca_bench.store.columns import DONE
@@ -149,37 +149,14 @@ def _cache() -> Iterator[Finding]:
 
 def _data(data_dir: Path | None) -> Iterator[Finding]:
     names = known_problems("proben1")
-    option = "" if data_dir is None else f" --data {shlex.quote(str(data_dir))}"
-    places: dict[str, Path] = {name: path for name in names if (path := find_file(name, data_dir)) is not None}
-    if missing := [name for name in names if name not in places]:
-        some = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
-        folders = ", ".join(map(str, search_path(data_dir)))
-        text = f"{len(missing)} of {len(names)} Proben1 files ({some}) are in none of {folders}."
-        yield Finding("data", text, f"Run `pppca data fetch{option}`; `--from DIR` takes a local copy.")
     n_good = 0
-    for name, path in places.items():
-        wrong = _wrong(name, path.parent)
-        n_good += wrong is None
-        if wrong is not None:
-            yield Finding("data", wrong, _fetch_again(name, path, data_dir))
-    if n_good:
-        yield Finding("data", f"{n_good} of {len(names)} Proben1 files are as registered.")
-
-
-def _wrong(name: str, folder: Path) -> str | None:
-    try:
-        (status,) = verify([name], folder)
-    except DataError as error:
-        return str(error).removesuffix(" Give another folder.")
-    return None if status.status == "ok" else f"{status.path}: not the registered file (SHA-256)."
-
-
-def _fetch_again(name: str, path: Path, data_dir: Path | None) -> str:
-    """Return the command that puts a good file into this place, whichever folder is the first."""
-    option = (
-        "" if path.parent == fetch_dir(data_dir) and data_dir is None else f" --data {shlex.quote(str(path.parent))}"
-    )
-    return f"Run `pppca data fetch --force {name}{option}`."
+    for name in names:
+        try:
+            load_problem(name, data_dir)
+            n_good += 1
+        except DataError as error:
+            yield Finding("data", str(error), "")
+    yield Finding("data", f"{n_good} of {len(names)} Proben1 files are as registered.")
 
 
 def _folder(results: Path) -> Iterator[Finding]:

@@ -65,7 +65,7 @@ def pipeline(
     problems : mapping of str to (X, y), optional
         Data that `pppca_bench.run` was given.
     data_dir : path, optional
-        First folder to look for fetched files.
+        First folder to look for Proben1 files.
 
     Returns
     -------

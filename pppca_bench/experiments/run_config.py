@@ -68,7 +68,7 @@ def run(
     results : str or Path, default "results"
         Folder of the results database; runs that it holds are not computed again.
     data_dir : str or Path, optional
-        First folder to look for fetched files.
+        First folder to look for Proben1 files.
     repeats : int, optional
         Repeats in place of the config's own.
     workers : int, default 0

@@ -1,21 +1,12 @@
 """The problems that experiments run on: Proben1's files, scikit-learn's data sets and the user's files."""
 
+from pppca_bench.problems.archives import export_files, find_archive, read_packaged
 from pppca_bench.problems.bundled import load_bundled
-from pppca_bench.problems.fetch import FetchedFile, FileStatus, fetch, verify
-from pppca_bench.problems.load import (
-    cache_dir,
-    ensure,
-    fetch_dir,
-    find_file,
-    find_own_file,
-    load_problem,
-    search_path,
-)
+from pppca_bench.problems.load import find_file, find_own_file, load_problem
 from pppca_bench.problems.own_data import DataSet, OwnData
 from pppca_bench.problems.problem import Problem
 from pppca_bench.problems.read_dt import read_dt
 from pppca_bench.problems.registry import (
-    PROBEN1_COMMIT,
     PROBEN1_URL,
     ProblemInfo,
     Task,
@@ -28,11 +19,8 @@ from pppca_bench.problems.split import SplitRule
 from pppca_bench.problems.table import Table, to_table
 
 __all__ = [
-    "PROBEN1_COMMIT",
     "PROBEN1_URL",
     "DataSet",
-    "FetchedFile",
-    "FileStatus",
     "OwnData",
     "Problem",
     "ProblemInfo",
@@ -40,10 +28,8 @@ __all__ = [
     "SplitRule",
     "Table",
     "Task",
-    "cache_dir",
-    "ensure",
-    "fetch",
-    "fetch_dir",
+    "export_files",
+    "find_archive",
     "find_file",
     "find_own_file",
     "known_problems",
@@ -54,8 +40,7 @@ __all__ = [
     "open_problem",
     "problem_info",
     "read_dt",
+    "read_packaged",
     "registered",
-    "search_path",
     "to_table",
-    "verify",
 ]

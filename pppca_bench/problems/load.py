@@ -1,28 +1,25 @@
-"""Finding a problem by its name: where files are looked for, where they go, and what is read from them."""
+"""Loading a problem by its name, from the user's folders, the package or scikit-learn."""
 
 import os
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pppca_bench.errors import DataError, OwnDataError
+from pppca_bench.problems.archives import read_packaged
 from pppca_bench.problems.bundled import load_bundled
-from pppca_bench.problems.fetch import FetchedFile, Progress, fetch
 from pppca_bench.problems.problem import Problem
 from pppca_bench.problems.read_dt import read_dt
-from pppca_bench.problems.registry import ProblemInfo, proben1_infos, problem_info, suggest
-
-_LOCAL = Path("data")
+from pppca_bench.problems.registry import ProblemInfo, problem_info, suggest
 
 
 def load_problem(name: str, data_dir: str | Path | None = None) -> Problem:
-    """Return a problem by name, or the one in a .dt file of the user's own.
+    """Return a problem by name, or from a user's .dt file.
 
     Parameters
     ----------
     name : str
-        Name of a known problem, or the path of a file ending in ``.dt``, which is checked for its form alone.
+        Name of a known problem, or the path of a file ending in ``.dt``, of which only the format is checked.
     data_dir : str or Path, optional
-        First folder to look for a Proben1 file, see `search_path`.
+        First folder to look for a Proben1 file, before the folder in $PPPCA_DATA and the package.
 
     Returns
     -------
@@ -32,42 +29,28 @@ def load_problem(name: str, data_dir: str | Path | None = None) -> Problem:
     Raises
     ------
     DataError
-        If the name is unknown (with the nearest known one), its file is in none of the folders, or the file
-        is malformed or not the registered one.
+        If the name is unknown (the message gives the nearest known name), or the file is malformed or differs from the
+        registered one.
     """
     if name.endswith(".dt"):
         path = find_own_file(name)
         try:
-            return read_dt(path, remedy="Correct the file.")
+            return read_dt(path)
         except DataError as error:
             raise OwnDataError(str(error)) from None
     info = problem_info(name)
     return load_bundled(name) if info.source == "bundled" else _load_proben1(info, data_dir)
 
 
-def search_path(data_dir: str | Path | None = None) -> list[Path]:
-    """Return the folders that may hold Proben1 files, the first to be asked first.
-
-    They are `data_dir`, the folder in $PPPCA_DATA, ``data`` in the working directory and the user's cache
-    folder; the first two only where they are given.
-
-    Parameters
-    ----------
-    data_dir : str or Path, optional
-        The folder of the command line's ``--data``.
-    """
-    return list(_folders(data_dir))
-
-
 def find_file(name: str, data_dir: str | Path | None = None) -> Path | None:
-    """Return the first place on the search path that holds a Proben1 problem's file, or None.
+    """Return the user's file of a Proben1 problem, or None if the packaged one is read.
 
     Parameters
     ----------
     name : str
         Name of a Proben1 problem.
     data_dir : str or Path, optional
-        First folder, see `search_path`.
+        Folder to look in before the one in $PPPCA_DATA.
 
     Raises
     ------
@@ -75,89 +58,24 @@ def find_file(name: str, data_dir: str | Path | None = None) -> Path | None:
         If the name is unknown.
     """
     filename = problem_info(name).filename
-    return next((folder / filename for folder in _folders(data_dir) if _is_file(folder / filename)), None)
+    return next((folder / filename for folder in given_folders(data_dir) if _is_file(folder / filename)), None)
 
 
-def fetch_dir(data_dir: str | Path | None = None) -> Path:
-    """Return the folder that new files go to: the first of the search path that is given or exists.
-
-    Choice: ``data`` in the working directory is taken only if it exists, so that a run elsewhere leaves no
-    folder behind; the cache folder is the last resort.
+def given_folders(data_dir: str | Path | None = None) -> list[Path]:
+    """Return the user's data folders: `data_dir`, then $PPPCA_DATA, each only if given.
 
     Parameters
     ----------
     data_dir : str or Path, optional
-        First folder, see `search_path`.
-
-    Raises
-    ------
-    DataError
-        If no folder is given or exists, and the user has no home folder.
+        The folder of the command line's ``--data``.
     """
-    if asked_for := _asked_for(data_dir):
-        return asked_for[0]
-    if _LOCAL.is_dir():
-        return _LOCAL
-    if (cached := cache_dir()) is None:
-        raise DataError(
-            "data: expected a folder for the Proben1 files, got none, for there is no home folder. Give one with"
-            " --data DIR."
-        )
-    return cached
-
-
-def cache_dir() -> Path | None:
-    """Return the folder for data in the user's cache, as the operating system has it; None without a home folder."""
-    import pooch  # slow to import, and not needed where the files are nearer
-
-    try:
-        return Path(pooch.os_cache("pppca"))
-    except RuntimeError:
-        return None
-
-
-def ensure(
-    names: Iterable[str], data_dir: str | Path | None = None, *, progress: Progress | None = None
-) -> list[FetchedFile]:
-    """Download the files of those problems that no folder of the search path holds, into `fetch_dir`.
-
-    A damaged file is not replaced: `load_problem` names it, for it may be the only trace of a mistake.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Known problems and paths of .dt files; only Proben1 problems can lack anything.
-    data_dir : str or Path, optional
-        First folder, see `search_path`.
-    progress : callable(n_finished, n_total), optional
-        See `fetch`.
-
-    Raises
-    ------
-    DataError
-        If a name is unknown or the download fails.
-    """
-    infos = proben1_infos(name for name in names if not name.endswith(".dt"))
-    missing = [info.name for info in infos if find_file(info.name, data_dir) is None]
-    return fetch(missing, fetch_dir(data_dir), progress=progress) if missing else []
-
-
-def _folders(data_dir: str | Path | None) -> Iterator[Path]:
-    # One after another, so that the cache folder, whose look-up imports pooch, is asked for last.
-    yield from _asked_for(data_dir)
-    yield _LOCAL
-    if (cached := cache_dir()) is not None:
-        yield cached
-
-
-def _asked_for(data_dir: str | Path | None) -> list[Path]:
     return [_expanded(folder) for folder in (data_dir, os.environ.get("PPPCA_DATA")) if folder]
 
 
 def _expanded(path: str | Path) -> Path:
     try:
         return Path(path).expanduser()
-    except RuntimeError:  # "~name" of a user who has no home is a name like any other
+    except RuntimeError:  # "~name" of a user without a home folder is a name like any other
         return Path(path)
 
 
@@ -171,13 +89,9 @@ def _is_file(path: Path) -> bool:
 def _load_proben1(info: ProblemInfo, data_dir: str | Path | None) -> Problem:
     path = find_file(info.name, data_dir)
     if path is None:
-        folders = ", ".join(map(str, search_path(data_dir)))
-        raise DataError(
-            f"{info.filename}: expected in one of the folders {folders}, got none. "
-            f"Run `pppca data fetch {info.name}`, or `pppca data fetch --from DIR` with a local copy; "
-            "`pppca run demo` needs no download."
-        )
-    remedy = f"The file is damaged: run `pppca data fetch --force {info.name}{_data_option(path, data_dir)}`."
+        return read_dt(info.filename, content=read_packaged(info))
+    is_option = data_dir is not None and path.parent == _expanded(data_dir)
+    remedy = f"The file is damaged: {'leave out --data' if is_option else 'unset PPPCA_DATA'} to read the packaged one."
     problem = read_dt(path, remedy=remedy)
     if problem.sha256 != info.sha256:
         raise DataError(
@@ -186,25 +100,20 @@ def _load_proben1(info: ProblemInfo, data_dir: str | Path | None) -> Problem:
     return problem
 
 
-def _data_option(path: Path, data_dir: str | Path | None) -> str:
-    asked_for = data_dir is not None and path.parent == _expanded(data_dir)
-    return f" --data {path.parent}" if asked_for else ""
-
-
 def find_own_file(name: str, folder: str | Path = ".") -> Path:
-    """Return the path of a file of the user's own.
+    """Return the path of a user's file.
 
     Parameters
     ----------
     name : str
-        Its path, absolute or seen from the folder; ``~`` is the user's home.
+        Its path, absolute or relative to the folder; ``~`` is the user's home.
     folder : str or Path, default="."
-        For a file that a config names, the config's own folder.
+        For a file named in a config, the folder of the config.
 
     Raises
     ------
     OwnDataError
-        If there is no such file; of a .dt file the message gives the known problem that is meant, where one is like it.
+        If the file does not exist; for a .dt file the message suggests a known problem with a similar name.
     """
     path = Path(folder) / _expanded(name)
     if not _is_file(path):

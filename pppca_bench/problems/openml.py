@@ -1,30 +1,62 @@
-"""Data sets of openml.org: fetched by scikit-learn into the data folder, and held to what was fetched first."""
+"""Data sets of openml.org, downloaded once by scikit-learn and checked against their first download."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from pppca_bench.errors import DataError
 from pppca_bench.files import atomic_write
-from pppca_bench.problems.load import fetch_dir, search_path
+from pppca_bench.problems.load import given_folders
 from pppca_bench.problems.read_table import target_names
 from pppca_bench.problems.table import Table, to_table
 
 _RETRIES, _PAUSE_S = 3, 1.0
+_LOCAL = Path("data")
+
+
+def download_folder(data_dir: str | Path | None = None) -> Path:
+    """Return the folder for downloads: the first of `data_dir`, $PPPCA_DATA, an existing ``data``, the user's cache.
+
+    Parameters
+    ----------
+    data_dir : str or Path, optional
+        The folder of the command line's ``--data``.
+
+    Raises
+    ------
+    DataError
+        If no folder is given or exists, and the user has no home folder.
+    """
+    return _folders(data_dir)[0]
+
+
+def _folders(data_dir: str | Path | None) -> list[Path]:
+    folders = [*given_folders(data_dir), *([_LOCAL] if _LOCAL.is_dir() else [])]
+    try:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:
+        if not folders:
+            raise DataError(
+                "data: expected a folder for downloads, got none, because there is no home folder. Give one with"
+                " --data DIR."
+            ) from None
+        return folders
+    return [*folders, cache / "pppca"]
 
 
 def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: bool = False) -> Table:
-    """Return a data set of openml.org, downloaded where no data folder holds it yet.
+    """Return a data set of openml.org, downloaded unless a data folder holds it.
 
-    scikit-learn keeps the files in ``openml/`` of the data folder and holds them to the server's checksum. The digest
-    of the table is written to ``openml/NUMBER.sha256`` at first, and compared with it from then on.
+    scikit-learn keeps the files in ``openml/`` of the data folder and verifies the server's checksum. The digest of the
+    table is written to ``openml/NUMBER.sha256`` after the first download and compared with it afterwards.
 
     Parameters
     ----------
     number : str
         The data set's number, such as ``"61"``.
     data_dir : str or Path, optional
-        First folder to look for it, see `search_path`.
+        First folder to look for it, see `download_folder`.
     only_local : bool, default False
         Download nothing.
 
@@ -36,12 +68,13 @@ def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: 
     from sklearn.datasets import fetch_openml
 
     source, record = f"openml:{number}", Path("openml", f"{number}.sha256")
-    found = next((folder for folder in search_path(data_dir) if (folder / record).is_file()), None)
-    if found is None and only_local:
+    folders = _folders(data_dir)
+    present = next((folder for folder in folders if (folder / record).is_file()), None)
+    if present is None and only_local:
         raise DataError(
             f"{source}: expected its files in the data folder, got none. Run `pppca data describe {source}`."
         )
-    folder = found or fetch_dir(data_dir)
+    folder = present or folders[0]
     try:
         bunch = fetch_openml(
             data_id=int(number),

@@ -1,4 +1,4 @@
-"""The reader of Proben1's .dt files: every value is checked, nothing is guessed or repaired."""
+"""Reader of Proben1's .dt files, which checks every value."""
 
 import hashlib
 import math
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -14,7 +15,7 @@ import numpy as np
 
 from pppca_bench.errors import DataError
 from pppca_bench.problems.problem import FloatArray, Problem, Targets
-from pppca_bench.problems.registry import Task, known_problems
+from pppca_bench.problems.registry import Task
 
 _HEADER_KEYS = (
     "bool_in",
@@ -106,7 +107,7 @@ class _Lines:
         return line
 
 
-def read_dt(path: str | Path, *, remedy: str | None = None) -> Problem:
+def read_dt(path: str | Path, *, content: bytes | None = None, remedy: str = "Correct the file.") -> Problem:
     """Read a .dt file, splits and order as in the file.
 
     The format is that of the Proben1 report: seven lines ``key=count``, then one example a line, inputs
@@ -125,9 +126,10 @@ def read_dt(path: str | Path, *, remedy: str | None = None) -> Problem:
     ----------
     path : str or Path
         The file; its stem becomes the problem's name.
-    remedy : str, optional
-        Last sentence of an error message. By default the fetch command for names of the registry, else
-        a request to correct the file.
+    content : bytes, optional
+        Content of the file, for one that is not on disk.
+    remedy : str, default="Correct the file."
+        Last sentence of an error message.
 
     Returns
     -------
@@ -140,23 +142,17 @@ def read_dt(path: str | Path, *, remedy: str | None = None) -> Problem:
         If the file cannot be read or breaks the format; the message names file, line, expected and got.
     """
     path = Path(path)
-    place = _Place(path.name, _default_remedy(path) if remedy is None else remedy)
-    with _lines(path, place) as lines:
+    place = _Place(path.name, remedy)
+    with _lines(path, content, place) as lines:
         header = _read_header(lines, place)
         values = _read_values(lines, header, place)
     return _to_problem(path.stem, values, header, lines.sha256.hexdigest())
 
 
-def _default_remedy(path: Path) -> str:
-    if path.stem in known_problems("proben1"):
-        return f"The file is damaged: run `pppca data fetch --force {path.stem}`."
-    return "Correct the file."
-
-
 @contextmanager
-def _lines(path: Path, place: _Place) -> Iterator[_Lines]:
+def _lines(path: Path, content: bytes | None, place: _Place) -> Iterator[_Lines]:
     try:
-        with path.open("rb") as file:
+        with path.open("rb") if content is None else BytesIO(content) as file:
             yield _Lines(file, place)
     except (OSError, ValueError) as error:
         cause = getattr(error, "strerror", None) or error

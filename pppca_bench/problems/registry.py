@@ -1,4 +1,4 @@
-"""The list of known problems: what each holds, where its file comes from and the hash that proves it."""
+"""Registry of the known problems: source, task, sizes and SHA-256."""
 
 import csv
 import difflib
@@ -14,8 +14,7 @@ from pppca_bench.errors import UnknownProblemError
 Task = Literal["classification", "approximation"]
 Source = Literal["proben1", "bundled"]
 
-PROBEN1_COMMIT = "1c63a400c5811fdd924510e08ccdba631d118c96"
-PROBEN1_URL = f"https://raw.githubusercontent.com/jeffheaton/proben1/{PROBEN1_COMMIT}"
+PROBEN1_URL = "https://github.com/jeffheaton/proben1/tree/1c63a400c5811fdd924510e08ccdba631d118c96"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +26,7 @@ class ProblemInfo:
     name : str
         Name in configs and tables, such as ``"cancer1"``.
     source : {"proben1", "bundled"}
-        Proben1 file to be fetched, or a data set that comes with scikit-learn.
-    folder : str
-        Folder of the file in the Proben1 repository; empty for bundled problems.
+        File of the Proben1 collection, packaged, or a data set that comes with scikit-learn.
     task : {"classification", "approximation"}
         From the file's header: outputs that are classes (``bool_out``) or numbers (``real_out``).
     n_features, n_outputs : int
@@ -38,13 +35,10 @@ class ProblemInfo:
         Examples of each split.
     sha256 : str
         Hash of the file (Proben1) or of the arrays (bundled), 64 hexadecimal digits.
-    n_bytes : int
-        Size of the file; 0 for bundled problems.
     """
 
     name: str
     source: Source
-    folder: str
     task: Task
     n_features: int
     n_outputs: int
@@ -52,7 +46,6 @@ class ProblemInfo:
     n_validation: int
     n_test: int
     sha256: str
-    n_bytes: int = 0
 
     @property
     def n_classes(self) -> int | None:
@@ -61,22 +54,13 @@ class ProblemInfo:
 
     @property
     def family(self) -> str:
-        """What it is a permutation of: a Proben1 name without the permutation's number, any other name as it is."""
+        """Proben1 name without the permutation's number; any other name unchanged."""
         return self.name[:-1] if self.source == "proben1" else self.name
 
     @property
     def filename(self) -> str:
         """Name of the file, such as ``"cancer1.dt"``."""
         return f"{self.name}.dt"
-
-    @property
-    def url(self) -> str | None:
-        """Address of the file, pinned to one commit; None for bundled problems."""
-        return self.url_below(PROBEN1_URL) if self.source == "proben1" else None
-
-    def url_below(self, base_url: str) -> str:
-        """Return the address of the file on a server with the layout of the Proben1 repository."""
-        return f"{base_url.rstrip('/')}/{self.folder}/{self.filename}"
 
 
 @cache
@@ -142,7 +126,6 @@ def _to_info(row: dict[str, str]) -> ProblemInfo:
     return ProblemInfo(
         name=row["name"],
         source=cast(Source, row["source"]),
-        folder=row["folder"],
         task=cast(Task, row["task"]),
         n_features=int(row["n_features"]),
         n_outputs=int(row["n_outputs"]),
@@ -150,5 +133,4 @@ def _to_info(row: dict[str, str]) -> ProblemInfo:
         n_validation=int(row["n_validation"]),
         n_test=int(row["n_test"]),
         sha256=row["sha256"],
-        n_bytes=int(row["n_bytes"]),
     )

@@ -28,7 +28,7 @@ class ProblemSource:
     name : str
         Name of a known problem, path of a .dt file of the user's own, or what a table of the user's own is called.
     data_dir : Path or None
-        First folder to look for fetched files.
+        First folder to look for Proben1 files.
     sha256 : str
         Digest of the data that a plan was made for.
     own : OwnData or None
@@ -73,7 +73,7 @@ def open_problem(
     asked : str or OwnData
         A known problem's name, the path of a .dt file, or a table.
     data_dir : Path, optional
-        First folder to look for fetched files.
+        First folder to look for Proben1 files.
     only_local : bool, default False
         Download nothing.
 
