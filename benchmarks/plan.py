@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pppca_bench.config.experiment import Config, parse_config
 from pppca_bench.config.plan import Identity, expand
-from pppca_bench.config.yaml_source import read_yaml
+from pppca_bench.documents import read_yaml
 from pppca_bench.problems import known_problems, open_problem, registered
 from pppca_bench.runs import Cell, Plan, RunSpec
 

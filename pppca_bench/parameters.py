@@ -9,13 +9,13 @@ from __future__ import annotations
 import inspect
 import math
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
-from pydantic import Field, PydanticUserError, StringConstraints, TypeAdapter, ValidationError
+from pydantic import Field, PydanticUserError, TypeAdapter, ValidationError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,7 +88,7 @@ class Parameter:
     @property
     def is_list(self) -> bool:
         """Tell whether one value of it is a list."""
-        return any(get_origin(_parted(kind)[0]) is tuple for kind in _alternatives(self.annotation))
+        return any(get_origin(kind_of(kind)) is tuple for kind in _alternatives(self.annotation))
 
     def checked(self, value: object) -> Any:
         """Return a value in its canonical form: numbers of Python, sequences as tuples.
@@ -101,9 +101,7 @@ class Parameter:
         try:
             return self._adapter.validate_python(_plain(value), strict=True)
         except ValidationError:
-            is_infinite = isinstance(value, float) and value == math.inf
-            expected = self.expected.replace("a number", "a finite number") if is_infinite else self.expected
-            raise ParameterError(self.name, expected, value) from None
+            raise ParameterError(self.name, describe(self.annotation, value), value) from None
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON schema of its values."""
@@ -112,7 +110,7 @@ class Parameter:
     @cached_property
     def _adapter(self) -> TypeAdapter[Any]:
         # Kept here, since to look it up by the annotation means to hash that, which takes longer than the check.
-        return _adapter(self.annotation)
+        return adapter_of(self.annotation)
 
 
 @cache
@@ -140,13 +138,13 @@ def readable(annotation: Any) -> Any:
 
     Choice: a list or another container than a tuple counts as `Any`, since a config's lists are kept as tuples.
     """
-    kinds = [_parted(kind)[0] for kind in _alternatives(annotation)]
+    kinds = [kind_of(kind) for kind in _alternatives(annotation)]
     if any(
         kind not in (bool, int, float, str, type(None)) and get_origin(kind) not in (tuple, Literal) for kind in kinds
     ):
         return Any
     try:
-        _adapter(annotation)
+        adapter_of(annotation)
     except (PydanticUserError, TypeError):
         return Any
     return annotation
@@ -202,23 +200,19 @@ def check_order(estimator: Any, low: str, high: str, *, strictly: bool = False) 
         raise ParameterError(low, f"{'below' if strictly else 'at most'} {high} ({limit})", value)
 
 
-def describe(annotation: Any) -> str:
-    """Say in words what values an annotation admits, such as ``"an integer >= 1 or null"``."""
-    alternatives = _alternatives(annotation)
-    if len(alternatives) > 1:
-        return " or ".join(map(describe, alternatives))
-    kind, bounds = _parted(annotation)
-    if kind is type(None):
-        return "null"
-    if get_origin(kind) is Literal:
-        *others, last = map(repr, get_args(kind))
-        return f"{', '.join(others)} or {last}" if others else last
-    if get_origin(kind) is tuple:
-        return _describe_list(get_args(kind), bounds)
-    if kind is str:
-        return _describe_text(bounds)
-    nouns: dict[Any, str] = {bool: "true or false", int: "an integer", float: "a number"}
-    return nouns.get(kind, "a value") + _range_text(bounds)
+def describe(annotation: Any, refused: object = None) -> str:
+    """Return the values that an annotation admits in words, such as ``"an integer >= 1 or null"``.
+
+    Parameters
+    ----------
+    annotation : object
+        A type that pydantic knows, with or without constraints.
+    refused : object, optional
+        The value that the words are said of: where it is infinite, numbers are finite.
+    """
+    schema = adapter_of(annotation).json_schema()
+    words = _in_words(schema, schema.get("$defs", {}))
+    return words.replace("a number", "a finite number") if refused == math.inf else words
 
 
 def shown(value: object) -> str:
@@ -239,55 +233,69 @@ def make_generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-def _describe_text(bounds: Sequence[Any]) -> str:
-    count = _count(bounds)
-    pattern = next((bound.pattern for bound in bounds if isinstance(bound, StringConstraints)), None)
-    return f"text{count and f' of {count} characters'}{f' that matches {pattern!r}' if pattern else ''}"
+_NOUNS = {"boolean": "true or false", "integer": "an integer", "number": "a number", "null": "null"}
+_SIGNS = {"exclusiveMinimum": ">", "minimum": ">=", "exclusiveMaximum": "<", "maximum": "<="}
 
 
-def _describe_list(items: tuple[Any, ...], bounds: Sequence[Any]) -> str:
-    item = describe(items[0]).removeprefix("an ").removeprefix("a ")
-    plural = item.replace("integer", "integers").replace("number", "numbers")
-    if items[-1] is not Ellipsis:
-        return f"a list of {len(items)} {plural}"
-    count = _count(bounds)
-    return f"a list of {count and f'{count} '}{plural}"
+def _in_words(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
+    """Return the values that a JSON schema admits in words."""
+    if "$ref" in schema:
+        schema = definitions[schema["$ref"].rpartition("/")[2]]
+    if "anyOf" in schema:
+        return " or ".join(_in_words(one, definitions) for one in schema["anyOf"])
+    if "const" in schema or "enum" in schema:
+        *others, last = map(repr, schema.get("enum") or [schema["const"]])
+        return f"{', '.join(others)} or {last}" if others else last
+    match schema.get("type"):
+        case "object" if "properties" in schema:
+            return f"a mapping with the keys {', '.join(schema['properties'])}"
+        case "object":
+            return "a mapping of names to values"
+        case "array":
+            return f"a list of {_items_in_words(schema, definitions)}"
+        case "string":
+            count = _count(schema, "Length")
+            pattern = f" that matches {schema['pattern']!r}" if "pattern" in schema else ""
+            return f"text{count and f' of {count} characters'}{pattern}"
+        case kind:
+            return _NOUNS.get(str(kind), "a value") + _range(schema)
 
 
-def _count(bounds: Sequence[Any]) -> str:
-    least = next((bound.min_length for bound in bounds if isinstance(bound, MinLen)), 0)
-    most = next((bound.max_length for bound in bounds if isinstance(bound, MaxLen)), None)
-    return f"{least} to {most}" if least and most else f"at most {most}" if most else ""
+def _items_in_words(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
+    of_one = (schema.get("prefixItems") or [schema["items"]])[0]
+    count = str(len(schema["prefixItems"])) if "prefixItems" in schema else _count(schema, "Items")
+    item = _in_words(of_one, definitions).partition(" with the keys")[0].removeprefix("an ").removeprefix("a ")
+    for noun in ("integer", "number", "mapping"):
+        item = item.replace(noun, f"{noun}s")
+    return f"{count and f'{count} '}{item}"
 
 
-def _range_text(bounds: Sequence[Any]) -> str:
-    least = next((bound.ge for bound in bounds if isinstance(bound, Ge)), None)
-    most = next((bound.le for bound in bounds if isinstance(bound, Le)), None)
-    if least is not None and most is not None:
-        return f" from {least} to {most}"
-    signs = {Gt: (">", "gt"), Ge: (">=", "ge"), Lt: ("<", "lt"), Le: ("<=", "le")}
-    parts = [
-        f"{sign} {getattr(bound, attribute)}"
-        for bound in bounds
-        for sort, (sign, attribute) in signs.items()
-        if isinstance(bound, sort)
-    ]
-    return f" {' and '.join(parts)}" if parts else ""
+def _count(schema: Mapping[str, Any], of: str) -> str:
+    least, most = schema.get(f"min{of}"), schema.get(f"max{of}")
+    if least and most:
+        return f"{least} to {most}"
+    return f"at most {most}" if most else ""
+
+
+def _range(schema: Mapping[str, Any]) -> str:
+    if "minimum" in schema and "maximum" in schema:
+        return f" from {schema['minimum']} to {schema['maximum']}"
+    bounds = [f"{sign} {schema[key]}" for key, sign in _SIGNS.items() if key in schema]
+    return f" {' and '.join(bounds)}" if bounds else ""
+
+
+def kind_of(annotation: Any) -> Any:
+    """Return the type of an annotation without its constraints."""
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
 def _alternatives(annotation: Any) -> tuple[Any, ...]:
     return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
 
 
-def _parted(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
-    if get_origin(annotation) is Annotated:
-        kind, *bounds = get_args(annotation)
-        return kind, tuple(bounds)
-    return annotation, ()
-
-
 @cache
-def _adapter(annotation: Any) -> TypeAdapter[Any]:
+def adapter_of(annotation: Any) -> TypeAdapter[Any]:
+    """Return the validator of an annotation, made once."""
     return TypeAdapter(annotation)
 
 

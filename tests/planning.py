@@ -9,7 +9,7 @@ import numpy as np
 
 from pppca_bench.config.experiment import Config, parse_config
 from pppca_bench.config.plan import Identity, expand
-from pppca_bench.config.yaml_source import YamlSource
+from pppca_bench.documents import YamlSource
 from pppca_bench.experiments.runner import OpenProblems
 from pppca_bench.problems import known_problems, open_problem
 from pppca_bench.runs import RunSpec

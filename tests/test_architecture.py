@@ -22,17 +22,18 @@ MAY_IMPORT = {
     "compiled": "",
     "problems": "errors files processes",
     "store": "errors runs processes",
-    "references": "errors runs",
+    "documents": "errors parameters",
+    "references": "errors runs documents",
     "engines": "parameters samples compiled",
     "classifiers": "parameters samples compiled",
     "reducers": "parameters samples compiled classifiers",
     "methods": "errors parameters importing",
-    "config": "errors runs parameters problems references methods",
+    "config": "errors runs parameters documents problems references methods",
     "experiments": "errors runs processes importing compiled problems store references engines classifiers reducers"
-    " methods config",
+    " methods documents config",
     "reporting": "errors files runs store references methods",
-    "studies": "errors files runs parameters problems store references methods config experiments reporting",
-    "cli": "errors files runs problems store references methods config experiments reporting studies",
+    "studies": "errors files runs parameters documents problems store references methods config experiments reporting",
+    "cli": "errors files runs documents problems store references methods config experiments reporting studies",
 }
 LEAVES = ("errors", "files", "runs", "parameters", "processes", "importing", "samples")
 ALONE = ("engines", "reducers", "classifiers")

@@ -14,7 +14,7 @@ from pppca_bench.classifiers.network import Architecture
 from pppca_bench.compiled.operation import INTERPRETED
 from pppca_bench.config.experiment import parse_config
 from pppca_bench.config.plan import count_runs
-from pppca_bench.config.yaml_source import read_yaml
+from pppca_bench.documents import read_yaml
 from pppca_bench.engines import DGHA
 from pppca_bench.problems import known_problems
 from pppca_bench.reducers.network_rfe import NetworkRFE

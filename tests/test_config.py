@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from planning import config_of, expanded
 
 from pppca_bench.config.experiment import MOST_VARIANTS, Config, parse_config, variants
-from pppca_bench.config.yaml_source import read_yaml
+from pppca_bench.documents import read_yaml
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments.build import make_classifier, make_method
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
@@ -376,7 +376,7 @@ def test_of_several_mistakes_at_a_place_the_first_is_told(refusal):
 def test_several_mistakes_of_a_line_are_told_in_its_order_by_every_process(tmp_path):
     (tmp_path / "c.yaml").write_text(BASE.replace("{hidden: [8]}", "{hidden: [8], b: 1, a: 1, d: 1, c: 1}"))
     program = (
-        "from pathlib import Path; from pppca_bench.config.yaml_source import read_yaml\n"
+        "from pathlib import Path; from pppca_bench.documents import read_yaml\n"
         "from pppca_bench.config.experiment import parse_config\n"
         "try: parse_config(read_yaml(Path('c.yaml')), problems=['iris', 'wine'])\n"
         "except Exception as error: print(error)"

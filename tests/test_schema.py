@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from pppca_bench.cli.main import cli
 from pppca_bench.config.experiment import parse_config
-from pppca_bench.config.yaml_source import read_yaml
+from pppca_bench.documents import read_yaml
 from pppca_bench.errors import ConfigError
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.methods.sections import section_of

@@ -11,7 +11,7 @@ from command_line import pppca
 
 from pppca_bench.config import shipped
 from pppca_bench.config.shipped import find_experiment, find_study, shipped_experiments, shipped_studies
-from pppca_bench.config.yaml_source import read_yaml
+from pppca_bench.documents import read_yaml
 from pppca_bench.errors import ConfigError
 
 ROOT = Path(__file__).parents[1]

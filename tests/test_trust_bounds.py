@@ -13,7 +13,7 @@ from pppca_bench.cli.main import cli
 from pppca_bench.config import request
 from pppca_bench.config.experiment import parse_config
 from pppca_bench.config.plan import Identity, count_runs, expand
-from pppca_bench.config.yaml_source import MAX_PLAIN, read_yaml
+from pppca_bench.documents import MAX_PLAIN, read_yaml
 from pppca_bench.engines import NEpPCA
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.problems import read_dt

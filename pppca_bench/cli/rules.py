@@ -40,7 +40,7 @@ def _name_of(config: str) -> str:
     """Return a config's name, read from its file where a path is given."""
     if not config.endswith((".yaml", ".yml")):
         return config
-    from pppca_bench.config.yaml_source import read_yaml
+    from pppca_bench.documents import read_yaml
 
     value = read_yaml(Path(config)).value
     name = value.get("name") if isinstance(value, dict) else None

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import MaxLen, MinLen
 
 from pppca_bench.config.messages import Reader
-from pppca_bench.config.yaml_source import Location
+from pppca_bench.documents import Location
 from pppca_bench.methods.entry import Method
 from pppca_bench.parameters import Parameter, Percent, shown
 from pppca_bench.runs import AUTO, CHOOSE, Scalar

@@ -21,9 +21,9 @@ from pppca_bench.config.choosing import (
     with_candidates,
 )
 from pppca_bench.config.filled import spelled_out
-from pppca_bench.config.messages import Reader, is_kept, missing
+from pppca_bench.config.messages import Reader, is_kept
 from pppca_bench.config.own_data import NAME_PATTERN, SPLIT_KEYS, read_own_data, read_split_rule
-from pppca_bench.config.yaml_source import Location, YamlSource
+from pppca_bench.documents import Location, YamlSource, missing
 from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.methods.entry import Classifier, Method
 from pppca_bench.methods.foreign import check_not_hidden, is_path

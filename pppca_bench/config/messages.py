@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from pppca_bench.config.yaml_source import Location, YamlSource
+from pppca_bench.documents import Location, YamlSource, missing
 from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, shown
 
@@ -151,17 +151,6 @@ def is_kept(value: object) -> bool:
     return all(isinstance(part, _PLAIN) and not isinstance(part, type) and part == part for part in parts)
 
 
-def missing(key: str) -> str:
-    """Say that a key has no value."""
-    return f"expected a value, got none. Add the key `{key}`"
-
-
 def where(source: YamlSource, location: Location) -> str:
     """Return file, line and place, as messages begin."""
-    return f"{source.path}:{source.line(location)}: {dotted(location) or 'config'}"
-
-
-def dotted(location: Location) -> str:
-    """Return a location as it is written, such as ``methods[0].tau``."""
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
-    return text.removeprefix(".")
+    return source.where(location)

@@ -16,7 +16,7 @@ import yaml
 from pppca_bench.config.choosing import CHOICE_KEYS
 from pppca_bench.config.filled import spelled_out
 from pppca_bench.config.own_data import SPLIT_KEYS
-from pppca_bench.config.yaml_source import YamlSource, parse_yaml
+from pppca_bench.documents import YamlSource, parse_yaml
 from pppca_bench.errors import ConfigError, UnknownNameError, listed, nearest
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.methods.sections import PREDICTIONS

@@ -9,7 +9,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import StringConstraints
 
 from pppca_bench.config.messages import Reader
-from pppca_bench.config.yaml_source import Location
+from pppca_bench.documents import Location
 from pppca_bench.parameters import REQUIRED, Parameter, shown
 from pppca_bench.problems import OwnData, SplitRule
 

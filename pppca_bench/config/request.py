@@ -11,7 +11,7 @@ from pppca_bench.config.experiment import Config, parse_config
 from pppca_bench.config.messages import where
 from pppca_bench.config.overrides import Only, changed, changed_name, explained, parse_changes, parse_only
 from pppca_bench.config.plan import Identities, Identity, count_runs, expand
-from pppca_bench.config.yaml_source import YamlSource, read_yaml
+from pppca_bench.documents import YamlSource, read_yaml
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.methods.foreign import search_also
 from pppca_bench.problems import (

@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.config.plan import algorithms_of
 from pppca_bench.config.request import read_request
-from pppca_bench.config.yaml_source import parse_yaml
+from pppca_bench.documents import parse_yaml
 from pppca_bench.errors import ConfigError, DataError, StoreError
 from pppca_bench.experiments.cell import as_matrix, error_percent, fit_run
 from pppca_bench.experiments.choosing import chosen_by

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pppca_bench.config.experiment import NAME
 from pppca_bench.config.request import Request, read_request
-from pppca_bench.config.yaml_source import YamlSource, read_yaml, to_source
+from pppca_bench.documents import YamlSource, read_yaml, to_source
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.experiments import runner
 from pppca_bench.problems import registered, to_table

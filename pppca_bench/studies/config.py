@@ -18,8 +18,8 @@ from annotated_types import Ge, Le, Lt, MaxLen, MinLen
 from pydantic import StringConstraints
 
 from pppca_bench.config.experiment import NAME, Config
-from pppca_bench.config.messages import Reader, missing, where
-from pppca_bench.config.yaml_source import Location, YamlSource, read_yaml
+from pppca_bench.config.messages import Reader, where
+from pppca_bench.documents import Location, YamlSource, missing, read_yaml
 from pppca_bench.errors import ConfigError
 from pppca_bench.methods.foreign import search_also
 from pppca_bench.parameters import REQUIRED, Parameter, Positive, shown

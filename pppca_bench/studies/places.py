@@ -10,8 +10,8 @@ from typing import Any
 
 from pppca_bench.config.experiment import Config, parse_config
 from pppca_bench.config.filled import filled_document
-from pppca_bench.config.messages import dotted, where
-from pppca_bench.config.yaml_source import Location, YamlSource
+from pppca_bench.config.messages import where
+from pppca_bench.documents import Location, YamlSource, dotted
 from pppca_bench.errors import ConfigError, nearest
 
 _PLACE = re.compile(r"[A-Za-z]\w*(\.[A-Za-z]\w*|\[(\d{1,6}|\*)\])*")

@@ -5,7 +5,7 @@ import re
 import pytest
 import yaml
 
-from pppca_bench.config.yaml_source import MAX_BYTES, MAX_DEPTH, YamlSource, read_yaml
+from pppca_bench.documents import MAX_BYTES, MAX_DEPTH, YamlSource, read_yaml
 from pppca_bench.errors import ConfigError
 
 
