@@ -13,8 +13,7 @@ from pppca_bench.cli.main import cli
 from pppca_bench.experiments.cell import run_group
 from pppca_bench.problems import load_problem
 from pppca_bench.problems.bundled import draw_noisy_circle
-from pppca_bench.reporting.curves import summarise_estimate
-from pppca_bench.reporting.portraits import ImagePanel, ScatterPanel, portrait_panels, retained_percent
+from pppca_bench.reporting.figure_panels import portrait_panels, retained_percent
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 
@@ -74,17 +73,15 @@ class TestPanels:
 
     def test_features_are_series_by_class(self):
         (panel,) = portrait_panels("features", {"PCA": self.made()})
-        assert isinstance(panel, ScatterPanel)
-        assert panel.labels == ("class 0", "class 1")
-        np.testing.assert_array_equal(panel.series["class 1"], self.INPUTS[2:])
-        assert next(panel.records()) == {"panel": "PCA", "series": "class 0", "x": 0.0, "y": 0.0}
+        assert (panel.kind, panel.title, list(panel.series)) == ("scatter", "PCA", ["class 0", "class 1"])
+        np.testing.assert_array_equal(panel.series["class 1"][["x", "y"]], self.INPUTS[2:])
 
     def test_what_is_rebuilt_stands_beside_the_shares_of_the_eigenvalues(self):
         panels = portrait_panels("rebuilt", {"PCA": self.made(eigenvalues=np.array([3.0, 1.0])), "net": self.made()})
         assert [panel.title for panel in panels] == [
             *("eigenvalues", "PCA: 50.0 % of the variance", "net: 50.0 % of the variance")
         ]
-        np.testing.assert_allclose(panels[0].series["eigenvalue"], [[1.0, 0.75], [2.0, 0.25]])
+        np.testing.assert_allclose(panels[0].series["eigenvalue"][["x", "y"]], [[1.0, 0.75], [2.0, 0.25]])
 
     def test_images_are_the_first_sample_of_each_class_and_the_components_of_the_richest_run(self):
         inputs = np.arange(16.0).reshape(4, 4)
@@ -93,12 +90,15 @@ class TestPanels:
             for n in (1, 3)
         )
         panels = portrait_panels("images", {"1 component": few, "3 components": many})
-        assert all(isinstance(panel, ImagePanel) for panel in panels)
+        assert {panel.kind for panel in panels} == {"images"}
         assert [panel.title.split(":")[0] for panel in panels] == [
             *("inputs", "1 component", "3 components", "components 1 to 2")
         ]
-        np.testing.assert_array_equal(panels[0].images, inputs[[0, 2]].reshape(2, 2, 2))
-        assert (panels[-1].images == 3.0).all()
+        places = [
+            [n, *divmod(place, 2), inputs[sample, place]] for n, sample in enumerate((0, 2)) for place in range(4)
+        ]
+        np.testing.assert_array_equal(panels[0].data, places)
+        assert (panels[-1].data["value"] == 3.0).all()
 
     def test_nothing_is_drawn_of_no_run(self):
         assert portrait_panels("features", {}) == ()
@@ -111,13 +111,6 @@ def test_points_of_the_noisy_circle_lie_near_it_evenly_all_round():
     assert radii.std() == pytest.approx(0.05, rel=0.15)
     np.testing.assert_array_equal(np.bincount(quarter), [100] * 4)
     np.testing.assert_array_equal(quarter, np.floor(np.arctan2(*X.T[::-1]) % (2 * np.pi) / (np.pi / 2)))
-
-
-def test_an_estimate_is_removed_where_half_of_the_repeats_have_lost_it():
-    curve = summarise_estimate("e", [np.array([2.0, 1.0, 0.0, 0.0]), np.array([2.0, 1.0, 1.0, 0.0])])
-    assert curve.removed.tolist() == [0.0, 0.0, 0.5, 1.0]
-    assert curve.removed_at == 2
-    assert summarise_estimate("e", [np.array([2.0, 1.0])]).removed_at is None
 
 
 @pytest.mark.slow

@@ -151,7 +151,7 @@ def _write_findings(
 ) -> None:
     import os
 
-    from pppca_bench.reporting.findings import advice_of, render_findings
+    from pppca_bench.reporting.claims import advice_of, render_findings
 
     files = {one.id: results / "tables" / f"{one.id}.md" for one in snapshot.filled}
     files |= {one.figure: results / "figures" / f"{one.figure}.svg" for one in figures if one.panels}

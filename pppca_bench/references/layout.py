@@ -152,7 +152,7 @@ class PortraitLayout:
     id, title, place : str
         Identifier, title, and where it was printed.
     shows : {"features", "rebuilt", "images"}
-        What is drawn of a run: see `pppca_bench.reporting.portraits.portrait_panels`.
+        What is drawn of a run: see `pppca_bench.reporting.figure_panels.portrait_panels`.
     panels : mapping of str to Selector
         The runs, by the label of each; the first repeat is drawn.
     note : str

@@ -1,117 +1,42 @@
-"""The numbers of the slides' figures: curves over the steps of a run, and our cells against the published ones."""
+"""Figures of the references: learning curves, portraits of single runs, and measured against published means."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 from numpy.typing import NDArray
 
 from pppca_bench.methods.lookup import title_of
 from pppca_bench.references.layout import CurveLayout, PortraitLayout
 from pppca_bench.references.reference import Reference
-from pppca_bench.reporting.curves import Curve, ranked_variances, summarise_estimate, summarise_steps
-from pppca_bench.reporting.portraits import PortraitPanel, portrait_panels
+from pppca_bench.reporting.figure_panels import Panel, mean_curve, portrait_panels, variance_curves
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import Selector
 from pppca_bench.store.database import Store
 
-Record = Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """Hold one cell, ours against the published number; ``low`` and ``high`` are nan for a single repeat."""
-
-    table: str
-    row: str
-    column: str
-    published: float
-    mean: float
-    low: float
-    high: float
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
-class CurvePanel:
-    """Hold the curves of one frame."""
-
-    title: str
-    curves: tuple[Curve, ...]
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Return the labels of the curves."""
-        return tuple(curve.label for curve in self.curves)
-
-    @property
-    def counts(self) -> set[int]:
-        """Return the numbers of repeats behind the curves."""
-        return {curve.n for curve in self.curves}
-
-    def records(self) -> Iterator[Record]:
-        """Yield one plain record for each plotted step."""
-        for curve in self.curves:
-            for step, (mean, low, high) in enumerate(zip(curve.mean, curve.low, curve.high, strict=True)):
-                place = {"panel": self.title, "curve": curve.label, "step": step}
-                share = {} if curve.removed is None else {"removed": curve.removed[step]}
-                yield place | {"mean": mean, "low": low, "high": high, "n": curve.n} | share
-
-
-@dataclass(frozen=True, slots=True)
-class PointPanel:
-    """Hold the cells of one quantity (with its unit), by series."""
-
-    title: str
-    quantity: str
-    series: Mapping[str, tuple[Point, ...]]
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Return the labels of the series."""
-        return tuple(self.series)
-
-    @property
-    def points(self) -> tuple[Point, ...]:
-        """Return the points of all series."""
-        return tuple(point for points in self.series.values() for point in points)
-
-    @property
-    def counts(self) -> set[int]:
-        """Return the numbers of repeats behind the points."""
-        return {point.n for point in self.points}
-
-    def records(self) -> Iterator[Record]:
-        """Yield one plain record for each plotted cell."""
-        for label, points in self.series.items():
-            for point in points:
-                place = {"panel": self.title, "series": label}
-                place |= {"table": point.table, "row": point.row, "column": point.column}
-                numbers = {"published": point.published, "mean": point.mean, "low": point.low, "high": point.high}
-                yield place | numbers | {"n": point.n}
-
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Hold a figure's numbers and words.
+    """Numbers and texts of a figure.
 
     Attributes
     ----------
     figure, title : str
-        Identifier, F1 to F5, and title.
+        Identifier, such as F1, and title.
     place : str
-        Where it was published; "" for one of ours.
+        Where it was published; "" for our own figures.
     x_label, y_label : str
         Labels of the axes, with their units.
-    panels : sequence of CurvePanel, PointPanel, ScatterPanel or ImagePanel, all of one kind
-        Empty when nothing of it was run.
+    panels : sequence of Panel, all of one kind
+        Empty where none of its runs is done.
     note : str
-        What the reader must know about the numbers; stands on the figure.
+        Note on the numbers, printed below the figure.
     missing : tuple of str
-        What of it was not run.
+        Parts that were not run.
     x_linear_to, y_linear_to : float or None
         Up to where the axis is linear; logarithmic from there on. None: linear all the way.
     """
@@ -121,7 +46,7 @@ class Figure:
     place: str
     x_label: str
     y_label: str
-    panels: Sequence[CurvePanel | PointPanel | PortraitPanel]
+    panels: Sequence[Panel]
     note: str
     missing: tuple[str, ...] = ()
     x_linear_to: float | None = None
@@ -129,22 +54,23 @@ class Figure:
 
     @property
     def repeats(self) -> str:
-        """Return how many repeats stand behind a figure that has panels, in words."""
+        """Return the number of repeats behind a figure that has panels, in words."""
         return count_in_words(set[int]().union(*(panel.counts for panel in self.panels)))
 
     @property
     def basis(self) -> str:
-        """Say what stands behind the numbers of a figure that has panels, in a sentence."""
-        averaged = isinstance(self.panels[0], CurvePanel | PointPanel)
+        """Return a sentence on the runs behind a figure that has panels."""
+        averaged = self.panels[0].kind in ("curves", "points")
         return f"Mean of {self.repeats}." if averaged else "One run a method and setting."
 
-    def records(self) -> list[Record]:
-        """Return one plain record for each plotted number."""
-        return [record for panel in self.panels for record in panel.records()]
+    def numbers(self) -> pd.DataFrame:
+        """Return all plotted numbers of a figure that has panels: their data, after a column ``panel``."""
+        data = pd.concat([panel.data.assign(panel=panel.title) for panel in self.panels])
+        return data[["panel", *data.columns.drop("panel")]]
 
 
 def count_in_words(counts: Collection[int]) -> str:
-    """Say over how many repeats means run, given the number behind each (at least one)."""
+    """Return such as ``"9 to 10 repeats"``, given the number of repeats behind each mean (at least one)."""
     low, high = min(counts), max(counts)
     if high == 1:
         return "a single repeat"
@@ -159,24 +85,22 @@ def build_figures(
     Parameters
     ----------
     results : Results
-        What was run.
+        The runs by cell.
     store : Store
-        Where the learning curves of those runs are.
+        Database of those runs, for their learning curves.
     tables : sequence of Table
-        The filled tables, whose cells are set against the published ones.
+        The filled tables, whose cells F5 sets against the published ones.
     references : sequence of Reference
         Their figures, and the series of F5.
 
     Returns
     -------
     list of Figure
-        The references' curves, F5, the references' portraits of runs; one of which nothing was run has no panels.
+        The references' curves, F5, the references' portraits of runs; a figure of which nothing was run has no panels.
     """
-    drawn = [
-        _curve_figure(layout, reference, results, store) for reference in references for layout in reference.figures
-    ]
+    curves = [_curve_figure(one, reference, results, store) for reference in references for one in reference.figures]
     portraits = [_portrait(one, reference, results, store) for reference in references for one in reference.portraits]
-    return [*drawn, _comparison(tables, references), *portraits]
+    return [*curves, _comparison(tables, references), *portraits]
 
 
 _REMOVED = (
@@ -187,46 +111,42 @@ _REMOVED = (
 def _curve_figure(layout: CurveLayout, reference: Reference, results: Results, store: Store) -> Figure:
     panels, missing = [], []
     for title, selectors in layout.panels.items():
-        curves: list[Curve] = []
+        curves: list[pd.DataFrame] = []
         for label, selector in selectors.items():
-            runs = results.select(selector, layout.configs or reference.configs)
-            done = [spec.key for spec, result in runs if result is not None and result.status == "done"]
-            found = list(_curves(label, layout, store.histories(done).values()))
-            curves += found
-            if not found:
+            histories = _histories(results, store, selector, layout.configs or reference.configs)
+            values = [history[layout.quantity] for history in histories if layout.quantity in history]
+            if values and layout.n_nodes:
+                curves += variance_curves(values, layout.n_nodes)
+            elif values:
+                curves.append(mean_curve(label, values))
+            else:
                 missing.append(", ".join(filter(None, (title, label))) or selector.problem)
         if curves:
-            panels.append(CurvePanel(title, tuple(curves)))
-    words = layout.id, layout.title, layout.place, layout.step, layout.y_label
+            panels.append(Panel("curves", title, pd.concat(curves)))
+    texts = layout.id, layout.title, layout.place, layout.step, layout.y_label
     note = layout.note.replace("{removed}", _REMOVED)
-    return Figure(*words, tuple(panels), note, tuple(missing), layout.x_linear_to, layout.y_linear_to)
+    return Figure(*texts, tuple(panels), note, tuple(missing), layout.x_linear_to, layout.y_linear_to)
 
 
 def _portrait(layout: PortraitLayout, reference: Reference, results: Results, store: Store) -> Figure:
-    found, missing = {}, []
+    portraits, missing = {}, []
     for label, selector in layout.panels.items():
-        runs = results.select(selector, reference.configs)
-        first = [spec.key for spec, result in runs if result is not None and result.status == "done"][:1]
-        histories = store.histories(first).values()
-        words = title_of(selector.method) if label == selector.method else label
-        if histories:
-            found[words] = next(iter(histories))
+        title = title_of(selector.method) if label == selector.method else label
+        if histories := _histories(results, store, selector, reference.configs, first_alone=True):
+            portraits[title] = histories[0]
         else:
-            missing.append(words)
-    panels = portrait_panels(layout.shows, found)
+            missing.append(title)
+    panels = portrait_panels(layout.shows, portraits)
     return Figure(layout.id, layout.title, layout.place, "", "", panels, layout.note, tuple(missing))
 
 
-def _curves(label: str, layout: CurveLayout, histories: Collection[Mapping[str, NDArray[Any]]]) -> Iterator[Curve]:
-    values = [history[layout.quantity] for history in histories if layout.quantity in history]
-    if not values:
-        return
-    if not layout.n_nodes:
-        yield summarise_steps(label, values)
-        return
-    ranked = [ranked_variances(value) for value in values]
-    for rank in range(min(layout.n_nodes, ranked[0].shape[1])):
-        yield summarise_estimate(f"estimate {rank + 1}", [variances[:, rank] for variances in ranked])
+def _histories(
+    results: Results, store: Store, selector: Selector, configs: Collection[str], *, first_alone: bool = False
+) -> list[Mapping[str, NDArray[Any]]]:
+    """Return the histories of the completed runs of a cell, or of the first of them."""
+    runs = results.select(selector, configs)
+    done = [spec.key for spec, result in runs if result is not None and result.status == "done"]
+    return list(store.histories(done[:1] if first_alone else done).values())
 
 
 _COMPARED = {
@@ -234,37 +154,40 @@ _COMPARED = {
     "dimensionality": ("dimensionality", "nodes left"),
     "speedup": ("speed-up over GHA", "ratio"),
 }
-"""Quantities that are set against the published ones, with their units."""
+"""Quantities of F5, with their units."""
+
+_POINT = ("series", "table", "row", "column", "published", "mean", "low", "high", "n")
 
 
 def _comparison(tables: Sequence[Table], references: Sequence[Reference]) -> Figure:
-    panels: list[PointPanel] = []
+    """Return F5: our means against the published numbers, by quantity; each run once."""
+    series = _series(tables, references)
+    panels: list[Panel] = []
     for quantity, (name, unit) in _COMPARED.items():
-        series = _series(tables, references, quantity)
-        if series:
-            panels.append(PointPanel(f"{'abc'[len(panels)]}) {name}", f"{name} ({unit})", series))
-    labels = [label for reference in references for label in reference.series]
-    missing = tuple(label for label in labels if not any(label in panel.series for panel in panels))
+        rows = [
+            (label, table, cell.row, cell.column, theirs.value, ours.mean, ours.low, ours.high, ours.n)
+            for label, table, cell in series
+            if (ours := cell.ours.get(quantity)) and (theirs := cell.published.get(quantity))
+        ]
+        if rows:
+            data = pd.DataFrame(rows, columns=list(_POINT))
+            quantity = f"{name} ({unit})"
+            title = f"{'abc'[len(panels)]}) {name}"
+            panels.append(Panel("points", title, data, f"published {quantity}", f"our {quantity}"))
+    drawn = set[str]().union(*(panel.series for panel in panels))
+    missing = tuple(label for reference in references for label in reference.series if label not in drawn)
     note = "One point a cell, each run once. On the diagonal both agree."
     return Figure("F5", "Published against ours", "", "published", "ours", tuple(panels), note, missing)
 
 
-def _series(tables: Sequence[Table], references: Sequence[Reference], quantity: str) -> dict[str, tuple[Point, ...]]:
+def _series(tables: Sequence[Table], references: Sequence[Reference]) -> list[tuple[str, str, TableCell]]:
+    """Return the cells of F5 with the label of their series and their table, without those whose runs come again."""
     drawn: set[Selector] = set()
-    found = {}
+    series = []
     for reference in references:
         own = {table.id: table for table in tables if table.reference == reference}
         for label, table in reference.series.items():
-            fresh = [cell for cell in own[table].cells.values() if cell.selector not in drawn]
-            drawn.update(cell.selector for cell in fresh if cell.selector)
-            points = tuple(point for cell in fresh if (point := _point(table, cell, quantity)))
-            if points:
-                found[label] = points
-    return found
-
-
-def _point(table: str, cell: TableCell, quantity: str) -> Point | None:
-    ours, theirs = cell.ours.get(quantity), cell.published.get(quantity)
-    if ours is None or theirs is None:
-        return None
-    return Point(table, cell.row, cell.column, theirs.value, ours.mean, ours.low, ours.high, ours.n)
+            cells = [cell for cell in own[table].cells.values() if cell.selector not in drawn]
+            drawn.update(cell.selector for cell in cells if cell.selector)
+            series += [(label, table, cell) for cell in cells]
+    return series

@@ -1,8 +1,7 @@
-"""The slides' figures, drawn from their numbers and written as SVG, PNG and CSV; alone imports matplotlib."""
+"""Figures drawn from their numbers, and written as SVG, PNG and CSV."""
 
 from __future__ import annotations
 
-import csv
 import io
 import textwrap
 from collections import Counter
@@ -15,14 +14,14 @@ from typing import Any, Literal
 
 import matplotlib.style
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, SymmetricalLogLocator
 
 from pppca_bench.files import atomic_write
-from pppca_bench.reporting.figure_data import CurvePanel, Figure, PointPanel
-from pppca_bench.reporting.portrait_drawing import draw_images, draw_scatter
-from pppca_bench.reporting.portraits import ImagePanel, ScatterPanel
+from pppca_bench.reporting.figure_data import Figure
+from pppca_bench.reporting.figure_panels import Kind, Panel
 
 PNG_DPI = 200
 
@@ -54,13 +53,13 @@ STYLE: dict[str, Any] = {
 
 PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
 _LANDMARKS = (*range(0, 9), *(8 * 2**power for power in range(1, 12)))
-"""Steps that an axis names which is linear up to 8."""
+"""Tick marks of an axis that is linear up to 8."""
 
 _METADATA: Mapping[str, dict[str, None]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
-"""What files say of their making, by format: nothing, so that equal drawings give equal bytes."""
+"""Metadata of the files, by format: neither date nor version, so that equal drawings give equal bytes."""
 
 POINT_ENTRIES_PER_LINE, CURVE_ENTRIES_PER_LINE = 3, 5
-"""Entries that a line of the legend has."""
+"""Number of entries per line of the legend."""
 
 NOTE_SIZE = 8
 NOTE_CHARACTERS_PER_INCH = 16
@@ -68,7 +67,7 @@ NOTE_CHARACTERS_PER_INCH = 16
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Say how a curve or a series is drawn: dashes (of curves), marker and its fill tell them apart without colour."""
+    """Line and marker style of a curve or a series; dashes, marker and fill distinguish them without colour."""
 
     colour: str
     dashes: str | tuple[int, tuple[float, ...]]
@@ -91,33 +90,34 @@ STYLES = (
 
 
 def write_figures(figures: Iterable[Figure], out_dir: Path) -> list[Path]:
-    """Write each figure that has something to show as SVG, PNG and CSV, the same bytes for the same numbers.
+    """Write each figure that has panels as SVG, PNG and CSV, the same bytes for the same numbers.
 
     Parameters
     ----------
     figures : iterable of Figure
-        One without panels is left out.
     out_dir : Path
-        Made if it does not exist.
+        Created if it does not exist.
 
     Returns
     -------
     list of Path
-        The files, three a figure.
+        The files, three per figure.
     """
+    return [
+        path
+        for figure in figures
+        if figure.panels
+        for path in write_drawing(figure.figure, partial(draw, figure), figure.numbers(), out_dir)
+    ]
+
+
+def write_drawing(name: str, drawn: Callable[[], Drawing], numbers: pd.DataFrame, out_dir: Path) -> list[Path]:
+    """Write a drawing as SVG and PNG, and its numbers as CSV; an interval that a single repeat lacks is empty there."""
     out_dir.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for figure in figures:
-        if figure.panels:
-            for extension, content in (render(figure) | {"csv": numbers(figure).encode()}).items():
-                paths.append(out_dir / f"{figure.figure}.{extension}")
-                atomic_write(paths[-1], content)
-    return paths
-
-
-def render(figure: Figure) -> dict[str, bytes]:
-    """Draw a figure as ``svg`` and ``png``, without date or version, so that equal numbers give equal bytes."""
-    return to_images(partial(draw, figure))
+    contents = to_images(drawn) | {"csv": numbers.to_csv(index=False, lineterminator="\n").encode()}
+    for extension, content in contents.items():
+        atomic_write(out_dir / f"{name}.{extension}", content)
+    return [out_dir / f"{name}.{extension}" for extension in contents]
 
 
 def figure_svg(figure: Figure) -> bytes:
@@ -137,86 +137,74 @@ def to_images(drawn: Callable[[], Drawing], forms: Collection[str] = tuple(_META
     return images
 
 
-def numbers(figure: Figure) -> str:
-    """Return the plotted numbers as CSV, a row a point; an interval that a single repeat does not have is empty."""
-    records = figure.records()
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, list(records[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: "" if value != value else value for name, value in record.items()} for record in records)
-    return buffer.getvalue()
+def add_note(drawing: Drawing, note: str) -> None:
+    """Put a note below the frames."""
+    text = textwrap.fill(note, int(drawing.get_figwidth() * NOTE_CHARACTERS_PER_INCH))
+    drawing.supxlabel(text, x=0.01, horizontalalignment="left", fontsize=NOTE_SIZE)
 
 
 def draw(figure: Figure) -> Drawing:
     """Draw a figure that has at least one panel."""
-    n_columns = _n_columns(figure)
+    kind = figure.panels[0].kind
+    labels = dict.fromkeys(label for panel in figure.panels for label in panel.series)
+    styles = dict(zip(labels, cycle(STYLES), strict=False))
+    n_columns = min(_MOST_COLUMNS[kind], len(figure.panels))
     n_rows = -(-len(figure.panels) // n_columns)
-    drawing = Drawing(figsize=_size(figure, n_rows, n_columns), layout="constrained")
+    drawing = Drawing(figsize=_size(kind, n_rows, n_columns, len(labels)), layout="constrained")
     axes = drawing.subplots(n_rows, n_columns, squeeze=False)
-    styles = _styles(figure)
     for panel, ax in zip(figure.panels, axes.flat, strict=False):
-        if isinstance(panel, PointPanel):
-            _draw_points(panel, ax, styles)
-        elif isinstance(panel, ScatterPanel):
-            draw_scatter(panel, ax, styles)
-        elif isinstance(panel, ImagePanel):
-            draw_images(panel, ax)
-        else:
+        if kind == "curves":
             _draw_curves(panel, figure, ax, styles)
+        else:
+            {"points": _draw_points, "scatter": _draw_scatter, "images": _draw_images}[kind](panel, ax, styles)
     for ax in axes.flat[len(figure.panels) :]:
         ax.remove()
-    if isinstance(figure.panels[0], CurvePanel):
+    if kind == "curves":
         _align(figure, drawing)
-    _explain(figure, drawing)
-    # The layout is the slowest part: it is found once, not again for each file.
+    _add_legend(figure, drawing)
+    spreads = {"curves": " Bands: 95 % interval of the mean.", "points": " Bars: 95 % interval of the mean."}
+    add_note(drawing, f"{figure.basis}{spreads.get(kind, '')} {figure.note}")
+    # The layout takes the most time: compute it once for all formats.
     drawing.draw_without_rendering()
     drawing.set_layout_engine(None)
     return drawing
 
 
-def _n_columns(figure: Figure) -> int:
-    if isinstance(figure.panels[0], ImagePanel):
-        return 1
-    return min(3 if isinstance(figure.panels[0], ScatterPanel) else 2, len(figure.panels))
+_MOST_COLUMNS: Mapping[Kind, int] = {"curves": 2, "points": 2, "scatter": 3, "images": 1}
 
 
-def _size(figure: Figure, n_rows: int, n_columns: int) -> tuple[float, float]:
-    """Return width and height in inches: one frame fills a column of text, several the page."""
-    if isinstance(figure.panels[0], PointPanel):
-        n_lines = -(-len(_styles(figure)) // POINT_ENTRIES_PER_LINE)
+def _size(kind: Kind, n_rows: int, n_columns: int, n_labels: int) -> tuple[float, float]:
+    """Return width and height in inches: a single frame fills a column of text, several fill the page."""
+    if kind == "points":
+        n_lines = -(-n_labels // POINT_ENTRIES_PER_LINE)
         return max(5.6, 3.7 * n_columns), 3.7 * n_rows + 0.9 + 0.2 * n_lines
-    if isinstance(figure.panels[0], ScatterPanel):
+    if kind == "scatter":
         return max(5.6, 3.0 * n_columns), 3.0 * n_rows + 1.2
-    if isinstance(figure.panels[0], ImagePanel):
+    if kind == "images":
         return 5.6, 0.85 * n_rows + 1.0
     return (5.6, 4.2) if n_columns == 1 else (7.4, 2.6 * n_rows + 1.2)
 
 
-def _styles(figure: Figure) -> dict[str, Style]:
-    """Return how each label is drawn, the same in every panel."""
-    labels = dict.fromkeys(label for panel in figure.panels for label in panel.labels)
-    return dict(zip(labels, cycle(STYLES), strict=False))
-
-
-def _draw_curves(panel: CurvePanel, figure: Figure, ax: Axes, styles: Mapping[str, Style]) -> None:
-    n_steps = max(len(curve.mean) for curve in panel.curves)
-    for position, curve in enumerate(panel.curves):
-        style, steps = styles[curve.label], range(len(curve.mean))
-        # Markers of neighbouring curves stand apart, so that none hides another where curves meet.
-        gap = max(1, min(n_steps // 8, len(steps) // 2))
-        ax.fill_between(steps, curve.low, curve.high, color=style.colour, alpha=0.15, linewidth=0.0)
+def _draw_curves(panel: Panel, figure: Figure, ax: Axes, styles: Mapping[str, Style]) -> None:
+    n_steps = int(panel.data["step"].max()) + 1
+    for position, (label, curve) in enumerate(panel.series.items()):
+        style = styles[label]
+        # Staggered markers, so that none hides another where curves meet.
+        gap = max(1, min(n_steps // 8, len(curve) // 2))
+        ax.fill_between(curve["step"], curve["low"], curve["high"], color=style.colour, alpha=0.15, linewidth=0.0)
         ax.plot(
-            steps,
-            curve.mean,
-            label=curve.label,
+            curve["step"],
+            curve["mean"],
+            label=label,
             color=style.colour,
             linestyle=style.dashes,
             marker=style.marker,
             fillstyle=style.fill,
-            markevery=slice(gap * position // len(panel.curves), None, gap),
+            markevery=slice(gap * position // len(panel.series), None, gap),
             clip_on=False,
         )
-    _mark_removals(panel, figure, ax, styles)
+    if figure.y_linear_to is not None and "removed" in panel.data:
+        _mark_removals(panel, figure.y_linear_to, ax, styles)
     ax.set(title=panel.title, xlabel=figure.x_label)
     if figure.x_linear_to is None:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -228,25 +216,25 @@ def _draw_curves(panel: CurvePanel, figure: Figure, ax: Axes, styles: Mapping[st
     ax.set_xlim(0, max(1, n_steps - 1))
 
 
-def _mark_removals(panel: CurvePanel, figure: Figure, ax: Axes, styles: Mapping[str, Style]) -> None:
-    """Mark where half of the repeats have removed an estimate, those of one step above each other."""
+def _mark_removals(panel: Panel, y_linear_to: float, ax: Axes, styles: Mapping[str, Style]) -> None:
+    """Mark the step at which half of the repeats have removed an estimate; marks of the same step are stacked."""
     marked = Counter[int]()
-    for curve in panel.curves:
-        if figure.y_linear_to is None or (step := curve.removed_at) is None:
-            continue
-        style, height = styles[curve.label], figure.y_linear_to * marked[step] / len(panel.curves)
-        fill = style.colour if style.fill == "full" else "white"
-        ax.plot(step, height, style.marker, color=style.colour, markerfacecolor=fill, clip_on=False, zorder=4)
-        marked[step] += 1
+    for label, curve in panel.series.items():
+        gone = curve["step"][curve["removed"] >= 0.5]
+        if len(gone):
+            step, style = int(gone.iloc[0]), styles[label]
+            height = y_linear_to * marked[step] / len(panel.series)
+            fill = style.colour if style.fill == "full" else "white"
+            ax.plot(step, height, style.marker, color=style.colour, markerfacecolor=fill, clip_on=False, zorder=4)
+            marked[step] += 1
 
 
-def _draw_points(panel: PointPanel, ax: Axes, styles: Mapping[str, Style]) -> None:
+def _draw_points(panel: Panel, ax: Axes, styles: Mapping[str, Style]) -> None:
     for label, points in panel.series.items():
-        mean, low, high = ([getattr(point, name) for point in points] for name in ("mean", "low", "high"))
         ax.errorbar(
-            [point.published for point in points],
-            mean,
-            np.nan_to_num(np.subtract([mean, high], [low, mean])),
+            points["published"],
+            points["mean"],
+            np.nan_to_num([points["mean"] - points["low"], points["high"] - points["mean"]]),
             label=label,
             linestyle="none",
             elinewidth=0.8,
@@ -254,23 +242,51 @@ def _draw_points(panel: PointPanel, ax: Axes, styles: Mapping[str, Style]) -> No
             marker=styles[label].marker,
             fillstyle="none",
         )
-    ends = _ends(panel)
+    values = panel.data[["published", "mean"]].to_numpy()
+    positive = values[values > 0.0]
+    ends = positive.min() / 1.25, positive.max() * 1.25
     ax.plot(ends, ends, color="0.4", linewidth=0.8, zorder=1)
     ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends, aspect="equal", title=panel.title)
-    ax.set(xlabel=f"published {panel.quantity}", ylabel=f"our {panel.quantity}")
+    ax.set(xlabel=panel.x_label, ylabel=panel.y_label)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(PLAIN)
 
 
-def _ends(panel: PointPanel) -> tuple[float, float]:
-    values = [value for point in panel.points for value in (point.published, point.mean) if value > 0.0]
-    return min(values) / 1.25, max(values) * 1.25
+def _draw_scatter(panel: Panel, ax: Axes, styles: Mapping[str, Style]) -> None:
+    for label, points in panel.series.items():
+        style = styles[label]
+        ax.plot(
+            points["x"],
+            points["y"],
+            style.marker,
+            label=label,
+            color=style.colour,
+            fillstyle=style.fill,
+            markersize=3.5,
+            markeredgewidth=0.8,
+        )
+    ax.set(title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label)
+    if panel.scale == "equal":
+        ax.set_aspect("equal", adjustable="datalim")
+    elif panel.scale == "share":
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.set_ylim(0.0, 1.0)
+
+
+def _draw_images(panel: Panel, ax: Axes, _: object) -> None:
+    """Draw a row of images on a common scale, dark where a value is large."""
+    n, height, width = panel.data[["image", "row", "column"]].max() + 1
+    images = np.full((height, n, width + 1), np.nan)  # the last column of each separates it from the next
+    images[:, :, :width] = panel.data["value"].to_numpy().reshape(n, height, width).swapaxes(0, 1)
+    ax.imshow(images.reshape(height, -1)[:, :-1], cmap="Greys", interpolation="nearest")
+    ax.set_axis_off()
+    ax.set_title(panel.title)
 
 
 def _align(figure: Figure, drawing: Drawing) -> None:
-    """Give panels of curves the same scale, labelled at the frame's edge."""
+    """Give panels of curves the same scale, with labels at the outer axes alone."""
     if figure.y_linear_to is not None:
         for ax in drawing.axes:
             ax.set_yscale("symlog", linthresh=figure.y_linear_to, linscale=0.5)
@@ -278,7 +294,7 @@ def _align(figure: Figure, drawing: Drawing) -> None:
             ax.yaxis.set_major_formatter(PLAIN)
     top = max(ax.get_ylim()[1] for ax in drawing.axes) * (1.0 if figure.y_linear_to is None else 1.2)
     for ax in drawing.axes:
-        # Zero stands clear of the frame, so that its curves can be seen.
+        # A margin below 0, so that curves at 0 can be seen.
         ax.set_ylim(-0.02 * top if figure.y_linear_to is None else -0.1 * figure.y_linear_to, top)
         ax.label_outer()
     if len(drawing.axes) == 1:
@@ -287,23 +303,19 @@ def _align(figure: Figure, drawing: Drawing) -> None:
         drawing.supylabel(figure.y_label, fontsize=STYLE["axes.labelsize"])
 
 
-def _explain(figure: Figure, drawing: Drawing) -> None:
-    """Put title and legend above the frames, where they hide no data, and the note below."""
+def _add_legend(figure: Figure, drawing: Drawing) -> None:
+    """Put title and legend above the frames, where they hide no data."""
     entries: dict[str, Any] = {}
     for ax in drawing.axes:
         handles, labels = ax.get_legend_handles_labels()
         entries |= dict(zip(labels, handles, strict=True))
-    title, of_points = f"{figure.figure}. {figure.title}", not isinstance(figure.panels[0], CurvePanel)
+    of_curves = figure.panels[0].kind == "curves"
     drawing.legend(
         entries.values(),
         entries.keys(),
-        title=title,
+        title=f"{figure.figure}. {figure.title}",
         alignment="left",
         loc="outside upper left",
-        ncols=max(1, min(len(entries), POINT_ENTRIES_PER_LINE if of_points else CURVE_ENTRIES_PER_LINE)),
-        handlelength=1.0 if of_points else 3.2,
+        ncols=max(1, min(len(entries), CURVE_ENTRIES_PER_LINE if of_curves else POINT_ENTRIES_PER_LINE)),
+        handlelength=3.2 if of_curves else 1.0,
     )
-    spreads = {CurvePanel: " Bands: 95 % interval of the mean.", PointPanel: " Bars: 95 % interval of the mean."}
-    note = f"{figure.basis}{spreads.get(type(figure.panels[0]), '')} {figure.note}"
-    text = textwrap.fill(note, int(drawing.get_figwidth() * NOTE_CHARACTERS_PER_INCH))
-    drawing.supxlabel(text, x=0.01, horizontalalignment="left", fontsize=NOTE_SIZE)

@@ -12,10 +12,10 @@ from markupsafe import Markup, escape
 
 from pppca_bench import __version__
 from pppca_bench.methods.lookup import title_of
+from pppca_bench.reporting.claims import MATTERS, Finding
 from pppca_bench.reporting.comparison import SCORE_HEADERS, VERDICTS, compare, score_rows, scores, tally
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.figure_drawing import figure_svg
-from pppca_bench.reporting.finding import MATTERS, Finding
 from pppca_bench.reporting.html_tables import STRIP_HEIGHT, STRIP_WIDTH, CellView, TableView, anchor, view
 from pppca_bench.reporting.index_page import not_run
 from pppca_bench.reporting.inline_svg import inline_svg

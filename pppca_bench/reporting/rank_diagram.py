@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from functools import partial
 from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from pppca_bench.files import atomic_write
-from pppca_bench.reporting.figure_drawing import NOTE_CHARACTERS_PER_INCH, NOTE_SIZE, to_images
+from pppca_bench.reporting.figure_drawing import add_note, to_images, write_drawing
 from pppca_bench.reporting.ranking import ALPHA, Contest, Ranking
 
 TEXT_MARGIN = 0.01
@@ -24,14 +22,8 @@ def ranking_svg(contest: Contest, ranking: Ranking) -> bytes:
 
 def write_ranking(contest: Contest, ranking: Ranking, out_dir: Path) -> list[Path]:
     """Write the critical-difference diagram of a ranking as SVG, PNG and, with its numbers, CSV."""
-    out_dir.mkdir(parents=True, exist_ok=True)
-    table = ranking.errors.T.assign(mean_rank=ranking.mean_ranks).rename_axis("method")
-    drawn = to_images(partial(draw_ranking, contest, ranking))
-    contents = drawn | {"csv": table.to_csv(lineterminator="\n").encode()}
-    paths = [out_dir / f"{contest.id}.{extension}" for extension in contents]
-    for path, content in zip(paths, contents.values(), strict=True):
-        atomic_write(path, content)
-    return paths
+    numbers = ranking.errors.T.assign(mean_rank=ranking.mean_ranks).rename_axis("method").reset_index()
+    return write_drawing(contest.id, partial(draw_ranking, contest, ranking), numbers, out_dir)
 
 
 def draw_ranking(contest: Contest, ranking: Ranking) -> Drawing:
@@ -53,8 +45,7 @@ def draw_ranking(contest: Contest, ranking: Ranking) -> Drawing:
         f"Over {len(ranking.errors)} data sets{permutations} rank 1 has the least error. Methods that a bar joins do"
         f" not differ by Nemenyi's test (α = {ALPHA}: ranks must lie {ranking.critical_difference:.2f} apart)."
     )
-    text = textwrap.fill(note, int(drawing.get_figwidth() * NOTE_CHARACTERS_PER_INCH))
-    drawing.supxlabel(text, x=0.01, horizontalalignment="left", fontsize=NOTE_SIZE)
+    add_note(drawing, note)
     return drawing
 
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 from pppca_bench.errors import StoreError, check_known
 from pppca_bench.references.reference import Reference
+from pppca_bench.reporting.claims import Evidence, Finding, judge_claims
 from pppca_bench.reporting.figure_data import Figure, build_figures
-from pppca_bench.reporting.finding import Finding
-from pppca_bench.reporting.findings import Evidence, find
 from pppca_bench.reporting.ranking import CONTESTS, Contest, Ranking, rank
 from pppca_bench.reporting.reference_check import check_references
 from pppca_bench.reporting.sheet import Sheet
@@ -65,7 +64,7 @@ class Snapshot:
         """Judge the slides' claims, given the figures."""
         tables, drawn = {table.id: table for table in self.tables}, {one.figure: one for one in figures}
         claims = {part: method for one in self.references for part, method in one.claims.items()}
-        return find(Evidence(self.results, self.facts, tables, drawn, claims))
+        return judge_claims(Evidence(self.results, self.facts, tables, drawn, claims))
 
     def figures(self, store: Store) -> list[Figure]:
         """Gather the figures, whose learning curves are read from the database."""

@@ -4,14 +4,25 @@ import math
 import re
 from pathlib import Path
 
-import numpy as np
+import pandas as pd
 import pytest
 
 from pppca_bench.references.reference import own_references
-from pppca_bench.reporting.curves import Curve
-from pppca_bench.reporting.figure_data import CurvePanel, Figure
-from pppca_bench.reporting.finding import Finding, all_of, geometric_mean, no_worse, paired_difference, told
-from pppca_bench.reporting.findings import COMPARED, Evidence, advice_of, find, render_findings
+from pppca_bench.reporting.claims import (
+    COMPARED,
+    Evidence,
+    Finding,
+    advice_of,
+    all_of,
+    difference_text,
+    geometric_mean,
+    judge_claims,
+    no_worse,
+    paired_difference,
+    render_findings,
+)
+from pppca_bench.reporting.figure_data import Figure
+from pppca_bench.reporting.figure_panels import Panel
 from pppca_bench.reporting.summary import Results, Summary, summarise
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec, Selector
@@ -37,8 +48,6 @@ def interval(low: float, high: float) -> Summary:
         (interval(1.0, 4.0), "undecided"),
         (interval(1.01, 4.0), "does not hold"),
         (interval(-9.0, 9.0), "undecided"),
-        (Summary(0.0, math.nan, 1, math.nan, math.nan), "not run"),
-        (None, "not run"),
     ],
 )
 def test_no_worse_is_judged_by_the_interval_and_the_point_that_matters(difference, verdict):
@@ -49,8 +58,11 @@ def test_differences_are_paired_over_the_data_sets_that_both_have():
     found = paired_difference({"a": 3.0, "b": 5.0, "c": 9.0}, {"b": 4.0, "a": 1.0, "d": 0.0})
     assert found == summarise([2.0, 1.0])
     assert paired_difference({"a": 3.0, "c": 1.0}, {"a": 1.0}) is None
-    assert told(Summary(-0.5, 1.0, 4, -1.25, 0.25)) == "−0.50 points (95 % interval −1.25 to +0.25, 4 data sets)"
-    assert told(Summary(0.5, 1.0, 2, 0.0, 1.0), "thresholds").endswith(" to +1.00, 2 thresholds)")
+    assert (
+        difference_text(Summary(-0.5, 1.0, 4, -1.25, 0.25))
+        == "−0.50 points (95 % interval −1.25 to +0.25, 4 data sets)"
+    )
+    assert difference_text(Summary(0.5, 1.0, 2, 0.0, 1.0), "thresholds").endswith(" to +1.00, 2 thresholds)")
 
 
 @pytest.mark.parametrize(
@@ -93,14 +105,14 @@ SHIFTS = {"holds": [0.0, 0.1, 0.0, 0.1], "does not hold": [3.0, 3.1, 3.0, 3.1], 
 @pytest.mark.parametrize("verdict", SHIFTS)
 def test_cutting_is_judged_by_the_errors_beside_all_features(verdict):
     errors = [a + b for a, b in zip(WHOLE, SHIFTS[verdict], strict=True)]
-    found = find(compared(ne_ppca=errors, dgha=errors, all_features=WHOLE))[CUTTING]
+    found = judge_claims(compared(ne_ppca=errors, dgha=errors, all_features=WHOLE))[CUTTING]
     assert found.verdict == verdict
     assert len(found.evidence) == 2, "also where no optimality was measured"
 
 
 def test_a_claim_of_which_one_method_falls_short_holds_in_part():
     high = [error + 3.0 for error in WHOLE]
-    assert find(compared(ne_ppca=WHOLE, dgha=high, all_features=WHOLE))[CUTTING].verdict == "holds in part"
+    assert judge_claims(compared(ne_ppca=WHOLE, dgha=high, all_features=WHOLE))[CUTTING].verdict == "holds in part"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +126,7 @@ def test_a_claim_of_which_one_method_falls_short_holds_in_part():
 )
 def test_what_pseudo_pca_buys_is_judged_by_the_errors_of_exact_pca_above_its_own(shift, verdict):
     exact = [a + b for a, b in zip(WHOLE, shift, strict=True)]
-    found = find(compared(ne_ppca=WHOLE, pca=exact))[BESIDE_PCA]
+    found = judge_claims(compared(ne_ppca=WHOLE, pca=exact))[BESIDE_PCA]
     assert found.verdict == verdict
     assert "1.00 times as many dimensions" in found.evidence[0]
 
@@ -131,14 +143,20 @@ def test_a_complete_basis_holds_the_whole_variance(retained, verdict):
             ]
         )
     ]
-    found = find(Evidence(Results.of_runs(runs), FACTS, {}, {}, CLAIMS))[RESOURCE]
+    found = judge_claims(Evidence(Results.of_runs(runs), FACTS, {}, {}, CLAIMS))[RESOURCE]
     assert found.verdict == verdict
     assert found.evidence[0].startswith("In 1 runs ")
 
 
 def figure(name: str, panels: dict[str, dict[str, list[float]]]) -> Figure:
     drawn = tuple(
-        CurvePanel(title, tuple(Curve(label, np.array(y), np.array(y), np.array(y), 3) for label, y in curves.items()))
+        Panel(
+            "curves",
+            title,
+            pd.DataFrame([(label, y) for label, means in curves.items() for y in means]).set_axis(
+                ["curve", "mean"], axis=1
+            ),
+        )
         for title, curves in panels.items()
     )
     return Figure(name, "", "", "", "", drawn, "")
@@ -155,7 +173,7 @@ def figure(name: str, panels: dict[str, dict[str, list[float]]]) -> Figure:
 )
 def test_self_repair_is_judged_by_the_optimality_regained_since_its_least(curves, verdict):
     figures = {"F8": figure("F8", {"a) NE-pPCA, by generation": curves})}
-    found = find(Evidence(Results.of_runs([]), {}, {}, figures, CLAIMS))[REPAIR]
+    found = judge_claims(Evidence(Results.of_runs([]), {}, {}, figures, CLAIMS))[REPAIR]
     assert found.verdict == verdict
     assert all(sentence.startswith("NE-pPCA: ") for sentence in found.evidence)
 
@@ -164,7 +182,7 @@ def test_self_repair_tells_the_interval_over_the_problems():
     # Regained: 0.75 and 0.6125, mean 0.68125, half width 12.706 * 0.097227 / sqrt(2) = 0.8735.
     curves = {"a": [1.0, 0.8, 0.95], "b": [1.0, 0.9, 0.96125]}
     figures = {"F8": figure("F8", {"a) NE-pPCA, by generation": curves})}
-    found = find(Evidence(Results.of_runs([]), {}, {}, figures, CLAIMS))[REPAIR]
+    found = judge_claims(Evidence(Results.of_runs([]), {}, {}, figures, CLAIMS))[REPAIR]
     assert (
         "68 % of the largest loss is regained on average (95 % interval −19 to 155 %), and at least half"
         in found.evidence[0]
@@ -178,7 +196,7 @@ def test_self_repair_tells_the_interval_over_the_problems():
 )
 def test_times_are_counted_along_the_dimensionalities(nodes, verdict):
     figures = {"F1": figure("F1", {"": {"cancer1": [nodes, nodes]}})}
-    found = find(Evidence(Results.of_runs([]), FACTS, {}, figures, CLAIMS))[TIME]
+    found = judge_claims(Evidence(Results.of_runs([]), FACTS, {}, figures, CLAIMS))[TIME]
     assert found.verdict == verdict
     if nodes == 1.0:
         assert f"take {100 * 1000 / 1045:.0f} %; Gram" in found.evidence[0]
@@ -204,7 +222,7 @@ def test_accuracy_is_judged_column_by_column(verdict):
     ours = [a + b for a, b in zip(WHOLE, SHIFTS[verdict], strict=True)]
     values = {(name, "NE-pPCA"): {"test_error_percent": error} for name, error in zip(NAMES, ours, strict=True)}
     values |= {(name, "Proben1"): {"test_error_percent": error} for name, error in zip(NAMES, WHOLE, strict=True)}
-    found = find(Evidence(Results.of_runs([]), FACTS, {"T2": table("T2", values)}, {}, CLAIMS))[ACCURACY]
+    found = judge_claims(Evidence(Results.of_runs([]), FACTS, {"T2": table("T2", values)}, {}, CLAIMS))[ACCURACY]
     assert found.verdict == verdict
     assert found.evidence[1].startswith("T2, NE-pPCA against Proben1: ")
 
@@ -218,9 +236,9 @@ def speeds(*shares: tuple[int, float]) -> Evidence:
 
 
 def test_speed_is_judged_by_operations_with_part_of_the_data_and_with_all():
-    assert find(speeds((100, 5.0), (10, 8.0)))[SPEED].verdict == "holds"
-    assert find(speeds((100, 5.0), (10, 3.0)))[SPEED].verdict == "does not hold"
-    assert find(speeds((100, 0.5), (10, 0.8)))[SPEED].verdict == "does not hold"
+    assert judge_claims(speeds((100, 5.0), (10, 8.0)))[SPEED].verdict == "holds"
+    assert judge_claims(speeds((100, 5.0), (10, 3.0)))[SPEED].verdict == "does not hold"
+    assert judge_claims(speeds((100, 0.5), (10, 0.8)))[SPEED].verdict == "does not hold"
 
 
 def test_the_interval_of_the_speed_is_that_of_the_repeats_geometric_means_along_the_row():
@@ -238,12 +256,12 @@ def test_the_interval_of_the_speed_is_that_of_the_repeats_geometric_means_along_
 
 @pytest.mark.parametrize("share", [10, 100])
 def test_speed_is_not_judged_where_one_of_the_two_was_not_run(share):
-    found = find(speeds((share, 5.0)))[SPEED]
+    found = judge_claims(speeds((share, 5.0)))[SPEED]
     assert (found.verdict, found.evidence) == ("not run", ())
 
 
 def test_without_results_nothing_is_claimed():
-    found = find(NOTHING)
+    found = judge_claims(NOTHING)
     assert {one.verdict for one in found} == {"not run"}
     assert [one.evidence for one in found] == [()] * len(found)
     assert render_findings(found, {}).count("What this claim needs was not run, or not all of it.") == len(found)
@@ -253,7 +271,7 @@ def test_without_results_nothing_is_claimed():
     "evidence", [NOTHING, compared(ne_ppca=WHOLE, all_features=WHOLE, pca=WHOLE, gha=WHOLE, dgha=WHOLE)]
 )
 def test_every_claim_has_a_verdict_a_place_and_sources(evidence):
-    found = find(evidence)
+    found = judge_claims(evidence)
     assert {one.verdict for one in found} <= VERDICTS
     assert all(one.claim and one.place and one.sources for one in found)
     assert [bool(one.evidence) for one in found] == [one.verdict != "not run" for one in found]
