@@ -9,29 +9,39 @@ RESULTS ?= results
 CHECK_REPEATS ?= 3
 BENCH ?=
 BIN := .venv/bin
+PIP := python -m pip install --quiet --quiet --disable-pip-version-check --no-compile
 CONFIGS := $(filter-out configs/demo.yaml,$(wildcard configs/*.yaml))
 # What takes long and has no cell in the baseline.
 UNCHECKED := $(patsubst %,configs/%.yaml,speedup proben1_printed proben1_search ga_readings rfe_readings)
 
 .PHONY: setup demo tables check-published bench test test-all test-lowest lint docs clean
 
-setup: .venv/installed
+# Everything a developer needs.
+setup: .venv/test .venv/lint .venv/docs
 
-.venv/installed: pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint,docs]'
-	touch $@
+.venv/package: pyproject.toml constraints.txt
+	@echo "Creating the environment .venv"
+	@$(PYTHON) -m venv .venv
+	@echo "Installing the package and its dependencies"
+	@$(BIN)/$(PIP) -c constraints.txt -e .
+	@touch $@
 
-demo: setup
+# The tools of one task: .venv/test, .venv/lint or .venv/docs.
+.venv/%: .venv/package
+	@echo "Installing the tools of \`make $*\`"
+	@$(BIN)/$(PIP) -c constraints.txt -e '.[$*]'
+	@touch $@
+
+demo: .venv/package
 	$(BIN)/pppca run configs/demo.yaml --results $(RESULTS)/demo
 
-tables: setup
+tables: .venv/package
 	$(BIN)/pppca run $(CONFIGS) --results $(RESULTS) --no-tables
 	$(BIN)/pppca render --results $(RESULTS) --findings docs/findings.md
 	$(BIN)/pppca report --results $(RESULTS)
 
 # The regression against the recorded results: all configs at few repeats, held against the same repeats of the full run.
-check-published: setup
+check-published: .venv/package
 	rm -rf build/check
 	$(BIN)/pppca run $(filter-out $(UNCHECKED),$(CONFIGS)) configs/checks/speedup.yaml \
 		--results build/check --repeats $(CHECK_REPEATS) --no-tables
@@ -43,14 +53,14 @@ bench: .venv-bench/installed
 
 .venv-bench/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python -m pip install --quiet --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	.venv-bench/bin/$(PIP) -c constraints.txt -e '.[bench]'
 	touch $@
 
-test: setup
+test: .venv/test
 	$(BIN)/python -m pytest -q -m "not slow" -n auto --dist worksteal
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m "not slow" tests/test_*_kernels.py
 
-test-all: setup
+test-all: .venv/test
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 # The fast tests with the lowest versions that pyproject.toml admits. What such old libraries use may be deprecated by now.
@@ -59,16 +69,16 @@ test-lowest: .venv-lowest/installed
 
 .venv-lowest/installed: pyproject.toml constraints-lowest.txt
 	$(PYTHON) -m venv .venv-lowest
-	.venv-lowest/bin/python -m pip install --quiet --quiet --disable-pip-version-check -c constraints-lowest.txt -e '.[test]'
+	.venv-lowest/bin/$(PIP) -c constraints-lowest.txt -e '.[test]'
 	touch $@
 
-lint: setup
+lint: .venv/lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 # The site, in build/docs, with the output of the tour's commands and of the examples.
-docs: setup
+docs: .venv/docs
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html docs build/docs
 
 clean:
