@@ -187,11 +187,5 @@ def test_a_config_that_names_a_broken_entry_is_refused(register, entry):
         config_of(document)
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_the_kernels_of_an_entry_are_families_and_parameters_of_its_own(entry):
-    assert entry.kernels.keys() <= FAMILIES.keys()
-    assert {parameter for parameter in entry.kernels.values() if parameter} <= section_of(entry).keys()
-
-
-def test_every_family_of_kernels_is_somebodys():
+def test_the_families_of_kernels_are_those_of_the_entries():
     assert {family for entry in ENTRIES for family in entry.kernels} == FAMILIES.keys()

@@ -818,10 +818,6 @@ class TestKernels:
         [
             ({"method": "gha"}, ["hebbian", "batch_training"]),
             ({"method": "dgha", "tau": 5}, ["hebbian", "batch_training"]),
-            (
-                {"method": "dgha", "tau": 5, "min_variance_ratio": 0.9},
-                ["hebbian", "spanned_variance", "batch_training"],
-            ),
             ({"method": "pca", "n_components": 2}, ["batch_training"]),
             ({"method": "ga_mlp", "hidden": [2]}, ["batch_training", "network_errors"]),
             ({"method": "rfe_svm"}, []),

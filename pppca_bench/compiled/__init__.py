@@ -1,1 +1,1 @@
-"""What the compiled kernels share: compilation, vectors, array types."""
+"""Compilation, vector operations and array types of the kernels."""

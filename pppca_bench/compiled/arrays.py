@@ -1,7 +1,7 @@
-"""Names for the types of arrays, and arrays laid out for vector registers.
+"""Array types of kernels, and arrays aligned for vector registers.
 
-Every array of a kernel is C-contiguous. The names that end in a number of dimensions are what kernels are compiled
-for: `compiled.jit` reads the dtype, the number of dimensions and "readonly" from them.
+`compiled.jit` reads the dtype, the number of dimensions and "readonly" from the types whose names end in a number of
+dimensions. Every array of a kernel is C-contiguous.
 """
 
 import math
@@ -23,16 +23,16 @@ Indices3D = Annotated[Indices, 3]
 Flags1D = Annotated[Flags, 1]
 
 Samples2D = Annotated[Floats, 2, "readonly"]
-"""Samples as rows, which no kernel changes: a memory map opened for reading will do."""
+"""Samples as rows, which no kernel changes: they may be a read-only memory map."""
 
 _CACHE_LINE = 64
 
 
 def aligned_zeros(*shape: int) -> Floats:
-    """Allocate float64 zeros that start at a cache line.
+    """Return float64 zeros that start at a cache line.
 
-    Vectors of eight numbers then lie in one line each, where the last dimension is a multiple of eight; one that
-    crosses two lines would take two loads.
+    If the last dimension is a multiple of eight, no vector of eight numbers then crosses two lines, which would cost a
+    second load.
     """
     size = math.prod(shape)
     buffer = np.zeros(size + _CACHE_LINE // 8)

@@ -1,17 +1,17 @@
-"""Compile kernels: one piece of machine code for each, which the functions that it calls are part of.
+"""Compilation of kernels: machine code for each kernel, with all functions that it calls inside.
 
-Left to itself Numba optimises every function and emits machine code for it, and does both once more inside each of its
-callers, and theirs. Here a function that kernels call, a `part`, is typed and written in LLVM's language, no more. The
-`kernel` takes in its parts as they are, all is optimised once, and the result is kept on disk: see `compiled.cache`.
+Numba alone optimises every function and emits machine code for it, and does both again inside each of its callers.
+Here a function that kernels call, a `part`, is only typed and written as LLVM code. The `kernel` links its parts,
+everything is optimised once, and the result is cached on disk: see `compiled.cache`.
 
-- A kernel is compiled for one signature, which its annotations state; other arguments are refused.
-- Kernels and parts neither allocate nor count references (``_nrt=False``): callers hand them arrays, which stay alive
-  during the call. That halves what LLVM has to read.
-- A division by zero gives infinity or nan, as in NumPy, so that loops need not leave for an exception.
-- Threads may run kernels side by side (``nogil``).
+- A kernel has one signature, that of its annotations; it refuses other arguments.
+- Kernels and parts neither allocate nor count references (``_nrt=False``), which halves the code that LLVM reads: the
+  caller's arrays stay alive during the call.
+- A division by zero gives infinity or nan, as in NumPy, so that loops need no branch for an exception.
+- Threads may run kernels at the same time (``nogil``).
 
-Numba's classes are extended where it lets libraries extend it, by ``pipeline_class`` and subclasses of its dispatcher
-and code library; none of its own objects is changed.
+Numba is extended in the ways that it offers to libraries, by ``pipeline_class`` and subclasses of its dispatcher and
+code library; none of its own objects is changed.
 """
 
 import io
@@ -45,19 +45,17 @@ _OPTIONS: Any = {
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function that Python calls, at its first call, and keep its machine code."""
+    """Compile a function that Python calls, at its first call, and cache its machine code."""
     return function if _config.DISABLE_JIT else _Kernel(function)
 
 
 def part(function: Callable[..., Any] | None = None, *, fastmath: set[str] | None = None) -> Any:
-    """Compile a function inside the kernels that call it.
-
-    Python may call it too, as tests do: then it is compiled by itself, by its annotations, as a kernel would be.
+    """Compile a function inside the kernels that call it; called from Python, as in tests, it is a kernel itself.
 
     Parameters
     ----------
     fastmath : set of str, optional
-        What LLVM may assume of its floating-point operations, such as {"contract"}; nothing by default.
+        LLVM's fast-math flags for its floating-point operations, such as {"contract"}; none by default.
     """
     if function is None:
         return lambda decorated: part(decorated, fastmath=fastmath)
@@ -65,12 +63,12 @@ def part(function: Callable[..., Any] | None = None, *, fastmath: set[str] | Non
 
 
 def shared(function: Callable[..., Any]) -> Any:
-    """Compile a function inside kernels, as `part` does, while Python calls it as plain Python: for small sums."""
+    """Compile a function inside kernels, as `part` does, but run it as plain Python when Python calls it."""
     return function if _config.DISABLE_JIT else _Shared(function, {})
 
 
 def signature_of(function: Callable[..., Any]) -> tuple[Any, ...]:
-    """Return the Numba types of the arguments that a function's annotations state."""
+    """Return the Numba types of a function's arguments, by its annotations."""
     hints = get_type_hints(function, include_extras=True)
     return tuple(_type_of(hint) for name, hint in hints.items() if name != "return")
 
@@ -83,32 +81,32 @@ def _type_of(hint: Any) -> Any:
         return _types.Array(from_dtype(np.dtype(dtype)), n_dimensions, "C", readonly="readonly" in flags)
     if isinstance(hint, type) and issubclass(hint, tuple):
         fields = get_type_hints(hint, include_extras=True).values()
-        return _types.BaseTuple.from_types([_type_of(one) for one in fields], hint)
+        return _types.BaseTuple.from_types([_type_of(field) for field in fields], hint)
     return {bool: _types.boolean, int: _types.int64, float: _types.float64, np.uint64: _types.uint64}[hint]
 
 
 class _PartLibrary(_core.codegen.JITCodeLibrary):
-    """The code of a part, as it was written, with all that it calls still outside."""
+    """LLVM code of a part, not optimised, without the functions that it calls."""
 
     def add_llvm_module(self, ll_module: Any) -> None:
-        """Take the function in without the passes over single functions that Numba makes first."""
+        """Add the function without the optimisation passes that Numba makes over single functions."""
         ll_module.data_layout = self._codegen._data_layout
         self._final_module.link_in(ll_module)
 
     def finalize(self) -> None:
-        """Do nothing: no optimisation, no machine code."""
+        """Skip optimisation and machine code."""
         self._finalized = True
 
 
 class _KernelLibrary(_core.codegen.JITCodeLibrary):
-    """The code of a kernel and of all parts below it, which is optimised once, as a whole."""
+    """LLVM code of a kernel and of all its parts, optimised once, as a whole."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._own: set[str] = set()
 
     def add_linking_library(self, library: Any) -> None:
-        """Link a part and what it calls in turn; Numba's reference counting is left out, as nothing here calls it."""
+        """Link a part and the parts that it calls, but not Numba's reference counting, which no kernel uses."""
         if library is _core.runtime.rtsys.library or library in self._linking_libraries:
             return
         super().add_linking_library(library)
@@ -117,21 +115,21 @@ class _KernelLibrary(_core.codegen.JITCodeLibrary):
                 self.add_linking_library(called)
 
     def add_llvm_module(self, ll_module: Any) -> None:
-        """Take in the kernel's own function or its entry from Python."""
-        # A helper that several kernels may hold, each with its own way to be called after optimisation, is not the
-        # kernel's own: left visible, all would run the one that was loaded first.
+        """Add the kernel's own function or its entry point from Python."""
+        # Optimisation may change how a part is called. Several kernels contain it under the same name: if it were
+        # visible, all would call the one that was loaded first.
         defined = (function for function in ll_module.functions if not function.is_declaration)
         self._own |= {function.name for function in defined if function.linkage.name == "external"}
         ll_module.data_layout = self._codegen._data_layout
         self._final_module.link_in(ll_module)
 
     def _optimize_final_module(self) -> None:
-        # Only the kernel itself is called from outside: what is called once may move into its caller and disappear.
+        # Only the kernel itself is called from outside; LLVM may inline and remove internal functions.
         for function in self._final_module.functions:
             if not function.is_declaration and function.name not in self._own:
                 function.linkage = "internal"
-        # One run at LLVM's second level. Numba's two, a cheap one for the sake of reference counts and one at the third
-        # level, take half as long again, and their code is no faster.
+        # One run at level 2. Numba's two runs, a cheap one for reference counts and one at level 3, take 1.5 times as
+        # long, and their code is not faster.
         manager, builder = self._codegen._module_pass_manager(opt=2)
         manager.run(self._final_module, builder)
 
@@ -157,28 +155,20 @@ class _Part(_core.registry.CPUDispatcher):
         super().__init__(function, targetoptions=targetoptions, pipeline_class=_PartCompiler)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Compile one version for numbers, whether they stand in the source as literals or not."""
-        return super().get_call_template([_types.unliteral(one) for one in args], kws)
+        """Compile one version for literal numbers and others alike."""
+        return super().get_call_template([_types.unliteral(argument) for argument in args], kws)
 
     def add_overload(self, cres: Any) -> None:
-        """Enter what was compiled; there is no machine code that Python could call."""
-        # Whatever can be a key may stand for the entry point that a part lacks.
+        """Register the compiled part, which has no machine code for Python to call."""
+        # Numba needs a dictionary key here; a part has no entry point.
         cres = cres._replace(entry_point=cres.fndesc)
         self.targetctx.insert_user_function(cres.entry_point, cres.fndesc, [cres.library])
         self.overloads[tuple(cres.signature.args)] = cres
 
-    def ensure_compiled(self) -> None:
-        """Compile the part by itself, as a kernel, or load it where it is kept."""
-        self._alone.ensure_compiled()
-
     def __call__(self, *args: Any) -> Any:
-        return self._alone(*args)
-
-    @property
-    def _alone(self) -> "_Kernel":
         if self._kernel is None:
             self._kernel = _Kernel(self.py_func, self._own_options)
-        return self._kernel
+        return self._kernel(*args)
 
 
 class _Shared(_Part):
@@ -189,45 +179,44 @@ class _Shared(_Part):
 class _Kernel(_core.registry.CPUDispatcher):
     def __init__(self, function: Any, options: dict[str, Any] | None = None) -> None:
         super().__init__(function, targetoptions=_OPTIONS | (options or {}), pipeline_class=_KernelCompiler)
-        # Others' kernels and those inside functions are not kept: their names and sources do not tell them apart.
+        # Kernels of other packages or inside functions are not cached: their names and sources may be ambiguous.
         if function.__module__.startswith(f"{cache.PACKAGE.name}.") and function.__name__ == function.__qualname__:
             self._cache = _KernelCache(function.__module__, function.__name__)
 
     def ensure_compiled(self) -> None:
-        """Compile the kernel for its one signature, or load it where it is kept."""
+        """Compile the kernel for its signature, or load it from the cache."""
         if not self.overloads:
             self._compilation_chain_init_hook()
             self.compile(signature_of(self.py_func))
 
     def add_overload(self, cres: Any) -> None:
-        """Enter what was compiled, and tell the parts inside where their module's globals are."""
+        """Register the compiled kernel, and connect its parts with the globals of their modules."""
         for env in cres._find_referenced_environments():
             cres.library.codegen.set_env(env.env_name, env)
         super().add_overload(cres)
 
     def _compile_for_args(self, *args: Any, **_kws: Any) -> Any:
-        """Return the machine code for arguments that Numba finds no version for, which the first call's are.
+        """Return the machine code for the first call, or for arguments that must be converted.
 
-        So are those that need a conversion, such as arrays that may be written where read-only ones are declared, and
-        named tuples of different classes but equal fields, which Numba cannot always tell apart.
+        Such are writable arrays where read-only ones are declared, and named tuples of other classes with equal fields,
+        which Numba cannot always distinguish.
         """
         self.ensure_compiled()
-        declared = dict(zip(self._compiler.pysig.parameters, next(iter(self.overloads)), strict=True))
-        for (name, expected), value in zip(declared.items(), args, strict=True):
+        declared, compiled = next(iter(self.overloads.items()))
+        for name, expected, value in zip(self._compiler.pysig.parameters, declared, args, strict=True):
             given = self.typeof_pyval(value)
-            if (
-                conversion := self.typingctx.can_convert(given, expected)
-            ) is None or conversion > _core.typeconv.Conversion.safe:
+            conversion = self.typingctx.can_convert(given, expected)
+            if conversion is None or conversion > _core.typeconv.Conversion.safe:
                 kind = "a C-contiguous " if isinstance(expected, _types.Array) else ""
                 raise TypeError(f"{name} in {self.__name__}: expected {kind}{expected}, got {given}. Convert it.")
-        return next(iter(self.overloads.values())).entry_point
+        return compiled.entry_point
 
 
 class _KernelCache(_core.caching._Cache):
     """Load a kernel from the first folder that has it; save it into the first that can be written, if any."""
 
     def __init__(self, module: str, function: str) -> None:
-        # Named here, when the kernel is defined: an edit between now and its compilation makes no code of two versions.
+        # The name is that of the source when the kernel is defined: later edits do not change the code that Python has.
         self._name = cache.file_name(module, function)
 
     @property
@@ -236,38 +225,37 @@ class _KernelCache(_core.caching._Cache):
         return str(cache.folders()[0])
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled kernel, or None where it is not kept."""
+        """Return the compiled kernel, or None if it is not cached."""
         target_context.refresh()
         for folder in cache.folders():
-            data = _file(folder, self._name).load((sig, target_context.codegen().magic_tuple()))
+            data = self._file(folder).load((sig, target_context.codegen().magic_tuple()))
             if data is not None:
                 return _core.compiler.CompileResult._rebuild(target_context, *data)
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled kernel, and remove what was compiled of its earlier sources."""
+        """Save a compiled kernel, and remove files of its earlier sources."""
         key, content = (sig, data.codegen.magic_tuple()), data._reduce()
         for folder in cache.folders():
             try:
                 folder.mkdir(parents=True, exist_ok=True)
-                _file(folder, self._name).save(key, content)
+                self._file(folder).save(key, content)
                 cache.remove_old(folder, self._name)
             except OSError:
                 continue
             return
 
-    def enable(self) -> None:
-        """Do nothing: it always is."""
+    def _file(self, folder: Path) -> "_KernelFile":
+        return _KernelFile(str(folder), self._name, source_stamp=self._name)
 
-    def disable(self) -> None:
-        """Do nothing: it never is."""
+    def _unused(self) -> None:
+        """Do nothing: the cache is always enabled, and names of files are enough to find stale ones."""
 
-    def flush(self) -> None:
-        """Do nothing: files go by their names."""
+    enable = disable = flush = _unused
 
 
 class _KernelFile(_core.caching.IndexDataCacheFile):
-    """Numba's pair of files, an index and the machine code; either counts as missing unless its digest is right."""
+    """Numba's pair of files, an index and the machine code; a file whose digest is wrong counts as missing."""
 
     def _load_index(self) -> Any:
         return super()._load_index() if cache.is_intact(Path(self._index_path)) else {}
@@ -282,7 +270,3 @@ class _KernelFile(_core.caching.IndexDataCacheFile):
         with super()._open_for_write(filepath) as file, io.BytesIO() as buffer:
             yield buffer
             file.write(cache.sealed(buffer.getvalue()))
-
-
-def _file(folder: Any, name: str) -> _KernelFile:
-    return _KernelFile(str(folder), name, source_stamp=name)

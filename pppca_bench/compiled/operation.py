@@ -1,8 +1,8 @@
-"""What the operations on vectors are made of: the type of eight float64, and how LLVM's instructions become one.
+"""Building blocks of vector operations: the type of eight float64, and LLVM instructions as operations.
 
-`operation` pairs what LLVM is told to do with a function that says the same in NumPy and carries the description: with
-NUMBA_DISABLE_JIT=1 that function is the operation, a vector is an array of shape (8,), and a vector whose numbers are
-all equal may be a number.
+`operation` pairs LLVM instructions with their twin, a function of the same name and docstring in NumPy. With
+NUMBA_DISABLE_JIT=1 the twin is the operation: a vector is then an array of shape (8,), or a number if all its numbers
+are equal.
 """
 
 import inspect
@@ -19,7 +19,7 @@ cgutils: Any = numba.core.cgutils
 _config: Any = numba.config
 
 WIDTH: Final = 8
-"""Numbers in a vector. They fill one AVX-512 register; on other machines LLVM splits the vector."""
+"""Numbers in a vector: one AVX-512 register; on other machines LLVM splits the vector."""
 
 INTERPRETED: Final = bool(_config.DISABLE_JIT)
 """Whether kernels run as plain Python."""
@@ -45,45 +45,40 @@ class _VectorModel(models.PrimitiveModel):
 
 
 def constant(number: float) -> Any:
-    """Return the constant vector of one number."""
+    """Return the constant vector whose numbers are all equal to one number."""
     return ir.Constant(VECTOR, [number] * WIDTH)
 
 
 def ints(number: int) -> Any:
-    """Return the constant vector of one 64-bit integer."""
+    """Return the constant vector whose 64-bit integers are all equal."""
     return ir.Constant(INTS, [number] * WIDTH)
 
 
 def shuffle(builder: Any, a: Any, b: Any, places: list[int]) -> Any:
-    """Pick numbers by their places in a, then in b, which begins at place 8."""
+    """Write the vector of the numbers at some places of a, 0 to 7, and of b, 8 to 15."""
     return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(PLACE, WIDTH), places))
 
 
 def splatted(builder: Any, number: Any) -> Any:
-    """Write a vector of one number."""
-    # A number set at place 0, and a shuffle that takes that place alone: LLVM makes one instruction of it.
+    """Write the vector whose numbers are all equal to one number."""
+    # Insert it at place 0 and shuffle that place to all: LLVM makes this one instruction.
     undefined = ir.Constant(ir.VectorType(number.type, WIDTH), ir.Undefined)
     return shuffle(builder, builder.insert_element(undefined, number, PLACE(0)), undefined, [0] * WIDTH)
 
 
 def llvm_call(builder: Any, name: str, *args: Any) -> Any:
-    """Call LLVM's own function of vectors, such as llvm.sqrt."""
+    """Write a call of an LLVM intrinsic of vectors, such as llvm.sqrt."""
     function_type = ir.FunctionType(VECTOR, [VECTOR] * len(args))
     return builder.call(cgutils.get_or_insert_function(builder.module, function_type, f"{name}.v{WIDTH}f64"), args)
 
 
 def llvm_fma(builder: Any, a: Any, b: Any, c: Any) -> Any:
-    """Write a b + c: rounded once on every processor that can, never now so and then otherwise."""
+    """Write a b + c: rounded once on every processor with a fused multiply-add, and always alike on one processor."""
     return llvm_call(builder, "llvm.fmuladd", a, b, c)
 
 
-def present(builder: Any, n: Any) -> Any:
-    """Tell which places of a vector are among the first n."""
-    return builder.icmp_signed("<", ir.Constant(INTS, list(range(WIDTH))), splatted(builder, n))
-
-
 class Call(NamedTuple):
-    """A call of an operation while it is compiled: Numba's types and LLVM's values of its arguments."""
+    """Call of an operation during compilation: Numba types and LLVM values of its arguments."""
 
     context: Any
     builder: Any
@@ -91,17 +86,17 @@ class Call(NamedTuple):
     args: Any
 
     def integer(self, place: int) -> Any:
-        """Return an argument, whichever type of integer or literal it is, as a 64-bit integer."""
+        """Return an integer argument of any type as a 64-bit integer."""
         return self.context.cast(self.builder, self.args[place], self.types[place], types.intp)
 
     def data(self, place: int) -> Any:
-        """Return the address of an array's first item."""
+        """Return the address of an array's first number."""
         if self.types[place].layout != "C":
             raise TypeError(f"array of a vector: expected a C-contiguous one, got {self.types[place]}. Copy it.")
         return self.context.make_array(self.types[place])(self.context, self.builder, self.args[place]).data
 
     def places(self, first: int, n_rows: int = 1) -> list[Any]:
-        """Return where vectors start in a matrix: at the row and column that follow it, and in the rows below."""
+        """Return the addresses of vectors in a matrix argument, at the row and column after it and below."""
         data, b = self.data(first), self.builder
         matrix = self.context.make_array(self.types[first])(self.context, b, self.args[first])
         row, column = self.integer(first + 1), self.integer(first + 2)
@@ -111,22 +106,22 @@ class Call(NamedTuple):
         return [b.bitcast(b.gep(data, [start]), VECTOR.as_pointer()) for start in rows]
 
     def load(self, first: int) -> Any:
-        """Load the vector of a matrix."""
-        # Aligned as a float64 is: it may start at any column.
+        """Write the load of a vector of a matrix argument, at the row and column after it."""
+        # Alignment of a float64: a vector may start at any column.
         return self.builder.load(self.places(first)[0], align=8)
 
 
 def operation(emit: Callable[[Call], Any], result: Any = vector, *, literal: bool = False) -> Callable[[Any], Any]:
-    """Make an operation of its twin: the twin itself where kernels are interpreted, else what ``emit`` writes.
+    """Make an operation of its twin, which is the operation itself where kernels are interpreted.
 
     Parameters
     ----------
     emit : callable
-        Writes LLVM's instructions of a call and returns the value.
+        Writes the LLVM instructions of a call and returns the value.
     result : Numba type
         Type of the value; void operations return nothing.
     literal : bool
-        Whether integers that stand in the source are passed as such, for what must be known while it is compiled.
+        Whether integer literals keep their values, for operations that need these during compilation.
     """
 
     def decorate(twin: Any) -> Any:
@@ -137,18 +132,18 @@ def operation(emit: Callable[[Call], Any], result: Any = vector, *, literal: boo
 
             return result(*argument_types), generate
 
-        # Numba binds arguments by the signature: that of the twin, after the typing context.
+        # Numba binds arguments by the signature: the typing context, then the twin's parameters.
         parameters = inspect.signature(twin).parameters.values()
         context = inspect.Parameter("_typing", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         define.__name__, define.__doc__ = twin.__name__, twin.__doc__
         define.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]
-        made: Any = twin if INTERPRETED else intrinsic(prefer_literal=literal)(define)
-        made.twin = twin
-        return made
+        callable_in_kernels: Any = twin if INTERPRETED else intrinsic(prefer_literal=literal)(define)
+        callable_in_kernels.twin = twin
+        return callable_in_kernels
 
     return decorate
 
 
 def elementwise(write: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Make an operation of numbers at equal places from the instruction for whole vectors."""
+    """Make an operation on numbers at equal places from its LLVM instruction."""
     return operation(lambda call: write(call.builder, *call.args))

@@ -1,9 +1,9 @@
-"""Vectors of eight float64 for kernels: their operations, each beside its twin in NumPy.
+"""Vectors of eight float64 for kernels: operations and their twins in NumPy.
 
 Numba's own loops use half of the widest registers and keep tiles of numbers in memory; a variable of this type stays
-in a register. See `compiled.operation` for what an operation is made of.
+in a register. See `compiled.operation`.
 
-A and B are C-contiguous matrices; row and column say where a vector starts, and no bounds are checked.
+A and B are C-contiguous matrices; a vector starts at a row and a column; bounds are not checked.
 """
 
 from typing import Any, Final
@@ -26,7 +26,6 @@ from pppca_bench.compiled.operation import (
     llvm_call,
     llvm_fma,
     operation,
-    present,
     shuffle,
     splatted,
     tile,
@@ -95,7 +94,7 @@ def select_less(x: Any, y: Any, then: Any, otherwise: Any) -> Any:
     return np.where(x < y, then, otherwise)
 
 
-# ---- Vectors of one number, and numbers that change places.
+# ---- Equal numbers, places, sums.
 
 
 @operation(lambda _: constant(0.0))
@@ -106,7 +105,7 @@ def zeros() -> Any:
 
 @operation(lambda call: splatted(call.builder, call.args[0]))
 def splat(number: float) -> Any:
-    """Return the vector of one float."""
+    """Return the vector whose numbers are all equal to a float."""
     return number
 
 
@@ -114,25 +113,25 @@ def splat(number: float) -> Any:
     lambda call: shuffle(call.builder, call.args[0], call.args[0], [call.types[1].literal_value] * WIDTH), literal=True
 )
 def broadcast_lane(x: Any, lane: int) -> Any:
-    """Return the vector of the number of x at a place, a literal."""
+    """Return the vector whose numbers are all equal to x[lane]; ``lane`` is a literal."""
     return x[lane]
 
 
 def _emit_blend(call: Call) -> Any:
     lane, (_, x, y) = call.types[0].literal_value, call.args
-    # Place k of x, or place k of y, which a shuffle counts from eight on.
+    # Place k of x, or place k + 8, which is place k of y.
     return shuffle(call.builder, x, y, [k + WIDTH * (k > lane) for k in range(WIDTH)])
 
 
 @operation(_emit_blend, literal=True)
 def blend(lane: int, x: Any, y: Any) -> Any:
-    """Return the numbers of x up to a place, a literal, and those of y beyond it."""
+    """Return x[0], …, x[lane], y[lane + 1], …, y[7]; ``lane`` is a literal."""
     return np.where(np.arange(WIDTH) > lane, y, x)
 
 
 def _emit_sum(call: Call) -> Any:
     (total,), b = call.args, call.builder
-    # Each number plus the one so many places on, round the end: after three rounds every place holds the whole sum.
+    # Add the vector rotated by 4, 2 and 1 places: then every place has the whole sum.
     for distance in (4, 2, 1):
         total = b.fadd(total, shuffle(b, total, total, [(k + distance) % WIDTH for k in range(WIDTH)]))
     return b.extract_element(total, PLACE(0))
@@ -140,7 +139,7 @@ def _emit_sum(call: Call) -> Any:
 
 @operation(_emit_sum, types.float64)
 def reduce_add(x: Any) -> float:
-    """Return the sum of the numbers of x: the halves are added, then the halves of that, then the last two."""
+    """Return Σ x: the two halves are added, then the halves of the result, then its two numbers."""
     for distance in (4, 2, 1):
         x = x[:distance] + x[distance:]
     return float(x[0])
@@ -157,7 +156,8 @@ def load(A: Any, row: int, column: int) -> Any:
 
 def _emit_masked_load(call: Call) -> Any:
     b = call.builder
-    (place,), mask = call.places(0), present(b, call.integer(3))
+    (place,) = call.places(0)
+    mask = b.icmp_signed("<", ir.Constant(INTS, list(range(WIDTH))), splatted(b, call.integer(3)))
     function_type = ir.FunctionType(VECTOR, [place.type, PLACE, mask.type, VECTOR])
     function = cgutils.get_or_insert_function(b.module, function_type, f"llvm.masked.load.v{WIDTH}f64.p0")
     return b.call(function, [place, PLACE(8), mask, constant(0.0)])
@@ -165,7 +165,7 @@ def _emit_masked_load(call: Call) -> Any:
 
 @operation(_emit_masked_load)
 def masked_load(A: Any, row: int, column: int, n: int) -> Any:
-    """Return the first n of A[row, column], … and zeros beyond; n may be above eight, or below one: nothing is read."""
+    """Return the first n of A[row, column], … and then zeros; n may exceed eight, or be below one."""
     x, present = np.zeros(WIDTH), min(n, WIDTH)
     if present > 0:
         x[:present] = A[row, column : column + present]
@@ -185,7 +185,7 @@ def _emit_broadcast(call: Call) -> Any:
 
 @operation(_emit_broadcast)
 def broadcast(A: Any, row: int, column: int) -> Any:
-    """Return the vector of the number A[row, column]."""
+    """Return the vector whose numbers are all equal to A[row, column]."""
     return A[row, column]
 
 
@@ -200,11 +200,11 @@ def _emit_gather(call: Call) -> Any:
 
 @operation(_emit_gather)
 def gather(A: Any, row: int, column: int, offsets: Any) -> Any:
-    """Return the numbers that lie at int64 offsets, shape (8,), from A[row, column]."""
+    """Return the numbers at int64 offsets, shape (8,), from A[row, column] in memory."""
     return A.reshape(-1)[row * A.shape[1] + column + offsets]
 
 
-# ---- Tiles: eight vectors, one for each of eight rows.
+# ---- Tiles: eight vectors, one per row.
 
 
 @operation(lambda call: call.context.make_tuple(call.builder, tile, [constant(0.0)] * WIDTH), tile)
@@ -220,7 +220,7 @@ def zero_tile() -> Any:
     tile,
 )
 def load_tile(A: Any, row: int, column: int) -> Any:
-    """Return the vectors of eight rows from A[row, column] on."""
+    """Return the vectors at A[row, column], A[row + 1, column], …"""
     return tuple(A[row : row + WIDTH, column : column + WIDTH].copy())
 
 
@@ -231,13 +231,13 @@ def _emit_store_tile(call: Call) -> None:
 
 @operation(_emit_store_tile, types.void)
 def store_tile(A: Any, row: int, column: int, x: Any) -> None:
-    """Set eight rows from A[row, column] on to the vectors of a tile, in place."""
+    """Set the vectors at A[row, column], A[row + 1, column], … to a tile, in place."""
     A[row : row + WIDTH, column : column + WIDTH] = x
 
 
 def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
-    """Transpose a square of eight vectors by three rounds of shuffles."""
-    # Squares of ``size`` trade places over the diagonal, between rows i and i + size.
+    """Write the transpose of a square of eight vectors."""
+    # Exchange squares of ``size`` across the diagonal, between rows i and i + size, for sizes 1, 2 and 4.
     for size in (1, 2, 4):
         swapped = list(rows)
         for i in (k for k in range(WIDTH) if not k & size):
@@ -258,7 +258,7 @@ def _emit_transpose(call: Call) -> None:
 
 @operation(_emit_transpose, types.void)
 def transpose(A: Any, row: int, column: int, B: Any, b_row: int, b_column: int) -> None:
-    """Set the square of A at (row, column) to the transpose of that of B; the two may be one."""
+    """Set the square of A at (row, column) to the transpose of that of B at (b_row, b_column); both may coincide."""
     A[row : row + WIDTH, column : column + WIDTH] = B[b_row : b_row + WIDTH, b_column : b_column + WIDTH].T.copy()
 
 
@@ -270,31 +270,31 @@ _BIAS: Final = 1023
 
 def _emit_exponent(call: Call) -> Any:
     b = call.builder
-    # A float64 is a sign, eleven bits of e + 1023 and 52 of the fraction; the sign of a positive number is 0.
+    # A float64 is one bit of the sign, 0 for a > 0, eleven of e + 1023, and 52 of the fraction.
     bits = b.lshr(b.bitcast(call.args[0], INTS), ints(_FRACTION_BITS))
     return b.sitofp(b.sub(bits, ints(_BIAS)), VECTOR)
 
 
 @operation(_emit_exponent)
 def exponent(a: Any) -> Any:
-    """Return the integers e with a = s 2ᵉ; a is positive and normal."""
+    """Return e of a = s 2ᵉ; a is positive and normal."""
     return np.frexp(a)[1] - 1.0
 
 
 def _emit_significand(call: Call) -> Any:
     b = call.builder
-    # The fraction under the exponent 0.
+    # s has the fraction of a and the exponent 0.
     fraction = b.and_(b.bitcast(call.args[0], INTS), ints((1 << _FRACTION_BITS) - 1))
     return b.bitcast(b.or_(fraction, ints(_BIAS << _FRACTION_BITS)), VECTOR)
 
 
 @operation(_emit_significand)
 def significand(a: Any) -> Any:
-    """Return the numbers s with a = s 2ᵉ; a is positive and normal."""
+    """Return s of a = s 2ᵉ; a is positive and normal."""
     return np.frexp(a)[0] * 2.0
 
 
-# ---- Random numbers: a hash of their place in a sequence.
+# ---- Random numbers.
 
 _GAMMA: Final = 0x9E3779B97F4A7C15
 _MIXERS: Final = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
@@ -303,27 +303,27 @@ _LAST_SHIFT: Final = 31
 
 def _emit_uniform(call: Call) -> Any:
     b = call.builder
-    low, n_bits = (one.literal_value for one in call.types[2:])
-    # SplitMix64: the states of eight steps at once, then its mixing of each.
+    low, n_bits = (argument.literal_value for argument in call.types[2:])
+    # SplitMix64: eight states, seed + (i + 1) γ, and their mixing.
     counters = b.add(ir.Constant(INTS, list(range(1, WIDTH + 1))), splatted(b, call.integer(1)))
     bits = b.add(splatted(b, call.args[0]), b.mul(counters, ints(_GAMMA)))
     for shift, factor in _MIXERS:
         bits = b.mul(b.xor(bits, b.lshr(bits, ints(shift))), ints(factor))
     bits = b.xor(bits, b.lshr(bits, ints(_LAST_SHIFT)))
-    # n_bits of them, and half a unit more, so that no number is 0.
+    # (k + 1/2) / 2^n_bits, which is never 0.
     bits = b.and_(b.lshr(bits, ints(low)), ints((1 << n_bits) - 1))
     return b.fmul(b.fadd(b.sitofp(bits, VECTOR), constant(0.5)), constant(2.0**-n_bits))
 
 
 @operation(_emit_uniform, literal=True)
 def random_uniform(seed: Any, start: int, low: int, n_bits: int) -> Any:
-    """Return random numbers start, start + 1, … of the sequence that a seed, an uint64, begins.
+    """Return random numbers start, start + 1, … of the sequence of a seed, an uint64.
 
-    A number is (k + 1/2) / 2^n_bits, where k are that many bits of a hash, from bit ``low`` on; both are literals. Up
-    to 52 bits it is exact, hence in (0, 1); the largest of 53 bits rounds to 1.
+    A number is (k + 1/2) / 2^n_bits, where k are bits low, …, low + n_bits − 1 of a hash; ``low`` and ``n_bits`` are
+    literals. Up to 52 bits it is exact, hence in (0, 1); the largest of 53 bits rounds to 1.
 
     Source: Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", SplitMix64: hash i is that of
-    the seed plus (i + 1) times a constant.
+    the seed plus (i + 1) γ.
     """
     bits = seed + np.arange(start + 1, start + 1 + WIDTH, dtype=np.uint64) * np.uint64(_GAMMA)
     for shift, factor in _MIXERS:

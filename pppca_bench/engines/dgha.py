@@ -6,23 +6,24 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
-from pppca_bench.engines.fitness import make_room, moments_of, spanned_variances
 from pppca_bench.engines.gha_epochs import Rule
-from pppca_bench.engines.gram_schmidt import in_panels
 from pppca_bench.engines.hebbian import HebbianTransformer
 from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import Count, NotNegativeCount, Percent, Positive, Probability, Tau, check_order
 
+# Share of a row's norm below which rounding alone is left after projections on the rows before it.
+_DEPENDENT_BELOW = 1e-10
+
 
 class DGHA(HebbianTransformer):
-    """Learn leading subspaces by GHA, removing rows of small projection variance before epochs.
+    """Learn leading subspaces by GHA and remove rows of small projection variance before epochs.
 
     Source: slides "Dynamical GHA" and "Dynamical GHA with reduced data set". Row i is removed for good when
     Var(q̂0) / Var(q̂i) > tau, formula (1), q̂0 being the row of the largest variance, over the whole training
     set; then a fraction of the samples, drawn without replacement, updates the rows. At least one stays.
 
-    The defaults are one setting for the published dimensionalities and speed-ups together, a compromise: others come
-    nearer to either alone (docs/choices.md). Where the slides say nothing, the parameter is marked.
+    The defaults are a compromise between the published dimensionalities and speed-ups: other settings come nearer to
+    either alone (docs/choices.md). "Choice" marks parameters that the slides do not give.
 
     Parameters
     ----------
@@ -32,25 +33,23 @@ class DGHA(HebbianTransformer):
         Share of the training samples that each epoch draws, in percent, in (0, 100]. Choice: the number is
         rounded to the nearest integer, halves upwards, and is at least 1.
     min_components : int, default 1
-        Rows that stay at least, >= 1: where a check would leave fewer, those of the largest variance stay, and all
-        where there are no more. Source: slide "Future Research", constraints.
+        Least number of rows that a check leaves, >= 1, those of the largest variance. Source: slide "Future
+        Research", constraints.
     max_components : int or None, default None
-        Rows that a check leaves at most, >= min_components, those of the largest variance; None sets no limit.
-        Choice: it goes before the other constraints.
+        Largest number of rows that a check leaves, >= min_components, those of the largest variance; None sets no
+        limit. Choice: it takes precedence over the other constraints.
     min_variance_ratio : float, default 0.0
-        Share of the total variance, in [0, 1], that the span of the rows which a check leaves holds at least: beyond
-        those that formula (1) keeps, rows stay by decreasing variance until it does, all if need be. Source: the
-        same, "criteria from PCA". Choice: of the span, not the sum of the rows' variances, which counts twice what
-        rows have in common as long as they learn.
+        Least share of the total variance, in [0, 1], in the span of the rows that a check leaves: rows that formula (1)
+        would remove stay, by decreasing variance, until it is reached. Source: the same, "criteria from PCA". Choice:
+        of the span, since the sum of the rows' variances counts twice what learning rows have in common.
     n_components : int or None, default None
         Number of rows at the start, in [1, n_features]; None stands for n_features.
     learning_rate : float, default 1.2
         > 0; suits inputs in [0, 1]. Choice: the slides give none.
     learning_rate_per : {"sample", "epoch"}, default "epoch"
-        What learning_rate is: the step η of one sample, or the sum of the steps of an epoch, so that
-        η = learning_rate / n for n samples drawn. Choice: per
-        epoch, since the published speed-ups at tau = 5 show that removal takes the same number of epochs whatever
-        the data fraction.
+        Whether learning_rate is the step η of a sample, or the sum of the steps of an epoch, η = learning_rate / n for
+        n samples drawn. Choice: per epoch, since the published speed-ups at tau = 5 show that removal takes the same
+        number of epochs for every data fraction.
     n_epochs : int, default 36
         Epochs, >= 1. Choice: a fixed number, since the slides name no stopping criterion and their times
         fall almost in proportion to the data fraction.
@@ -60,9 +59,9 @@ class DGHA(HebbianTransformer):
         A c > 0 makes the rate η c / (n + c) for the n-th sample learnt, n = 0, 1, … through all epochs; not together
         with decay_epochs. See GHA.
     head_start : int, default 3
-        Epochs in which the first row alone learns, >= 0; the others wait as they were drawn. Choice: the only
-        way found to reach one dimension on horse1 at tau = 5, as published, at the published speed: the
-        first row settles while the others still have about the mean eigenvalue as their variance.
+        Epochs in which only the first row learns, >= 0; the others wait as they were drawn. Choice: only so did
+        horse1 reach one dimension at tau = 5, as published, at the published speed: the first row settles while the
+        variances of the others are still about the mean eigenvalue.
     rows_per_epoch : float or None, default None
         Rows that join the learning per epoch after the head start, > 0: row j learns from epoch
         head_start + j / rows_per_epoch on. None: all rows learn.
@@ -70,25 +69,23 @@ class DGHA(HebbianTransformer):
         How rows are drawn: uniformly distributed directions, or a random orthonormal set. Choice: orthonormal, the
         basis of the slides' proposition, and closer to the published dimensionalities.
     initial_samples : int or None, default None
-        Rows start as the principal components of a small block of so many samples, >= 2, instead of by
-        `initial_rows`. See GHA.
+        Number of samples, >= 2, whose principal components are the first rows, in place of `initial_rows`. See GHA.
     initial_norm : float, default 2.0
-        Norm of each row at the start, > 0. Choice: rows longer than one are turned out of the directions that
-        the rows before them hold; from about 2.2 on, tenths of the data diverge on horse1 now and then.
+        Norm of each row at the start, > 0. Choice: rows of norm above 1 turn away from the directions of the rows
+        before them; above about 2.2, 10 % of the data sometimes diverge on horse1.
     sort_initial : bool, default True
         Whether rows start in decreasing order of their projection variance. Choice: formula (1) supposes
         sorted estimates.
     track_optimality : bool, default False
         Whether ``history_`` has "optimality"; it takes time at each epoch.
     sort_at_checks : bool, default True
-        Whether a check puts the rows in decreasing order of the variances that it compares. Choice: for the
-        same reason.
+        Whether a check sorts the rows by decreasing variance. Choice: for the same reason.
     variance : {"direction", "raw"}, default "direction"
-        What formula (1) compares: wᵀ C w / ‖w‖², or the outputs' own variance wᵀ C w. Choice: q̂i is a
-        basis vector in the slides' proposition, hence of unit norm.
+        Variances in formula (1): wᵀ C w / ‖w‖², or that of the outputs, wᵀ C w. Choice: q̂i is a basis vector in the
+        slides' proposition, hence of unit norm.
     first_check : int, default 3
-        Epoch before which removal begins, >= 0. Choice: after the head start, since nothing that random rows
-        show is worth a removal.
+        Epoch before which removal begins, >= 0. Choice: after the head start, since variances of random rows say
+        nothing.
     check_interval : int, default 1
         Epochs between checks, >= 1. The slides check before each epoch.
     centre : bool, default True
@@ -203,7 +200,7 @@ class DGHA(HebbianTransformer):
         check_order(self, "min_components", "max_components")
 
     def _rule(self) -> Rule:
-        """Return what the next epochs have in common; rows that checks do not sort join by their places."""
+        """Return the rule of the next epochs; rows that checks do not sort join by their places."""
         n_kept = int(self.min_components)
         if self._limits_move and self._checked(np.array([self.n_epochs_]))[0]:
             n_kept = max(n_kept, self._n_holding())
@@ -216,7 +213,7 @@ class DGHA(HebbianTransformer):
         return self.min_variance_ratio > 0.0
 
     def _n_holding(self) -> int:
-        """Count the rows whose span holds the share of the variance, those first that a check ranks highest."""
+        """Count the rows, in the order of a check, whose span holds the share of the total variance."""
         variances = np.einsum("ji,ik,jk->j", self._rows, self._C, self._rows)
         compared = self._per_direction(variances) if self.variance == "direction" else variances
         ranked = self._rows[np.argsort(-compared, kind="stable")]
@@ -235,10 +232,10 @@ class DGHA(HebbianTransformer):
 
 
 def count_holding(rows: Floats, C: Floats, variance: float) -> int:
-    """Count the first rows whose span holds a variance, all where none do.
+    """Count the first rows whose span holds a variance, all if no span does.
 
-    The span's variance is the sum of q C qᵀ over an orthonormal basis q of it, that of Gram and Schmidt: rows that
-    still overlap while they learn are not counted twice.
+    The span's variance is Σ q C qᵀ over an orthonormal basis q of it, so that rows that still overlap while they learn
+    do not count twice; a row that depends on those before it adds nothing.
 
     Parameters
     ----------
@@ -246,8 +243,7 @@ def count_holding(rows: Floats, C: Floats, variance: float) -> int:
     C : float64 array, shape (m, m)
     variance : float, > 0
     """
-    panels, moments = in_panels(rows), moments_of(C)
-    room = make_room(len(panels) // len(moments.full), len(moments.full))
-    spanned_variances(panels, len(rows), moments, room)
-    held = np.cumsum(room.raw[0, : len(rows)])
+    basis, overlaps = np.linalg.qr(rows.T)
+    independent = np.abs(np.diagonal(overlaps)) > _DEPENDENT_BELOW * np.linalg.norm(rows, axis=1)
+    held = np.cumsum(np.where(independent, np.einsum("ij,ij->j", basis, C @ basis), 0.0))
     return int(np.argmax(held >= variance)) + 1 if held[-1] >= variance else len(rows)

@@ -1,4 +1,4 @@
-"""Compiled steps between two evaluations of a population: selection, crossing and mutation of linear networks.
+"""Reproduction of linear networks in compiled code: selection, crossing, mutation, evaluation.
 
 The nodes of a network lie in panels of eight, see `engines.gram_schmidt`.
 """
@@ -28,10 +28,10 @@ from pppca_bench.engines.removal import Limits, sort_decreasing
 
 
 class Rules(NamedTuple):
-    """How networks reproduce.
+    """Parameters of reproduction.
 
-    crossover_probability: of two parents to cross; mutation_probability: of each gene to mutate; mutation_scale:
-    standard deviation of the noise; limits: how an evaluation removes nodes.
+    crossover_probability: that two parents cross; mutation_probability: that a gene mutates; mutation_scale: standard
+    deviation of the noise; limits: of the removal of nodes.
     """
 
     crossover_probability: float
@@ -41,7 +41,7 @@ class Rules(NamedTuple):
 
 
 class Course(NamedTuple):
-    """The course of an evolution, an entry for each evaluation of the population; see `NEpPCA.history_`."""
+    """Course of an evolution, an entry per evaluation of the population; see `NEpPCA.history_`."""
 
     dimensionality: Indices1D
     mean_dimensionality: Floats1D
@@ -50,10 +50,10 @@ class Course(NamedTuple):
 
 
 class Nursery(NamedTuple):
-    """Room in which one thread breeds and evaluates offspring.
+    """Work arrays in which a thread breeds and evaluates offspring.
 
-    panels: float64 array of shape (n_panels * depth, 8), the child; steps: float64 array of shape (2, 8); parents:
-    int64 array of shape (n_individuals, 2); ranks: int64 array of shape (n_individuals,); room: that of an evaluation.
+    panels (n_panels * depth, 8): the child; steps (2, 8); parents (n_individuals, 2); ranks (n_individuals,); room: of
+    an evaluation.
     """
 
     panels: Floats2D
@@ -64,7 +64,7 @@ class Nursery(NamedTuple):
 
 
 def make_nursery(networks: Networks, depth: int) -> Nursery:
-    """Allocate room for the offspring of a population."""
+    """Allocate the work arrays for the offspring of a population."""
     n_individuals, n_rows, _ = networks.weights.shape
     return Nursery(
         aligned_zeros(n_rows, WIDTH),
@@ -90,36 +90,46 @@ def evolve(
     last: int,
     nursery: Nursery,
 ) -> None:
-    """Make generations, each from the one before, in the two populations by turns, and record them.
+    """Make generations, each from the one before, alternately in two populations, and record them.
 
-    A generation without children evaluates the population as it is: all of it is elite, parents of themselves.
+    Each child is bred, mutated and evaluated while it is in the first-level cache. A generation without children
+    evaluates the population as it is: all networks are elite.
 
     Parameters
     ----------
     networks, offspring : Networks
-        The parents of the first generation, evaluated unless it has no children, and room for it.
+        The parents of the first generation, evaluated unless it has no children, and the population to overwrite.
     uniforms : float64 array of shape (n_generations, n_children, 2 tournament_size + 1), in [0, 1)
-        See `reproduce`.
+        See `select_parents`; n_children <= n_individuals. The other offspring, the first ones, are the elite and do not
+        mutate.
     seed : uint64
+        Of the mutation's random numbers.
     start : int
-        The place of the first generation's first number, see `reproduce`.
+        Place of the first child's numbers, `numbers_of_a_child` each, in the sequence of the seed.
     rules : Rules
     moments : Moments
     course : Course
     evaluation : int
         The first generation's place in the course.
     first, last : int
-        The offspring from ``first`` to ``last`` - 1 are made, for threads to share a generation; nothing is recorded
-        where these are not all.
+        Offspring ``first`` to ``last`` - 1 are made, so that threads can share a generation; nothing is recorded if
+        these are not all.
     nursery : Nursery
     """
-    n_individuals = len(networks.sizes)
-    numbers = uniforms.shape[1] * numbers_of_a_child(networks.weights.shape[1])
+    depth, panels, parents = len(moments.full), nursery.panels, nursery.parents
+    n_individuals, n_children = len(networks.sizes), uniforms.shape[1]
+    n_elite, numbers = n_individuals - n_children, numbers_of_a_child(len(panels))
     for g in range(len(uniforms)):
-        # Every generation has its place in the random sequence, however many of them a call makes.
-        here = start + g * numbers
-        reproduce(networks, uniforms[g], seed, here, rules, moments, offspring, first, last, nursery)
-        # What was room holds the parents now.
+        # Every thread selects all parents, from the same numbers.
+        select_parents(networks.fitness, uniforms[g], rules.crossover_probability, parents, nursery.ranks)
+        for c in range(first, last):
+            n_nodes = breed(networks, parents[c, 0], parents[c, 1], depth, panels, nursery.steps)
+            if c >= n_elite:
+                # The place of a child's numbers depends neither on threads nor on the generations of a call.
+                here = start + (g * n_children + c - n_elite) * numbers
+                n_rows = (n_nodes + WIDTH - 1) // WIDTH * depth
+                mutate(panels, n_rows, moments.n_features, depth, seed, here, rules, nursery.steps)
+            evaluate(panels, n_nodes, moments, rules.limits, nursery.room, offspring, c)
         networks, offspring = offspring, networks
         if last - first == n_individuals:
             record(networks, course, evaluation + g)
@@ -127,7 +137,7 @@ def evolve(
 
 @shared
 def record(networks: Networks, course: Course, evaluation: int) -> None:
-    """Record an evaluated population; what the course says of variances beyond the fittest's nodes stays."""
+    """Record an evaluated population; only the variances of the fittest network's nodes are written."""
     best, total = 0, 0
     for p in range(len(networks.sizes)):
         total += networks.sizes[p]
@@ -140,58 +150,11 @@ def record(networks: Networks, course: Course, evaluation: int) -> None:
         course.variances[evaluation, j] = networks.variances[best, j]
 
 
-@part
-def reproduce(
-    networks: Networks,
-    uniforms: Floats2D,
-    seed: np.uint64,
-    start: int,
-    rules: Rules,
-    moments: Moments,
-    offspring: Networks,
-    first: int,
-    last: int,
-    nursery: Nursery,
-) -> None:
-    """Breed, mutate and evaluate one network of the offspring after another, each while it is in the first caches.
-
-    Parameters
-    ----------
-    networks : Networks
-        The evaluated parents.
-    uniforms : float64 array of shape (n_children, 2 tournament_size + 1), n_children <= n_individuals, in [0, 1)
-        See `select_parents`; the offspring that are not children, the first ones, are the elite and do not mutate.
-    seed : uint64
-        Of the mutation's random numbers.
-    start : int
-        Place of the first child's numbers, `numbers_of_a_child` each, in the sequence that the seed begins.
-    rules : Rules
-    moments : Moments
-    offspring : Networks
-        Those from ``first`` to ``last`` - 1 are overwritten.
-    first, last : int
-    nursery : Nursery
-    """
-    depth = len(moments.full)
-    panels, parents = nursery.panels, nursery.parents
-    # Each thread selects all parents, from the same numbers, and breeds its own share.
-    select_parents(networks.fitness, uniforms, rules.crossover_probability, parents, nursery.ranks)
-    n_elite = len(parents) - len(uniforms)
-    for c in range(first, last):
-        n_nodes = breed(networks, parents[c, 0], parents[c, 1], depth, panels, nursery.steps)
-        if c >= n_elite:
-            # Nothing depends on which thread breeds a child: its numbers have their place in the sequence too.
-            here = start + (c - n_elite) * numbers_of_a_child(len(panels))
-            n_rows = (n_nodes + WIDTH - 1) // WIDTH * depth
-            mutate(panels, n_rows, moments.n_features, depth, seed, here, rules, nursery.steps)
-        evaluate(panels, n_nodes, moments, rules.limits, nursery.room, offspring, c)
-
-
 @shared
 def numbers_of_a_child(n_rows: int) -> int:
-    """Return how many numbers of a random sequence are a child's, whose panels have so many rows in all.
+    """Return how many numbers of a random sequence a child has, by the rows of its panels: sixteen per row.
 
-    Sixteen to a row, those for the noise and those that choose genes; they do not depend on the nodes that are left.
+    They are for the noise and for the choice of genes, and do not depend on the nodes that are left.
     """
     return 2 * WIDTH * n_rows
 
@@ -200,16 +163,16 @@ def numbers_of_a_child(n_rows: int) -> int:
 def select_parents(
     fitness: Floats1D, uniforms: Floats2D, crossover_probability: float, parents: Indices2D, ranks: Indices1D
 ) -> None:
-    """Choose the parents of the next generation: each elite network with itself, then the tournaments' winners.
+    """Choose the parents of the next generation: each elite network with itself, then the winners of tournaments.
 
-    The elite has as many networks as the children are fewer than the population. Of equal fitness the first wins.
+    Of several networks of equal fitness the first wins.
 
     Parameters
     ----------
     fitness : float64 array of shape (n_individuals,)
     uniforms : float64 array of shape (n_children, 2 tournament_size + 1), n_children <= n_individuals, in [0, 1)
-        The first tournament_size numbers choose the contestants for the first parent, as many those for the second;
-        the last one lets the winners cross where it is below the probability.
+        tournament_size numbers choose the contestants for the first parent, as many those for the second; the winners
+        cross if the last number is below the probability.
     crossover_probability : float, 0 to 1
     parents : int64 array of shape (n_individuals, 2)
         Receives the parents; a child that is not crossed has the fitter winner twice.
@@ -230,8 +193,7 @@ def select_parents(
 
 @part
 def _fittest(fitness: Floats1D, uniforms: Floats2D, c: int, start: int, size: int) -> int:
-    """Return the winner among the networks that some of the uniform numbers of a child choose."""
-    # Drawn with replacement: of n contestants some may be one network.
+    """Return the fittest of the contestants ⌊u n⌋, drawn with replacement by ``size`` numbers u from ``start`` on."""
     best = -1
     for i in range(start, start + size):
         p = int(uniforms[c, i] * len(fitness))
@@ -242,28 +204,24 @@ def _fittest(fitness: Floats1D, uniforms: Floats2D, c: int, start: int, size: in
 
 @part
 def breed(networks: Networks, first: int, second: int, depth: int, panels: Floats2D, steps: Floats2D) -> int:
-    """Cross two parents node by node, or copy a network that is both of them, and return the child's nodes.
+    """Cross two parents node by node, or copy a network that is both of them; return the number of the child's nodes.
 
-    Choice: a child has as many nodes as its longer parent, the surplus copied from it; removal stays the only
-    step that shortens a network.
+    Choice: a child has as many nodes as its longer parent, and copies the surplus from it; so only removal shortens
+    networks.
 
     Parameters
     ----------
     networks : Networks
-        Evaluated, or not yet where the two parents are one.
+        Evaluated, unless the two parents are the same.
     first, second : int
-        The parents' indices.
+        Indices of the parents.
     depth : int
         Rows of a panel.
     panels : float64 array of shape (n_panels * depth, 8)
         Receives the child.
     steps : float64 array of shape (2, 8), overwritten
-
-    Returns
-    -------
-    n_nodes : int
     """
-    # The longer parent comes first: it gives the nodes that the other lacks, all where there is one parent.
+    # The longer parent first: it gives the nodes that the other lacks, and all if there is one parent.
     if networks.sizes[first] < networks.sizes[second]:
         first, second = second, first
     n_nodes, common = networks.sizes[first], networks.sizes[second] if first != second else 0
@@ -277,7 +235,7 @@ def breed(networks: Networks, first: int, second: int, depth: int, panels: Float
                 store(panels, k, 0, load(W, k, 0))
             continue
         find_steps(W, others, row, depth, v, v_others, place, common, steps)
-        # c = (1 + s) w_i − s w_j, formula (2), of eight nodes at once, feature by feature.
+        # (1 + s) w_i − s w_j, formula (2), of eight nodes at once, feature by feature.
         of_first, of_second = load(steps, 0, 0), load(steps, 1, 0)
         for k in range(row, row + depth):
             store(panels, k, 0, fma(of_second, load(others, k, 0), multiply(of_first, load(W, k, 0))))
@@ -296,28 +254,26 @@ def find_steps(
     common: int,
     steps: Floats2D,
 ) -> None:
-    """Find how the nodes of a panel cross: the factors of both parents' nodes.
+    """Set ``steps``, shape (2, 8), to the factors of both parents' nodes in the crossing of the panel at a row.
 
     Source: slide 'Special crossing operator', formula (2): w_i + s (w_i − w_j) = (1 + s) w_i − s w_j, where
     s = (ṽ_i − ṽ_j) / ‖w_i − w_j‖ with ṽ_i = v_i / (v_i + v_j).
 
-    Choice: parent i is the one with the larger variance, so the step away from the other parent climbs.
-
-    Choice: equal nodes (‖w_i − w_j‖ = 0) give that node, where the formula's step has no direction; two nodes
-    without variance, whose normalised weights are undefined, give the first.
+    Choice: parent i is the one with the larger variance, so that the step away from the other parent climbs. Equal
+    nodes, where the step has no direction, give that node; two nodes without variance, where ṽ is undefined, give the
+    first.
 
     Parameters
     ----------
     W, others : float64 array of shape (n_panels * depth, 8)
         The parents.
     row, depth : int
-        The panel whose nodes are crossed: its first row and number of rows.
+        First row of the panel and number of its rows.
     v, v_others : float64 array of shape (n_panels * 8,), >= 0
         Variances of the projections on the parents' nodes.
     place, common : int
-        The panel's first node, and how many nodes both parents have.
+        The panel's first node, and how many nodes both parents have; beyond these the factors copy the first.
     steps : float64 array of shape (2, 8)
-        Receives the factors; where there are no two nodes, those that copy the first.
     """
     # ‖w_i − w_j‖² of the panel's eight nodes, in two sums: an addition waits for the one before it.
     a = b = zeros()
@@ -325,7 +281,7 @@ def find_steps(
         x, y = subtract(load(W, k, 0), load(others, k, 0)), subtract(load(W, k + 1, 0), load(others, k + 1, 0))
         a, b = fma(x, x, a), fma(y, y, b)
     store(steps, 0, 0, add(a, b))
-    # The sign of v − v' tells which parent is i; s is positive either way.
+    # step = ±s: where v < v', the other parent is w_i.
     for i in range(WIDTH):
         step, node = 0.0, place + i
         if node < common and steps[0, i] > 0.0 and v[node] + v_others[node] > 0.0:
@@ -347,20 +303,18 @@ def mutate(
     rules: Rules,
     scales: Floats2D,
 ) -> None:
-    """Add Gaussian noise to genes, in place: w + scale · N(0, 1), where the gene is chosen.
-
-    Two rows of a panel at a time, since the noise comes in pairs.
+    """Add Gaussian noise to genes that mutate, in place: w + scale · N(0, 1).
 
     Parameters
     ----------
     panels : float64 array of shape (>= n_rows, 8), changed in place
     n_rows : int
-        Rows of the panels that the child has.
+        Rows of all panels of the child.
     n_features, depth : int
-        Rows of a panel that hold weights, and all.
+        Rows of a panel with weights, and all; the others stay zero.
     seed : uint64
     start : int
-        Place in the seed's sequence of the first of the `numbers_of_a_child`.
+        Place of the first of the `numbers_of_a_child` in the seed's sequence.
     rules : Rules
     scales : float64 array of shape (2, 8), overwritten
     """
@@ -368,8 +322,7 @@ def mutate(
         return
     for i in range(2):
         store(scales, i, 0, splat(rules.mutation_scale))
-    # Rows beyond the features stay zero. A row owns sixteen numbers of the sequence; a pair of rows takes eight for its
-    # noise and sixteen to choose genes.
+    # A pair of rows has 32 numbers of the sequence: it takes eight for its noise and sixteen to choose genes.
     for panel in range(0, n_rows, depth):
         for row in range(panel, panel + n_features, 2):
             here = start + 2 * WIDTH * row
@@ -377,14 +330,14 @@ def mutate(
             if rules.mutation_probability < 1.0:
                 _choose(scales, seed, here + WIDTH, rules)
             store(panels, row, 0, fma(load(scales, 0, 0), first, load(panels, row, 0)))
-            # The last of an odd number of rows has no partner.
+            # The last of an odd number of rows is alone.
             if row + 1 < panel + n_features:
                 store(panels, row + 1, 0, fma(load(scales, 1, 0), second, load(panels, row + 1, 0)))
 
 
 @part
 def _choose(scales: Floats2D, seed: np.uint64, start: int, rules: Rules) -> None:
-    """Set the scales of two rows' noise: zero for genes that do not mutate."""
+    """Set the scale of each gene of two rows: zero for genes that do not mutate."""
     for i in range(2):
         store(scales, i, 0, random_uniform(seed, start + i * WIDTH, 11, 53))
         for place in range(WIDTH):

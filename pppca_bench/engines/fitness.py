@@ -1,7 +1,7 @@
-"""Compiled evaluation of linear networks: orthonormal nodes, their variances, fitness, removal by criterion (1).
+"""Evaluation of linear networks in compiled code: orthonormal nodes, variances, fitness, removal by criterion (1).
 
-Sums run in a fixed order whatever the processor's vector width, so that an evolution takes the same course on any
-processor that rounds a multiply-add once.
+Sums have a fixed order for every vector width, so that an evolution takes the same course on any processor that rounds
+a multiply-add once.
 """
 
 from typing import Any, NamedTuple
@@ -40,17 +40,16 @@ from pppca_bench.engines.gram_schmidt import Scratch, make_scratch, orthonormali
 from pppca_bench.engines.removal import Limits, count_kept, sort_decreasing
 
 _BLOCK = 128
-"""Samples whose products are summed while they stay in the second cache."""
+"""Samples whose products are summed while they stay in the second-level cache."""
 
 
 class Networks(NamedTuple):
-    """A population.
+    """A population of networks.
 
-    weights: float64 array of shape (n_individuals, n_panels * depth, 8), the nodes in panels as `orthonormalise`
-    takes them; variances: float64 array of shape (n_individuals, n_panels * 8), of the projections on evaluated nodes,
-    decreasing; sizes: int64 array of shape (n_individuals,), nodes that each network has, 1 to n_features; fitness:
-    float64 array of shape (n_individuals,), >= 0, squared units of the data. Weights and variances beyond a network's
-    size are finite and mean nothing.
+    weights (n_individuals, n_panels * depth, 8): nodes in panels, see `orthonormalise`; variances (n_individuals,
+    n_panels * 8): of the projections on evaluated nodes, decreasing; sizes (n_individuals,): nodes of each network, 1
+    to n_features; fitness (n_individuals,): >= 0, squared units of the data. Weights and variances beyond a network's
+    size are finite and have no meaning.
     """
 
     weights: Floats3D
@@ -60,11 +59,10 @@ class Networks(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """C, the covariance or autocorrelation matrix, as an evaluation reads it.
+    """The covariance or autocorrelation matrix C, padded by zeros to (depth, depth), multiples of eight.
 
-    full: float64 array of shape (depth, depth), C bordered by zeros, n_features rounded up to a multiple of eight;
-    half: float64 array of the same shape, its lower triangle with twice what lies below the diagonal, so that
-    q C qᵀ = Σ_k q_k Σ_{i≥k} half[i, k] q_i; n_features: the size of C.
+    full: C; half: its lower triangle, doubled below the diagonal, so that q C qᵀ = Σ_k q_k Σ_{i≥k} half[i, k] q_i;
+    n_features: the size of C.
     """
 
     full: Floats2D
@@ -73,11 +71,9 @@ class Moments(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Room that an evaluation works in, for networks of up to n_panels panels.
+    """Work arrays of an evaluation of networks of up to n_panels panels.
 
-    scratch: that of `orthonormalise`; lost: bool array of shape (n_panels * 8,); raw: float64 array of shape
-    (1, n_panels * 8); order: int64 array of shape (n_panels * 8,); offsets: int64 array of shape (8,); leader: float64
-    array of shape (1, depth).
+    scratch: of `orthonormalise`; lost, raw, order: n_panels * 8 numbers; offsets (8,); leader (1, depth).
     """
 
     scratch: Scratch
@@ -89,7 +85,7 @@ class Room(NamedTuple):
 
 
 def moments_of(C: Floats) -> Moments:
-    """Prepare C, shape (n_features, n_features), symmetric and non-negative definite."""
+    """Return the moments of C, shape (n_features, n_features), symmetric and non-negative definite."""
     n_features = len(C)
     depth = padded(n_features)
     full, half = aligned_zeros(depth, depth), aligned_zeros(depth, depth)
@@ -99,7 +95,7 @@ def moments_of(C: Floats) -> Moments:
 
 
 def make_room(n_panels: int, depth: int) -> Room:
-    """Allocate room for the evaluation of networks of up to so many panels."""
+    """Allocate the work arrays of an evaluation."""
     n_nodes = n_panels * WIDTH
     return Room(
         make_scratch(n_panels),
@@ -112,7 +108,7 @@ def make_room(n_panels: int, depth: int) -> Room:
 
 
 def second_moments(X: Floats, mean: Floats) -> Floats:
-    """Return C = (X − mean)ᵀ (X − mean) / N, summed sample by sample, so that it is the same with any BLAS library.
+    """Return C = (X − mean)ᵀ (X − mean) / N, summed sample by sample, so that no BLAS library changes it.
 
     Parameters
     ----------
@@ -139,13 +135,13 @@ def sum_products(X: Samples2D, mean: Floats2D, block: Floats2D, sums: Floats2D) 
     ----------
     X : float64 array of shape (n_samples, n_features)
     mean : float64 array of shape (1, n_features)
-    block : float64 array of shape (128, depth), room for centred samples
+    block : float64 array of shape (128, depth), overwritten
     sums : float64 array of shape (depth, depth), ``n_features`` rounded up to a multiple of eight
-        Changed in place; tiles below the diagonal are left as they are.
+        Changed in place, but for the tiles below the diagonal.
     """
     n_samples, n_features = X.shape
     depth = len(sums)
-    # Blocks outermost: 128 centred samples stay in the second cache while every tile takes its products from them.
+    # X_B, 128 centred samples, stays in the second-level cache while every tile adds its products.
     for first in range(0, n_samples, _BLOCK):
         n = _BLOCK if first + _BLOCK <= n_samples else n_samples - first
         for i in range(n):
@@ -161,90 +157,69 @@ def sum_products(X: Samples2D, mean: Floats2D, block: Floats2D, sums: Floats2D) 
 
 
 @part
-def spanned_variances(panels: Floats2D, n_nodes: int, moments: Moments, room: Room) -> None:
-    """Orthonormalise nodes in their order, and set ``room.raw`` to what each adds to the variance of their span.
-
-    The span of the first k nodes holds the sum of the first k; a node that depends on those before it adds nothing.
-
-    Parameters
-    ----------
-    panels : float64 array of shape (n_panels * depth, 8)
-        The nodes as `orthonormalise` takes them; overwritten.
-    n_nodes : int, 1 to n_features
-    moments : Moments
-    room : Room
-    """
-    depth = len(moments.full)
-    orthonormalise(panels, n_nodes, depth, moments.n_features, room.lost, room.scratch)
-    # Var(q̂) = q̂ C q̂ᵀ, a panel of eight nodes at a time.
-    for first in range(0, n_nodes, WIDTH):
-        store(room.raw, 0, first, _variances(panels, first // WIDTH * depth, moments))
-
-
-@part
 def evaluate(
     panels: Floats2D, n_nodes: int, moments: Moments, limits: Limits, room: Room, networks: Networks, p: int
 ) -> None:
-    """Evaluate a network, remove nodes by criterion (1), and make it network p of a population.
+    """Evaluate a network, remove nodes by criterion (1), and store it as network p of a population.
 
     Source: slide 'Fitness evaluation': orthonormalise; Var(q̂i) = q̂i C q̂iᵀ; sort by decreasing variance; fitness
-    f = α Σ_i Var(q̂i); remove. The nodes that stay are written orthonormal, in that order.
+    f = α Σ_i Var(q̂i); remove. The nodes that stay are stored orthonormal, in that order.
 
-    Choice: the fitness sums the variances of all nodes, those about to be removed too. The slides name the
-    sum first and the removal after it.
+    Choice: the fitness sums the variances of all nodes, also of those that are removed then: the slides name the sum
+    before the removal.
 
     Parameters
     ----------
     panels : float64 array of shape (n_panels * depth, 8), finite
-        The network's nodes as `orthonormalise` takes them; overwritten.
+        The network's nodes, see `orthonormalise`; overwritten.
     n_nodes : int, 1 to n_features
     moments : Moments
     limits : Limits
     room : Room
     networks : Networks
-        Its network p is overwritten; not where ``panels`` lie.
+        Its network p is overwritten; ``panels`` must not be part of it.
     p : int
     """
     depth = len(moments.full)
     raw, order, lost = room.raw, room.order, room.lost
-    spanned_variances(panels, n_nodes, moments, room)
-    # Lost nodes go to the end of the order, and no sum or criterion reads them.
-    n_found = n_nodes
+    orthonormalise(panels, n_nodes, depth, moments.n_features, lost, room.scratch)
+    # Var(q̂_i) = q̂_i C q̂_iᵀ, eight nodes at a time.
+    for first in range(0, n_nodes, WIDTH):
+        store(raw, 0, first, _variances(panels, first // WIDTH * depth, moments))
+    # Lost nodes come last in the order, and neither the sum nor the criterion reads them.
+    n_left = n_nodes
     for j in range(n_nodes):
         if lost[j]:
-            n_found -= 1
+            n_left -= 1
             raw[0, j] = -np.inf
     sort_decreasing(raw[0], n_nodes, order)
+    # Σ_i Var(q̂_i); rounding may make a variance of zero as small as -1e-16, and criterion (1) requires >= 0.
     variances, weights = networks.variances[p], networks.weights[p]
     total = 0.0
-    for j in range(n_found):
-        # Rounding leaves as little as -1e-16 of a node without variance, and ratios of variances want none below zero.
+    for j in range(n_left):
         variance = raw[0, order[j]]
         variances[j] = variance if variance > 0.0 else 0.0
         total += variances[j]
-    # f = α Σ_i Var(q̂_i) has its sum by now: of all nodes, before the removal.
-    kept = count_kept(variances, n_found, limits)
+    kept = count_kept(variances, n_left, limits)
     for j in range(kept, len(variances)):
         variances[j] = 0.0
     _sort_nodes(panels, depth, order, kept, room.offsets, weights)
+    # f = α Σ_i Var(q̂_i)
     networks.sizes[p] = kept
     networks.fitness[p] = alignment(weights, moments.full, room.leader) * total
 
 
 @part
 def _variances(panels: Floats2D, row: int, moments: Moments) -> Any:
-    """Return q C qᵀ = Σ_k q_k Σ_{i≥k} half[i, k] q_i of the eight nodes q of the panel that starts at a row.
-
-    Eight features k at a time: their inner sums fill a tile; then they are weighted by q_k, even and odd ones apart,
-    since an addition waits for the one before it.
-    """
+    """Return q C qᵀ = Σ_k q_k Σ_{i≥k} half[i, k] q_i of the eight nodes q of the panel that starts at a row."""
     half = moments.half
     total = zeros()
     for k in range(0, len(half), WIDTH):
-        # C's lower triangle, doubled below the diagonal: half of the multiply-adds of q C.
+        # t_k = Σ_{i≥k} half[i, k] q_i for eight features k; half takes half of the multiply-adds of q C.
         products = plus_products(zero_tile(), half, k, k, panels, row + k, 0, moments.n_features - k)
         t0, t1, t2, t3, t4, t5, t6, t7 = products
         first = row + k
+        # Σ_k q_k t_k, even and odd k apart, since an addition waits for the one before it.
         even = fma(t2, load(panels, first + 2, 0), multiply(t0, load(panels, first, 0)))
         odd = fma(t3, load(panels, first + 3, 0), multiply(t1, load(panels, first + 1, 0)))
         even = fma(t6, load(panels, first + 6, 0), fma(t4, load(panels, first + 4, 0), even))
@@ -255,24 +230,22 @@ def _variances(panels: Floats2D, row: int, moments: Moments) -> Any:
 
 @part
 def _sort_nodes(panels: Floats2D, depth: int, order: Indices1D, n: int, offsets: Indices1D, weights: Floats2D) -> None:
-    """Copy the first n nodes of an order; what comes in places of the last panel that are left over means nothing."""
+    """Copy the first n nodes of an order; the rest of the last panel has no meaning."""
     for first in range(0, n, WIDTH):
-        # Node j is column j mod 8 of panel j // 8; offsets count numbers in memory from row k of the first panel.
+        # Node j is column j mod 8 of panel j // 8; offsets count numbers from row k of the first panel.
         for i in range(WIDTH):
             node = order[first + i] if first + i < n else 0
             offsets[i] = node // WIDTH * depth * WIDTH + node % WIDTH
-        # Row by row: each gather takes one feature of the eight nodes.
+        # A gather reads one feature k of eight nodes.
         for k in range(depth):
             store(weights, first // WIDTH * depth + k, 0, gather(panels, k, 0, offsets))
 
 
 @part
 def alignment(weights: Floats2D, C: Floats2D, leader: Floats2D) -> float:
-    """Return α = (q r)² with r = C q / ‖C q‖ of the first node q, slide 'The Neuroevolutionary Algorithm'.
+    """Return α = (q r)² with r = C q / ‖C q‖ of the first node q, which is 1 if q is an eigenvector of C, else less.
 
-    It is 1 when q is an eigenvector of C and less otherwise.
-
-    Choice: 0 when C q = 0, where r has no direction; such a network explains nothing.
+    Source: slide 'The Neuroevolutionary Algorithm'. Choice: 0 if C q = 0, where r has no direction.
 
     Parameters
     ----------
@@ -283,11 +256,11 @@ def alignment(weights: Floats2D, C: Floats2D, leader: Floats2D) -> float:
         Receives q.
     """
     depth = len(C)
-    # q is the first column of the panel; as a row its numbers are neighbours.
+    # q, the first column of the panel, as a row.
     for k in range(depth):
         leader[0, k] = weights[k, 0]
     products, squares = zeros(), zeros()
-    # C q eight rows at a time: C is symmetric, so a row of it serves as a column.
+    # r = C q, eight rows at a time (C is symmetric: its rows are its columns); q r and r² in lanes.
     for k in range(0, depth, WIDTH):
         a = b = c = d = zeros()
         for i in range(0, depth, 4):

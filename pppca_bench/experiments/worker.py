@@ -41,14 +41,9 @@ def needed_families(specs: Iterable[RunSpec]) -> set[str]:
     specs : iterable of RunSpec
         Their cells' `algorithms` name method and classifiers.
     """
-    needed: set[str] = set()
-    for cell in by_cell(specs):
-        settings = cell.settings
-        for name, _ in cell.algorithms:
-            entries = [table[name] for table in (METHODS, CLASSIFIERS) if name in table]
-            families = [item for entry in entries for item in entry.kernels.items()]
-            needed |= {family for family, parameter in families if not parameter or settings[parameter]}
-    return needed
+    names = {name for cell in by_cell(specs) for name, _ in cell.algorithms}
+    entries = [table[name] for table in (METHODS, CLASSIFIERS) for name in names if name in table]
+    return {family for entry in entries for family in entry.kernels}
 
 
 def compile_kernels(family: str) -> None:

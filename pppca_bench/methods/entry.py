@@ -27,9 +27,8 @@ class Entry:
     details : mapping of str to str
         Sentences for the report that hold for all settings, by ``"network"``, ``"initialisation"``, ``"algorithm"``,
         ``"termination"`` or ``"error"``.
-    kernels : mapping of str to str
-        Families of compiled kernels (`compiled.cache.FAMILIES`) to compile before the first run, each with the name of
-        the parameter that needs it when it is not 0; "" for always.
+    kernels : tuple of str
+        Families of compiled kernels (`compiled.cache.FAMILIES`) to compile before the first run.
     foreign : bool
         Whether it is third-party: a config gives its parameters under ``parameters:``.
     needs_numbers : bool
@@ -44,7 +43,7 @@ class Entry:
     version: int | str = 1
     defaults: Mapping[str, object] = field(default_factory=dict)
     details: Mapping[str, str] = field(default_factory=dict)
-    kernels: Mapping[str, str] = field(default_factory=dict)
+    kernels: tuple[str, ...] = ()
     foreign: bool = False
     needs_numbers: bool = False
 

@@ -46,7 +46,6 @@ _BY_BACKPROPAGATION: Mapping[str, str] = MappingProxyType(
         "error": _SQUARED_ERROR,
     }
 )
-_DGHA_KERNELS: Mapping[str, str] = MappingProxyType({"hebbian": "", "spanned_variance": "min_variance_ratio"})
 
 _METHODS = (
     Method(
@@ -57,7 +56,7 @@ _METHODS = (
         estimator="pppca_bench.engines.gha:GHA",
         version=3,
         labels=_AUTOCORRELATION,
-        kernels={"hebbian": ""},
+        kernels=("hebbian",),
     ),
     Method(
         name="dgha",
@@ -67,7 +66,7 @@ _METHODS = (
         estimator="pppca_bench.engines.dgha:DGHA",
         version=3,
         labels=_AUTOCORRELATION,
-        kernels=_DGHA_KERNELS,
+        kernels=("hebbian",),
     ),
     Method(
         name="dgha_speedup",
@@ -80,7 +79,7 @@ _METHODS = (
         timed_by="timed",
         seeded_as="dgha",
         labels=_AUTOCORRELATION,
-        kernels=_DGHA_KERNELS,
+        kernels=("hebbian",),
     ),
     Method(
         name="hebbian_pca",
@@ -88,7 +87,7 @@ _METHODS = (
         does="the iris notebook's run of GHA: tells one row and the error of what is rebuilt",
         source="Hebbian-Based Principal Component Analysis",
         estimator="pppca_bench.engines.notebook_gha:NotebookGHA",
-        kernels={"hebbian": ""},
+        kernels=("hebbian",),
         makes="measures",
         reduces=False,
     ),
@@ -100,7 +99,7 @@ _METHODS = (
         estimator="pppca_bench.engines.ne_ppca:NEpPCA",
         version=3,
         labels=_AUTOCORRELATION,
-        kernels={"evolution": ""},
+        kernels=("evolution",),
     ),
     Method(
         name="all_features",
@@ -215,7 +214,7 @@ _METHODS = (
         # Of six readings the one of least validation error: docs/choices.md.
         defaults={"hidden": "pivot", "shortcuts": True, "start": "trained"},
         details={"network": _HIDDEN, "termination": _KEPT, "error": _SQUARED_ERROR},
-        kernels={"network_errors": "", "batch_training": ""},
+        kernels=("network_errors", "batch_training"),
     ),
     Method(
         name="ga_structure",
@@ -227,7 +226,7 @@ _METHODS = (
         needs_classes=True,
         defaults=_PIVOT,
         details=_BY_RPROP,
-        kernels={"batch_training": ""},
+        kernels=("batch_training",),
     ),
     Method(
         name="pruned_mlp",
@@ -239,7 +238,7 @@ _METHODS = (
         needs_classes=True,
         defaults=_PIVOT,
         details=_BY_RPROP,
-        kernels={"batch_training": ""},
+        kernels=("batch_training",),
     ),
     Method(
         name="flgp",
@@ -272,7 +271,7 @@ _CLASSIFIERS = (
         regressor="pppca_bench.classifiers.rprop_mlp:RpropMLPRegressor",
         defaults=_PIVOT,
         details=_BY_RPROP,
-        kernels={"batch_training": ""},
+        kernels=("batch_training",),
     ),
     Classifier(
         name="backprop",
@@ -281,7 +280,7 @@ _CLASSIFIERS = (
         source="slides (unstated)",
         estimator="pppca_bench.classifiers.backprop_mlp:BackpropMLPClassifier",
         details=_BY_BACKPROPAGATION,
-        kernels={"online_training": ""},
+        kernels=("online_training",),
     ),
     Classifier(
         name="slides_mlp",
@@ -302,7 +301,7 @@ _CLASSIFIERS = (
             "keep": "best",
         },
         details=_BY_BACKPROPAGATION,
-        kernels={"online_training": ""},
+        kernels=("online_training",),
     ),
     Classifier(
         name="stump",
