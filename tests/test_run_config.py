@@ -250,4 +250,4 @@ def test_a_known_problem_and_a_table_without_a_target_are_described_too():
     assert "target   none: name it with --target" in said
     assert "1, constant" in said
     said = pppca("data", "describe", "iris").output
-    assert "75 / 38 / 37 to train, validate and test: the same in every run" in said
+    assert "75 / 38 / 37 for training, validation and test: the same in every run" in said

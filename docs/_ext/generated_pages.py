@@ -31,7 +31,7 @@ _WHOLE = {
     "name": "The results are kept by it; each config has its own.",
     "problems": "A name, a list of names (`pppca data list`), or [tables of your own](own_data.md).",
     "repeats": "Runs of each setting, each with another seed. With `splits` or `folds` it may be left out.",
-    "splits": "How often the rows of own tables are dealt at random.",
+    "splits": "Number of random splits of user-defined tables.",
     "folds": "Into how many parts the rows of own tables are dealt.",
     "seed": "All seeds of the runs follow from it.",
     "tau": "The thresholds of methods that take some and have none of their own: one, a list, or `auto` to choose.",

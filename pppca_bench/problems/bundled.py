@@ -1,4 +1,4 @@
-"""Data sets of scikit-learn, and one that is made here, scaled and split as Proben1 does: no download."""
+"""Bundled problems: data sets of scikit-learn and a synthetic circle, scaled and split like Proben1."""
 
 import hashlib
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ def load_bundled(name: str) -> Problem:
     """Return a problem made from a data set of scikit-learn.
 
     Choice: inputs are scaled to [0, 1] column by column over the whole data set, not over the training split:
-    so were Proben1's own files, and the two kinds of problem should differ in nothing but their content.
+    this is how Proben1's files were scaled, and both kinds of problem are to be prepared alike.
     A constant column, of which digits has three, becomes 0.
     Choice: the split is one random permutation without strata, as Proben1's; its seed is 1994, the report's
     year. The generator is NumPy's legacy one, whose stream is frozen: no version of NumPy moves a sample.
@@ -29,8 +29,8 @@ def load_bundled(name: str) -> Problem:
     ----------
     name : {"iris", "wine", "wdbc", "digits", "noisy_circle", "iris_centred", "iris_encoded"}
         Data set; wdbc is the Wisconsin diagnostic breast cancer set, noisy_circle that of `draw_noisy_circle`. The last
-        two are iris as the notebook "Hebbian-Based Principal Component Analysis" has it: all 150 samples to learn
-        from, in their order, centred, or mapped to [-1, 1].
+        two are iris as in the notebook "Hebbian-Based Principal Component Analysis": all 150 samples for training, in
+        the original order, centred, or mapped to [-1, 1].
 
     Returns
     -------
@@ -40,14 +40,14 @@ def load_bundled(name: str) -> Problem:
     Raises
     ------
     DataError
-        If the name is none of these.
+        If the name is unknown.
     """
     if name not in _NAMES:
         raise DataError(f"bundled problem: expected one of {', '.join(_NAMES)}, got {name!r}. Correct it.")
     if name in (_CENTRED, _ENCODED):
         inputs, y, feature_names = _read("iris")
         X = inputs - inputs.mean(axis=0) if name == _CENTRED else 2.0 * scale_to_unit_interval(inputs) - 1.0
-        # Rounded, so that the digest of the data is the same in whatever order a machine adds.
+        # Rounded: the digest must not depend on a machine's order of summation.
         X, order, ends = np.round(X, 10), np.arange(len(y)), np.array([len(y), len(y)])
     else:
         inputs, y, feature_names = _read(name)
@@ -66,17 +66,17 @@ def load_bundled(name: str) -> Problem:
 
 
 def _read(name: str) -> tuple[FloatArray, NDArray[np.int64], tuple[str, ...]]:
-    """Return inputs as they come, classes, and the names of the inputs."""
+    """Return unscaled inputs, classes, and the names of the inputs."""
     if name == _CIRCLE:
         return (*draw_noisy_circle(), ("x1", "x2"))
-    from sklearn import datasets  # slow to import, and not needed for the Proben1 files
+    from sklearn import datasets  # slow to import, not needed for Proben1
 
     data = getattr(datasets, _LOADERS[name])()
     return data.data, data.target.astype(np.int64), tuple(map(str, data.feature_names))
 
 
 def draw_noisy_circle() -> tuple[FloatArray, NDArray[np.int64]]:
-    """Draw 400 points near the unit circle, which one number tells apart and no one principal component can.
+    """Draw 400 points near the unit circle, a curve that no single principal component describes.
 
     Source: Bishop 1995, figures 8.10 and 8.11, which print no data. Choice: even angles, Gaussian noise of standard
     deviation 0.05 on the radius, and the four quarters of the circle as classes, since a problem has targets.
@@ -91,7 +91,7 @@ def draw_noisy_circle() -> tuple[FloatArray, NDArray[np.int64]]:
     radii = 1.0 + _RADIAL_NOISE * np.random.RandomState(_SPLIT_SEED).standard_normal(_N_ON_CIRCLE)
     turns = 2.0 * np.pi * angles
     X = radii[:, np.newaxis] * np.column_stack([np.cos(turns), np.sin(turns)])
-    # Rounded, so that the digest of the data is the same whatever the last digit of a machine's sine.
+    # Rounded: the digest must not depend on the last digit of a machine's sine.
     return np.round(X, 6), np.floor(4.0 * angles).astype(np.int64)
 
 
@@ -128,7 +128,7 @@ def scale_to_unit_interval(X: FloatArray) -> FloatArray:
 def _sha256(arrays: Sequence[np.ndarray]) -> str:
     digest = hashlib.sha256()
     for array in arrays:
-        # Little-endian on every machine, so that the hash names the data and not the computer.
+        # Little-endian on every machine: the hash identifies the data, not the machine.
         little = array.astype(array.dtype.newbyteorder("<"))
         digest.update(f"{little.dtype.str}{little.shape}".encode() + little.tobytes())
     return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""What a problem is, before anything runs: its columns, gaps, classes, sizes, splits and digest."""
+"""Description of a problem: columns, gaps, classes, sizes, splits and digest."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _SHOWN_LABELS = 5
 
 @dataclass(frozen=True)
 class Description:
-    """Hold what is told of a problem.
+    """Facts and columns of a problem.
 
     Attributes
     ----------
     facts : tuple of (str, str)
         Names and values, such as ``("task", "classification")``.
     columns : tuple of (str, str, str, str)
-        Name, type, number of gaps, and range or categories of each column; () of a problem that is no table.
+        Name, type, number of gaps, and range or categories of each column; () for problems that are not tables.
     """
 
     facts: tuple[tuple[str, str], ...]
@@ -36,12 +36,12 @@ class Description:
 
 
 def own_data_of(text: str, *, target: tuple[str, ...] = (), task: Task | None = None) -> str | OwnData:
-    """Return what a word on the command line names: a known problem, a file, ``sklearn:NAME`` or ``openml:NUMBER``.
+    """Return the data that an argument refers to: a known problem, a file, ``sklearn:NAME`` or ``openml:NUMBER``.
 
     Raises
     ------
     DataError
-        It names nothing; see `find_own_file`.
+        If it refers to nothing; see `find_own_file`.
     """
     source, _, place = text.partition(":")
     if source == "openml" and place.isdigit():
@@ -60,12 +60,12 @@ def own_data_of(text: str, *, target: tuple[str, ...] = (), task: Task | None = 
 
 
 def describe_problem(asked: str | OwnData, data_dir: Path | None = None) -> Description:
-    """Return what a problem is; of a table without a target its columns alone.
+    """Return the description of a problem; only the columns of a table without a target.
 
     Raises
     ------
     DataError
-        The data are missing, or cannot be used.
+        If the data are missing or unusable.
     """
     if isinstance(asked, str):
         return Description(_facts(*open_problem(asked, data_dir)))
@@ -81,7 +81,11 @@ def describe_problem(asked: str | OwnData, data_dir: Path | None = None) -> Desc
         for place, (column, n_gaps) in enumerate(zip(table.columns, gaps, strict=True))
     )
     if not asked.target and not table.targets:
-        rows = (("problem", asked.label), ("rows", str(len(table.values))), ("target", "none: name it with --target"))
+        rows = (
+            ("problem", asked.label),
+            ("rows", str(len(table.values))),
+            ("target", "unknown: name it with --target"),
+        )
         return Description(rows, columns)
     data = DataSet(asked, table)
     source = ProblemSource(asked.label, data_dir, data.sha256, asked)
@@ -100,12 +104,12 @@ def _facts(source: ProblemSource, problem: Problem, data: DataSet | None = None)
         counts = np.bincount(y.astype(np.int64), minlength=problem.n_classes)
         facts.append(("classes", ", ".join(f"{printable(name)} ({n})" for name, n in zip(names, counts, strict=True))))
     rule = "the same in every run" if data is None else str(data.own.rule)
-    facts.append(("split", f"{' / '.join(map(str, sizes))} to train, validate and test: {rule}"))
+    facts.append(("split", f"{' / '.join(map(str, sizes))} for training, validation and test: {rule}"))
     return (*facts, ("SHA-256", source.sha256))
 
 
 def _content(labels: tuple[str, ...], values: np.ndarray) -> str:
-    """Return the range of numbers, or the first categories and how many there are."""
+    """Return the range of numbers, or the first categories and the number of others."""
     if labels:
         labels = tuple(map(printable, labels))
         more = f" and {len(labels) - _SHOWN_LABELS} more" if len(labels) > _SHOWN_LABELS else ""

@@ -1,4 +1,4 @@
-"""From a table's columns to network inputs in [0, 1]: gaps filled, categories one-hot, numbers scaled."""
+"""Encoding of table columns as network inputs: imputation, one-hot encoding and scaling to [0, 1]."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from sklearn.compose import ColumnTransformer
 
 ENCODING_VERSION = 1
-"""Raised by hand whenever a change of code changes the inputs: it is a part of a problem's digest."""
+"""To be increased whenever a change of code changes the inputs; part of the problem's digest."""
 
 
 class TrainingRange(MinMaxScaler):  # type: ignore[misc]
-    """Scale each column to [0, 1] by the range of the training rows; what lies beyond stays beyond.
+    """Scale each column to [0, 1] by the range of the training rows, without clipping.
 
-    A column that is constant in the training rows becomes 0 in all: nothing was learned of its other values.
+    A column that is constant in the training rows becomes 0 everywhere.
     """
 
     def transform(self, X: FloatArray) -> FloatArray:
@@ -32,13 +32,13 @@ class TrainingRange(MinMaxScaler):  # type: ignore[misc]
 
 
 def make_encoder(columns: Sequence[Column], has_gaps: Sequence[bool]) -> ColumnTransformer:
-    """Return an unfitted encoder of a table's values, to be fitted on its training rows alone.
+    """Return an unfitted encoder of table values, to be fitted on the training rows only.
 
-    Numbers and booleans: gaps are filled with the training mean, as Proben1 does, then scaled by `TrainingRange`; a
-    column with gaps gets another one beside it that is 1 where the value was missing. Categories: a column for each
-    label (one-hot), and one for the gaps where there are any.
+    Numbers and booleans: missing values are replaced by the training mean, as Proben1 does, then scaled by
+    `TrainingRange`; an indicator column marks the missing values of each column that has any. Categories: one-hot, with
+    a column for missing values if there are any.
 
-    Choice: which columns there are follows from the whole table, so that all splits have the same; means and ranges are
+    Choice: the columns follow from the whole table, so that all splits have the same columns; means and ranges are
     those of the training rows.
 
     Parameters
@@ -46,7 +46,7 @@ def make_encoder(columns: Sequence[Column], has_gaps: Sequence[bool]) -> ColumnT
     columns : sequence of Column
         The inputs.
     has_gaps : sequence of bool
-        Whether each has a gap in any row.
+        Whether each input has missing values.
     """
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
@@ -81,7 +81,7 @@ def is_gap(X: FloatArray) -> FloatArray:
 
 
 def _groups(columns: Sequence[Column], has_gaps: Sequence[bool]) -> tuple[list[int], list[int], list[int]]:
-    """Return the places of the numbers, of those among them with gaps, and of the categories."""
+    """Return the indices of numeric columns, of numeric columns with gaps, and of categories."""
     numbers = [place for place, column in enumerate(columns) if column.kind != "category"]
     texts = [place for place, column in enumerate(columns) if column.kind == "category"]
     return numbers, [place for place in numbers if has_gaps[place]], texts

@@ -1,4 +1,4 @@
-"""Data of the user's own: what a config or a caller says of a table, and the problems that its splits give."""
+"""User-defined tables: their specification, validation and splits."""
 
 from __future__ import annotations
 
@@ -27,40 +27,39 @@ if TYPE_CHECKING:
 Source = Literal["csv", "parquet", "sklearn", "openml", "given"]
 
 MOST_CATEGORIES = 256
-"""Labels that one column of categories may have. Choice: each becomes an input; more are mostly names or numbers."""
+"""Most categories of a column. Choice: each becomes an input; columns with more are mostly names or identifiers."""
 
 _SHOWN_NAMES = 10
 
 _LARGEST = 1e150
-"""Beyond it the square of a number is none that float64 holds."""
-
+"""Larger values overflow float64 when squared."""
 
 _ONCE = SplitRule()
 
 
 @dataclass(frozen=True, slots=True)
 class OwnData:
-    """Say where a table is and how a problem is made of it.
+    """Specification of a table and of the problem made from it.
 
     Attributes
     ----------
     source : {"csv", "parquet", "sklearn", "openml", "given"}
-        Kind of the table; ``"given"`` is one that a caller handed over, saved to a file.
+        Kind of table; ``"given"`` is a data frame of the caller, saved to a file.
     place : str
         Path of the file, name of scikit-learn's data set, or number of openml.org's.
     target : tuple of str
-        Columns of the targets; () for those that the data set names itself.
+        Target columns; () for the targets that the data set declares.
     task : {"classification", "approximation"} or None
-        None tells it by the target's type: text, true/false and whole numbers are classes, other numbers are
+        None infers it from the target's type: text, booleans and integers are classes, other numbers are
         approximated.
     categorical : tuple of str
-        Columns of numbers that are categories.
+        Numeric columns to treat as categories.
     drop : tuple of str
-        Columns that are left out.
+        Columns to leave out.
     rule : SplitRule
         How the rows are split.
     name : str
-        What tables call the problem; "" for the file's name.
+        Name of the problem in tables; "" for the name of the file.
     """
 
     source: Source
@@ -74,16 +73,16 @@ class OwnData:
 
     @property
     def is_file(self) -> bool:
-        """Tell whether `place` is the path of a file."""
+        """Return whether `place` is the path of a file."""
         return self.source in ("csv", "parquet")
 
     @property
     def label(self) -> str:
-        """Return what tables call the problem: its name, the file's name, or such as ``"sklearn:digits"``."""
+        """Return the problem's name in tables: its own, that of the file, or for example ``"sklearn:digits"``."""
         return self.name or (Path(self.place).name if self.is_file else f"{self.source}:{self.place}")
 
     def read(self, data_dir: str | Path | None = None, *, only_local: bool = False) -> Table:
-        """Read the table; see the readers for what they raise."""
+        """Read the table; see the readers for their exceptions."""
         from pppca_bench.problems import openml, read_table
 
         if self.source == "openml":
@@ -98,12 +97,12 @@ class OwnData:
 
 
 class DataSet:
-    """A table with its targets found and checked, from which each split's problem is made.
+    """A validated table, which provides the problem of each split.
 
     Parameters
     ----------
     own : OwnData
-        What was asked for.
+        Specification of the table.
     table : Table
         The table.
 
@@ -111,26 +110,26 @@ class DataSet:
     ----------
     inputs : tuple of Column
     has_gaps : tuple of bool
-        Whether each input has a gap in any row.
+        Whether each input has missing values.
     task : {"classification", "approximation"}
     classes : tuple of str
-        Names of the classes, in the order of their numbers; () for approximation.
+        Class names, in the order of the class indices; () for approximation.
     class_values : array of shape (n_classes,)
-        The classes as the table has them: texts, numbers, or true and false.
+        The classes with the table's own type: text, number or boolean.
     y : int64 array of shape (n_rows,) or float64 array of shape (n_rows, n_outputs)
-        Classes, or targets as they come.
+        Class indices, or unscaled targets.
 
     Raises
     ------
     DataError
-        A column is not there or cannot be used, or the targets are no problem's.
+        If a column is missing or unusable, or the targets are invalid.
     """
 
     def __init__(self, own: OwnData, table: Table) -> None:
         self.own, self.table = own, table
         self._check_columns()
         targets = own.target or table.targets
-        self.task: Task = own.task or self._told_task(targets)
+        self.task: Task = own.task or self._infer_task(targets)
         if self.task == "classification" and len(targets) > 1:
             raise table.error("one column of classes", f"{len(targets)}: {', '.join(targets)}", "Name one as target.")
         self.y: Targets
@@ -148,7 +147,7 @@ class DataSet:
 
     @cached_property
     def sha256(self) -> str:
-        """Return the digest of the table, of all settings that decide the numbers, and of the code that encodes."""
+        """Return the digest of the table, of all settings that affect the numbers, and of the encoding version."""
         from pppca_bench.problems.encode import ENCODING_VERSION
 
         settings = asdict(self.own)
@@ -158,7 +157,7 @@ class DataSet:
         return hashlib.sha256(f"{self.table.sha256} {json.dumps(settings, sort_keys=True)}".encode()).hexdigest()
 
     def problem(self, number: int = 0) -> Problem:
-        """Return the problem of a split, its inputs encoded by what its training rows tell.
+        """Return the problem of a split, with inputs encoded by statistics of its training rows.
 
         Parameters
         ----------
@@ -169,7 +168,7 @@ class DataSet:
 
         parts = self.rows(number)
         encoder, names = self.encoder(number), feature_names(self.inputs, self.has_gaps)
-        # Of no rows at all, which a column may tell to test on, the encoder would say that it needs some.
+        # A split column may leave a split empty; the encoder rejects an empty split.
         X = [encoder.transform(self._values[part]) if len(part) else np.empty((0, len(names))) for part in parts]
         y: list[Targets] = [self.y[part] for part in parts]
         if self.task == "approximation":
@@ -192,7 +191,7 @@ class DataSet:
         return make_encoder(self.inputs, self.has_gaps).fit(self._values[self.rows(number)[0]])
 
     def target_range(self, number: int = 0) -> TrainingRange:
-        """Return what scales the targets of an approximation, fitted on the training rows of a split."""
+        """Return the scaler of the targets of an approximation, fitted on the training rows of a split."""
         from pppca_bench.problems.encode import TrainingRange
 
         scaler: TrainingRange = TrainingRange().fit(self.y[self.rows(number)[0]])
@@ -205,7 +204,7 @@ class DataSet:
         return deal(self.own.rule, self.y, number, stratified=self.task == "classification")
 
     def _check_columns(self) -> None:
-        """Check that every column that is named is there, and that some target is."""
+        """Raise DataError if a named column or the target is missing."""
         own, names = self.own, self.table.names
         for name in (*own.target, *own.categorical, *own.drop, *filter(None, [own.rule.column])):
             if name not in names:
@@ -219,7 +218,7 @@ class DataSet:
             remedy = f"Name it, such as `target: {printable(names[-1])}`."
             raise self.table.error("the name of the target's column", "none", remedy)
 
-    def _told_task(self, targets: Sequence[str]) -> Task:
+    def _infer_task(self, targets: Sequence[str]) -> Task:
         is_class = len(targets) == 1 and (
             self._column(targets[0]).kind in ("category", "boolean", "integer") or targets[0] in self.own.categorical
         )
@@ -229,7 +228,7 @@ class DataSet:
         return self.table.columns[self.table.names.index(name)]
 
     def _target(self, name: str) -> FloatArray:
-        """Return a target's values, which have no gap."""
+        """Return the values of a target; raise DataError for missing ones."""
         values: FloatArray = self.table.values[:, self.table.names.index(name)]
         if self._column(name).kind == "other":
             raise self._cannot_use(self._column(name))
@@ -263,7 +262,7 @@ class DataSet:
         return np.column_stack([self._target(name) for name in names]), ()
 
     def _input(self, index: int, place: int) -> Column:
-        """Return an input as it is encoded, or raise DataError where it cannot be."""
+        """Return the column of an input to be encoded, or raise DataError if it is unusable."""
         column, values = self.table.columns[place], self._values[:, index]
         if column.kind == "other":
             raise self._cannot_use(column)
@@ -284,7 +283,7 @@ class DataSet:
         return column
 
     def _check_text(self, column: Column, values: FloatArray) -> None:
-        """Raise DataError for text in a column that is of numbers else, and for numbers with a decimal comma."""
+        """Raise DataError for text in a mostly numeric column, and for decimal commas."""
         with_comma = [label for label in column.labels if "," in label and _is_number(label.replace(",", ".", 1))]
         if 2 * len(with_comma) > len(column.labels):
             remedy = f"Write points, or take the column for text: `categorical: [{column.name}]`."
@@ -300,7 +299,7 @@ class DataSet:
             raise self.table.error("a number, as in most rows", got, remedy, row=row, column=column.name)
 
     def _check_finite(self, values: FloatArray, name: str) -> None:
-        wrong = np.flatnonzero(np.abs(values) > _LARGEST)  # a gap is no number, and none of these
+        wrong = np.flatnonzero(np.abs(values) > _LARGEST)  # NaN, a gap, compares as False
         if wrong.size:
             got = f"{values[wrong[0]]:g}"
             remedy = "Correct it, or leave it empty as a gap."
@@ -311,7 +310,7 @@ class DataSet:
         return self.table.error("numbers, text or true/false", column.labels[0], remedy, column=column.name)
 
     def _check_parts(self) -> None:
-        """Check that the rows are enough for a split, and each class too."""
+        """Raise DataError if the table or a class has too few rows for a split."""
         rule, n_parts = self.own.rule, self.own.rule.n_parts
         if rule.column:
             train = self.rows(0)[0]
@@ -336,7 +335,7 @@ class DataSet:
             raise self.table.error(expected, f"{counts.min()} of {label!r}", remedy, column=name)
 
     def _split_names(self) -> NDArray[np.str_]:
-        """Return the words of the column that says how the rows are split."""
+        """Return the values of the split column; raise DataError for unknown ones."""
         name = self.own.rule.column
         column, values = self._column(name), self.table.values[:, self.table.names.index(name)]
         words = ["" if np.isnan(code) or not column.labels else column.labels[int(code)].lower() for code in values]

@@ -1,4 +1,4 @@
-"""The data of one problem, in the three splits that every run uses."""
+"""Inputs and targets of a problem in three splits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -15,14 +15,14 @@ Targets = NDArray[np.float64] | NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Hold a problem's inputs and targets; the arrays are C-contiguous and read-only.
+    """Inputs and targets of a problem; the arrays are C-contiguous and read-only.
 
     Attributes
     ----------
     name : str
         Name in configs and tables.
     task : {"classification", "approximation"}
-        What the targets are.
+        Kind of targets.
     X_train, X_validation, X_test : float64 array of shape (n_samples, n_features)
         Inputs, rows are samples.
     y_train, y_validation, y_test : int64 array of shape (n_samples,) or float64 array (n_samples, n_outputs)
@@ -30,9 +30,9 @@ class Problem:
     n_classes : int or None
         Number of classes, None for approximation.
     sha256 : str
-        Hash of the source, so that a stored run can be traced to its data.
+        Hash of the source, stored with each run.
     feature_names : tuple of str or None
-        Names of the inputs where the source has any.
+        Names of the inputs, if the source has any.
     """
 
     name: str
@@ -81,12 +81,12 @@ class Problem:
 
     @property
     def n_outputs(self) -> int:
-        """Number of network outputs: one per class, or one per target."""
+        """Number of network outputs: the classes, or the targets of an approximation."""
         return self.n_classes if self.n_classes is not None else int(self.y_train.shape[1])
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    # A copy, so that the caller's array stays writable and the split does not keep the whole file alive.
+    # A copy: the caller's array stays writable, and the split does not keep the whole file in memory.
     frozen = np.array(array, order="C")
     frozen.setflags(write=False)
     return frozen

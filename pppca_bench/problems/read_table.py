@@ -1,4 +1,4 @@
-"""Readers of tables: CSV and Parquet files, and the data sets that come with scikit-learn."""
+"""Readers of CSV files, Parquet files and scikit-learn data sets."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SKLEARN_NAMES = ("breast_cancer", "diabetes", "digits", "iris", "linnerud", "wine")
-"""Data sets that come with scikit-learn as ``load_NAME``, without a download."""
+"""Data sets that scikit-learn bundles as ``load_NAME``."""
 
 _SEPARATORS = ",;\t"
 
 
 def read_csv(path: str | Path) -> Table:
-    """Read a CSV file whose first line names the columns.
+    """Read a CSV file with a header line.
 
-    Choice: fields are separated by whichever of comma, semicolon and tab is most frequent in the first line. Empty
-    fields are gaps, and so are ``?``, as in UCI's files, and what pandas takes for one, such as ``NA`` and ``null``.
+    Choice: the separator is the most frequent of comma, semicolon and tab in the header. Missing values are empty
+    fields, ``?``, as in UCI's files, and the markers of pandas, such as ``NA`` and ``null``.
 
     Raises
     ------
     OwnDataError
-        The file cannot be read, is empty or no UTF-8 text, or a line has another number of fields than the first.
+        If the file cannot be read, is empty or not UTF-8, or a line has a different number of fields than the header.
     """
     import pandas as pd
 
@@ -59,9 +59,9 @@ def read_parquet(path: str | Path) -> Table:
     Raises
     ------
     OwnDataError
-        The file cannot be read.
+        If the file cannot be read.
     DataError
-        pyarrow is not installed.
+        If pyarrow is not installed.
     """
     import pandas as pd
 
@@ -72,19 +72,19 @@ def read_parquet(path: str | Path) -> Table:
             f"{path}: expected pyarrow, which reads Parquet files, got none."
             " Install it: `pip install 'pppca-bench[parquet]'`."
         ) from None
-    except (OSError, ValueError) as error:  # pyarrow's errors are either
+    except (OSError, ValueError) as error:  # pyarrow raises both
         cause = str(error).strip().partition("\n")[0].rstrip(".")
         raise OwnDataError(f"{path}: expected a Parquet file, got {cause}. Check the path and the file.") from None
     return to_table(frame, str(path))
 
 
 def read_sklearn(name: str) -> Table:
-    """Read a data set that comes with scikit-learn, its targets last.
+    """Read a data set bundled with scikit-learn, with its targets as last columns.
 
     Raises
     ------
     UnknownProblemError
-        There is none of that name.
+        If the name is unknown.
     """
     if name not in SKLEARN_NAMES:
         expected = f"expected one of {', '.join(SKLEARN_NAMES)}"
@@ -93,12 +93,12 @@ def read_sklearn(name: str) -> Table:
         )
     from sklearn import datasets
 
-    found = getattr(datasets, f"load_{name}")(as_frame=True)
-    return to_table(found.frame, f"sklearn:{name}", targets=target_names(found.target))
+    bunch = getattr(datasets, f"load_{name}")(as_frame=True)
+    return to_table(bunch.frame, f"sklearn:{name}", targets=target_names(bunch.target))
 
 
 def target_names(target: pd.DataFrame | pd.Series) -> tuple[str, ...]:
-    """Return the names of the columns that scikit-learn gives as targets."""
+    """Return the names of scikit-learn's target columns."""
     names = [target.name] if target.ndim == 1 else target.columns
     return tuple(map(str, names))
 
@@ -121,7 +121,7 @@ def _text(path: str | Path) -> str:
 
 
 def _checked_lines(text: str, separator: str, path: str | Path) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the columns' names and the line that each row ends on."""
+    """Return the column names and the last line of each row."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
     lines: list[int] = []
     try:

@@ -1,4 +1,4 @@
-"""New rows of a table that a problem was made of: from a data frame to network inputs."""
+"""Encoding of new rows of a user-defined table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class FittedByARun(BaseEstimator):  # type: ignore[misc]
-    """Be fitted already, and refuse to learn from other rows: that takes another run."""
+    """Base of estimators that a run has fitted; calling fit raises TypeError."""
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
@@ -28,12 +28,12 @@ class FittedByARun(BaseEstimator):  # type: ignore[misc]
 
 
 class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
-    """Encode raw rows as the problem's own rows were; nothing is learned of them.
+    """Encode raw rows like the rows of the problem, without fitting anything to them.
 
     Parameters
     ----------
     columns : sequence of Column
-        The inputs of the table, as the encoder knows them.
+        Input columns of the table.
     encoder : ColumnTransformer
         Fitted on the training rows.
     """
@@ -47,14 +47,14 @@ class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
         Parameters
         ----------
         X : DataFrame
-            Rows as the table has them, in any order of columns; those that are no inputs are not looked at.
+            Rows of the table, with columns in any order; columns that are not inputs are ignored.
 
         Raises
         ------
         TypeError
-            It is no data frame.
+            If X is not a data frame.
         ValueError
-            A column is missing, or holds what the table's did not: text for a number, or another category.
+            If a column is missing, has text instead of numbers, or an unknown category.
         """
         if not hasattr(X, "columns"):
             raise TypeError(f"X of RowEncoder: expected a data frame with the table's columns, got {type(X).__name__}")
@@ -69,7 +69,7 @@ class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
 
 
 def _values(column: Column, table: Table, place: int) -> FloatArray:
-    """Return a column's numbers, or the indices of its labels among those of the known column."""
+    """Return the numbers of a column, or the indices of its labels among those of the known column."""
     new, values = table.columns[place], table.values[:, place]
     gaps = np.isnan(values)
     if gaps.all() and new.kind != "other":

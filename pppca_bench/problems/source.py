@@ -1,4 +1,4 @@
-"""Where a problem's data come from, so that another process can load the same ones."""
+"""Sources of problem data, from which worker processes load the same data."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from pppca_bench.problems.problem import Problem
 from pppca_bench.problems.registry import problem_info
 
 _KEPT_KNOWN = 8
-"""Known problems that a process keeps, since the runs on one come together."""
+"""Known problems that a process caches; the runs on a problem follow each other."""
 
 _KEPT_SPLITS = 2
-"""Splits of own data that a process keeps: it computes a split's runs together, and all of them would fill memory."""
+"""Splits of user-defined tables that a process caches; all splits might not fit into memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProblemSource:
-    """Say where a problem's data are, and which they were.
+    """Location and digest of a problem's data.
 
     Attributes
     ----------
     name : str
-        Name of a known problem, path of a .dt file of the user's own, or what a table of the user's own is called.
+        Name of a known problem, path of a user's .dt file, or name of a user-defined table.
     data_dir : Path or None
         First folder to look for Proben1 files.
     sha256 : str
-        Digest of the data that a plan was made for.
+        Digest of the data at planning time.
     own : OwnData or None
-        Where a table of the user's own is, and what is made of it.
+        Specification of a user-defined table.
     split : int
         Number of the split.
     """
@@ -45,12 +45,12 @@ class ProblemSource:
 
     @property
     def is_own(self) -> bool:
-        """Tell whether the data are the user's own."""
+        """Return whether the data are user-defined."""
         return self.own is not None or self.name.endswith(".dt")
 
     @property
     def family(self) -> str:
-        """Return what a known problem is a permutation of, such as ``"cancer"`` of cancer1."""
+        """Return the family of a known problem, such as ``"cancer"`` for cancer1."""
         return problem_info(self.name).family
 
     @property
@@ -59,14 +59,14 @@ class ProblemSource:
         return self.own.rule.n_splits if self.own else 1
 
     def of_repeat(self, repeat: int) -> ProblemSource:
-        """Return the source of the split that a repeat has: they take turns."""
+        """Return the source for a repeat; repeats cycle through the splits."""
         return replace(self, split=repeat % self.n_splits) if self.own else self
 
 
 def open_problem(
     asked: str | OwnData, data_dir: Path | None = None, *, only_local: bool = False
 ) -> tuple[ProblemSource, Problem]:
-    """Load a problem by name, or from the user's own data, and return it with its source; of several splits the first.
+    """Load a problem by name or from user-defined data; return its source and its first split.
 
     Parameters
     ----------
@@ -90,12 +90,12 @@ def open_problem(
 
 
 def load_again(source: ProblemSource) -> Problem:
-    """Load the data of a source, where the process does not still have them.
+    """Load the data of a source, from the cache of the process if possible.
 
     Raises
     ------
     DataError
-        They are no longer there, or no longer the same.
+        If they are missing or have changed.
     """
     return _load_known(source) if source.own is None else _load_split(source, source.own)
 
@@ -113,13 +113,13 @@ def _load_split(source: ProblemSource, own: OwnData) -> Problem:
 
 
 def load_data_set(source: ProblemSource, own: OwnData) -> DataSet:
-    """Load the table behind a source's problems, once a process; raises DataError as `load_again` does.
+    """Load the table of a source, once per process; raises DataError like `load_again`.
 
     Parameters
     ----------
     source : ProblemSource
     own : OwnData
-        The source's own.
+        Specification of the table.
     """
     data = _load_data_set(own, source.data_dir, source.sha256)
     _check_same(source, data.sha256)
@@ -128,7 +128,7 @@ def load_data_set(source: ProblemSource, own: OwnData) -> DataSet:
 
 @cache
 def _load_data_set(own: OwnData, data_dir: Path | None, _sha256: str) -> DataSet:
-    # The digest tells apart what was in one file at two times.
+    # The digest is part of the cache key: a file may change.
     return DataSet(own, own.read(data_dir, only_local=True))
 
 

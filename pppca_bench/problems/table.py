@@ -1,4 +1,4 @@
-"""A table with typed columns: what CSV and Parquet files, data frames and data sets of scikit-learn become."""
+"""Tables with typed columns, the common form of files, data frames and data sets."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Describe a column.
+    """Name, type and labels of a column.
 
     Attributes
     ----------
     name : str
     kind : {"real", "integer", "boolean", "category", "other"}
-        ``"category"`` is text; ``"other"``, such as a date, is what no problem can use.
+        ``"category"`` is text; ``"other"`` is unusable, such as a date.
     labels : tuple of str
-        Texts of a category or boolean, in their order; the type of another column of no use; () for numbers.
+        Sorted labels of a category or boolean; the type of an unusable column; () for numbers.
     """
 
     name: str
@@ -43,19 +43,19 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Hold the columns of a data set.
+    """Columns of a data set.
 
     Attributes
     ----------
     source : str
-        What messages call it, such as the path of its file.
+        Name in messages, such as the path of the file.
     columns : tuple of Column
     values : float64 array of shape (n_rows, n_columns)
-        Numbers; of a category or boolean the index of the label. NaN is a gap.
+        Numbers, or indices of labels for categories and booleans; NaN is a gap.
     targets : tuple of str
-        Columns that are the targets where nothing else is asked for; () where the source names none.
+        Default target columns; () if the source declares none.
     lines : int64 array of shape (n_rows,) or None
-        Line of the file that each row ends on, for messages.
+        Last line of each row in the file, for messages.
     """
 
     source: str
@@ -66,19 +66,19 @@ class Table:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the columns' names."""
+        """Return the column names."""
         return tuple(column.name for column in self.columns)
 
     @property
     def sha256(self) -> str:
-        """Return the digest of names, types and values, the same for one table in files of several forms."""
+        """Return the digest of names, types and values, independent of the file format."""
         described = json.dumps([[column.name, column.kind, column.labels] for column in self.columns])
-        # One NaN, one zero and one byte order on every machine.
+        # The same NaN, zero and byte order on every machine.
         plain = np.where(np.isnan(self.values), np.nan, self.values + 0.0).astype("<f8")
         return hashlib.sha256(described.encode() + str(plain.shape).encode() + plain.tobytes()).hexdigest()
 
     def error(self, expected: str, got: str, remedy: str, *, row: int | None = None, column: str = "") -> OwnDataError:
-        """Return the error that names a place of the table."""
+        """Return an error that names a row and column of the table."""
         place = self.source
         if row is not None:
             place += f", row {row + 1}" if self.lines is None else f", line {self.lines[row]}"
@@ -86,34 +86,34 @@ class Table:
         return OwnDataError(f"{place}: expected {expected}, got {got}. {remedy}")
 
     def save(self, path: Path) -> None:
-        """Write the table to an .npz file, from which `load_saved` reads it in another process."""
+        """Write the table to an .npz file for `load_saved` in another process."""
         described = [[[column.name, column.kind, column.labels] for column in self.columns], self.targets, self.source]
         with path.open("wb") as file:
             np.savez(file, values=self.values, described=np.array(json.dumps(described)))
 
 
 def printable(text: str) -> str:
-    """Return a name from a file as a terminal may show it, without control characters."""
+    """Return a name from a file with control characters escaped."""
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def load_saved(path: str | Path) -> Table:
-    """Read what `Table.save` wrote."""
+    """Read a table that `Table.save` wrote."""
     with np.load(path, allow_pickle=False) as saved:
         columns, targets, source = json.loads(str(saved["described"]))
-        found = tuple(Column(name, kind, tuple(labels)) for name, kind, labels in columns)
-        return Table(source, found, saved["values"], tuple(targets))
+        typed = tuple(Column(name, kind, tuple(labels)) for name, kind, labels in columns)
+        return Table(source, typed, saved["values"], tuple(targets))
 
 
 def to_table(
     frame: pd.DataFrame, source: str, *, targets: tuple[str, ...] = (), lines: NDArray[np.int64] | None = None
 ) -> Table:
-    """Return a data frame's columns with their types.
+    """Return a data frame as a table with typed columns.
 
     Raises
     ------
     OwnDataError
-        There is no row or column, two columns have one name, or one has none.
+        If there is no row or no column, or column names are missing or repeated.
     """
     names = [str(name) for name in frame.columns]
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
