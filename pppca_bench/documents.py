@@ -90,14 +90,14 @@ class Section(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     @classmethod
-    def keys(cls) -> list[str]:
+    def known_keys(cls) -> list[str]:
         """Return the keys that the mapping may have."""
         return [field.alias or name for name, field in cls.model_fields.items()]
 
     @classmethod
     def hint(cls, key: str) -> str:
         """Return the end of the message about an unknown key."""
-        return nearest(key, cls.keys())
+        return nearest(key, cls.known_keys())
 
     @classmethod
     def read(cls, source: YamlSource, *, context: Any = None) -> Self:
@@ -135,7 +135,11 @@ class Section(BaseModel):
         try:
             return cls.model_validate(value, context=context)
         except ValidationError as error:
-            raise_errors(_explained(cls, value, dict(one)) for one in error.errors(include_context=False))
+            errors = error.errors(include_context=False)
+            # Invalid items do not count towards the length of their list.
+            lists = {one["loc"][:end] for one in errors for end in range(len(one["loc"]))}
+            kept = (one for one in errors if one["type"] != "too_short" or one["loc"] not in lists)
+            raise_errors(_explained(cls, value, dict(one)) for one in kept)
 
 
 def broken_rule(text: str) -> PydanticCustomError:
@@ -155,6 +159,8 @@ def as_written(value: object) -> str:
     """Return a value as a message shows it, lists in place of tuples."""
 
     def as_lists(value: object) -> object:
+        if isinstance(value, dict):
+            return {key: as_lists(item) for key, item in value.items()}
         return list(map(as_lists, value)) if isinstance(value, tuple) else value
 
     return shown(as_lists(value))
@@ -182,11 +188,16 @@ def _explained(model: type[Section], value: object, error: Mapping[str, Any]) ->
     annotation, place = _annotation_at(model, location)
     if error["type"] == "extra_forbidden":
         owner, key = kind_of(annotation), str(location[-1])
-        return location, f"unknown key, expected one of {', '.join(owner.keys())}{owner.hint(key)}"
-    for part in place:
-        value = value[part]  # type: ignore[index]
+        return location, f"unknown key, expected one of {', '.join(owner.known_keys())}{owner.hint(key)}"
+    value = error["input"] if place == location else _value_at(value, place)
     got = "nothing" if value is None and _is_section(kind_of(annotation)) else as_written(value)
     return place, f"expected {describe(annotation, value)}, got {got}"
+
+
+def _value_at(value: Any, place: Location) -> object:
+    for part in place:
+        value = value[part]
+    return value
 
 
 def _annotation_at(model: type[Section], location: Location) -> tuple[Any, Location]:

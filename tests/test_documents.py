@@ -1,11 +1,24 @@
-"""Reading YAML: plain values with their lines, and refusal of all that is no plain config."""
+"""YAML documents: plain values with their lines, and the messages about everything else."""
 
 import re
+from pathlib import Path
+from typing import Annotated, Literal, Self
 
 import pytest
 import yaml
+from annotated_types import Ge, Le, MaxLen, MinLen
+from pydantic import Field, model_validator
 
-from pppca_bench.documents import MAX_BYTES, MAX_DEPTH, YamlSource, read_yaml
+from pppca_bench.documents import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    Section,
+    YamlSource,
+    broken_rule,
+    parse_yaml,
+    raise_errors,
+    read_yaml,
+)
 from pppca_bench.errors import ConfigError
 
 
@@ -190,3 +203,76 @@ def test_a_merge_key_is_a_key_like_any_other(read):
 
 def test_the_text_of_a_plain_document_is_read_as_the_safe_loader_does(read):
     assert read(DOCUMENT).value == yaml.safe_load(DOCUMENT)
+
+
+class Part(Section):
+    names: tuple[Annotated[str, MinLen(1)], ...] = ()
+    kind: Literal["a", "b"] = Field("a", alias="type")
+    size: Literal["all"] | Annotated[int, Ge(1), Le(9)] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.size == 9:
+            raise_errors([(("size",), "expected less than 9 {really}, got 9"), ((), "expected another part")])
+        return self
+
+
+class Whole(Section):
+    seed: Annotated[int, Ge(0)]
+    rate: float = 1.0
+    parts: Annotated[tuple[Part, ...], MinLen(1), MaxLen(3)] = (Part(),)
+    more: dict[str, Part] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.seed == 13:
+            raise broken_rule("expected a lucky seed, got 13")
+        return self
+
+
+def whole(text: str) -> Whole:
+    return Whole.read(parse_yaml(Path("a.yaml"), text))
+
+
+def test_a_document_is_validated_without_conversions_but_lists_become_tuples():
+    read = whole("seed: 1\nrate: 2\nparts: [{names: [x, y], type: b}]\n")
+    assert (read.seed, read.rate, read.parts) == (1, 2.0, (Part(names=("x", "y"), type="b"),))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "a.yaml:1: config: expected a mapping with the keys seed, rate, parts, more, got nothing."),
+        ("rate: 1", "a.yaml:1: seed: expected a value, got none. Add the key `seed`."),
+        ("seed: 1.0", "a.yaml:1: seed: expected an integer >= 0, got 1.0."),
+        ("seed: true", "a.yaml:1: seed: expected an integer >= 0, got True."),
+        ("seed: 1\nrate: x", "a.yaml:2: rate: expected a number, got 'x'."),
+        (
+            "seed: 1\nsede: 2",
+            "a.yaml:2: sede: unknown key, expected one of seed, rate, parts, more (did you mean 'seed'?).",
+        ),
+        ("seed: 1\nparts: []", "a.yaml:2: parts: expected a list of 1 to 3 mappings, got []."),
+        (
+            "seed: 1\nparts:\n- {}\n- 3",
+            "a.yaml:4: parts[1]: expected a mapping with the keys names, type, size, got 3.",
+        ),
+        ("seed: 1\nparts: [{names: [x, 3]}]", "a.yaml:2: parts[0].names[1]: expected text, got 3."),
+        ("seed: 1\nparts: [{kind: a}]", "a.yaml:2: parts[0].kind: unknown key, expected one of names, type, size."),
+        ("seed: 1\nmore: {a: {type: c}}", "a.yaml:2: more.a.type: expected 'a' or 'b', got 'c'."),
+        (
+            "seed: 1\nparts: [{size: [0]}]",
+            "a.yaml:2: parts[0].size: expected 'all' or an integer from 1 to 9 or null, got [0].",
+        ),
+        ("seed: 13", "a.yaml:1: config: expected a lucky seed, got 13."),
+        (
+            "more: {a: {size: 9}}\nseed: x",
+            "a.yaml:1: more.a.size: expected less than 9 {really}, got 9.\n"
+            "a.yaml:1: more.a: expected another part.\n"
+            "a.yaml:2: seed: expected an integer >= 0, got 'x'.",
+        ),
+    ],
+)
+def test_validation_errors_name_line_key_rule_and_value_in_the_order_of_the_document(text, message):
+    with pytest.raises(ConfigError) as caught:
+        whole(text)
+    assert str(caught.value) == message

@@ -114,7 +114,7 @@ def test_a_baseline_of_nothing_is_refused(results, mine, tmp_path):
         (
             "    shows: [test",
             "    show: [test",
-            "reference.yaml, line 18: tables[0]: expected keys among id, title, place,",
+            "reference.yaml:18: tables[0].show: unknown key, expected one of id, title, place,",
         ),
     ],
 )

@@ -1,42 +1,117 @@
-"""What published tables and figures look like, which runs fill them, and what is scored together."""
+"""Layouts of published tables and figures: their lines, the runs that fill them, and the groups that are scored."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from string import ascii_lowercase
+from typing import Annotated, Any, Literal, Self
 
+from annotated_types import Ge, Lt, MinLen
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
+
+from pppca_bench.documents import Section, as_written, broken_rule, raise_errors
 from pppca_bench.runs import Selector
 
+Text = Annotated[str, MinLen(1)]
+Texts = tuple[Text, ...]
+Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+NotNegative = Annotated[float, Ge(0), Lt(1e100)]
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Hold a row or a column of a table.
+
+def _setting(value: Any) -> Any:
+    parts = value if isinstance(value, tuple) else (value,)
+    if not all(part is None or isinstance(part, bool | int | float | str) for part in parts):
+        raise broken_rule(f"expected a setting's value, got {as_written(value)}")
+    return value
+
+
+Settings = dict[Text, Annotated[Any, AfterValidator(_setting)]]
+"""Problem, method and settings of runs, by name."""
+
+
+def _spelled_out(value: Any, words: Mapping[str, str]) -> Any:
+    """Return the lines that a mapping such as ``{tau: [5, 10], label: "τ = {value}"}`` is short for; a list as it is.
+
+    In the patterns, ``{value}`` stands for a value of the setting, ``{letter}`` for a, b, c, ... and, in the label,
+    ``{key}`` for the key; ``words`` has their defaults.
+    """
+    if isinstance(value, tuple) and value:
+        return value
+    varied = [name for name in value if name not in words] if isinstance(value, dict) else []
+    if len(varied) != 1 or not isinstance(value[varied[0]], tuple) or not value[varied[0]]:
+        expected = f"a list of lines, or one setting with a list of values, beside {' and '.join(words)}"
+        raise broken_rule(f"expected {expected}, got {as_written(value)}")
+    patterns = {name: value.get(name, default) for name, default in words.items()}
+    for name, pattern in patterns.items():
+        if not isinstance(pattern, str) or not pattern:
+            raise_errors([((name,), f"expected text, got {as_written(pattern)}")])
+    return tuple(_lines(varied[0], value[varied[0]], patterns))
+
+
+def _lines(name: str, values: tuple[Any, ...], patterns: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    for number, value in enumerate(values):
+        letter = ascii_lowercase[number] if number < len(ascii_lowercase) else str(number)
+        filled = {
+            word: pattern.replace("{letter}", letter).replace("{value}", str(value))
+            for word, pattern in patterns.items()
+        }
+        if "key" in filled:
+            filled["label"] = filled["label"].replace("{key}", filled["key"])
+        yield {**filled, "runs": {name: value}}
+
+
+class Line(Section):
+    """A row or a column of a table.
 
     Attributes
     ----------
     key : str
         As in the published numbers.
     label : str
-        As it is printed; ``{n_features}`` stands for the problem's number of features.
+        As it is printed, the key by default; ``{n_features}`` stands for the problem's number of features.
     runs : mapping of str to value
-        What the runs of its cells have in common.
+        Problem, method and settings that the runs of its cells share.
     shows : tuple of str
         Quantities of its cells; empty for the table's.
     form : str
-        How they are printed; "" for the table's form.
+        Format of its cells; "" for the table's form.
     """
 
-    key: str
-    label: str
-    runs: Mapping[str, Any] = field(default_factory=dict)
-    shows: tuple[str, ...] = ()
-    form: str = ""
+    key: Text
+    label: Text
+    runs: Settings = Field(default_factory=dict)
+    shows: Texts = ()
+    form: Text = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _label(cls, value: Any) -> Any:
+        return {"label": value["key"], **value} if isinstance(value, dict) and "key" in value else value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
-    """Say how a table looks and which runs fill its cells.
+class LabelledRuns(Section):
+    """A curve or a panel of a figure: its label and the problem, method and settings of its runs."""
+
+    label: Text
+    runs: Settings
+
+
+Lines = Annotated[tuple[Line, ...], BeforeValidator(partial(_spelled_out, words={"key": "{value}", "label": "{key}"}))]
+Curves = Annotated[tuple[LabelledRuns, ...], BeforeValidator(partial(_spelled_out, words={"label": "{value}"}))]
+
+
+class Override(Section):
+    """Settings of a single cell of a table."""
+
+    row: Text
+    column: Text
+    runs: Settings
+
+
+class Layout(Section):
+    """Layout of a table, and the runs that fill its cells.
 
     Attributes
     ----------
@@ -47,163 +122,243 @@ class Layout:
     rows, columns : tuple of Line
         In the order of print.
     shows : tuple of str
-        Quantities of a cell, the one that counts first.
+        Quantities of a cell, the most important first.
     also : tuple of str
         Quantities that stand in grids of their own below.
     notes : tuple of str
         Quantities of which the median over the cells stands below.
     form : str
-        How the quantities of a cell are printed.
+        Format of the quantities of a cell.
     remark : str
         A sentence that stands below the table.
     remark_on : tuple of str
-        Keys of the rows or columns that it speaks of; empty for the whole table.
+        Keys of the rows or columns that the remark is about; empty for the whole table.
     runs : mapping of str to value
-        What all runs have in common.
-    overrides : mapping of (str, str) to mapping
-        What single cells, by row and column, ask for instead.
+        Problem, method and settings that all runs share.
+    cells : tuple of Override
+        Settings of single cells.
     configs : tuple of str
         Names of the configs whose runs count here; empty for the reference's.
     spread : bool
         Whether each column is a pair, mean and standard deviation.
     """
 
-    id: str
-    title: str
-    place: str
-    row_header: str
-    rows: tuple[Line, ...]
-    columns: tuple[Line, ...]
-    shows: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    form: str = "{} ({})"
-    remark: str = ""
-    remark_on: tuple[str, ...] = ()
-    runs: Mapping[str, Any] = field(default_factory=dict)
-    overrides: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
-    configs: tuple[str, ...] = ()
+    id: Identifier
+    title: Text
+    place: Text
+    row_header: Text
+    rows: Lines
+    columns: Lines
+    shows: Texts = ()
+    also: Texts = ()
+    notes: Texts = ()
+    configs: Texts = ()
+    remark_on: Texts = ()
     spread: bool = False
+    form: Text = "{} ({})"
+    remark: Text = ""
+    runs: Settings = Field(default_factory=dict)
+    cells: tuple[Override, ...] = ()
 
     def asked(self, row: Line, column: Line) -> dict[str, Any]:
-        """Return what the runs of a cell have in common: problem, method and settings, as far as they are named."""
-        return {**self.runs, **row.runs, **column.runs, **self.overrides.get((row.key, column.key), {})}
+        """Return problem, method and settings that the runs of a cell share, as far as they are named."""
+        asked = {**self.runs, **row.runs, **column.runs}
+        for cell in self.cells:
+            if (cell.row, cell.column) == (row.key, column.key):
+                asked |= cell.runs
+        return asked
 
     def selector(self, row: Line, column: Line) -> Selector | None:
-        """Return which runs fill a cell; None where it names no method, so that no run can."""
+        """Return the selector of the runs that fill a cell, or None for a cell without a method."""
         asked = self.asked(row, column)
         return selector_of(asked) if "method" in asked else None
 
     def quantities(self, row: Line, column: Line) -> tuple[str, ...]:
-        """Return what a cell shows."""
+        """Return the quantities of a cell."""
         return column.shows or row.shows or self.shows
 
     def form_of(self, row: Line, column: Line) -> str:
-        """Return how a cell prints its quantities, such as ``"{} ({})"``."""
+        """Return the format of a cell, such as ``"{} ({})"``."""
         return column.form or row.form or self.form
 
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        rows, columns = ([line.key for line in lines] for lines in (self.rows, self.columns))
+        check_once("rows", rows)
+        check_once("columns", columns)
+        for key in self.remark_on:
+            if key not in (*rows, *columns):
+                raise_errors([(("remark_on",), f"expected keys of rows or columns, got {key!r}")])
+        for cell in self.cells:
+            if cell.row not in rows or cell.column not in columns:
+                got = f"{cell.row}, {cell.column}"
+                raise_errors([(("cells",), f"expected a row and a column of the table, got {got}")])
+        for row in self.rows:
+            for column in self.columns:
+                self._check_cell(row, column)
+        return self
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CurveLayout:
-    """Say what a figure of learning curves shows.
+    def _check_cell(self, row: Line, column: Line) -> None:
+        cell, asked = f"{row.key}, {column.key}", self.asked(row, column)
+        for key in ("problem", "method"):
+            if key in asked and not isinstance(asked[key], str):
+                raise broken_rule(f"expected a {key}'s name for {cell}, got {as_written(asked[key])}")
+        if "method" in asked and "problem" not in asked:
+            raise broken_rule(f"expected a problem beside the method of {cell}, got none")
+        shows, form = self.quantities(row, column), self.form_of(row, column)
+        if not shows:
+            raise broken_rule(f"expected a quantity that {cell} shows, got none")
+        if form.count("{}") < len(shows):
+            raise broken_rule(f"expected a form with {len(shows)} places {{}} for {cell}, got {form!r}")
+
+
+class CurveLayout(Section):
+    """Layout of a figure of learning curves.
 
     Attributes
     ----------
     id, title, place : str
         Identifier, title, and where it was printed.
     step : str
-        What a step is: epoch or generation.
+        Unit of the horizontal axis: epoch or generation.
     y_label : str
         Label of the other axis, with its unit.
     quantity : str
         Name of the learning curves in a run's history.
-    panels : mapping of str to mapping of str to Selector
-        By title of the panel and label of the curve, the runs whose mean is drawn.
+    runs : mapping of str to value
+        Problem, method and settings that all runs share.
+    curve_lines, panel_lines : tuple of LabelledRuns
+        Curves of each panel, and panels; empty for a single one without a label.
     note : str
-        What the reader must know about the numbers.
+        Caveats for the reader.
     n_nodes : int
-        Of a history with a value for each node, how many leading nodes have a curve each; 0 for a history of numbers.
+        Of a history with a value for each node, number of leading nodes that have a curve each; 0 for a history of
+        numbers.
     x_linear_to, y_linear_to : float or None
         Up to where the axis is linear; logarithmic from there on. None: linear all the way.
     configs : tuple of str
         Names of the configs whose runs count here; empty for the reference's.
     """
 
-    id: str
-    title: str
-    place: str
-    step: str
-    y_label: str
-    quantity: str
-    panels: Mapping[str, Mapping[str, Selector]]
-    note: str = ""
-    n_nodes: int = 0
-    x_linear_to: float | None = None
-    y_linear_to: float | None = None
-    configs: tuple[str, ...] = ()
+    id: Identifier
+    title: Text
+    place: Text
+    step: Text
+    y_label: Text
+    quantity: Text
+    runs: Settings
+    curve_lines: Curves = Field((), alias="curves")
+    panel_lines: Curves = Field((), alias="panels")
+    note: Text = ""
+    n_nodes: Annotated[int, Ge(1)] = 0
+    x_linear_to: NotNegative | None = None
+    y_linear_to: NotNegative | None = None
+    configs: Texts = ()
+
+    @property
+    def panels(self) -> Mapping[str, Mapping[str, Selector]]:
+        """Return, by title of the panel and label of the curve, the runs whose mean is drawn."""
+        curves, panels = (
+            {line.label: line.runs for line in lines} or {"": {}} for lines in (self.curve_lines, self.panel_lines)
+        )
+        return {
+            panel: {curve: selector_of({**self.runs, **of_panel, **of_curve}) for curve, of_curve in curves.items()}
+            for panel, of_panel in panels.items()
+        }
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        check_once("curves", [line.label for line in self.curve_lines])
+        check_once("panels", [line.label for line in self.panel_lines])
+        of_curves, of_panels = ([line.runs for line in lines] or [{}] for lines in (self.curve_lines, self.panel_lines))
+        _check_runs({**self.runs, **of_panel, **of_curve} for of_panel in of_panels for of_curve in of_curves)
+        return self
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PortraitLayout:
-    """Say what a figure of single runs shows.
+class PortraitLayout(Section):
+    """Layout of a figure of single runs.
 
     Attributes
     ----------
     id, title, place : str
         Identifier, title, and where it was printed.
     shows : {"features", "rebuilt", "images"}
-        What is drawn of a run: see `pppca_bench.reporting.figure_panels.portrait_panels`.
-    panels : mapping of str to Selector
-        The runs, by the label of each; the first repeat is drawn.
+        Content of the panels: see `pppca_bench.reporting.figure_panels.portrait_panels`.
+    runs : mapping of str to value
+        Problem, method and settings that all runs share.
+    panel_lines : tuple of LabelledRuns
+        The panels; of the runs of each, the first repeat is drawn.
     note : str
-        What the reader must know about it.
+        Caveats for the reader.
     """
 
-    id: str
-    title: str
-    place: str
-    shows: str
-    panels: Mapping[str, Selector]
-    note: str = ""
+    id: Identifier
+    title: Text
+    place: Text
+    shows: Literal["features", "rebuilt", "images"]
+    runs: Settings
+    panel_lines: Curves = Field(alias="panels")
+    note: Text = ""
+
+    @property
+    def panels(self) -> Mapping[str, Selector]:
+        """Return the runs by the label of each panel."""
+        return {line.label: selector_of({**self.runs, **line.runs}) for line in self.panel_lines}
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        check_once("panels", [line.label for line in self.panel_lines])
+        _check_runs({**self.runs, **line.runs} for line in self.panel_lines)
+        return self
 
 
-SHOWN_OF_RUNS = ("features", "rebuilt", "images")
-"""What `PortraitLayout.shows` may be."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """Name published numbers that are scored together.
+class Scored(Section):
+    """Published numbers that are scored together.
 
     Attributes
     ----------
     name : str
-        What is scored.
+        Name of the score.
     tables : tuple of str
         Identifiers of tables.
     quantity : str
         The published quantity.
     target : float or None
-        What mean distance is aimed at.
+        Mean distance to aim at.
     share : float or None
-        What share of cells within one published standard deviation is aimed at.
+        Share of cells within one published standard deviation to aim at.
     rows, columns : tuple of str
         Keys of rows and columns; empty for all.
     ours : str
-        The quantity of ours, where it has another name than the published one.
+        The measured quantity, where it has another name than the published quantity.
     """
 
-    name: str
-    tables: tuple[str, ...]
-    quantity: str
-    target: float | None = None
-    share: float | None = None
-    rows: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
+    name: Text
+    tables: Texts
+    quantity: Text
+    target: NotNegative | None = None
+    share: NotNegative | None = None
+    rows: Texts = ()
+    columns: Texts = ()
     ours: str = ""
 
 
 def selector_of(asked: Mapping[str, Any]) -> Selector:
-    """Return the selector of what runs have in common, problem and method among it."""
+    """Return the selector of runs that share problem, method and settings."""
     settings = tuple(sorted((name, value) for name, value in asked.items() if name not in ("problem", "method")))
     return Selector(asked["problem"], asked["method"], settings)
+
+
+def check_once(place: str, keys: list[str]) -> None:
+    """Raise a validation error for a key that a list of a section has twice."""
+    key, n = Counter(keys).most_common(1)[0] if keys else ("", 0)
+    if n > 1:
+        raise_errors([((place,), f"expected each key once, got {key!r} again")])
+
+
+def _check_runs(several: Iterable[Mapping[str, Any]]) -> None:
+    for settings in several:
+        for key in ("problem", "method"):
+            if not isinstance(settings.get(key), str):
+                got = as_written(settings[key]) if settings.get(key) is not None else "nothing"
+                raise broken_rule(f"expected runs of one {key}, got {got}")

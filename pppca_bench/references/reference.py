@@ -1,5 +1,5 @@
-"""A source's published tables, as data: a folder with ``reference.yaml`` (what each table looks like and which runs
-fill its cells) and ``numbers.csv`` (what was printed).
+"""Published tables of a source: a folder with ``reference.yaml`` (layouts and the runs that fill each cell) and
+``numbers.csv`` (numbers as printed).
 """
 
 from __future__ import annotations
@@ -9,18 +9,83 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
+from typing import Self
 
-from pppca_bench.references.document import read_document
-from pppca_bench.references.layout import CurveLayout, Layout, PortraitLayout, Scored
-from pppca_bench.references.numbers import Number, Published, Tolerance, read_numbers
+from pydantic import Field, model_validator
+
+from pppca_bench.documents import Section, raise_errors, read_yaml
+from pppca_bench.errors import ConfigError, OwnDataError
+from pppca_bench.references.layout import (
+    CurveLayout,
+    Layout,
+    NotNegative,
+    PortraitLayout,
+    Scored,
+    Text,
+    Texts,
+    check_once,
+)
+from pppca_bench.references.numbers import Number, Published, Tolerance, Unit, read_numbers
 
 PROBEN1_REPORT, SLIDES = "proben1_report", "slides"
 HEBBIAN_IRIS, TEXTBOOKS = "hebbian_iris", "textbooks"
 
 
+class _Verdict(Section):
+    """A `Tolerance`, as ``reference.yaml`` states it."""
+
+    within: NotNegative
+    close: NotNegative
+    unit: Unit
+    least: NotNegative = 0.0
+    moves: NotNegative | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.close < self.within:
+            raise_errors([(("close",), f"expected at least within, {self.within:g}, got {self.close:g}")])
+        return self
+
+
+class _Document(Section):
+    """The content of ``reference.yaml``; its attributes are named as those of `Reference`."""
+
+    title: Text
+    citation: Text
+    verdicts: dict[Text, _Verdict]
+    layouts: tuple[Layout, ...] = Field(alias="tables")
+    configs: Texts = ()
+    series: dict[Text, Text] = Field(default_factory=dict)
+    claims: dict[Text, Text] = Field(default_factory=dict)
+    scored: tuple[Scored, ...] = Field((), alias="scores")
+    figures: tuple[CurveLayout, ...] = ()
+    portraits: tuple[PortraitLayout, ...] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        check_once("tables", [layout.id for layout in self.layouts])
+        layouts = {layout.id: layout for layout in self.layouts}
+        for label, table in self.series.items():
+            if table not in layouts:
+                raise_errors([(("series", label), f"expected one of {', '.join(layouts)}, got {table!r}")])
+        for index, group in enumerate(self.scored):
+            named = [layouts[table] for table in group.tables if table in layouts]
+            known = {
+                "tables": list(layouts),
+                "rows": [line.key for layout in named for line in layout.rows],
+                "columns": [line.key for layout in named for line in layout.columns],
+            }
+            for key, keys in known.items():
+                for name in getattr(group, key):
+                    if name not in keys:
+                        text = f"expected some of {'; '.join(dict.fromkeys(keys))}, got {name!r}"
+                        raise_errors([(("scores", index, key), text)])
+        return self
+
+
 @dataclass(frozen=True)
 class Reference:
-    """Hold a source's published tables.
+    """Published tables of a source.
 
     Attributes
     ----------
@@ -90,6 +155,13 @@ def read_reference(folder: Path) -> Reference:
     OwnDataError
         A file is missing or malformed; the message names file and place.
     """
-    document = read_document(folder / "reference.yaml")
-    numbers = read_numbers(folder / "numbers.csv", document["layouts"])
-    return Reference(folder.resolve().name, numbers=numbers, **document)
+    try:
+        document = _Document.read(read_yaml(folder / "reference.yaml"))
+    except ConfigError as error:
+        raise OwnDataError(str(error)) from None
+    return Reference(
+        folder.resolve().name,
+        numbers=read_numbers(folder / "numbers.csv", document.layouts),
+        tolerances={name: Tolerance(**dict(rule)) for name, rule in document.verdicts.items()},
+        **{name: value for name, value in document if name != "verdicts"},
+    )

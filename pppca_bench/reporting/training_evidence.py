@@ -54,7 +54,7 @@ def training_sheet(results: Results, facts: Mapping[str, ProblemFacts], referenc
 
 def _filled_by(config: str, reference: Reference) -> Reference:
     """Return a reference whose tables are filled by the runs of one config."""
-    layouts = tuple(replace(layout, configs=(config,)) for layout in reference.layouts)
+    layouts = tuple(layout.model_copy(update={"configs": (config,)}) for layout in reference.layouts)
     return replace(reference, configs=(config,), layouts=layouts)
 
 

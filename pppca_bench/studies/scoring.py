@@ -169,7 +169,12 @@ def _described(spec: RunSpec, result: RunResult | None) -> str:
 def group_of(entry: Cells) -> Scored:
     """Return the group of published cells that an entry of a study names."""
     return Scored(
-        entry.label, entry.tables, entry.quantity, rows=entry.rows, columns=entry.columns, ours=entry.ours or ""
+        name=entry.label,
+        tables=entry.tables,
+        quantity=entry.quantity,
+        rows=entry.rows,
+        columns=entry.columns,
+        ours=entry.ours or "",
     )
 
 
