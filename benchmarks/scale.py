@@ -119,8 +119,8 @@ def tables(folder: Path) -> dict[str, float]:
     from pppca_bench.store.database import Store
 
     with Store(folder / "results.sqlite", read_only=True) as store:
-        snapshot, seconds = timed(lambda: take_snapshot(store, own_references()))
-    return {"tables_s": seconds, "tables_mb": peak_mb(), "n_tables": len(snapshot.filled)}
+        filled, seconds = timed(lambda: take_snapshot(store, own_references()).filled)
+    return {"tables_s": seconds, "tables_mb": peak_mb(), "n_tables": len(filled)}
 
 
 def record(n_runs: int, repeats: int, folder: Path) -> dict[str, float]:

@@ -11,7 +11,7 @@ from pppca_bench.reporting.architecture_search import (
     describe_search,
     n_connections,
     pivot,
-    search_sheets,
+    search_documents,
     within,
 )
 
@@ -99,7 +99,7 @@ def test_a_search_without_others_has_no_range_of_test_errors():
 
 def test_the_sheets_hold_ours_beside_the_published():
     problems = ["cancer1", "building1"]
-    sheets = search_sheets(results_by_config({"proben1_search": list(search_runs(problems))}), FACTS)
+    sheets = search_documents(results_by_config({"proben1_search": list(search_runs(problems))}), FACTS)
     assert [(sheet.id, len(sheet.rows), sheet.was_run) for sheet in sheets] == [
         ("P5", 30, True),
         ("P6", 12, True),
@@ -114,7 +114,7 @@ def test_the_sheets_hold_ours_beside_the_published():
 
 
 def test_what_was_not_run_is_a_dash_and_never_the_published_number():
-    for sheet in search_sheets(results_by_config({}), FACTS):
+    for sheet in search_documents(results_by_config({}), FACTS):
         assert not sheet.was_run
         ours = [i for i, header in enumerate(sheet.headers) if "publ" not in header and i]
         assert {row[i] for row in sheet.rows for i in ours} == {"–"}
@@ -126,13 +126,13 @@ def test_runs_of_other_configs_and_of_other_layers_do_not_count():
     best = run_of(cell_of("cancer1", (2,)), 0, "other", validation_squared_error_percent=0.1)
     runs = {"proben1_search": list(search_runs(["cancer1"])), "other": [best]}
     alone = results_by_config({"proben1_search": runs["proben1_search"]})
-    assert search_sheets(results_by_config(runs), FACTS) == search_sheets(alone, FACTS)
+    assert search_documents(results_by_config(runs), FACTS) == search_documents(alone, FACTS)
 
 
 def test_a_search_that_waits_for_runs_is_marked():
     runs = list(search_runs(["cancer1"]))
     late = [(spec, None if index == 3 else result) for index, (spec, result) in enumerate(runs)]
-    sheet, _, pivots = search_sheets(results_by_config({"proben1_search": late}), FACTS)
+    sheet, _, pivots = search_documents(results_by_config({"proben1_search": late}), FACTS)
     row = next(row for row in sheet.rows if row[0] == "cancer1")
     assert row[1].endswith("*")
     assert (sheet.n_missing, pivots.n_missing) == (1, 1)

@@ -6,9 +6,9 @@ import pytest
 from conftest import required_program
 from full_results import full_tables
 
-from pppca_bench.reporting.document import rendered
-from pppca_bench.reporting.latex import LONG, latex_table, latex_text
-from pppca_bench.reporting.sheet import Sheet
+from pppca_bench.reporting.document import Document
+from pppca_bench.reporting.rendering import LONG, latex_table, latex_text
+from pppca_bench.reporting.table_text import render
 
 ODD = r"my&own#data.dt, 50 %, a_b^c~d, {\x}, |<>|, τ = −1 ± 2, ‖W₁‖², ≠ – … $1 [0, 1]* é"
 """A text with all that means something in LaTeX, and what its fonts do not have."""
@@ -57,9 +57,9 @@ def test_a_long_table_may_break_over_pages():
 def test_all_tables_compile_in_one_document_without_a_lost_character(tmp_path):
     pdflatex = required_program("pdflatex", "PPPCA_REQUIRE_LATEX")
     rows = (("[0, 1]", "*"), (ODD, "1"), *((f"{place}", "2") for place in range(LONG)))
-    odd = [Sheet(f"Z{n}_{ODD[:9]}", ODD, ODD, (ODD, "{}"), rows[:n], (ODD,)) for n in (3, len(rows))]
+    odd = [Document(f"Z{n}_{ODD[:9]}", ODD, ODD, (ODD, "{}"), rows[:n], (ODD,)) for n in (3, len(rows))]
     documents = [*(table for table in full_tables(2) if table.was_run), *odd]
-    texts = [rendered(document, "latex", sd=sd) for sd in (False, True) for document in documents]
+    texts = [render(document, "latex", sd=sd) for sd in (False, True) for document in documents]
     for name, half in {"means": texts[: len(documents)], "with_sd": texts[len(documents) :]}.items():
         text = "\n\\clearpage\n".join([PREAMBLE, r"\listoftables", *half, r"\end{document}"])
         (tmp_path / f"{name}.tex").write_text(text, encoding="utf-8")

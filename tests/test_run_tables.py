@@ -11,8 +11,7 @@ from command_line import pppca
 from full_results import FACTS, full_runs, store_runs
 
 from pppca_bench.engines import GHA
-from pppca_bench.reporting.sheet import Sheet
-from pppca_bench.reporting.trimmed import trimmed
+from pppca_bench.reporting.document import Document
 from pppca_bench.store.database import Store
 
 ROOT = Path(__file__).parents[1]
@@ -227,6 +226,6 @@ def test_a_row_of_a_sheet_without_a_number_of_ours_goes():
     rows = (("a", "1.0", "P"), ("b", "–", "N"))
     records = ({"row": "a", "n": 3, "better": "pivot", "published_better": "pivot"},)
     records += ({"row": "b", "n": 3, "better": None, "published_better": "none"},)
-    (sheet,) = trimmed([Sheet("S", "A sheet", "", ("Problem", "ours", "publ."), rows, records=records)])
+    sheet = Document("S", "A sheet", "", ("Problem", "ours", "publ."), rows, records=records).trimmed()
     assert (sheet.rows, sheet.records) == (rows[:1], records[:1])
-    assert trimmed([Sheet("S", "A sheet", "", ("Problem", "ours", "publ."), rows[1:], records=records[1:])]) == []
+    assert Document("S", "A sheet", "", ("Problem",), rows[1:], records=records[1:]).trimmed() is None

@@ -15,7 +15,7 @@ from pppca_bench.reporting.significance import (
     QUANTITY,
     cochran_cox,
     compare_errors,
-    significance_sheet,
+    significance_document,
     without_outliers,
 )
 
@@ -140,7 +140,7 @@ def test_the_sheet_tells_ours_beside_the_published_and_counts_outliers():
             NO_SHORTCUTS: runs_of(NO_SHORTCUTS, "cancer1", better) + runs_of(NO_SHORTCUTS, "gene2", errors),
         }
     )
-    sheet = significance_sheet(results)
+    sheet = significance_document(results)
     rows = {row[0]: row for row in sheet.rows}
     assert rows["cancer1"][:4] == ("cancer1", "N 0.0", "N 0.0", "yes")
     assert rows["cancer1"][-2:] == ("0 + 0", "0 + 2")
@@ -162,7 +162,7 @@ def test_published_verdicts_are_those_that_the_report_counts():
 
 
 def test_nothing_published_is_shown_as_ours_where_nothing_was_run():
-    sheet = significance_sheet(results_by_config({}))
+    sheet = significance_document(results_by_config({}))
     assert not sheet.was_run
     assert {row[1] for row in sheet.rows} == {"–"}
     assert all(record["better"] is None and record["p_percent"] is None for record in sheet.records)
@@ -170,6 +170,6 @@ def test_nothing_published_is_shown_as_ours_where_nothing_was_run():
 
 def test_a_problem_of_several_settings_is_not_compared():
     runs = {PIVOT: list(network_runs(PIVOT, ["cancer1"])), NO_SHORTCUTS: list(network_runs(NO_SHORTCUTS, ["cancer1"]))}
-    assert significance_sheet(results_by_config(runs)).agreements[0].n_run == 1
+    assert significance_document(results_by_config(runs)).agreements[0].n_run == 1
     runs[PIVOT] += [run_of(cell_of("cancer1", (4,)), 0, PIVOT, **{QUANTITY: 1.0})]
-    assert significance_sheet(results_by_config(runs)).agreements[0].n_run == 0
+    assert significance_document(results_by_config(runs)).agreements[0].n_run == 0

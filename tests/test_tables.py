@@ -18,12 +18,12 @@ import pytest
 from full_results import CONFIG, PROBLEMS, REFERENCES, layouts, plans_of, store_runs, tables_of
 from golden_numbers import installed_versions, pinned_versions
 
-from pppca_bench.reporting.latex import latex_text
 from pppca_bench.reporting.number_text import printed
+from pppca_bench.reporting.registry import Tables
+from pppca_bench.reporting.rendering import EXTENSIONS, FORMATS, Format, latex_text
 from pppca_bench.reporting.summary import Results, Summary, summarise
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.reporting.table_text import EXTENSIONS, FORMATS, Format, records, render
-from pppca_bench.reporting.tables import build_tables
+from pppca_bench.reporting.table_text import records, render
 from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, RunSpec, StoredRun
 from pppca_bench.store.database import Store
 
@@ -113,7 +113,7 @@ def build(folder: Path) -> list[Table]:
     with Store(folder / "results.sqlite") as store:
         store_runs(store, runs)
         store.describe_problems(FACTS)
-        return build_tables(Results(store.runs_by_cell(), store.configs()), store.problems(), REFERENCES)
+        return Tables(Results(store.runs_by_cell(), store.configs()), store.problems(), REFERENCES).of_means
 
 
 def filled(tables: list[Table]) -> list[Table]:
@@ -490,7 +490,7 @@ def by_name(runs: list[StoredRun], plans: dict[str, list[StoredRun]] | None = No
     """Return the tables of runs of one config that the references name, or of several configs."""
     keys = {name: [spec.key for spec, _ in own] for name, own in (plans or {CONFIG: runs}).items()}
     facts = {fact.name: fact for fact in FACTS}
-    return {table.id: table for table in build_tables(Results.of_runs(runs, keys), facts, REFERENCES)}
+    return {table.id: table for table in Tables(Results.of_runs(runs, keys), facts, REFERENCES).of_means}
 
 
 class TestWhatFeaturesRetain:
@@ -570,7 +570,9 @@ class TestOtherSettings:
                 store.record([result], "{}")
             found = {
                 table.id: table
-                for table in build_tables(Results(store.runs_by_cell(), store.configs()), store.problems(), REFERENCES)
+                for table in Tables(
+                    Results(store.runs_by_cell(), store.configs()), store.problems(), REFERENCES
+                ).of_means
             }
         assert found["T5"].cells[PLACE].ours["test_error_percent"].mean == 1.0
         assert list(found["X"].row_labels) == ["cancer1, DGHA, 100%, learning_rate = 0.5"]

@@ -47,9 +47,13 @@ def compare(
     from pppca_bench.reporting import regression as recorded
 
     snapshot = read_snapshot(results, configs, references=references)
-    built = [table for table in snapshot.tables if not references or table.was_run or _is_added(table, references)]
+    built = [
+        table for table in snapshot.tables.of_means if not references or table.was_run or _is_added(table, references)
+    ]
     compared = comparison.compare(built)
-    click.echo(comparison.render_scores(built, form, snapshot.sheets) if scores else comparison.render(compared, form))
+    click.echo(
+        comparison.render_scores(built, form, snapshot.tables.of_texts) if scores else comparison.render(compared, form)
+    )
     path = baseline or results / "baseline.json"
     if record:
         recorded.write_baseline(recorded.record(built), path, force=force)

@@ -238,7 +238,7 @@ def _importing_what_tables_need() -> Iterator[None]:
         import pandas.io.formats.style  # noqa: F401 - loaded when the first LaTeX table is written
 
         from pppca_bench.references.reference import own_references
-        from pppca_bench.reporting import document, snapshot, trimmed  # noqa: F401
+        from pppca_bench.reporting import rendering, snapshot, table_text  # noqa: F401
 
         own_references()
 
@@ -251,7 +251,7 @@ def _importing_what_tables_need() -> Iterator[None]:
 def _tell_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
     """Write the tables of each config, then print them, or where they are."""
     from pppca_bench.cli.tables import write_by_config
-    from pppca_bench.reporting.document import rendered
+    from pppca_bench.reporting.table_text import render
 
     written = {name: write_by_config(name, results) for name in names}
     if quiet:
@@ -263,7 +263,7 @@ def _tell_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
     for name, (tables, folder) in written.items():
         if len(names) > 1:
             click.echo(f"Tables of {name}\n")
-        click.echo("\n\n".join(rendered(table, "terminal") for table in tables), nl=False)
+        click.echo("\n\n".join(render(table, "terminal") for table in tables), nl=False)
         end = f"The tables of {name} are in {folder}." if tables else f"No table shows the runs of {name}."
         click.echo(f"\n{end}" if tables else end, err=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,12 +21,12 @@ from pppca_bench.errors import StoreError, check_known
 from pppca_bench.files import atomic_write, sweep
 
 if TYPE_CHECKING:
+    from pppca_bench.reporting.document import Document
     from pppca_bench.reporting.figure_data import Figure
     from pppca_bench.reporting.ranking import Contest, Ranking
-    from pppca_bench.reporting.sheet import Sheet
+    from pppca_bench.reporting.rendering import Format
     from pppca_bench.reporting.snapshot import Snapshot
     from pppca_bench.reporting.table import Table
-    from pppca_bench.reporting.table_text import Format
 
 BY_CONFIG = "by_config"
 """Folder, in that of the results, of a folder of tables for each config."""
@@ -70,28 +70,35 @@ def tables(
 
     CONFIGS are names of configs that were run (all by default). LaTeX needs the packages booktabs and longtable.
     """
-    from pppca_bench.reporting.document import records_of, rendered, together_as_csv
-    from pppca_bench.reporting.trimmed import trimmed
+    from pppca_bench.reporting.rendering import csv_text, records_of
+    from pppca_bench.reporting.table_text import document_of, render
 
-    built = read_snapshot(results, configs, problems, methods, references).filled
-    if not show_all:
-        built = trimmed(built)
-    if not built:
-        what = "of these problems and methods " if problems or methods else ""
-        raise StoreError(f"no runs {what}in {results / DATABASE}: run `pppca run CONFIG` first.")
-    check_known("table", names, [table.id for table in built])
-    built = [table for table in built if not names or table.id in names]
+    snapshot = read_snapshot(results, configs, problems, methods, references)
+    chosen = _choose(snapshot, names, show_all)
+    if not chosen or {table.id for table in chosen} != set(names or snapshot.tables):
+        known = [table.id for table in _choose(snapshot, (), show_all)]
+        if not known:
+            which = "of these problems and methods " if problems or methods else ""
+            raise StoreError(f"no runs {which}in {results / DATABASE}: run `pppca run CONFIG` first.")
+        check_known("table", names, known)
     if out is not None:
-        write_tables(built, form, out, sd=sd)
-        click.echo(f"Wrote {len(built)} tables to {out}.")
+        write_tables(chosen, form, out, sd=sd)
+        click.echo(f"Wrote {len(chosen)} tables to {out}.")
     elif form == "json":
         import json
 
-        click.echo(json.dumps([record for table in built for record in records_of(table)], indent=1))
+        click.echo(json.dumps(records_of([document_of(table) for table in chosen]), indent=1))
     elif form == "csv":
-        click.echo(together_as_csv(built), nl=False)
+        click.echo(csv_text([document_of(table) for table in chosen]), nl=False)
     else:
-        click.echo("\n\n".join(rendered(table, form, sd=sd) for table in built), nl=False)
+        click.echo("\n\n".join(render(table, form, sd=sd) for table in chosen), nl=False)
+
+
+def _choose(snapshot: Snapshot, names: Collection[str], show_all: bool) -> list[Table | Document]:
+    """Build the tables of those names, or all, and keep those of which something was run."""
+    tables = [snapshot.tables[name] for name in snapshot.tables if not names or name in names]
+    tables = [table for table in tables if table.was_run]
+    return tables if show_all else [kept for table in tables if (kept := table.trimmed())]
 
 
 @click.command(epilog=examples("pppca figures", "pppca figures --out paper/figures"))
@@ -135,7 +142,7 @@ def render(results: Path, findings: Path | None) -> None:
     figures = write_figures(drawn, results / "figures")
     for contest, ranking in rankings:
         figures += write_ranking(contest, ranking, results / "figures")
-    atomic_write(results / "README.md", render_index(snapshot.tables, drawn, rankings, snapshot.sheets))
+    atomic_write(results / "README.md", render_index(list(snapshot.tables.values()), drawn, rankings))
     sweep(results, [*written, *figures])
     page = findings or results / "findings.md"
     _write_findings(snapshot, drawn, rankings, results, page)
@@ -173,33 +180,33 @@ def _with_figures(results: Path) -> tuple[Snapshot, list[Figure], list[tuple[Con
         return snapshot, snapshot.figures(store), snapshot.rankings()
 
 
-def write_tables(tables: Sequence[Table | Sheet], form: Format, folder: Path, *, sd: bool = False) -> list[Path]:
-    """Write a file for each table into a folder, which is made where it is missing, and return the files."""
-    from pppca_bench.reporting.document import rendered
-    from pppca_bench.reporting.table_text import EXTENSIONS
+def write_tables(tables: Sequence[Table | Document], form: Format, folder: Path, *, sd: bool = False) -> list[Path]:
+    """Write a file for each table into a folder, which is created if it is missing, and return the files."""
+    from pppca_bench.reporting.rendering import EXTENSIONS
+    from pppca_bench.reporting.table_text import render
 
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{table.id}.{EXTENSIONS[form]}" for table in tables]
     for path, table in zip(paths, tables, strict=True):
-        atomic_write(path, rendered(table, form, sd=sd))
+        atomic_write(path, render(table, form, sd=sd))
     return paths
 
 
-def write_by_config(config: str, results: Path) -> tuple[list[Table | Sheet], Path]:
-    """Write the tables of one config's runs, as Markdown, LaTeX and CSV, into a folder of its own.
+def write_by_config(config: str, results: Path) -> tuple[list[Table | Document], Path]:
+    """Write the tables of one config's runs, as Markdown, LaTeX and CSV, into a folder that then holds these alone.
 
     Choice: the sizes of data sets (T0) are left out, since no run fills them.
 
     Returns
     -------
-    (list of Table or Sheet, Path)
-        The tables, with only what was run, and the folder, which then holds these alone.
+    (list of Table or Document, Path)
+        The tables, with only what was run, and the folder.
     """
-    from pppca_bench.reporting.sheet import Sheet
-    from pppca_bench.reporting.trimmed import trimmed
+    from pppca_bench.reporting.document import Document
 
     filled = read_snapshot(results, [config]).filled
-    built = trimmed([one for one in filled if isinstance(one, Sheet) or one.shows_runs])
+    shown = [table for table in filled if isinstance(table, Document) or table.shows_runs]
+    tables = [kept for table in shown if (kept := table.trimmed())]
     folder = results / BY_CONFIG / config
-    sweep(folder, [path for form in KEPT_FORMATS for path in write_tables(built, form, folder)])
-    return built, folder
+    sweep(folder, [path for form in KEPT_FORMATS for path in write_tables(tables, form, folder)])
+    return tables, folder

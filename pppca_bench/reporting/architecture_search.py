@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pppca_bench.references.proben1_tables import LINEAR, Network, PublishedSearch, published_searches
-from pppca_bench.reporting.sheet import Agreement, Sheet
+from pppca_bench.reporting.document import Agreement, Document
+from pppca_bench.reporting.number_text import EMPTY
 from pppca_bench.reporting.summary import Results
-from pppca_bench.reporting.table_text import EMPTY
 from pppca_bench.runs import Cell, ProblemFacts, StoredRun
 
 CONFIG = "proben1_search"
@@ -133,7 +133,7 @@ def pivot(candidates: Sequence[Network], n_inputs: int, n_outputs: int) -> Netwo
     return linear if same.count(linear) >= 2 else same[0]
 
 
-def search_sheets(results: Results, facts: Mapping[str, ProblemFacts]) -> list[Sheet]:
+def search_documents(results: Results, facts: Mapping[str, ProblemFacts]) -> list[Document]:
     """Return P5, P6 and P7: the best networks of the search, and the pivots that follow from it.
 
     Parameters
@@ -209,7 +209,7 @@ _COLUMNS: Mapping[str, str] = {
 """Columns of tables 5 and 6, by the names of the records; those of classification errors only in the former."""
 
 
-def _best_networks(table: str, task: str, problems: Sequence[str], searches: Mapping[str, _Search]) -> Sheet:
+def _best_networks(table: str, task: str, problems: Sequence[str], searches: Mapping[str, _Search]) -> Document:
     names = [name for name in _COLUMNS if table == "P5" or not name.endswith("class_error")]
     rows, records, n_run, n_same = list[tuple[str, ...]](), list[dict[str, object]](), 0, 0
     for problem in problems:
@@ -221,8 +221,7 @@ def _best_networks(table: str, task: str, problems: Sequence[str], searches: Map
         mine["network"] += "*" if search.n_missing else ""
         rows.append((problem, *(text for name in names for text in (mine[name], printed[name]))))
         records.append(_record(problem, search, ours, theirs))
-    cells = tuple(cell for problem in problems for cell in searches.get(problem, _NOTHING).cells)
-    return Sheet(
+    return Document(
         table,
         f"Architecture finding results of {task} problems",
         f"Proben1 report, table {table[1:]}",
@@ -237,7 +236,7 @@ def _best_networks(table: str, task: str, problems: Sequence[str], searches: Map
         ),
         tuple(records),
         (Agreement("P5 + P6 same best network", len(problems), n_run, n_same),),
-        cells,
+        any(searches.get(problem, _NOTHING).cells for problem in problems),
         sum(searches.get(problem, _NOTHING).n_missing for problem in problems),
     )
 
@@ -283,7 +282,7 @@ def _record(problem: str, search: _Search, ours: SearchResult | None, theirs: Pu
     return {"row": problem, "n": len(search.runs), "n_planned": search.n_planned, **mine, **printed}
 
 
-def _pivots(searches: Mapping[str, _Search], facts: Mapping[str, ProblemFacts]) -> Sheet:
+def _pivots(searches: Mapping[str, _Search], facts: Mapping[str, ProblemFacts]) -> Document:
     rows, records, agrees = list[tuple[str, ...]](), list[dict[str, object]](), list[bool | None]()
     published = published_searches()
     for problem, theirs in published.items():
@@ -302,7 +301,7 @@ def _pivots(searches: Mapping[str, _Search], facts: Mapping[str, ProblemFacts]) 
         records.append(
             record | {"published_network": str(theirs.pivot), "published_n_connections": theirs.n_connections}
         )
-    return Sheet(
+    return Document(
         "P7",
         "Pivot architectures of the problems",
         "Proben1 report, table 7",
@@ -314,7 +313,7 @@ def _pivots(searches: Mapping[str, _Search], facts: Mapping[str, ProblemFacts]) 
         ),
         tuple(records),
         (Agreement("P7 same pivot", len(published), len(agrees) - agrees.count(None), agrees.count(True)),),
-        tuple(cell for problem in published for cell in searches.get(problem, _NOTHING).cells),
+        any(searches.get(problem, _NOTHING).cells for problem in published),
         sum(searches.get(problem, _NOTHING).n_missing for problem in published),
         tuple(agrees),
     )

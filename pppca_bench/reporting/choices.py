@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.labels import distinct_labels, value_text
-from pppca_bench.reporting.sheet import Sheet
-from pppca_bench.reporting.sheet_text import number
+from pppca_bench.reporting.number_text import number
 from pppca_bench.reporting.summary import Results, summarise_runs
 from pppca_bench.runs import CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, CHOSEN, Cell, RunResult
 from pppca_bench.store.columns import CellRuns
@@ -20,7 +20,7 @@ _NOTES = (
 )
 
 
-def choices_sheet(results: Results) -> Sheet:
+def choices_document(results: Results) -> Document:
     """Return C: the cells whose runs choose settings for themselves, with how often they chose what.
 
     Parameters
@@ -38,7 +38,7 @@ def choices_sheet(results: Results) -> Sheet:
         row = _row(f"{cell.problem}, {labels[cell]}", cell, runs, done)
         rows.append(row)
         records.append(_record(row, runs))
-    return Sheet(
+    return Document(
         "C",
         "What runs chose for themselves",
         "",
@@ -46,7 +46,7 @@ def choices_sheet(results: Results) -> Sheet:
         tuple(rows),
         _NOTES,
         tuple(records),
-        mentioned=tuple(choosing),
+        was_run=bool(choosing),
         n_missing=n_missing,
     )
 

@@ -26,8 +26,8 @@ from tabulate import tabulate
 
 from pppca_bench.references.layout import Scored
 from pppca_bench.references.numbers import Number, Tolerance
+from pppca_bench.reporting.document import Document, joined_agreements
 from pppca_bench.reporting.number_text import printed
-from pppca_bench.reporting.sheet import Sheet, joined_agreements
 from pppca_bench.reporting.summary import Summary
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import SIZES
@@ -196,14 +196,14 @@ def holds(group: Scored, table: Table, cell: TableCell) -> bool:
     return named and cell.selector is not None and group.quantity in cell.published
 
 
-def scores(tables: Sequence[Table], sheets: Sequence[Sheet] = ()) -> list[Score]:
+def scores(tables: Sequence[Table], sheets: Sequence[Document] = ()) -> list[Score]:
     """Score the groups of cells that the references name, and what sheets agree on.
 
     Parameters
     ----------
     tables : sequence of Table
         Filled tables, all rows.
-    sheets : sequence of Sheet, optional
+    sheets : sequence of Document, optional
         Sheets, also those that nothing fills; an agreement of one has a share and no mean distance.
 
     Returns
@@ -279,7 +279,7 @@ def tally(comparisons: Sequence[Comparison]) -> str:
     return f"{counts.total()} published results: {told}{again}."
 
 
-def render_scores(tables: Sequence[Table], form: str, sheets: Sequence[Sheet] = ()) -> str:
+def render_scores(tables: Sequence[Table], form: str, sheets: Sequence[Document] = ()) -> str:
     """Render the scores of `scores` as ``terminal``, ``markdown`` or ``json`` text."""
     found = scores(tables, sheets)
     if form == "json":

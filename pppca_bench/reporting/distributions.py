@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 
+from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.labels import distinct_labels
-from pppca_bench.reporting.sheet import Sheet
-from pppca_bench.reporting.sheet_text import number
+from pppca_bench.reporting.number_text import number
 from pppca_bench.reporting.summary import Results
-from pppca_bench.runs import Cell, StoredRun
+from pppca_bench.runs import StoredRun
 
 CONFIGS: Mapping[str, str] = {
     "proben1_linear": "linear networks",
@@ -64,18 +64,9 @@ def describe_spread(values: Sequence[float], validation_errors: Sequence[float] 
     return Distribution(best, min(values), lower, median(values), upper, max(values))
 
 
-def distribution_sheets(results: Results) -> list[Sheet]:
-    """Return a sheet for each config of `CONFIGS`: a row a problem, test errors and classification errors.
-
-    Parameters
-    ----------
-    results : Results
-        What was run.
-    """
-    return [_sheet(config, networks, results.of_config(config)) for config, networks in CONFIGS.items()]
-
-
-def _sheet(config: str, networks: str, cells: Mapping[Cell, Sequence[StoredRun]]) -> Sheet:
+def distribution_document(config: str, results: Results) -> Document:
+    """Return the distributions of test errors and classification errors of a config of `CONFIGS`, a row a problem."""
+    cells = results.of_config(config)
     rows, records = list[tuple[str, ...]](), list[dict[str, object]]()
     n_missing = 0
     labels, problems = distinct_labels(cells, with_tau=True), [cell.problem for cell in cells]
@@ -93,9 +84,9 @@ def _sheet(config: str, networks: str, cells: Mapping[Cell, Sequence[StoredRun]]
         }
         records.append({"row": row, "n": n, "n_planned": len(runs), **values})
     heads = ("best", "min", "Q1", "median", "Q3", "max")
-    return Sheet(
+    return Document(
         f"D_{config}",
-        f"Distribution of test errors, {networks}",
+        f"Distribution of test errors, {CONFIGS[config]}",
         "",
         ("Problem", "runs", *(f"{prefix} {head}" for prefix in _PREFIXES for head in heads)),
         tuple(rows),
@@ -105,7 +96,7 @@ def _sheet(config: str, networks: str, cells: Mapping[Cell, Sequence[StoredRun]]
         ),
         tuple(records),
         (),
-        tuple(cells),
+        bool(cells),
         n_missing,
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup, escape
@@ -17,14 +16,14 @@ from pppca_bench.reporting.comparison import SCORE_HEADERS, VERDICTS, compare, s
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.figure_drawing import figure_svg
 from pppca_bench.reporting.html_tables import STRIP_HEIGHT, STRIP_WIDTH, CellView, TableView, anchor, view
-from pppca_bench.reporting.index_page import not_run
+from pppca_bench.reporting.index_page import figure_notes, not_run
 from pppca_bench.reporting.inline_svg import inline_svg
 from pppca_bench.reporting.rank_diagram import ranking_svg
 from pppca_bench.reporting.ranking import HEADERS, Contest, Ranking, ranking_remarks, ranking_rows
+from pppca_bench.reporting.rendering import environment
 from pppca_bench.reporting.report_card import Address, Card, build_card, software
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.table_text import SIGNS
-from pppca_bench.reporting.trimmed import trimmed
 from pppca_bench.store.columns import DONE, FAILED
 from pppca_bench.store.database import Store
 
@@ -114,10 +113,12 @@ def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, Address], *
     choices : str, optional
         Markdown text on what the sources leave open.
     """
-    compared = compare(snapshot.tables)
+    all_tables = snapshot.tables
+    compared = compare(all_tables.of_means)
+    scored = score_rows(scores(all_tables.of_means, all_tables.of_texts))
     by_place = {one.place: one for one in compared}
     figures = snapshot.figures(store)
-    tables = [view(document, by_place) for document in trimmed(snapshot.filled)]
+    tables = [view(table, by_place) for one in snapshot.filled if (table := one.trimmed())]
     drawn = [_figure(figure) for figure in figures if figure.panels]
     rankings = [_ranking(contest, ranking) for contest, ranking in snapshot.rankings()]
     known = _anchors(tables, drawn, rankings)
@@ -128,9 +129,12 @@ def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, Address], *
         [_config(name, text, snapshot, store, addresses) for name, text in store.config_texts().items()],
         [table for table in tables if table.counts],
         _texts_view(
-            "scores", "Scores of whole tables", SCORE_HEADERS, score_rows(scores(snapshot.tables, snapshot.sheets))
+            "scores",
+            "Scores of whole tables",
+            SCORE_HEADERS,
+            scored,
         ),
-        not_run(snapshot.tables, figures, snapshot.sheets),
+        not_run(list(all_tables.values()), figures),
         snapshot.findings(figures),
         tables,
         drawn,
@@ -142,15 +146,9 @@ def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, Address], *
 
 def render_report(report: Report) -> str:
     """Render the page."""
-    environment = Environment(
-        loader=PackageLoader("pppca_bench.reporting"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"with_code": _with_code, "anchor": anchor}
-    return environment.get_template("report.html").render(
+    templates = environment(autoescape=True)
+    templates.filters |= {"with_code": _with_code, "anchor": anchor}
+    return templates.get_template("report.html").render(
         report=report,
         known=_anchors(report.tables, report.figures, report.rankings),
         version=__version__,
@@ -239,11 +237,9 @@ def _config(name: str, text: str, snapshot: Snapshot, store: Store, addresses: M
 
 def _figure(figure: Figure) -> Drawn:
     title = f"{figure.figure}. {figure.title}"
-    place = f"Source: {figure.place}." if figure.place else ""
-    gap = f"Not run: {'; '.join(figure.missing)}." if figure.missing else ""
-    told = tuple(filter(None, (place, figure.basis, figure.note, gap)))
     name = anchor(figure.figure)
-    return Drawn(figure.figure, name, figure.title, Markup(inline_svg(figure_svg(figure), name, title)), told)
+    svg = Markup(inline_svg(figure_svg(figure), name, title))
+    return Drawn(figure.figure, name, figure.title, svg, tuple(figure_notes(figure)))
 
 
 def _ranking(contest: Contest, ranking: Ranking) -> Drawn:

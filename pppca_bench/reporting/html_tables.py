@@ -1,4 +1,4 @@
-"""Tables and sheets as a page shows them: ours and published in one cell, its verdict, and the repeats behind it."""
+"""Tables as a page shows them: ours and published in one cell, its verdict, and the repeats behind it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 
 from pppca_bench.reporting.comparison import VERDICTS, Comparison, Place, Verdict
 from pppca_bench.reporting.distributions import describe_spread
-from pppca_bench.reporting.number_text import number_text
-from pppca_bench.reporting.sheet import Sheet
-from pppca_bench.reporting.sheet_text import sheet_notes
+from pppca_bench.reporting.document import Document
+from pppca_bench.reporting.number_text import EMPTY, number_text
 from pppca_bench.reporting.summary import Summary
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.reporting.table_text import EMPTY, SIGNS, filled_parts, notes, ours_text, published_texts
+from pppca_bench.reporting.table_text import SIGNS, filled_parts, notes, ours_text, published_texts
 from pppca_bench.runs import described
 
 STRIP_WIDTH, STRIP_HEIGHT = 150, 18
@@ -72,7 +71,7 @@ class CellView:
 
 @dataclass(frozen=True, slots=True)
 class TableView:
-    """Hold a table or a sheet.
+    """Table as a page shows it.
 
     Attributes
     ----------
@@ -101,16 +100,16 @@ def anchor(identifier: str) -> str:
     return re.sub(r"[^\w-]", "-", identifier)
 
 
-def view(document: Table | Sheet, compared: Mapping[Place, Comparison]) -> TableView:
-    """Return a table or a sheet as a page shows it.
+def view(document: Table | Document, compared: Mapping[Place, Comparison]) -> TableView:
+    """Return a table as a page shows it.
 
     Parameters
     ----------
-    document : Table or Sheet
+    document : Table or Document
     compared : mapping of place to Comparison
         The verdicts on published numbers (`comparison.compare`).
     """
-    return _sheet_view(document) if isinstance(document, Sheet) else _table_view(document, compared)
+    return _document_view(document) if isinstance(document, Document) else _table_view(document, compared)
 
 
 def _table_view(table: Table, compared: Mapping[Place, Comparison]) -> TableView:
@@ -126,18 +125,18 @@ def _table_view(table: Table, compared: Mapping[Place, Comparison]) -> TableView
     return _named(table, headers, tuple(rows), told, {verdict: counts[verdict] for verdict in VERDICTS if counts})
 
 
-def _sheet_view(sheet: Sheet) -> TableView:
+def _document_view(document: Document) -> TableView:
     rows = []
-    for place, (label, *texts) in enumerate(sheet.rows):
-        agrees = sheet.agrees[place] if sheet.agrees else None
+    for place, (label, *texts) in enumerate(document.rows):
+        agrees = document.agrees[place] if document.agrees else None
         verdict: Verdict | None = None if agrees is None else "reproduced" if agrees else "differs"
         cells = [CellView(text, verdict=None if at else verdict) for at, text in enumerate(texts)]
         rows.append((label, tuple(cells)))
-    return _named(sheet, sheet.headers, tuple(rows), tuple(sheet_notes(replace(sheet, place=""))), {})
+    return _named(document, tuple(document.headers), tuple(rows), tuple(replace(document, place="").paragraphs()), {})
 
 
 def _named(
-    document: Table | Sheet,
+    document: Table | Document,
     headers: tuple[str, ...],
     rows: tuple[tuple[str, tuple[CellView, ...]], ...],
     told: tuple[str, ...],

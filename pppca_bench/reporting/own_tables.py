@@ -1,13 +1,16 @@
-"""Tables of our own: what was run beyond the published tables, what features retain, and settings side by side."""
+"""Tables of our own: runs beyond the published tables, retained variance, and settings that a config compares."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 
 from pppca_bench.methods.lookup import stored_method
+from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.labels import distinct_labels, value_text
 from pppca_bench.reporting.summary import Results, summarise_runs
 from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.reporting.tables import filling_configs
 from pppca_bench.runs import AUTO, Cell, ProblemFacts, Scalar, described
 
 LISTED = (
@@ -26,83 +29,181 @@ REFERENCE_TAU = 15.0
 _BOTH = ("test_error_percent", "dimensionality")
 
 OWN_IDS, VARIANTS = ("X", "R", "M", "C"), "variants_"
-"""Identifiers of these tables, and how those of the others begin."""
+"""Identifiers of these tables, and the prefix of the others."""
 
 
-def listed_cells(results: Results, shown: Collection[Cell]) -> dict[str, list[Cell]]:
-    """Return the cells that tables of ours list, by the table's identifier.
+class OwnTables:
+    """Tables of our own, and the cells that each of them lists.
 
-    ``variants_<config>`` lists several settings of a method that one config asks for, unless the published tables show
-    all of them. What stands in no other table is in ``X``, or in ``M`` where its method only measures.
-
-    Parameters
-    ----------
-    results : Results
-        What was run.
-    shown : collection of Cell
-        Cells that fill a published table's cell.
-    """
-    variants = {
-        f"{VARIANTS}{name}": [cell for group in groups if not all(one in shown for one in group) for cell in group]
-        for name, groups in results.variants.items()
-    }
-    others = [cell for cell in results.cells if cell not in shown and _stands_alone(cell, variants, results)]
-    return {
-        "X": [cell for cell in others if not _only_measures(cell)],
-        "M": [cell for cell in others if _only_measures(cell)],
-        **variants,
-    }
-
-
-def own_tables(
-    lists: Mapping[str, Sequence[Cell]],
-    results: Results,
-    facts: Mapping[str, ProblemFacts],
-    problems: Sequence[str],
-    *,
-    left_out: Collection[Cell] = (),
-) -> list[Table]:
-    """Return the tables of our own that something fills.
+    ``X`` lists the cells that no other table shows, or ``M`` if their method only measures; ``R`` what the features of
+    every method retain of the inputs; ``variants_<config>`` several settings of a method that one config plans, unless
+    the published tables show all of them.
 
     Parameters
     ----------
-    lists : mapping of str to sequence of Cell
-        See `listed_cells`.
     results : Results
         What was run.
     facts : mapping of str to ProblemFacts
         Sizes of the problems, by name.
-    problems : sequence of str
-        The first problems in tables; others follow in the order of the results.
-    left_out : collection of Cell, optional
-        Cells that R leaves out.
-
-    Returns
-    -------
-    list of Table
-        X; R, what the features of every method retain of the inputs (at tau = 15 where there are several); M; and the
-        variants of each config.
+    references : sequence of Reference
+        Their tables show the other cells.
+    in_documents : mapping of str to sequence of Cell
+        Cells that a table of texts shows, by its identifier.
     """
-    places = {name: place for place, name in enumerate(dict.fromkeys([*problems, *(c.problem for c in results.cells)]))}
-    in_order = {name: sorted(cells, key=lambda cell: places[cell.problem]) for name, cells in lists.items()}
-    retaining = (cell for cell in _retaining(lists, results) if cell not in left_out)
-    retained = sorted(retaining, key=lambda cell: places[cell.problem])
-    changed = {cell: runs.changed for cell, runs in results.cells.items()}
-    labels = distinct_labels(results.cells, with_tau=True, changed=changed)
-    tables = [
-        _other_runs(in_order["X"], distinct_labels(results.cells, changed=changed), results, facts),
-        _list("R", "Test error beside what the features retain of the inputs", retained, labels, results, facts),
-        _list("M", "What else was measured", in_order["M"], labels, results, facts),
-    ]
-    for name in results.variants:
-        cells, title = in_order[f"{VARIANTS}{name}"], f"Settings that {name} compares"
-        tables.append(_list(f"{VARIANTS}{name}", title, cells, distinct_labels(cells, with_tau=True), results, {}))
-    return [table for table in tables if table.was_run]
 
+    def __init__(
+        self,
+        results: Results,
+        facts: Mapping[str, ProblemFacts],
+        references: Sequence[Reference],
+        in_documents: Mapping[str, Collection[Cell]],
+    ) -> None:
+        self._results, self._facts, self._references = results, facts, references
+        self._in_documents = in_documents
 
-def _stands_alone(cell: Cell, variants: Mapping[str, Sequence[Cell]], results: Results) -> bool:
-    """Tell whether a config asks for a cell as the only setting of its place."""
-    return any(cell not in variants.get(f"{VARIANTS}{name}", ()) for name in results.cells[cell].configs)
+    def builders(self) -> dict[str, Callable[[], Table]]:
+        """Return the builder of each table by its identifier."""
+        variants = {f"{VARIANTS}{name}": partial(self._variants, name) for name in self._results.variants}
+        return {"X": self._other_runs, "R": self._retained, "M": self._measures, **variants}
+
+    @cached_property
+    def homes(self) -> dict[Cell, list[str]]:
+        """Return the tables that show each cell."""
+        homes = {cell: [table] for cell, table in self._shown.items()}
+        for table, cells in self._lists.items():
+            for cell in cells:
+                homes.setdefault(cell, []).append(table)
+        return homes
+
+    @cached_property
+    def _published(self) -> dict[Cell, str]:
+        """Return the cells that stand in a published table, with the last such table."""
+        shown = {}
+        for reference in self._references:
+            for layout in reference.layouts:
+                configs = filling_configs(layout, reference)
+                for row in layout.rows:
+                    for column in layout.columns:
+                        selector = layout.selector(row, column)
+                        found = self._results.matching(selector, configs) if selector else []
+                        if len(found) == 1:
+                            shown[found[0]] = layout.id
+        return shown
+
+    @cached_property
+    def _shown(self) -> dict[Cell, str]:
+        others = {cell: document for document, cells in self._in_documents.items() for cell in cells}
+        return others | self._published
+
+    @cached_property
+    def _lists(self) -> dict[str, list[Cell]]:
+        """Return the cells of each list but R; those of X and M stand in no other table."""
+        variants = {
+            f"{VARIANTS}{name}": [cell for group in groups if not self._shown.keys() >= set(group) for cell in group]
+            for name, groups in self._results.variants.items()
+        }
+        others = [
+            cell for cell in self._results.cells if cell not in self._shown and self._stands_alone(cell, variants)
+        ]
+        return {
+            "X": [cell for cell in others if not _only_measures(cell)],
+            "M": [cell for cell in others if _only_measures(cell)],
+            **variants,
+        }
+
+    def _stands_alone(self, cell: Cell, variants: Mapping[str, Sequence[Cell]]) -> bool:
+        """Return whether a config plans the cell without other settings of the same method."""
+        return any(cell not in variants.get(f"{VARIANTS}{name}", ()) for name in self._results.cells[cell].configs)
+
+    def _sorted(self, cells: Collection[Cell]) -> list[Cell]:
+        """Sort cells by their problems, in the order of the published tables, then of the results."""
+        problems = {
+            asked["problem"]: None
+            for reference in self._references
+            for layout in reference.layouts
+            for row in layout.rows
+            for column in layout.columns
+            if "problem" in (asked := layout.asked(row, column))
+        }
+        names = [*problems, *(cell.problem for cell in self._results.cells)]
+        places = {name: place for place, name in enumerate(dict.fromkeys(names))}
+        return sorted(cells, key=lambda cell: places[cell.problem])
+
+    def _labels(self, *, with_tau: bool) -> dict[Cell, str]:
+        changed = {cell: runs.changed for cell, runs in self._results.cells.items()}
+        return distinct_labels(self._results.cells, with_tau=with_tau, changed=changed)
+
+    def _other_runs(self) -> Table:
+        """Return X: a row a method and problem, a column a threshold."""
+        cells, labels = self._sorted(self._lists["X"]), self._labels(with_tau=False)
+        taus = {cell: dict(cell.parameters).get("tau") for cell in cells}
+        given = sorted(set(taus.values()) - {None}, key=_numbers_first)
+        columns = {"no tau": "no τ"} if None in taus.values() else {}
+        columns |= {f"tau={value_text(tau)}": f"τ = {value_text(tau)}" for tau in given}
+        table: dict[tuple[str, str], TableCell] = {}
+        for cell, tau in taus.items():
+            row = f"{_problem_label(cell, self._facts)}, {labels[cell]}"
+            place = row, "no tau" if tau is None else f"tau={value_text(tau)}"
+            summary = summarise_runs(self._results.cells[cell])
+            ours = {name: summary.quantities[name] for name in _BOTH if name in summary.quantities}
+            counts = summary.n_planned, summary.n_failed
+            table[place] = TableCell(
+                *place, _BOTH, "{} ({})", ours, {}, summary.values, *counts, differing=summary.differing
+            )
+        rows = {row: row for row, _ in table}
+        return Table("X", "Runs beyond the published tables", "", "Problem, method", rows, columns, table)
+
+    def _retained(self) -> Table:
+        title, documents = "Test error beside what the features retain of the inputs", self._in_documents.values()
+        left_out = {cell for cells in documents for cell in cells if cell not in self._published}
+        cells = [cell for cell in self._retaining() if cell not in left_out]
+        return self._list("R", title, cells, self._labels(with_tau=True), self._facts)
+
+    def _retaining(self) -> Iterator[Cell]:
+        """Yield the cells of the whole data, at `REFERENCE_TAU` if a method was run at several thresholds."""
+        alone = [cell for cell in self._results.cells if self._stands_alone(cell, self._lists)]
+        taus: dict[tuple[str, str], set[object]] = {}
+        for cell in alone:
+            taus.setdefault((cell.problem, cell.method), set()).add(dict(cell.parameters).get("tau"))
+        for cell in alone:
+            parameters = dict(cell.parameters)
+            tau, whole = parameters.get("tau"), parameters.get("data_fraction") in (None, 100.0, AUTO)
+            is_compared = tau in (None, REFERENCE_TAU) or REFERENCE_TAU not in taus[cell.problem, cell.method]
+            measured = "retained_variance_percent" in self._results.cells[cell].values
+            if whole and is_compared and measured:
+                yield cell
+
+    def _measures(self) -> Table:
+        return self._list("M", "What else was measured", self._lists["M"], self._labels(with_tau=True), self._facts)
+
+    def _variants(self, config: str) -> Table:
+        cells = self._sorted(self._lists[f"{VARIANTS}{config}"])
+        labels = distinct_labels(cells, with_tau=True)
+        return self._list(f"{VARIANTS}{config}", f"Settings that {config} compares", cells, labels, {})
+
+    def _list(
+        self,
+        table: str,
+        title: str,
+        cells: Collection[Cell],
+        labels: Mapping[Cell, str],
+        facts: Mapping[str, ProblemFacts],
+    ) -> Table:
+        """Return a table with a row for each cell and a column for each quantity."""
+        summaries = {cell: summarise_runs(self._results.cells[cell]) for cell in self._sorted(cells)}
+        own = dict.fromkeys(name for cell in summaries if _only_measures(cell) for name in summaries[cell].quantities)
+        columns = [*(() if all(map(_only_measures, cells)) else LISTED), *own]
+        filled, rows = {}, {}
+        for cell, summary in summaries.items():
+            row = f"{_problem_label(cell, facts)}, {labels[cell]}"
+            rows[row] = row
+            for name in columns:
+                known = {name: summary.quantities[name]} if name in summary.quantities else {}
+                counts = (summary.n_planned, summary.n_failed) if known or name == columns[0] else (0, 0)
+                differing = summary.differing if name == columns[0] else ()
+                filled[row, name] = TableCell(row, name, (name,), "{}", known, {}, {}, *counts, differing=differing)
+        titles = {name: described(name).title for name in columns}
+        return Table(table, title, "", "Problem, method", rows, titles, filled, is_list=True)
 
 
 def _only_measures(cell: Cell) -> bool:
@@ -110,69 +211,8 @@ def _only_measures(cell: Cell) -> bool:
     return entry is not None and entry.makes == "measures"
 
 
-def _other_runs(
-    cells: Sequence[Cell], labels: Mapping[Cell, str], results: Results, facts: Mapping[str, ProblemFacts]
-) -> Table:
-    """Return the runs beyond the references' tables: a row a method and problem, a column a threshold."""
-    taus = {cell: dict(cell.parameters).get("tau") for cell in cells}
-    given = sorted(set(taus.values()) - {None}, key=_numbers_first)
-    columns = {"no tau": "no τ"} if None in taus.values() else {}
-    columns |= {f"tau={value_text(tau)}": f"τ = {value_text(tau)}" for tau in given}
-    found: dict[tuple[str, str], TableCell] = {}
-    for cell, tau in taus.items():
-        place = f"{_problem_label(cell, facts)}, {labels[cell]}", "no tau" if tau is None else f"tau={value_text(tau)}"
-        summary = summarise_runs(results.cells[cell])
-        ours = {name: summary.quantities[name] for name in _BOTH if name in summary.quantities}
-        counts = summary.n_planned, summary.n_failed
-        found[place] = TableCell(
-            *place, _BOTH, "{} ({})", ours, {}, summary.values, *counts, differing=summary.differing
-        )
-    rows = {row: row for row, _ in found}
-    return Table("X", "Runs beyond the published tables", "", "Problem, method", rows, columns, found)
-
-
 def _numbers_first(value: Scalar) -> tuple[bool, float, str]:
     return (False, float(value), "") if isinstance(value, int | float) else (True, 0.0, value_text(value))
-
-
-def _retaining(lists: Mapping[str, Sequence[Cell]], results: Results) -> Iterator[Cell]:
-    """Yield cells of the whole data and, where there are more thresholds, of the one at which the slides compare."""
-    alone = [cell for cell in results.cells if _stands_alone(cell, lists, results)]
-    taus: dict[tuple[str, str], set[object]] = {}
-    for cell in alone:
-        taus.setdefault((cell.problem, cell.method), set()).add(dict(cell.parameters).get("tau"))
-    for cell in alone:
-        parameters = dict(cell.parameters)
-        tau, whole = parameters.get("tau"), parameters.get("data_fraction") in (None, 100.0, AUTO)
-        is_compared = tau in (None, REFERENCE_TAU) or REFERENCE_TAU not in taus[cell.problem, cell.method]
-        measured = "retained_variance_percent" in results.cells[cell].values
-        if whole and is_compared and measured:
-            yield cell
-
-
-def _list(
-    table: str,
-    title: str,
-    cells: Sequence[Cell],
-    labels: Mapping[Cell, str],
-    results: Results,
-    facts: Mapping[str, ProblemFacts],
-) -> Table:
-    """Return a table with a row for each cell and a column for each quantity."""
-    summaries = {cell: summarise_runs(results.cells[cell]) for cell in cells}
-    own = dict.fromkeys(name for cell in cells if _only_measures(cell) for name in summaries[cell].quantities)
-    columns = [*(() if all(map(_only_measures, cells)) else LISTED), *own]
-    found, rows = {}, {}
-    for cell, summary in summaries.items():
-        row = f"{_problem_label(cell, facts)}, {labels[cell]}"
-        rows[row] = row
-        for name in columns:
-            known = {name: summary.quantities[name]} if name in summary.quantities else {}
-            counts = (summary.n_planned, summary.n_failed) if known or name == columns[0] else (0, 0)
-            differing = summary.differing if name == columns[0] else ()
-            found[row, name] = TableCell(row, name, (name,), "{}", known, {}, {}, *counts, differing=differing)
-    titles = {name: described(name).title for name in columns}
-    return Table(table, title, "", "Problem, method", rows, titles, found, is_list=True)
 
 
 def _problem_label(cell: Cell, facts: Mapping[str, ProblemFacts]) -> str:

@@ -7,10 +7,9 @@ import math
 from dataclasses import asdict
 from typing import Literal
 
-from pppca_bench.reporting.number_text import SIGNED, printed
+from pppca_bench.reporting.number_text import SIGNED, number, printed
 from pppca_bench.reporting.pairs import Comparison, Pairs
-from pppca_bench.reporting.sheet_text import number
-from pppca_bench.reporting.table_text import grid
+from pppca_bench.reporting.rendering import text_table
 from pppca_bench.runs import described
 
 TITLES = {"tau": "At equal τ", "dimensionality": "At equal dimensionality"}
@@ -25,7 +24,7 @@ def render_pairs(pairs: Pairs, form: Literal["terminal", "markdown", "json"] = "
     parts = [f"## {title}" if form == "markdown" else f"{title}\n{'=' * len(title)}"]
     for at, heading in TITLES.items():
         rows = [_row(one) for one in pairs.comparisons if at in one.at]
-        body = grid(HEADERS, rows, form) if rows else "No two settings."
+        body = text_table(HEADERS, rows, form) if rows else "No two settings."
         parts.append(f"{heading}\n\n{body}")
     return "\n\n".join([*parts, *_remarks(pairs)])
 

@@ -13,10 +13,11 @@ from pppca_bench.methods.lookup import stored_classifier, stored_method, title_o
 from pppca_bench.references.proben1_tables import LINEAR, Network, pivot_of, rule_network
 from pppca_bench.reporting.architecture_search import n_connections
 from pppca_bench.reporting.labels import value_text
+from pppca_bench.reporting.number_text import EMPTY
+from pppca_bench.reporting.rendering import escaped, text_table
 from pppca_bench.reporting.report_sentences import PIVOT, POINTS, describe_entry, listed
 from pppca_bench.reporting.run_groups import RunGroup, group_runs
 from pppca_bench.reporting.summary import Results
-from pppca_bench.reporting.table_text import EMPTY, escaped, grid
 from pppca_bench.runs import CHOOSE, ProblemFacts, Scalar
 
 CardFormat = Literal["markdown", "latex"]
@@ -124,7 +125,7 @@ def render_card(card: Card, form: CardFormat) -> str:
         parts = [_title(card.title, 1, form), _items({**card.before, **points, **card.after}, 1, form)]
     else:
         parts = [_title(card.title, 1, form), *_several_settings(card, form)]
-    return "\n\n".join([*parts, _title("Problems", 2, form), grid(card.headers, card.rows, form)]) + "\n"
+    return "\n\n".join([*parts, _title("Problems", 2, form), text_table(card.headers, card.rows, form)]) + "\n"
 
 
 def _several_settings(card: Card, form: CardFormat) -> list[str]:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from statistics import fmean, variance
 
 from pppca_bench.references.proben1_tables import Better, PublishedTest, published_tests
-from pppca_bench.reporting.sheet import Agreement, Sheet
-from pppca_bench.reporting.sheet_text import number
+from pppca_bench.reporting.document import Agreement, Document
+from pppca_bench.reporting.number_text import EMPTY, number
 from pppca_bench.reporting.summary import Results
-from pppca_bench.reporting.table_text import EMPTY
 from pppca_bench.runs import Cell, StoredRun
 
 PIVOT, NO_SHORTCUTS = "proben1_pivot", "proben1_no_shortcuts"
@@ -180,7 +179,7 @@ def compare_errors(pivot: Sequence[float], no_shortcut: Sequence[float]) -> LogT
     return LogTest(better, t, p, ours, theirs)
 
 
-def significance_sheet(results: Results) -> Sheet:
+def significance_document(results: Results) -> Document:
     """Return P12: for each problem which networks have the smaller test error, beside the published verdict.
 
     Choice: a verdict is the same where it names the same networks, or neither, whether it is called reliable or not.
@@ -202,7 +201,7 @@ def significance_sheet(results: Results) -> Sheet:
         records.append(_record(problem, [len(one) for one in errors], test, theirs))
     agrees = tuple(tests[name].better == theirs.better if name in tests else None for name, theirs in published.items())
     shown = [one[problem] for one in samples for problem in published if problem in one]
-    return Sheet(
+    return Document(
         "P12",
         "t-test comparison of pivot and no-shortcut results",
         "Proben1 report, table 12",
@@ -211,7 +210,7 @@ def significance_sheet(results: Results) -> Sheet:
         _notes(list(tests.values())),
         tuple(records),
         (Agreement("P12 same verdict", len(published), len(tests), agrees.count(True), TARGET),),
-        tuple(cell for cell, _ in shown),
+        bool(shown),
         sum(len(runs) - len(_errors(runs)) for _, runs in shown),
         agrees,
     )

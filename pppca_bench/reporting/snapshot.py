@@ -1,28 +1,30 @@
-"""One moment of a results database: its runs, the problems' sizes, and the tables that they fill."""
+"""Results database at one moment: its runs, the sizes of the problems, and the tables that they fill."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from pppca_bench.errors import StoreError, check_known
 from pppca_bench.references.reference import Reference
-from pppca_bench.reporting.claims import Evidence, Finding, judge_claims
-from pppca_bench.reporting.figure_data import Figure, build_figures
-from pppca_bench.reporting.ranking import CONTESTS, Contest, Ranking, rank
-from pppca_bench.reporting.reference_check import check_references
-from pppca_bench.reporting.sheet import Sheet
-from pppca_bench.reporting.sheets import build_sheets, in_order
+from pppca_bench.reporting.document import Document
+from pppca_bench.reporting.registry import Tables
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table
-from pppca_bench.reporting.tables import build_tables
 from pppca_bench.runs import ProblemFacts
 from pppca_bench.store.database import Store
+
+if TYPE_CHECKING:
+    from pppca_bench.reporting.claims import Finding
+    from pppca_bench.reporting.figure_data import Figure
+    from pppca_bench.reporting.ranking import Contest, Ranking
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Hold what a results database held at one moment.
+    """Results of some configs at one moment.
 
     Attributes
     ----------
@@ -30,27 +32,28 @@ class Snapshot:
         Sizes of the problems, by name.
     results : Results
         The runs by cell.
-    tables : list of Table
-        All tables, also those that nothing fills.
     references : sequence of Reference
-        Whose tables they are.
-    sheets : list of Sheet
-        All sheets, also those that nothing fills.
+        The references whose tables are filled.
     """
 
     facts: Mapping[str, ProblemFacts]
     results: Results
-    tables: list[Table]
     references: Sequence[Reference]
-    sheets: list[Sheet] = field(default_factory=list)
+
+    @cached_property
+    def tables(self) -> Tables:
+        """Return all tables, each of which is built when it is first asked for."""
+        return Tables(self.results, self.facts, self.references)
 
     @property
-    def filled(self) -> list[Table | Sheet]:
-        """Return the tables and sheets of which something was asked for, in their order."""
-        return in_order(self.tables, self.sheets)
+    def filled(self) -> list[Table | Document]:
+        """Return the tables of which something was planned, in the order of print."""
+        return [table for table in self.tables.values() if table.was_run]
 
     def rankings(self) -> list[tuple[Contest, Ranking]]:
-        """Rank the methods in each contest; one of which too little was run is left out."""
+        """Rank the methods in each contest of which enough was run."""
+        from pppca_bench.reporting.ranking import CONTESTS, rank
+
         found = []
         for contest in CONTESTS:
             cells = self.results.of_config(*contest.configs)
@@ -62,13 +65,18 @@ class Snapshot:
 
     def findings(self, figures: Sequence[Figure]) -> list[Finding]:
         """Judge the slides' claims, given the figures."""
-        tables, drawn = {table.id: table for table in self.tables}, {one.figure: one for one in figures}
-        claims = {part: method for one in self.references for part, method in one.claims.items()}
+        from pppca_bench.reporting.claims import Evidence, judge_claims
+
+        tables = {table.id: table for table in self.tables.of_means}
+        drawn = {figure.figure: figure for figure in figures}
+        claims = {part: method for reference in self.references for part, method in reference.claims.items()}
         return judge_claims(Evidence(self.results, self.facts, tables, drawn, claims))
 
     def figures(self, store: Store) -> list[Figure]:
         """Gather the figures, whose learning curves are read from the database."""
-        return build_figures(self.results, store, self.tables, self.references)
+        from pppca_bench.reporting.figure_data import build_figures
+
+        return build_figures(self.results, store, self.tables.of_means, self.references)
 
 
 def take_snapshot(
@@ -87,13 +95,13 @@ def take_snapshot(
     store : Store
         The database.
     references : sequence of Reference
-        Whose tables are filled.
+        The package's references.
     configs : sequence of str, optional
         Names of the configs whose runs count; all by default.
     problems, methods : sequence of str, optional
         Names of the problems and methods whose runs count; all by default.
     added : sequence of Reference, optional
-        Those of other people, whose tables stand after the others.
+        User-defined references, whose tables come after the others.
 
     Raises
     ------
@@ -107,16 +115,16 @@ def take_snapshot(
     cells = store.runs_by_cell(configs or None)
     check_known("problem", problems, dict.fromkeys(cell.problem for cell in cells))
     check_known("method", methods, dict.fromkeys(cell.method for cell in cells))
-    taken = {
+    kept = {
         cell: runs
         for cell, runs in cells.items()
         if (not problems or cell.problem in problems) and (not methods or cell.method in methods)
     }
-    results = Results(taken, [name for name in store.configs() if not configs or name in configs])
+    results = Results(kept, [name for name in store.configs() if not configs or name in configs])
     if added:
+        from pppca_bench.reporting.reference_check import check_references
+
         check_references(added, references, results)
         references = [*references, *added]
-    named = {cell.problem for cell in results.cells}
-    facts = {name: fact for name, fact in store.problems().items() if name in named}
-    sheets = build_sheets(results, facts, references)
-    return Snapshot(facts, results, build_tables(results, facts, references, sheets=sheets), references, sheets)
+    names = {cell.problem for cell in results.cells}
+    return Snapshot({name: facts for name, facts in store.problems().items() if name in names}, results, references)

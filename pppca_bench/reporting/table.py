@@ -1,9 +1,9 @@
-"""A filled table: rows and columns of cells, each with our numbers and the published ones."""
+"""Tables of means: cells with our numbers and the published ones."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import Reference
@@ -13,34 +13,34 @@ from pppca_bench.runs import Selector
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """Hold one cell: ours, the published numbers, and how many repeats were asked for.
+    """Cell of a table.
 
     Attributes
     ----------
     row, column : str
-        Keys of the cell's place.
+        Keys of its place.
     shows : tuple of str
         Quantities that it prints, the one that counts first.
     form : str
-        How it prints them.
+        Format string of their texts, such as ``"{} ({})"``.
     ours : dict of str to Summary
-        By quantity; empty when nothing was run.
+        By quantity; empty if nothing was run.
     published : dict of str to Number
         By quantity; empty where the source prints nothing.
     values : dict of str to dict of int to float
-        By quantity, each repeat's value by its number.
+        By quantity, the value of each repeat by its number.
     n_planned, n_failed : int
-        Repeats asked for, and failed.
+        Repeats that were planned, and that failed.
     selector : Selector or None
-        Which runs fill it; None where none can, or where the table lists what was run.
+        The runs that fill it; None if no run can, or if the table lists what was run.
     fillable : bool
-        Whether runs can fill it, or a problem's data; what a source only cites cannot be.
+        Whether runs or a problem's data can fill it; what a source only cites cannot be filled.
     settings : str
-        Digest of the settings and the data behind ours; see `CellSummary`.
+        Digest of settings and data; see `CellSummary`.
     elsewhere : tuple of str
-        Where runs of several settings would fill it, the tables that list them; it shows none of them then.
+        If runs of several settings would fill it, the tables that list them; it is empty then.
     differing : tuple of str
-        In what the computation of its repeats differs; see `CellSummary`.
+        Software or hardware in which its repeats differ; see `CellSummary`.
     """
 
     row: str
@@ -65,35 +65,34 @@ class TableCell:
 
     @property
     def was_run(self) -> bool:
-        """Tell whether its runs were asked for, or its data read."""
+        """Return whether its runs were planned, or its data read."""
         return bool(self.ours or self.n_planned or self.elsewhere)
 
     @property
     def incomplete(self) -> bool:
-        """Tell whether repeats that were asked for are not in; those without the cell's quantities are in too."""
+        """Return whether planned repeats are not done; those without the cell's quantities count as done."""
         return max(self.n, *map(len, self.values.values()), 0) < self.n_planned
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Hold a filled table.
+    """Table whose cells are numbers.
 
     Attributes
     ----------
-    id, title : str
-        Identifier and title; ``place`` tells where it was published ("" for one of ours).
+    id, title, place : str
+        ``place`` is where it was published, "" for a table of our own.
     row_header : str
         Header of the first column.
     row_labels, column_labels : dict of str to str
-        Keys of rows and columns to what is printed, in order.
+        Keys of rows and columns to their printed labels, in order.
     cells : dict of (row, column) to TableCell
-        By keys.
     reference : Reference or None
-        The source; None for a table of ours.
+        The source; None for a table of our own.
     also : tuple of str
-        Quantities that stand in grids of their own below.
+        Quantities with grids of their own below.
     notes : tuple of str
-        Quantities of which the median over the cells stands below.
+        Quantities whose medians over the cells stand below.
     spread : bool
         Whether each column is a pair, mean and standard deviation.
     is_list : bool
@@ -101,7 +100,7 @@ class Table:
     remark : str
         A sentence that stands below.
     remark_on : tuple of str
-        Keys of the rows or columns that it speaks of; empty for the whole table.
+        Keys of the rows or columns that it is about; empty for the whole table.
     """
 
     id: str
@@ -121,21 +120,36 @@ class Table:
 
     @property
     def was_run(self) -> bool:
-        """Tell whether any of its runs was asked for."""
+        """Return whether any of its runs was planned."""
         return any(cell.was_run for cell in self.cells.values())
 
     @property
     def shows_runs(self) -> bool:
-        """Tell whether it shows runs, not only the sizes of data sets."""
+        """Return whether it shows runs, not only the sizes of data sets."""
         return any(cell.n_planned or cell.elsewhere for cell in self.cells.values())
 
     @property
     def late(self) -> list[TableCell]:
-        """Return the cells that wait for repeats, one for each cell of runs."""
+        """Return the incomplete cells; of cells with the same runs, only the one with the most repeats."""
         first = next(iter(self.column_labels), "")
-        found: dict[object, TableCell] = {}
+        late: dict[object, TableCell] = {}
         for cell in self.cells.values():
             if cell.incomplete and (not self.is_list or cell.column == first):
                 runs = cell.selector or (cell.row, cell.column)
-                found[runs] = max(found.get(runs, cell), cell, key=lambda one: one.n)
-        return list(found.values())
+                late[runs] = max(late.get(runs, cell), cell, key=lambda cell: cell.n)
+        return list(late.values())
+
+    def trimmed(self) -> Table | None:
+        """Return the table without the rows and columns of which nothing was run; None if nothing is left."""
+        run = [place for place, cell in self.cells.items() if cell.was_run]
+        if not run:
+            return None
+        rows, columns = {row for row, _ in run}, {column for _, column in run}
+        has_remark = not self.remark_on or not (rows | columns).isdisjoint(self.remark_on)
+        return replace(
+            self,
+            row_labels={key: label for key, label in self.row_labels.items() if key in rows},
+            column_labels={key: label for key, label in self.column_labels.items() if key in columns},
+            cells={place: cell for place, cell in self.cells.items() if place[0] in rows and place[1] in columns},
+            remark=self.remark if has_remark else "",
+        )

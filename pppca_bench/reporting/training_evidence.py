@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from pppca_bench.references.reference import PROBEN1_REPORT, Reference
 from pppca_bench.reporting.comparison import Score, score_group
-from pppca_bench.reporting.sheet import Sheet
-from pppca_bench.reporting.sheet_text import number
+from pppca_bench.reporting.document import Document
+from pppca_bench.reporting.number_text import number
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table
 from pppca_bench.reporting.tables import fill_tables
@@ -18,7 +18,7 @@ PRINTED = "proben1_printed"
 """The config of the printed training."""
 
 
-def training_sheet(results: Results, facts: Mapping[str, ProblemFacts], references: Sequence[Reference]) -> Sheet:
+def training_document(results: Results, facts: Mapping[str, ProblemFacts], references: Sequence[Reference]) -> Document:
     """Return the scores of the report's tables with both trainings.
 
     Parameters
@@ -35,7 +35,7 @@ def training_sheet(results: Results, facts: Mapping[str, ProblemFacts], referenc
     printed = fill_tables(results, facts, [_filled_by(PRINTED, one) for one in report])
     groups = [group for one in report for group in one.scored]
     scored = [(score_group(group, printed), score_group(group, found)) for group in groups]
-    return Sheet(
+    return Document(
         "P_training",
         "Printed training, and the training that the numbers fit",
         "",
@@ -47,7 +47,7 @@ def training_sheet(results: Results, facts: Mapping[str, ProblemFacts], referenc
             " RPROP as first published; found: the configs of the tables themselves.",
         ),
         tuple(_record(one, other) for one, other in scored),
-        shown=tuple(results.of_config(PRINTED)),
+        was_run=bool(results.of_config(PRINTED)),
         n_missing=_n_missing(printed),
     )
 

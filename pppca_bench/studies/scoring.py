@@ -16,7 +16,7 @@ from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import Score, holds, score_group
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.reporting.tables import build_tables
+from pppca_bench.reporting.tables import fill_tables
 from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, StoredRun, cause_of
 from pppca_bench.store.database import Store
 from pppca_bench.studies.config import Cells, Study, Trial
@@ -97,7 +97,7 @@ def _unopened(study: Study) -> Identities:
 
 
 def _tables(runs: Iterable[StoredRun], facts: Mapping[str, ProblemFacts]) -> list[Table]:
-    return build_tables(Results.of_runs(runs), facts, own_references(), of_any_config=True)
+    return fill_tables(Results.of_runs(runs), facts, own_references(), of_any_config=True)
 
 
 def _entries(study: Study) -> Iterator[tuple[str, int, Cells]]:

@@ -1,0 +1,169 @@
+"""Tables of texts: their formats, their place among the tables, scores, and the spread of test errors."""
+
+import json
+import re
+
+import pytest
+from report_runs import FACTS, cell_of, network_runs, results_by_config, run_of, search_runs
+
+from pppca_bench.references.reference import own_references
+from pppca_bench.reporting.comparison import render_scores, scores
+from pppca_bench.reporting.distributions import CONFIGS, Distribution, describe_spread, distribution_document
+from pppca_bench.reporting.document import Agreement, Document, joined_agreements
+from pppca_bench.reporting.index_page import not_run, render_index
+from pppca_bench.reporting.registry import Tables
+from pppca_bench.reporting.rendering import csv_text
+from pppca_bench.reporting.table_text import document_of, render
+
+REFERENCES = own_references()
+PROBLEMS = ["cancer1", "building1"]
+RUNS = {
+    "proben1_search": list(search_runs(PROBLEMS)),
+    "proben1_linear": list(network_runs("proben1_linear", PROBLEMS, 10, seed=1)),
+    "proben1_pivot": list(network_runs("proben1_pivot", PROBLEMS, seed=2)),
+    "proben1_no_shortcuts": list(network_runs("proben1_no_shortcuts", PROBLEMS, seed=3)),
+}
+ODD = Document(
+    "Z1",
+    "Odd & even",
+    "",
+    ("Name", "a|b, %"),
+    (("x_1", "−2"), ("y", "–")),
+    ("A note of 5 %.",),
+    ({"row": "x_1", "a": 2, "b": None}, {"row": "y", "a": None, "b": 0.5}),
+    was_run=True,
+)
+
+
+def tables(runs=RUNS) -> Tables:
+    return Tables(results_by_config(runs), FACTS, REFERENCES)
+
+
+class TestText:
+    def test_terminal_text_has_a_heading_rows_and_notes(self):
+        text = render(ODD, "terminal")
+        assert text.startswith("Z1. Odd & even\n==============\n\nName")
+        assert text.endswith("y              –\n\nA note of 5 %.\n")
+
+    def test_markdown_and_latex_are_escaped_as_tables_are(self):
+        assert r"a\|b, %" in render(ODD, "markdown")
+        latex = render(ODD, "latex")
+        assert r"x\_1" in latex
+        assert r"a\textbar{}b, \%" in latex
+        assert r"\caption[Odd \& even]{Odd \& even. A note of 5 \%.}" in latex
+
+    def test_csv_and_json_hold_plain_records(self):
+        assert render(ODD, "csv") == "table,row,a,b\nZ1,x_1,2,\nZ1,y,,0.5\n"
+        assert json.loads(render(ODD, "json"))[1] == {"table": "Z1", "row": "y", "a": None, "b": 0.5}
+
+    def test_runs_that_are_not_in_are_told(self):
+        late = Document(
+            **{name: getattr(ODD, name) for name in ("id", "title", "place", "headers", "rows")}, n_missing=3
+        )
+        assert "* 3 of the runs asked for are not in: `pppca run` adds them." in render(late, "terminal")
+
+
+class TestAgreements:
+    def test_those_of_one_name_are_one_score(self):
+        first, second = Agreement("same", 30, 3, 1, 0.5), Agreement("same", 12, 1, 1)
+        sheets = [Document("a", "", "", (), (), agreements=(one,)) for one in (first, second)]
+        assert joined_agreements(sheets) == [Agreement("same", 42, 4, 2, 0.5)]
+        (score,) = scores([], sheets)
+        assert (score.n_cells, score.n_run, score.share, score.share_target, score.met) == (42, 4, 0.5, 0.5, True)
+
+    def test_a_share_below_its_target_is_not_met_and_one_without_runs_says_nothing(self):
+        sheets = [
+            Document(
+                "a", "", "", (), (), agreements=(Agreement("x", 42, 42, 35, 36 / 42), Agreement("y", 42, 0, 0, 1.0))
+            )
+        ]
+        assert [score.met for score in scores([], sheets)] == [False, None]
+        assert json.loads(render_scores([], "json", sheets))[1]["share"] is None
+
+    def test_36_of_42_is_enough(self):
+        sheets = [Document("a", "", "", (), (), agreements=(Agreement("x", 42, 42, 36, 36 / 42),))]
+        assert scores([], sheets)[0].met
+
+    def test_every_sheet_of_the_report_is_scored(self):
+        names = [one.name for one in joined_agreements(tables().of_texts)]
+        assert names == ["P5 + P6 same best network", "P7 same pivot", "P12 same verdict"]
+
+
+class TestSpread:
+    def test_quartiles_and_the_best_run_by_hand(self):
+        found = describe_spread([4.0, 1.0, 3.0, 2.0, 5.0], [9.0, 9.0, 1.0, 2.0, 1.0])
+        assert found == Distribution(3.0, 1.0, 2.0, 3.0, 4.0, 5.0)
+
+    def test_a_single_run_is_all_of_them(self):
+        assert describe_spread([4.0], [1.0]) == Distribution(4.0, 4.0, 4.0, 4.0, 4.0, 4.0)
+
+    def test_without_validation_errors_no_run_is_the_best(self):
+        assert describe_spread([4.0, 2.0]).best is None
+
+    def test_each_config_has_a_sheet_with_a_row_for_each_problem(self):
+        sheets = [distribution_document(config, results_by_config(RUNS)) for config in CONFIGS]
+        assert [sheet.id for sheet in sheets] == ["D_proben1_linear", "D_proben1_pivot", "D_proben1_no_shortcuts"]
+        assert [[row[0] for row in sheet.rows] for sheet in sheets] == [PROBLEMS] * 3
+        assert sheets[0].rows[0][1] == "10"
+        assert sheets[0].rows[1][-6:] == ("–",) * 6  # building1 has no classes
+
+    def test_the_best_run_is_that_of_the_least_validation_error(self):
+        cell = cell_of("cancer1", ())
+        runs = [
+            run_of(cell, k, validation_squared_error_percent=v, test_squared_error_percent=t, test_error_percent=e)
+            for k, (v, t, e) in enumerate([(3.0, 1.0, 5.0), (2.0, 8.0, 9.0), (4.0, 2.0, 6.0)])
+        ]
+        record = distribution_document("proben1_linear", results_by_config({"proben1_linear": runs})).records[0]
+        assert (record["test_squared_error_percent_best"], record["test_error_percent_best"]) == (8.0, 9.0)
+        assert record["test_error_percent_minimum"] == 5.0
+
+
+class TestRegistry:
+    @pytest.mark.parametrize("identifier", ["T5", "P12", "X"])
+    def test_a_table_is_built_alone_and_once(self, identifier, monkeypatch):
+        registry, built = tables(), []
+        for name, builder in registry.builders.items():
+            counted = lambda name=name, builder=builder: built.append(name) or builder()  # noqa: E731
+            monkeypatch.setitem(registry.builders, name, counted)
+        assert registry[identifier] is registry[identifier]
+        assert registry[identifier].id == identifier
+        assert built == [identifier]
+
+    def test_an_ambiguous_cell_names_the_tables_of_its_settings_without_building_them(self):
+        runs = [
+            run_of(cell_of("cancer1", "pivot", output), 0, test_error_percent=1.0) for output in ("linear", "softsign")
+        ]
+        registry = tables({"proben1_pivot": runs})
+        assert registry["P8"].cells["cancer1", "test"].elsewhere == ("D_proben1_pivot",)
+
+    def test_identifiers_are_those_of_the_tables(self):
+        assert {name: table.id for name, table in tables().items()} == {name: name for name in tables()}
+
+    def test_tables_of_texts_come_after_the_references_tables_and_before_our_own(self):
+        other = run_of(cell_of("cancer1", (5,)), 0, "other", test_error_percent=1.0)
+        names = [name for name, table in tables({**RUNS, "other": [other]}).items() if table.was_run]
+        first = names.index("P5")
+        d = ["D_proben1_linear", "D_proben1_pivot", "D_proben1_no_shortcuts"]
+        assert names[first : first + 7] == ["P5", "P6", "P7", "P12", *d]
+        assert {"T0", "P3", "P4", "P8", "P9", "P10", "P11"} <= set(names[:first])
+        assert names[first + 7 :] == ["X"]
+
+    def test_the_search_stands_in_no_list_of_settings(self):
+        shown = tables({"proben1_search": RUNS["proben1_search"]})
+        assert [name for name, table in shown.items() if table.was_run] == ["T0", "P5", "P6", "P7"]
+
+    def test_one_csv_holds_tables_of_means_and_of_texts(self):
+        header, *lines = csv_text([document_of(table) for table in tables().values()]).splitlines()
+        assert {"P3", "P5", "P12"} <= {line.partition(",")[0] for line in lines}
+        assert {"mean", "published_network", "n_planned"} <= set(header.split(","))
+
+    def test_what_was_not_run_of_them_is_named(self):
+        lines = not_run(tables({}).of_texts, [])
+        assert "P12. t-test comparison of pivot and no-shortcut results: all of it" in lines
+        assert not any(line.startswith("D_") for line in lines)
+
+    def test_they_stand_in_the_index(self):
+        index = render_index([ODD], [])
+        assert re.findall(r"\]\(#([^)]+)\)", index) == ["Z1"]
+        assert "[CSV](tables/Z1.csv)" in index
+        assert render(ODD, "markdown").rstrip() in index
