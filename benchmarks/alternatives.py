@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from benchmarks.measuring import Contestant, Row, compare
 from benchmarks.rprop import CASES, N_NETS, RULE, cell, train_ours
-from pppca_bench.classifiers.batch_training import Task
+from pppca_bench.classifiers.training import Task
 
 Array = NDArray[Any]
 

@@ -17,8 +17,7 @@ from benchmarks.torch_backprop import build, learn, matrices, train
 from pppca_bench.classifiers.backprop import BackpropRule
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight
-from pppca_bench.classifiers.online_training import BackpropTask, Training, train_by_backprop
-from pppca_bench.classifiers.passes import EXACT_SOFTSIGN, LOGISTIC
+from pppca_bench.classifiers.training import Task, train_by_backprop
 from pppca_bench.methods.lookup import find_classifier
 from pppca_bench.problems import load_problem
 
@@ -38,12 +37,12 @@ def settings() -> dict[str, Any]:
     return dict(find_classifier("slides_mlp").defaults)
 
 
-def nets_of_a_cell(X: Floats, targets: Floats, hidden: tuple[int, ...], n_nets: int) -> list[BackpropTask]:
+def nets_of_a_cell(X: Floats, targets: Floats, hidden: tuple[int, ...], n_nets: int) -> list[Task]:
     """Return nets to train on standardised inputs, each with a rotation of its own and its own order of samples."""
     rng = np.random.default_rng(0)
     spread = X.std(axis=0)
     standardised = (X - X.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-    architecture = Architecture(X.shape[1], hidden, targets.shape[1], False, "linear")
+    architecture = Architecture(X.shape[1], hidden, targets.shape[1], False, "logistic", "softsign")
     limit = settings()["initial_weight_range"]
     tasks = []
     for k in range(n_nets):
@@ -51,20 +50,20 @@ def nets_of_a_cell(X: Floats, targets: Floats, hidden: tuple[int, ...], n_nets: 
         weights = uniform_per_weight(architecture, -limit, limit, rng)
         source = np.random.default_rng(k)
         tasks.append(
-            BackpropTask(architecture, inputs, targets, inputs[:8], targets[:8], weights, steps=[], rng=source)
+            Task(architecture, inputs, targets, inputs[:8], targets[:8], weights, steps=[], rng=source)
         )
     return tasks
 
 
-def train_ours(tasks: list[BackpropTask], n_epochs: int) -> list[list[Floats]]:
+def train_ours(tasks: list[Task], n_epochs: int) -> list[list[Floats]]:
     """Train all nets for n_epochs; return their matrices, the bias in the first column."""
     rule = BackpropRule(settings()["learning_rate"], settings()["decay_epochs"], 0.0)
     stopping = StoppingRule(n_epochs, math.inf, 0.0, n_epochs)
-    nets = train_by_backprop(tasks, Training(EXACT_SOFTSIGN, LOGISTIC, rule, stopping, keeps_best=False))
+    nets = train_by_backprop(tasks, rule, stopping, keeps_best=False)
     return [net.weights for net in nets]
 
 
-def train_torch(task: BackpropTask, n_epochs: int) -> list[Floats]:
+def train_torch(task: Task, n_epochs: int) -> list[Floats]:
     """Train one net with PyTorch from the same weights, in the order that ours draw from a generator in this state."""
     import torch
 
@@ -80,7 +79,7 @@ def train_torch(task: BackpropTask, n_epochs: int) -> list[Floats]:
     return matrices(net)
 
 
-def check_agreement(task: BackpropTask) -> None:
+def check_agreement(task: Task) -> None:
     """Raise unless both sides have the same weights after an epoch in the same order, but for rounding."""
     theirs, ours = (replace(task, rng=np.random.default_rng(1)) for _ in range(2))
     pairs = zip(train_torch(theirs, 1), train_ours([ours], 1)[0], strict=True)
@@ -89,14 +88,14 @@ def check_agreement(task: BackpropTask) -> None:
         raise ValueError(f"torch: expected the weights of our first epoch, got some {apart:g} apart")
 
 
-def cell(problem: str, data: Path) -> list[BackpropTask]:
+def cell(problem: str, data: Path) -> list[Task]:
     """Return the nets of a problem's cell."""
     loaded = load_problem(problem, data)
     targets = (loaded.y_train[:, None] == np.arange(loaded.n_outputs)).astype(np.float64)
     return nets_of_a_cell(loaded.X_train, targets, tuple(settings()["hidden"]), N_NETS)
 
 
-def epochs_of_ours(tasks: list[BackpropTask]) -> int:
+def epochs_of_ours(tasks: list[Task]) -> int:
     """Return the epochs that ours make in a turn."""
     return max(1, EPOCH_SAMPLES // len(tasks[0].X))
 

@@ -16,11 +16,11 @@ from benchmarks.hebbian import SIZES, learn_passes, our_epoch, random_case
 from benchmarks.measuring import Contestant, Row, alternate
 from benchmarks.operations import describe, largest_share, measure_places, net_multiply_adds, sample_operations
 from benchmarks.rprop import CASES, N_NETS, RULE, Case, cell, train_ours
-from pppca_bench.classifiers.batch_training import BLOCK_SAMPLES, Lanes, Task
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.lanes import ADD, LANES, LINEAR
 from pppca_bench.classifiers.passes import Block, Network, Samples, backward, compare_outputs, fitting, forward
 from pppca_bench.classifiers.rprop import RpropRule, RpropState, rprop_step
+from pppca_bench.classifiers.training import BLOCK_SAMPLES, RpropLanes, Task
 from pppca_bench.compiled.arrays import Floats2D
 from pppca_bench.compiled.jit import kernel
 from pppca_bench.engines import NEpPCA
@@ -100,9 +100,8 @@ def pass_back(network: Network, state: RpropState, samples: Samples, block: Bloc
 def _part_shares(case: Case, tasks: list[Task]) -> Iterator[Row]:
     """Measure each part of an epoch, of eight nets, by itself."""
     n, seated = case.n_epochs, tasks[:LANES]
-    lanes = Lanes(seated[0], seated[0].architecture.n_inputs, StoppingRule(1, math.inf, 0.0, 1))
-    for lane, task in enumerate(seated):
-        lanes.seat(lane, task)
+    lanes = RpropLanes(seated, RULE, StoppingRule(1, math.inf, 0.0, 1))
+    lanes.seat_waiting()
     network, weights, samples, block = lanes.network, lanes.state.weights, lanes.training, lanes.block
     parts = {
         "forward pass": Contestant(partial(pass_forward, network, weights, samples, block, n), n),

@@ -7,7 +7,7 @@ both sides do the same work. What the estimators themselves do in NumPy, breedin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,12 @@ from sklearn.base import clone
 
 from benchmarks.alternatives import rprop_step, stacked_gradients
 from pppca_bench.classifiers import RpropMLPClassifier
-from pppca_bench.classifiers.batch_training import Task
-from pppca_bench.classifiers.ga_mlp import EvolutionTask, GAMLPClassifier
+from pppca_bench.classifiers.ga_mlp import GAMLPClassifier
 from pppca_bench.classifiers.network import network_outputs, unpack
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier, n_connections, pruned
 from pppca_bench.classifiers.saliency import optimal_brain_damage
-from pppca_bench.reducers.network_rfe import weight_saliency
+from pppca_bench.classifiers.training import Task
+from pppca_bench.reducers.wrapper_selection import weight_saliency
 
 Floats = NDArray[np.float64]
 Data = tuple[Floats, NDArray[np.int64], Floats, NDArray[np.int64]]
@@ -74,9 +74,7 @@ def prune(network: PrunedMLPClassifier, data: Data) -> Net:
     masks = [np.ones(matrix.shape, dtype=bool) for matrix in task.weights]
     weights, n_epochs = task.weights, network.max_epochs
     while True:
-        masked = [[np.where(*pair, 0.0) for pair in zip(masks, part, strict=True)] for part in (weights, task.steps)]
-        start = Task(task.architecture, task.X, task.targets, task.X_val, task.targets_val, *masked)
-        rounds.append(train(start, n_epochs, network.strip_length))
+        rounds.append(train(replace(task, weights=weights).masked(masks), n_epochs, network.strip_length))
         if n_connections(masks) <= task.architecture.n_outputs:
             return min(reversed(rounds), key=lambda net: net.error)
         weights, n_epochs = rounds[-1].weights, network.retrain_epochs
@@ -84,13 +82,13 @@ def prune(network: PrunedMLPClassifier, data: Data) -> Net:
         masks = pruned(masks, saliencies, network.prune_fraction)
 
 
-def one_by_one(task: EvolutionTask, X: Floats, targets: Floats, population: Floats) -> Floats:
+def one_by_one(task: Task, X: Floats, targets: Floats, population: Floats) -> Floats:
     """Return the squared error percentage of each network."""
     networks = (unpack(weights, task.architecture, task.architecture) for weights in population)
     return np.array([100.0 * np.mean((network_outputs(task.architecture, one, X) - targets) ** 2) for one in networks])
 
 
-def stacked(task: EvolutionTask, X: Floats, targets: Floats, population: Floats) -> Floats:
+def stacked(task: Task, X: Floats, targets: Floats, population: Floats) -> Floats:
     """Return the same from stacks of matrix products, all networks at once."""
     values, start = X[np.newaxis], 0
     sizes = zip(task.architecture.layer_sizes, task.architecture.n_sources, strict=True)

@@ -12,9 +12,9 @@ from llvmlite import ir  # type: ignore[import-untyped]
 
 from benchmarks.compiled import load_c
 from benchmarks.measuring import Contestant, alternate, median_ratio, seconds
-from pppca_bench.classifiers.batch_training import BLOCK_SAMPLES
 from pppca_bench.classifiers.lanes import LANES, write_slope, write_softsigns
 from pppca_bench.classifiers.network import Architecture
+from pppca_bench.classifiers.training import BLOCK_SAMPLES
 from pppca_bench.compiled.operation import VECTOR
 
 LOOPS = 100_000

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from benchmarks.compiled import PeerMissingError, address, load_c
 from benchmarks.measuring import Contestant, Row, compare
-from pppca_bench.classifiers.batch_training import Task, train_nets
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight
 from pppca_bench.classifiers.rprop import RpropRule
+from pppca_bench.classifiers.training import Task, train_by_rprop
 from pppca_bench.problems import load_problem
 
 Floats = NDArray[np.float64]
@@ -56,13 +56,13 @@ def nets_of_a_cell(X: Floats, targets: Floats, hidden: tuple[int, ...], *, short
         inputs = X @ np.linalg.qr(rng.standard_normal((X.shape[1],) * 2))[0]
         weights = uniform_per_weight(architecture, -0.5, 0.5, rng)
         steps = [np.full_like(matrix, FIRST_STEP) for matrix in weights]
-        tasks.append(Task(architecture, inputs, targets, inputs[:8], targets[:8], weights, steps))
+        tasks.append(Task(architecture, inputs, targets, inputs[:8], targets[:8], weights, steps, rng))
     return tasks
 
 
 def train_ours(tasks: list[Task], n_epochs: int) -> list[list[Floats]]:
     """Train all nets for n_epochs; return their matrices, the bias in the first column."""
-    nets = train_nets(tasks, RULE, StoppingRule(n_epochs, math.inf, 0.0, n_epochs))
+    nets = train_by_rprop(tasks, RULE, StoppingRule(n_epochs, math.inf, 0.0, n_epochs))
     return [net.weights for net in nets]
 
 

@@ -31,8 +31,7 @@ from pppca_bench.classifiers.network import Architecture
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
 from pppca_bench.parameters import make_generator
 from pppca_bench.problems import load_problem
-from pppca_bench.reducers.network_rfe import NetworkRFE
-from pppca_bench.reducers.sequential_selection import BackwardSelector, ForwardSelector
+from pppca_bench.reducers.wrapper_selection import BackwardSelector, ForwardSelector, NetworkRFE
 
 PROBLEMS = {"cancer1": ((4, 2), 200), "horse1": ((16, 8), 30)}
 """The hidden layers of the report's pivot networks; the epochs that rate a candidate: about those that early stopping

@@ -8,33 +8,31 @@ import pytest
 import reference_backprop as reference
 
 from pppca_bench.classifiers import backprop as kernels
-from pppca_bench.classifiers.backprop_mlp import ACTIVATIONS
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.lanes import LANES
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight
-from pppca_bench.classifiers.online_training import BackpropLanes, BackpropTask, Training, train_by_backprop
 from pppca_bench.classifiers.passes import LOGISTIC, activate
+from pppca_bench.classifiers.training import BackpropLanes, Task, train_by_backprop
 from pppca_bench.compiled.arrays import aligned_zeros
 
 HIDDEN = [(), (3,), (4, 2), (2, 3, 2)]
 NAMES = [("logistic", "linear"), ("logistic", "logistic"), ("softsign", "linear"), ("softsign", "logistic")]
 
 
-def make_task(hidden, seed, n_samples=6, n_inputs=3, n_outputs=2):
+def make_task(hidden, seed, n_samples=6, n_inputs=3, n_outputs=2, names=("logistic", "linear")):
     rng = np.random.default_rng(seed)
-    architecture = Architecture(n_inputs, hidden, n_outputs, False, "linear")
+    architecture = Architecture(n_inputs, hidden, n_outputs, False, *names[::-1])
     sizes = (n_samples, n_samples // 2 + 1)
     X, X_val = (rng.normal(size=(n, n_inputs)) for n in sizes)
     targets, targets_val = (np.eye(n_outputs)[rng.integers(n_outputs, size=n)] for n in sizes)
     weights = uniform_per_weight(architecture, -0.7, 0.7, rng)
-    return BackpropTask(architecture, X, targets, X_val, targets_val, weights, [], np.random.default_rng(seed))
+    return Task(architecture, X, targets, X_val, targets_val, weights, [], np.random.default_rng(seed))
 
 
-def make_training(names=("logistic", "linear"), max_epochs=7, keeps_best=False, loss=math.inf, **rule):
+def train(*tasks, max_epochs=7, keeps_best=False, loss=math.inf, **rule):
     constants = {"learning_rate": 0.2, "decay_epochs": math.inf, "momentum": 0.0} | rule
     stopping = StoppingRule(3, loss, 0.0, max_epochs)
-    activations = [ACTIVATIONS[name] for name in names]
-    return Training(*activations, kernels.BackpropRule(**constants), stopping, keeps_best)
+    return train_by_backprop(tasks, kernels.BackpropRule(**constants), stopping, keeps_best=keeps_best)
 
 
 def as_lists(matrices):
@@ -73,7 +71,7 @@ def test_one_step_follows_hand_worked_numbers():
     task = make_task((1,), 0, n_samples=1, n_inputs=1, n_outputs=1)
     weights = [np.array([[-2.0, 1.0]]), np.array([[0.5, 1.0]])]
     task = replace(task, X=np.array([[2.0]]), targets=np.array([[0.0]]), weights=weights)
-    net = train_by_backprop([task], make_training(max_epochs=1, learning_rate=0.4))[0]
+    (net,) = train(task, max_epochs=1, learning_rate=0.4)
     np.testing.assert_allclose(net.weights[1], [[0.5 - 0.4, 1.0 - 0.4 * 0.5]], rtol=1e-14)
     hidden_step = 0.4 * 1.0 * 1.0 * 0.25  # rate, output error, the output's weight before its step, slope
     np.testing.assert_allclose(net.weights[0], [[-2.0 - hidden_step, 1.0 - 2.0 * hidden_step]], rtol=1e-14)
@@ -83,9 +81,9 @@ def test_one_step_follows_hand_worked_numbers():
 @pytest.mark.parametrize("hidden", HIDDEN, ids=str)
 @pytest.mark.parametrize("names", NAMES, ids="-".join)
 def test_step_is_minus_the_rate_times_the_gradient_by_finite_differences(hidden, names):
-    task = make_task(hidden, 1, n_samples=1)
+    task = make_task(hidden, 1, n_samples=1, names=names)
     rate = 1e-3
-    net = train_by_backprop([task], make_training(names, max_epochs=1, learning_rate=rate))[0]
+    (net,) = train(task, max_epochs=1, learning_rate=rate)
 
     def half_error():
         outputs = np.array(reference.forward(as_lists(task.weights), task.X[0], *names)[-1][1:])
@@ -108,8 +106,8 @@ def test_step_is_minus_the_rate_times_the_gradient_by_finite_differences(hidden,
     "rule", [{}, {"momentum": 0.6}, {"decay_epochs": 2.0}, {"decay_epochs": 3.0, "momentum": 0.3}], ids=str
 )
 def test_training_agrees_with_plain_loops(hidden, names, rule):
-    task, training = make_task(hidden, 2), make_training(names, **rule)
-    net = train_by_backprop([task], training)[0]
+    task = make_task(hidden, 2, names=names)
+    (net,) = train(task, **rule)
     data, orders = (task.X.tolist(), task.targets.tolist()), draw_orders(2, 7)
     weights, curve = reference.train(as_lists(task.weights), data, orders, *names, rate=0.2, **rule)
     np.testing.assert_allclose(net.training_curve, curve, rtol=1e-10)
@@ -119,7 +117,7 @@ def test_training_agrees_with_plain_loops(hidden, names, rule):
 
 def test_validation_curve_has_the_error_after_each_strip_and_after_the_last_epoch():
     task = make_task((3,), 3)
-    net = train_by_backprop([task], make_training())[0]
+    (net,) = train(task)
     data, held_out = (task.X, task.targets), (task.X_val, task.targets_val)
     expected = [
         reference.squared_error_percentage(
@@ -138,27 +136,25 @@ def overfitting_task():
     return next(
         task
         for task in (make_task((3,), seed) for seed in range(50))
-        if train_by_backprop([replace(task, rng=np.random.default_rng(0))], make_training(max_epochs=30))[0].best_epoch
-        < 30
+        if train(replace(task, rng=np.random.default_rng(0)), max_epochs=30)[0].best_epoch < 30
     )
 
 
 def test_best_weights_are_those_of_the_validation_minimum_and_last_ones_those_of_the_end():
     task = overfitting_task()
 
-    def train(n_epochs, keeps_best=False):
+    def train_anew(n_epochs, keeps_best=False):
         fresh = replace(task, rng=np.random.default_rng(0))
-        return train_by_backprop([fresh], make_training(max_epochs=n_epochs, keeps_best=keeps_best))[0]
+        return train(fresh, max_epochs=n_epochs, keeps_best=keeps_best)[0]
 
-    best, last = train(30, keeps_best=True), train(30)
-    np.testing.assert_array_equal(best.weights[0], train(best.best_epoch).weights[0])
+    best, last = train_anew(30, keeps_best=True), train_anew(30)
+    np.testing.assert_array_equal(best.weights[0], train_anew(best.best_epoch).weights[0])
     assert not np.array_equal(best.weights[0], last.weights[0])
     np.testing.assert_array_equal(best.validation_curve, last.validation_curve)
 
 
 def test_generalisation_loss_stops_the_training():
-    training = make_training(max_epochs=30, loss=0.0)
-    net = train_by_backprop([replace(overfitting_task(), rng=np.random.default_rng(0))], training)[0]
+    (net,) = train(replace(overfitting_task(), rng=np.random.default_rng(0)), max_epochs=30, loss=0.0)
     assert net.stop_reason == "generalisation_loss"
     assert len(net.training_curve) == net.best_epoch + 3
 
@@ -180,15 +176,15 @@ WIDTHS = [3, 1, 5, 2, 4, 5, 1, 3, 2, 4, 3]
 @pytest.mark.parametrize("momentum", [0.0, 0.5])
 def test_nets_trained_together_equal_nets_trained_alone_to_the_last_bit(names, momentum):
     """More nets than lanes, with different inputs, numbers of inputs and orders, stopping at different times."""
-    training = make_training(names, max_epochs=14, loss=0.5, momentum=momentum, keeps_best=True)
+    settings = {"max_epochs": 14, "loss": 0.5, "momentum": momentum, "keeps_best": True}
 
     def tasks():
-        return [make_task((3, 2), seed, n_inputs=m) for seed, m in enumerate(WIDTHS)]
+        return [make_task((3, 2), seed, n_inputs=m, names=names) for seed, m in enumerate(WIDTHS)]
 
-    together = train_by_backprop(tasks(), training)
+    together = train(*tasks(), **settings)
     assert len({len(net.training_curve) for net in together}) > 1
     for task, net in zip(tasks(), together, strict=True):
-        assert same(net, train_by_backprop([task], training)[0])
+        assert same(net, train(task, **settings)[0])
 
 
 def test_a_net_that_overflows_does_not_disturb_its_neighbours():
@@ -198,17 +194,18 @@ def test_a_net_that_overflows_does_not_disturb_its_neighbours():
         return tasks
 
     with np.errstate(all="ignore"):
-        nets = train_by_backprop(tasks(), make_training())
+        nets = train(*tasks())
         assert nets[1].stop_reason == "not_finite"
-        assert all(same(nets[k], train_by_backprop([tasks()[k]], make_training())[0]) for k in (0, 2))
+        assert all(same(nets[k], train(tasks()[k])[0]) for k in (0, 2))
 
 
 def test_each_lane_takes_its_samples_in_its_own_order():
     tasks = [make_task((2,), seed) for seed in range(LANES)]
-    lanes = BackpropLanes(tasks, make_training())
+    rule = kernels.BackpropRule(learning_rate=0.2, decay_epochs=math.inf, momentum=0.0)
+    lanes = BackpropLanes(tasks, rule, StoppingRule(3, math.inf, 0.0, 7), keeps_best=False)
     lanes.seat_waiting()
     order = np.arange(LANES) % 6
-    kernels.take_samples(lanes.pool, order[None], 0, lanes.sample)
+    kernels.take_samples(lanes.training, order[None], 0, lanes.sample)
     for lane, index in lanes.seated.items():
         np.testing.assert_array_equal(lanes.sample.inputs[1:, lane], tasks[index].X[order[lane]])
         np.testing.assert_array_equal(lanes.sample.targets[:, lane], tasks[index].targets[order[lane]])

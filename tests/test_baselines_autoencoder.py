@@ -5,21 +5,9 @@ import pytest
 from scipy.linalg import subspace_angles
 from sklearn.datasets import load_iris
 from sklearn.neural_network import MLPRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pppca_bench.reducers.autoencoder import Autoencoder
-from pppca_bench.reducers.pca import CovariancePCA
-
-
-@parametrize_with_checks(
-    [
-        Autoencoder(1, random_state=0),
-        Autoencoder(1, kind="two_layer", max_iter=20, random_state=0),
-        Autoencoder(1, kind="nonlinear", n_hidden=3, max_iter=20, random_state=0),
-    ]
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
+from pppca_bench.reducers.linear_projection import CovariancePCA
 
 
 def parabola():
@@ -88,23 +76,5 @@ def test_number_of_nodes_follows_criterion_1():
     assert Autoencoder(tau=60, random_state=0).fit(X).n_components_ == CovariancePCA(tau=60).fit(X).n_components_
 
 
-def test_same_seed_gives_the_same_bits_and_another_does_not():
-    X = load_iris().data
-    codes = [Autoencoder(2, kind="nonlinear", max_iter=20, random_state=s).fit_transform(X) for s in (0, 0, 1)]
-    np.testing.assert_array_equal(codes[0], codes[1])
-    assert not np.array_equal(codes[0], codes[2])
-
-
 def test_training_that_has_not_settled_says_so_without_a_warning():
     assert not Autoencoder(2, max_iter=3, random_state=0).fit(load_iris().data).converged_
-
-
-@pytest.mark.parametrize(
-    ("parameter", "value", "expected"),
-    [("kind", "curved", "'linear', 'two_layer' or 'nonlinear'"),
-     ("n_hidden", 0, "an integer from 1 to 1000000 or null"),
-     ("max_iter", 0, "an integer from 1 to 1000000"), ("tol", 0.0, "a number > 0")],
-)  # fmt: skip
-def test_values_out_of_range_are_refused_by_name(parameter, value, expected):
-    with pytest.raises(ValueError, match=rf"{parameter} in Autoencoder: expected {expected}, got {value!r}"):
-        Autoencoder(1, **{parameter: value}).fit(load_iris().data)

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pppca_bench.classifiers import expressions
 from pppca_bench.classifiers.expressions import (
@@ -26,11 +25,6 @@ from pppca_bench.classifiers.flgp import FLGPClassifier, share_correct, used_fea
 
 TINY = {"n_populations": 2, "population_size": 12, "n_generations": 4, "tournament_size": 3}
 TREE = ("-", "*", 0, 2, "/", 1.5, 1)  # x0 x2 − 1.5 / x1
-
-
-@parametrize_with_checks([FLGPClassifier(random_state=0, n_populations=2, population_size=30, n_generations=8)])
-def test_estimator_keeps_the_contract_of_scikit_learn(estimator, check):
-    check(estimator)
 
 
 def test_values_of_an_expression_by_hand():
@@ -179,27 +173,3 @@ def test_rare_classes_weigh_as_much_as_all_others():
     classifier.classes_ = np.arange(3)
     weights = classifier._weights(np.array([True, False, False, False, False]))
     np.testing.assert_allclose(weights, [0.5, 0.125, 0.125, 0.125, 0.125])
-
-
-def test_class_that_the_training_data_lack_is_one_of_the_classes(product):
-    found = FLGPClassifier(random_state=0, **TINY).fit(*product, classes=["maybe", "no", "yes"])
-    assert found.decision_function(product[2]).shape == (100, 3)
-
-
-def test_same_seed_gives_the_same_bits_and_another_does_not(product):
-    outputs = [FLGPClassifier(random_state=s, **TINY).fit(*product).decision_function(product[2]) for s in (0, 0, 1)]
-    np.testing.assert_array_equal(outputs[0], outputs[1])
-    assert not np.array_equal(outputs[0], outputs[2])
-
-
-@pytest.mark.parametrize(
-    ("parameter", "value", "expected"),
-    [
-        ("n_layers", 0, "an integer from 1 to 1000000"),
-        ("population_size", 1, "an integer from 2 to 100000"),
-        ("mutation_probability", 1.5, "a number from 0 to 1"),
-    ],
-)
-def test_values_out_of_range_are_refused_by_name(product, parameter, value, expected):
-    with pytest.raises(ValueError, match=rf"{parameter} in FLGPClassifier: expected {expected}, got {value}"):
-        FLGPClassifier(**{parameter: value}).fit(*product)

@@ -6,17 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_pruning import half_squared_error, paths_to_outputs, with_weight
 from sklearn.datasets import load_iris
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier, n_connections, pruned
 from pppca_bench.classifiers.saliency import connected_inputs, optimal_brain_damage, second_derivatives
-
-
-@parametrize_with_checks([PrunedMLPClassifier((3,), max_epochs=100, retrain_epochs=20, random_state=0)])
-def test_estimator_keeps_the_contract_of_scikit_learn(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")
@@ -51,17 +45,6 @@ def test_second_derivatives_are_those_of_finite_differences(architecture):
             w = matrices[k][unit, source]
             right, left = (half_squared_error(with_weight(matrices, k, unit, source, w + s), *how) for s in (h, -h))
             assert curvature[unit, source] == pytest.approx((right - 2 * here + left) / h**2, rel=1e-5, abs=1e-5)
-
-
-@pytest.mark.parametrize("architecture", ARCHITECTURES, ids=str)
-def test_second_derivatives_of_stacked_networks_are_those_of_each(architecture):
-    networks = [network_of(architecture, seed) for seed in range(3)]
-    layers = [np.stack(layer) for layer in zip(*(matrices for matrices, _, _ in networks), strict=True)]
-    X, targets = (np.stack(arrays) for arrays in zip(*(data for _, *data in networks), strict=True))
-    together = second_derivatives(architecture, layers, X, targets)
-    for place, (matrices, *data) in enumerate(networks):
-        for stacked, alone in zip(together, second_derivatives(architecture, matrices, *data), strict=True):
-            np.testing.assert_array_equal(stacked[place], alone)
 
 
 def test_saliency_in_a_linear_network_at_its_minimum_is_what_the_error_gains_without_the_weight():
@@ -181,19 +164,3 @@ def test_training_that_overflows_is_refused(iris):
     X, y, X_val, y_val = iris
     with pytest.raises(ValueError, match="expected finite errors"):
         PrunedMLPClassifier((), random_state=0).fit(X * 1e200, y, X_val, y_val)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"prune_fraction": 1.0}, "prune_fraction in PrunedMLPClassifier: expected a number > 0 and < 1, got 1.0"),
-        ({"retrain_epochs": 0}, "retrain_epochs in PrunedMLPClassifier: expected an integer from 1 to 1000000, got 0"),
-        ({"shortcuts": 1}, "shortcuts in PrunedMLPClassifier: expected true or false, got 1"),
-        ({"initial_step_range": (0, 1)}, "initial_step_range .* expected a list of 2 numbers > 0"),
-        ({"initial_step_range": (2, 1)}, "initial_step_range .* expected two numbers, the first at most the second"),
-        ({"max_epochs": 0}, "max_epochs in PrunedMLPClassifier: expected an integer from 1 to 1000000, got 0"),
-    ],
-)
-def test_parameter_out_of_range_is_refused(iris, parameters, message):
-    with pytest.raises(ValueError, match=message):
-        PrunedMLPClassifier(**parameters).fit(*iris)

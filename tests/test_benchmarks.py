@@ -17,8 +17,7 @@ from pppca_bench.config.plan import count_runs
 from pppca_bench.documents import read_yaml
 from pppca_bench.engines import DGHA
 from pppca_bench.problems import known_problems
-from pppca_bench.reducers.network_rfe import NetworkRFE
-from pppca_bench.reducers.sequential_selection import BackwardSelector, ForwardSelector
+from pppca_bench.reducers.wrapper_selection import BackwardSelector, ForwardSelector, NetworkRFE
 
 
 def or_skip(call, *arguments):

@@ -8,7 +8,6 @@ import reference_classifier as reference
 
 from pppca_bench.classifiers import early_stopping as stopping
 from pppca_bench.classifiers import rprop as kernels
-from pppca_bench.classifiers.batch_training import Lanes, Task, train_nets
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.lanes import (
     ADD,
@@ -22,6 +21,7 @@ from pppca_bench.classifiers.lanes import (
 )
 from pppca_bench.classifiers.network import Architecture, network_outputs, pack, uniform_per_weight, unpack
 from pppca_bench.classifiers.rprop import RpropRule, RpropState
+from pppca_bench.classifiers.training import RpropLanes, Task, train_by_rprop
 from pppca_bench.compiled.arrays import aligned_zeros
 
 RPROP = RpropRule(eta_plus=1.2, eta_minus=0.5, step_min=0.0, step_max=50.0)
@@ -39,7 +39,8 @@ def make_task(architecture, seed, n_samples=6, weight_range=0.7):
     X, X_val = (rng.normal(size=(n, architecture.n_inputs)) for n in sizes)
     targets, targets_val = (np.eye(architecture.n_outputs)[rng.integers(architecture.n_outputs, size=n)] for n in sizes)
     weights = uniform_per_weight(architecture, -weight_range, weight_range, rng)
-    return Task(architecture, X, targets, X_val, targets_val, weights, uniform_per_weight(architecture, 0.05, 0.2, rng))
+    steps = uniform_per_weight(architecture, 0.05, 0.2, rng)
+    return Task(architecture, X, targets, X_val, targets_val, weights, steps, rng)
 
 
 def as_lists(matrices):
@@ -47,8 +48,8 @@ def as_lists(matrices):
 
 
 def compute_gradient(task, lane=3):
-    lanes = Lanes(task, task.architecture.n_inputs, StoppingRule(5, 5.0, 0.1, 10))
-    lanes.seat(lane, task)
+    lanes = RpropLanes([task] * LANES, RPROP, StoppingRule(5, 5.0, 0.1, 10))
+    lanes.seat_waiting()
     kernels.compute_gradient(lanes.network, lanes.state.weights, lanes.training, lanes.block, lanes.state.gradient)
     gradient = unpack(lanes.state.gradient[:, lane], task.architecture, task.architecture)
     return gradient, lanes.block.squared_error[:, lane].sum()
@@ -204,7 +205,7 @@ def test_training_progress_follows_hand_worked_numbers():
 def test_training_agrees_with_plain_loops(architecture, seed, max_epochs, stop_reason):
     task = make_task(architecture, seed)
     limit = math.inf if stop_reason != "generalisation_loss" else 5.0
-    net = train_nets([task], RPROP, StoppingRule(5, limit, 0.1, max_epochs))[0]
+    net = train_by_rprop([task], RPROP, StoppingRule(5, limit, 0.1, max_epochs))[0]
     expected = reference.train(
         as_lists(task.weights),
         as_lists(task.steps),
@@ -231,7 +232,7 @@ def test_training_with_and_without_weight_backtracking_agrees_with_plain_loops(a
     task, curves = make_task(architecture, seed, n_samples=9), []
     for weight_backtracking in (True, False):
         rule = RPROP._replace(weight_backtracking=weight_backtracking)
-        net = train_nets([task], rule, StoppingRule(5, math.inf, 0.0, 40))[0]
+        net = train_by_rprop([task], rule, StoppingRule(5, math.inf, 0.0, 40))[0]
         expected = reference.train(
             as_lists(task.weights),
             as_lists(task.steps),
@@ -256,7 +257,7 @@ def test_training_with_and_without_weight_backtracking_agrees_with_plain_loops(a
 def test_the_rule_of_the_search_agrees_with_plain_loops(n_increases, quotient):
     """The end of this training is another one in each case: after 45, 55, 220 and 80 epochs."""
     task = make_task(Architecture(2, (3,), 2, False, "linear"), 0)
-    net = train_nets([task], RPROP, StoppingRule(5, 5.0, 0.1, 400, n_increases, quotient))[0]
+    net = train_by_rprop([task], RPROP, StoppingRule(5, 5.0, 0.1, 400, n_increases, quotient))[0]
     expected = reference.train(
         as_lists(task.weights),
         as_lists(task.steps),
@@ -291,16 +292,16 @@ def test_nets_trained_together_equal_nets_trained_alone_to_the_last_bit(shortcut
     widths = [3, 1, 5, 2, 4, 5, 1, 3, 2, 4, 3]
     tasks = [make_task(Architecture(m, (3, 2), 2, shortcuts, output), seed) for seed, m in enumerate(widths)]
     rule = StoppingRule(5, 5.0, 0.1, 23)
-    together = train_nets(tasks, RPROP, rule)
+    together = train_by_rprop(tasks, RPROP, rule)
     assert len({len(net.training_curve) for net in together}) > 1
     for task, net in zip(tasks, together, strict=True):
-        assert same(net, train_nets([task], RPROP, rule)[0])
+        assert same(net, train_by_rprop([task], RPROP, rule)[0])
 
 
 def test_order_of_the_nets_does_not_matter():
     tasks = [make_task(ARCHITECTURES[5], seed) for seed in range(11)]
     rule = StoppingRule(5, 5.0, 0.1, 20)
-    forwards, backwards = train_nets(tasks, RPROP, rule), train_nets(tasks[::-1], RPROP, rule)
+    forwards, backwards = train_by_rprop(tasks, RPROP, rule), train_by_rprop(tasks[::-1], RPROP, rule)
     assert all(same(one, other) for one, other in zip(forwards, backwards[::-1], strict=True))
 
 
@@ -309,9 +310,9 @@ def test_a_net_that_overflows_does_not_disturb_its_neighbours_or_its_successor()
     tasks[1].X[:] = 1e200
     rule = StoppingRule(5, 5.0, 0.1, 20)
     with np.errstate(all="ignore"):
-        nets = train_nets(tasks, RPROP, rule)
+        nets = train_by_rprop(tasks, RPROP, rule)
         assert nets[1].stop_reason == "not_finite"
-        assert all(same(nets[k], train_nets([tasks[k]], RPROP, rule)[0]) for k in range(11) if k != 1)
+        assert all(same(nets[k], train_by_rprop([tasks[k]], RPROP, rule)[0]) for k in range(11) if k != 1)
 
 
 @pytest.mark.parametrize("shortcuts", [False, True])

@@ -90,7 +90,7 @@ def test_generations_are_no_passes_so_that_a_genetic_algorithm_tells_no_traversa
     inputs, classes = rng.normal(size=(12, 3)), np.arange(12) % 2
     network = GAMLPClassifier((2,), max_generations=5, random_state=0).fit(inputs, classes, inputs, classes)
     assert "connection_traversals" not in network.measures_
-    assert network.measures_["total_epochs"] == network.n_generations_
+    assert network.measures_["total_epochs"] == network.n_epochs_
 
 
 def test_squared_error_percentage_follows_hand_worked_numbers():

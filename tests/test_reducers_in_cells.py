@@ -14,7 +14,7 @@ from pppca_bench.experiments.cell import run_group
 from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import load_problem
-from pppca_bench.reducers.sequential_selection import ForwardSelector
+from pppca_bench.reducers.wrapper_selection import ForwardSelector
 
 SPECTRAL = ("pca", "pca_svd", "kernel_pca", "ica", "autoencoder")
 CHOOSING = ("kernel_pca", "filter", "forward", "backward", "rfe")

@@ -25,9 +25,8 @@ from pppca_bench.reducers.filter_selection import FilterSelector
 from pppca_bench.reducers.ica import ICA
 from pppca_bench.reducers.kernel_pca import GaussianKernelPCA
 from pppca_bench.reducers.lda import LDA
-from pppca_bench.reducers.network_rfe import NetworkRFE
-from pppca_bench.reducers.pca import CovariancePCA, SingularValuePCA
-from pppca_bench.reducers.sequential_selection import BackwardSelector, ForwardSelector
+from pppca_bench.reducers.linear_projection import CovariancePCA, SingularValuePCA
+from pppca_bench.reducers.wrapper_selection import BackwardSelector, ForwardSelector, NetworkRFE
 
 ENGINES = {"gha": GHA, "dgha": DGHA, "ne_ppca": NEpPCA}
 BASELINES = {
@@ -82,7 +81,7 @@ def test_keys_and_defaults_are_the_estimators(method):
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_a_systems_keys_and_defaults_are_its_estimators(name):
-    theirs = constructor_of(SYSTEMS[name], "validation_fraction", "random_state")
+    theirs = constructor_of(SYSTEMS[name], "random_state")
     if "hidden_layer_sizes" in theirs:
         del theirs["hidden_layer_sizes"]
     # The registry's own, such as the report's architecture, take the place of the constructor's.
@@ -91,8 +90,7 @@ def test_a_systems_keys_and_defaults_are_its_estimators(name):
 
 @pytest.mark.parametrize("rule", NETWORKS)
 def test_the_classifiers_keys_and_defaults_are_its_estimators(rule):
-    # The validation split is a problem's own.
-    theirs = constructor_of(NETWORKS[rule], "validation_fraction", "random_state")
+    theirs = constructor_of(NETWORKS[rule], "random_state")
     hidden = theirs.pop("hidden_layer_sizes")
     expected = theirs | {"hidden": "pivot" if rule == "rprop" else hidden}
     assert defaults_of(section_of(CLASSIFIERS[rule])) == expected
@@ -101,7 +99,7 @@ def test_the_classifiers_keys_and_defaults_are_its_estimators(rule):
 @pytest.mark.parametrize("rule", ENSEMBLES)
 def test_an_ensembles_keys_and_defaults_are_its_estimators(rule):
     section = section_of(CLASSIFIERS[rule])
-    theirs = constructor_of(ENSEMBLES[rule], "estimator", "validation_fraction", "random_state")
+    theirs = constructor_of(ENSEMBLES[rule], "estimator", "random_state")
     assert defaults_of(section) == theirs | CLASSIFIERS[rule].defaults
     document = {"name": "a", "problems": ["cancer1"], "repeats": 1, "seed": 1, "methods": [{"method": "gha"}]}
     (method,) = config_of(document | {"classifier": {"rule": rule}}).methods

@@ -3,32 +3,17 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Lt
-from scipy.special import expit
 
-from pppca_bench.classifiers import backprop as kernels
-from pppca_bench.classifiers.batch_training import TrainedNet
-from pppca_bench.classifiers.lanes import LINEAR
+from pppca_bench.classifiers.backprop import BackpropRule
 from pppca_bench.classifiers.mlp import MLPClassifier
-from pppca_bench.classifiers.network import Architecture, uniform_per_weight
-from pppca_bench.classifiers.online_training import BackpropTask, Training, train_by_backprop
-from pppca_bench.classifiers.passes import EXACT_SOFTSIGN, LOGISTIC
-from pppca_bench.classifiers.training_data import Split, hold_out
+from pppca_bench.classifiers.training import Task, TrainedNet, train_by_backprop
+from pppca_bench.classifiers.training_data import Split
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.parameters import (
-    Count,
-    LayerSizes,
-    NotNegative,
-    NotNegativeOrInfinite,
-    OpenShare,
-    Positive,
-    make_generator,
-)
-
-ACTIVATIONS = {"linear": LINEAR, "logistic": LOGISTIC, "softsign": EXACT_SOFTSIGN}
+from pppca_bench.parameters import Count, LayerSizes, NotNegative, NotNegativeOrInfinite, Positive
 
 
 class BackpropMLPClassifier(MLPClassifier):
@@ -36,6 +21,9 @@ class BackpropMLPClassifier(MLPClassifier):
 
     Rumelhart, Hinton & Williams 1986: one update after each sample, the samples in a new random order in each epoch,
     half the squared error against targets 0 and 1; the class is the largest output.
+
+    Choice: where `fit` gets no validation data and the validation error decides nothing (``keep`` is "last" and
+    ``generalisation_loss`` infinite), nothing is held out, and the training data serve as validation data.
 
     Parameters
     ----------
@@ -64,10 +52,6 @@ class BackpropMLPClassifier(MLPClassifier):
         Stop when P_k = 1000 (mean / min - 1) of the strip's k training errors is below this; >= 0, 0 for never.
     keep : {"last", "best"}, default="last"
         Whether the result has the weights after the last epoch or those of the validation minimum.
-    validation_fraction : float, default=1/3
-        Share of the training data held out, stratified, where `fit` gets no validation data; in (0, 1).
-        Choice: where the validation error decides nothing (``keep`` is "last" and ``generalisation_loss`` infinite)
-        nothing is held out, and the training data stand in for it.
     random_state : int, RandomState, Generator or None, default=None
         Source of the initial weights, the order of the samples and the held-out share.
 
@@ -89,6 +73,9 @@ class BackpropMLPClassifier(MLPClassifier):
     stop_reason_ : {"generalisation_loss", "training_progress", "max_epochs"}
     """
 
+    _remedy: ClassVar[str] = "Set standardise, scale the features or lower learning_rate (now {0.learning_rate})."
+    _updates: ClassVar[Literal["epoch", "sample", "uncounted"]] = "sample"
+
     def __init__(
         self,
         hidden_layer_sizes: LayerSizes = (16,),
@@ -105,7 +92,6 @@ class BackpropMLPClassifier(MLPClassifier):
         generalisation_loss: NotNegativeOrInfinite = math.inf,
         training_progress: NotNegative = 0.0,
         keep: Literal["last", "best"] = "last",
-        validation_fraction: OpenShare = 1 / 3,
         random_state: Any = None,
     ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
@@ -121,78 +107,27 @@ class BackpropMLPClassifier(MLPClassifier):
         self.generalisation_loss = generalisation_loss
         self.training_progress = training_progress
         self.keep = keep
-        self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def _task(self, split: Split) -> BackpropTask:
-        """Draw the initial state and say what is to be trained."""
-        rng = make_generator(self.random_state)
-        if not len(split.X_val):
-            split = hold_out(split, self.validation_fraction, rng) if self._validates else _serving_twice(split)
-        self._set_scale(split.X)
-        targets = self._targets(split.y)
-        sizes = tuple(int(size) for size in self.hidden_layer_sizes)
-        architecture = Architecture(split.X.shape[1], sizes, targets.shape[1], False, "linear")
-        weights = uniform_per_weight(architecture, -self.initial_weight_range, self.initial_weight_range, rng)
-        return BackpropTask(
-            architecture,
-            self._scaled(split.X),
-            targets,
-            self._scaled(split.X_val),
-            self._targets(split.y_val),
-            weights,
-            steps=[],
-            rng=rng,
-        )
+    def _task(self, split: Split) -> Task:
+        decides = self.keep == "best" or self.generalisation_loss < math.inf
+        if not len(split.X_val) and not decides:
+            split = replace(split, X_val=split.X, y_val=split.y)
+        return super()._task(split)
 
-    @property
-    def _validates(self) -> bool:
-        """Tell whether the result depends on the validation error."""
-        return self.keep == "best" or self.generalisation_loss < math.inf
-
-    def _set_scale(self, X: Floats) -> None:
-        """Learn how features are shifted and divided; one that is constant is divided by 1."""
-        n_features = X.shape[1]
-        self.mean_ = X.mean(axis=0) if self.standardise else np.zeros(n_features)
-        deviation = X.std(axis=0) if self.standardise else np.ones(n_features)
+    def _started(self, split: Split, rng: np.random.Generator) -> Task:
+        n_features = split.X.shape[1]
+        self.mean_ = split.X.mean(axis=0) if self.standardise else np.zeros(n_features)
+        deviation = split.X.std(axis=0) if self.standardise else np.ones(n_features)
+        # A constant feature deviates by rounding at most; it is divided by 1.
         rounding = 10.0 * np.finfo(np.float64).eps * np.abs(self.mean_)
         self.scale_ = np.where(deviation > rounding, deviation, 1.0)
+        return super()._started(split, rng)
 
     def _scaled(self, X: Floats) -> Floats:
-        """Return the network's inputs."""
         return (X - self.mean_) / self.scale_
 
-    def _train(self, tasks: Sequence[BackpropTask]) -> list[TrainedNet]:
-        """Train nets of one `Task.shape` together, by this classifier's parameters."""
-        activations = ACTIVATIONS[self.hidden_activation], ACTIVATIONS[self.output_activation]
+    def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
         decay_epochs = math.inf if self.decay_epochs is None else float(self.decay_epochs)
-        rule = kernels.BackpropRule(float(self.learning_rate), decay_epochs, float(self.momentum))
-        return train_by_backprop(tasks, Training(*activations, rule, self._stopping_rule(), self.keep == "best"))
-
-    def _network_outputs(self, X: Floats) -> Floats:
-        """Return the outputs for valid inputs."""
-        values = self._scaled(X)
-        activations = [self.hidden_activation] * (len(self.coefs_) - 1) + [self.output_activation]
-        for coefs, intercepts, activation in zip(self.coefs_, self.intercepts_, activations, strict=True):
-            values = _activated(values @ coefs + intercepts, activation)
-        return values
-
-    def _updates_per_epoch(self, n_samples: int) -> int:
-        """Return how often an epoch updates the weights: after each sample."""
-        return n_samples
-
-    def _remedy(self) -> str:
-        """Say what helps against a training that is no longer finite."""
-        return f"Set standardise, scale the features or lower learning_rate (now {self.learning_rate})."
-
-
-def _activated(sums: Floats, activation: str) -> Floats:
-    """Return the values of units."""
-    if activation == "logistic":
-        return expit(sums)
-    return sums / (1.0 + np.abs(sums)) if activation == "softsign" else sums
-
-
-def _serving_twice(split: Split) -> Split:
-    """Take the training data for validation data too."""
-    return replace(split, X_val=split.X, y_val=split.y)
+        rule = BackpropRule(float(self.learning_rate), decay_epochs, float(self.momentum))
+        return train_by_backprop(tasks, rule, self._stopping_rule(), keeps_best=self.keep == "best")

@@ -1,72 +1,40 @@
 """Ensembles of classifiers: the estimators `BaggingClassifier` and `AdaBoostClassifier`."""
 
 from abc import abstractmethod
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
 from pppca_bench.classifiers.mlp import MLP
-from pppca_bench.classifiers.training_data import Labels, Split, hold_out, one_hot, validated_split
+from pppca_bench.classifiers.training_data import FittedBySplit, Labels, Split, one_hot
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
-from pppca_bench.parameters import Count, OpenShare, Share, check_parameters, make_generator
+from pppca_bench.parameters import Count, Share
 from pppca_bench.samples import validated_samples
 
 
-class _Ensemble(ClassifierMixin, BaseEstimator):
-    """Train classifiers on samples of the training data; a subclass draws these and combines the classifiers."""
+class _Ensemble(ClassifierMixin, FittedBySplit):
+    """Base of ensembles of classifiers, the members, each trained on its own sample of the training data."""
 
     def __init__(
         self,
         estimator: Any = None,
         n_estimators: Count = 10,
         *,
-        validation_fraction: OpenShare = 1 / 3,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
-        self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        X_val: ArrayLike | None = None,
-        y_val: ArrayLike | None = None,
-        *,
-        classes: ArrayLike | None = None,
-    ) -> Self:
-        """Train every member on samples of (X, y); a network stops by (X_val, y_val).
-
-        Parameters
-        ----------
-        X, X_val : array-like of shape (n_samples, n_features)
-            Finite numbers. Without X_val a share of X is held out, the same for all networks.
-        y, y_val : array-like of shape (n_samples,)
-            Class labels.
-        classes : array-like, optional
-            All classes of the problem; else those of y and y_val.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of its range, the data are unfit, or the training is no longer finite.
-        """
-        check_parameters(self)
-        split = validated_split(self, X, y, X_val, y_val, classes)
-        rng = make_generator(self.random_state)
-        if not len(split.X_val):
-            split = hold_out(split, self.validation_fraction, rng)
+    def _learn(self, split: Split, rng: np.random.Generator) -> None:
         self._train(split, rng)
         if all(hasattr(member, "n_epochs_") for member in self.estimators_):
             self.n_epochs_ = sum(net.n_epochs_ for net in self.estimators_)
             self.best_epoch_ = sum(net.best_epoch_ for net in self.estimators_)
-        return self
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the support of each class, (n_samples, n_classes); for two the second less the first, (n_samples,)."""
@@ -136,8 +104,6 @@ class BaggingClassifier(_Ensemble):
         Size of a sample as a share of the training data, at least one; in (0, 1].
     replace : bool, default=True
         Whether a sample may have a training example more than once.
-    validation_fraction : float, default=1/3
-        Share of the training data held out, stratified, where `fit` gets no validation data; in (0, 1).
     random_state : int, RandomState, Generator or None, default=None
         Source of the samples, the members' seeds and the held-out share.
 
@@ -158,10 +124,9 @@ class BaggingClassifier(_Ensemble):
         vote: Literal["mean", "majority"] = "mean",
         sample_share: Share = 1.0,
         replace: bool = True,
-        validation_fraction: OpenShare = 1 / 3,
         random_state: Any = None,
     ) -> None:
-        super().__init__(estimator, n_estimators, validation_fraction=validation_fraction, random_state=random_state)
+        super().__init__(estimator, n_estimators, random_state=random_state)
         self.vote = vote
         self.sample_share = sample_share
         self.replace = replace
@@ -202,8 +167,6 @@ class AdaBoostClassifier(_Ensemble):
         `RpropMLPClassifier()`.
     n_estimators : int, default=10
         Largest number of members, >= 1. Choice: as for bagging.
-    validation_fraction : float, default=1/3
-        Share of the training data held out, stratified, where `fit` gets no validation data; in (0, 1).
     random_state : int, RandomState, Generator or None, default=None
         Source of the samples, the networks' seeds and the held-out share.
 

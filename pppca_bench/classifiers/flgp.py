@@ -1,24 +1,24 @@
 """The estimator `FLGPClassifier`: discriminant functions evolved in layers of populations."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.classifiers.expressions import Evolution, Expression, evolve, features_of, signs_of, text_of, values_of
-from pppca_bench.classifiers.training_data import Labels, Split, hold_out, validated_split
+from pppca_bench.classifiers.training_data import FittedBySplit, Labels, Split
 from pppca_bench.compiled.arrays import Flags, Floats
-from pppca_bench.parameters import Count, OpenShare, Probability, check_parameters, make_generator
+from pppca_bench.parameters import Count, Probability
 from pppca_bench.samples import validated_samples
 
 Layers = list[list[Expression]]
 """Expressions of each layer, over the outputs of the layer before; the first layer's over the features."""
 
 
-class FLGPClassifier(ClassifierMixin, BaseEstimator):
+class FLGPClassifier(ClassifierMixin, FittedBySplit):
     """Classify by discriminant functions that several populations evolve in layers (FLGP).
 
     Layered genetic programming (Lin, Ke, Chien & Yang 2008): each population of a layer evolves, by +, −, × and
@@ -53,8 +53,6 @@ class FLGPClassifier(ClassifierMixin, BaseEstimator):
         Of a child to have one parent and a random new subtree, and not two parents; in [0, 1].
     max_nodes : int, default=31
         Operators, features and constants of an expression at most, >= 1.
-    validation_fraction : float, default=1/3
-        Share of the training data held out, stratified, where `fit` gets no validation data; in (0, 1).
     random_state : int, RandomState, Generator or None, default=None
         Source of the held-out share and of every draw of the evolution.
 
@@ -85,7 +83,6 @@ class FLGPClassifier(ClassifierMixin, BaseEstimator):
         tournament_size: Count = 7,
         mutation_probability: Probability = 0.2,
         max_nodes: Count = 31,
-        validation_fraction: OpenShare = 1 / 3,
         random_state: Any = None,
     ) -> None:
         self.n_layers = n_layers
@@ -95,39 +92,9 @@ class FLGPClassifier(ClassifierMixin, BaseEstimator):
         self.tournament_size = tournament_size
         self.mutation_probability = mutation_probability
         self.max_nodes = max_nodes
-        self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        X_val: ArrayLike | None = None,
-        y_val: ArrayLike | None = None,
-        *,
-        classes: ArrayLike | None = None,
-    ) -> Self:
-        """Evolve on (X, y); choose the generations by (X_val, y_val).
-
-        Parameters
-        ----------
-        X, X_val : array-like of shape (n_samples, n_features)
-            Finite numbers. Without X_val a share of X is held out.
-        y, y_val : array-like of shape (n_samples,)
-            Class labels.
-        classes : array-like, optional
-            All classes of the problem; else those of y and y_val.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of its range or the data are unfit.
-        """
-        check_parameters(self)
-        split = validated_split(self, X, y, X_val, y_val, classes)
-        rng = make_generator(self.random_state)
-        if not len(split.X_val):
-            split = hold_out(split, self.validation_fraction, rng)
+    def _learn(self, split: Split, rng: np.random.Generator) -> None:
         self._curves: list[Floats] = []
         positives = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         self.layers_ = [self._evolve_layers(split, label, rng) for label in positives]
@@ -136,7 +103,6 @@ class FLGPClassifier(ClassifierMixin, BaseEstimator):
         self.n_generations_ = self.n_layers * self.n_generations
         self.expressions_ = [text_of(layers[-1][0], "x" if len(layers) == 1 else "f") for layers in self.layers_]
         self.history_ = {"correct_percent": np.mean(np.reshape(self._curves, (-1, self.n_generations_)), axis=0)}
-        return self
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the functions' squashed outputs, (n_samples, n_classes); of two classes the one's, (n_samples,)."""

@@ -1,58 +1,31 @@
 """A network whose weights a genetic algorithm evolves: the estimator `GAMLPClassifier`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from annotated_types import Ge, Le
 
-from pppca_bench.classifiers.batch_training import Task, TrainedNet, empty_samples, fill, network_and_block, train_nets
 from pppca_bench.classifiers.lanes import LANES
 from pppca_bench.classifiers.mlp import MLPClassifier
-from pppca_bench.classifiers.network import Architecture, network_outputs, pack, uniform_per_weight, unpack
+from pppca_bench.classifiers.network import Architecture, pack, uniform_per_weight, unpack
 from pppca_bench.classifiers.passes import measure_networks
 from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier
-from pppca_bench.classifiers.training_data import Split, hold_out, one_hot
+from pppca_bench.classifiers.training import (
+    Task,
+    TrainedNet,
+    empty_samples,
+    fill,
+    network_and_block,
+    train_by_rprop,
+)
 from pppca_bench.compiled.arrays import Flags, Floats, Indices, aligned_zeros
-from pppca_bench.parameters import Count, LayerSizes, OpenShare, Positive, Probability, check_order, make_generator
+from pppca_bench.parameters import Count, LayerSizes, Positive, Probability, check_order
 
 Crossover = Literal["uniform", "single_point"]
 Genes = TypeVar("Genes", Floats, Flags)
 """Strings of real numbers or of bits."""
-
-
-@dataclass(frozen=True)
-class EvolutionTask(Task):
-    """Hold one network's architecture, its data and the source of all draws of its evolution."""
-
-    rng: np.random.Generator
-
-
-@dataclass(frozen=True)
-class EvolvedNet(TrainedNet):
-    """Hold the result and the mean training error of each generation."""
-
-    mean_curve: Floats
-
-
-@dataclass
-class _Progress:
-    """Hold an evolution's curves and the network of the least validation error so far."""
-
-    best_curve: list[float] = field(default_factory=list)
-    mean_curve: list[float] = field(default_factory=list)
-    validation_curve: list[float] = field(default_factory=list)
-    best_error: float = np.inf
-    best_generation: int = 0
-    best_weights: Floats | None = None
-
-    def enter(self, error: float, weights: Floats) -> None:
-        """Enter the validation error of this generation's fittest network."""
-        self.validation_curve.append(error)
-        if error < self.best_error:
-            self.best_error, self.best_generation = error, len(self.best_curve)
-            self.best_weights = weights.copy()
 
 
 class GAMLPClassifier(MLPClassifier):
@@ -101,8 +74,6 @@ class GAMLPClassifier(MLPClassifier):
         Generations from one validation to the next; >= 1.
     patience : int, default=100
         Generations without a new least validation error that end the evolution; >= 1.
-    validation_fraction : float, default=1/3
-        Share of the training data held out, stratified, where `fit` gets no validation data; in (0, 1).
     random_state : int, RandomState, Generator or None, default=None
         Source of the held-out share, the first population and every draw of the evolution.
 
@@ -112,7 +83,7 @@ class GAMLPClassifier(MLPClassifier):
     n_features_in_ : int
     coefs_, intercepts_ : list of float64 ndarrays
         As in `RpropMLPClassifier`.
-    n_generations_, n_epochs_ : int
+    n_epochs_ : int
         Generations that were evaluated.
     best_epoch_ : int
         The generation of the result.
@@ -141,7 +112,6 @@ class GAMLPClassifier(MLPClassifier):
         max_generations: Count = 2000,
         strip_length: Count = 5,
         patience: Count = 100,
-        validation_fraction: OpenShare = 1 / 3,
         random_state: Any = None,
     ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
@@ -159,57 +129,54 @@ class GAMLPClassifier(MLPClassifier):
         self.max_generations = max_generations
         self.strip_length = strip_length
         self.patience = patience
-        self.validation_fraction = validation_fraction
         self.random_state = random_state
 
     def check_agreement(self) -> None:
-        """Check that the elite leaves room for a child.
-
-        Raises
-        ------
-        ParameterError
-            It does not.
-        """
+        """Raise ParameterError unless the elite leaves room for a child."""
         check_order(self, "n_elite", "population_size", strictly=True)
 
-    def _task(self, split: Split) -> EvolutionTask:
-        """Say what is to be evolved."""
-        rng = make_generator(self.random_state)
-        if not len(split.X_val):
-            split = hold_out(split, self.validation_fraction, rng)
-        self._architecture = Architecture(
-            split.X.shape[1],
-            tuple(int(size) for size in self.hidden_layer_sizes),
-            len(self.classes_),
-            bool(self.shortcuts),
-            self.output_activation,
-        )
-        targets, targets_val = one_hot(split.y, self.classes_), one_hot(split.y_val, self.classes_)
-        return EvolutionTask(self._architecture, split.X, targets, split.X_val, targets_val, [], [], rng)
+    def _initial_state(self, rng: np.random.Generator) -> tuple[list[Floats], list[Floats]]:  # noqa: ARG002
+        """Draw nothing: the first generation is part of the evolution."""
+        return [], []
 
-    def _train(self, tasks: Sequence[EvolutionTask]) -> list[TrainedNet]:
-        """Evolve one network after the other; the networks of a population are what is evaluated side by side."""
+    def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
+        """Evolve one network after the other; the lanes are for the networks of a population."""
         return [self._evolve(task) for task in tasks]
 
-    def _evolve(self, task: EvolutionTask) -> EvolvedNet:
-        """Evolve a population until the validation error has not fallen for long."""
-        training_errors = PopulationErrors(task.architecture, task.X, task.targets)
-        validation_errors = PopulationErrors(task.architecture, task.X_val, task.targets_val)
+    def _evolve(self, task: Task) -> TrainedNet:
+        """Evolve a population until the validation error has not fallen for `patience` generations."""
+        architecture = task.architecture
+        training_errors = PopulationErrors(architecture, task.X, task.targets)
+        validation_errors = PopulationErrors(architecture, task.X_val, task.targets_val)
+        best, mean, validation = [], [], []
+        least, best_generation, best_weights = np.inf, 0, list[Floats]()
         population = self._first_generation(task)
-        progress = _Progress()
         while True:
             errors = training_errors(population)
             fittest = population[errors.argmin()]
-            progress.best_curve.append(float(errors.min()))
-            progress.mean_curve.append(float(errors.mean()))
-            is_last = len(progress.best_curve) == self.max_generations
-            if is_last or len(progress.best_curve) % self.strip_length == 0:
-                progress.enter(float(validation_errors(fittest[None])[0]), fittest)
-                if is_last or len(progress.best_curve) - progress.best_generation >= self.patience:
-                    return _evolved(task.architecture, progress, is_last)
+            best.append(float(errors.min()))
+            mean.append(float(errors.mean()))
+            generation = len(best)
+            is_last = generation == self.max_generations
+            if is_last or generation % self.strip_length == 0:
+                validation.append(float(validation_errors(fittest[None])[0]))
+                if validation[-1] < least:
+                    least, best_generation = validation[-1], generation
+                    best_weights = unpack(fittest, architecture, architecture)
+                if is_last or generation - best_generation >= self.patience:
+                    break
             population = self._breed(population, errors, task.rng)
+        reason = "max_generations" if is_last else "patience"
+        return TrainedNet(
+            best_weights,
+            best_generation,
+            np.array(best),
+            np.array(validation),
+            reason if best_weights else "not_finite",
+            history={"best_error": np.array(best), "mean_error": np.array(mean)},
+        )
 
-    def _first_generation(self, task: EvolutionTask) -> Floats:
+    def _first_generation(self, task: Task) -> Floats:
         """Return random weights, trained by RPROP or not, float64 (population_size, n_weights)."""
         limit, architecture = self.initial_weight_range, task.architecture
         population = task.rng.uniform(-limit, limit, size=(self.population_size, architecture.n_weights))
@@ -224,7 +191,7 @@ class GAMLPClassifier(MLPClassifier):
             )
             for weights in population
         ]
-        nets = train_nets(tasks, trainer._rprop_rule(), trainer._stopping_rule())
+        nets = train_by_rprop(tasks, trainer._rprop_rule(), trainer._stopping_rule())
         return np.array([pack(net.weights, architecture, architecture) for net in nets])
 
     def _breed(self, population: Floats, errors: Floats, rng: np.random.Generator) -> Floats:
@@ -236,21 +203,6 @@ class GAMLPClassifier(MLPClassifier):
         mutate(children, probability, self.mutation_scale, rng)
         elite = population[np.argsort(errors, kind="stable")[: self.n_elite]]
         return np.concatenate([elite, children])
-
-    def _network_outputs(self, X: Floats) -> Floats:
-        """Return the outputs for valid inputs."""
-        return network_outputs(self._architecture, self._weights, X)
-
-    def _store(self, net: TrainedNet, task: Task) -> None:
-        """Take over the result of the evolution."""
-        super()._store(net, task)
-        self.n_generations_ = self.n_epochs_
-        if isinstance(net, EvolvedNet):
-            self.history_ = {"best_error": net.training_curve, "mean_error": net.mean_curve}
-
-    def _remedy(self) -> str:
-        """Say what helps against errors that are not finite."""
-        return "Scale the features."
 
 
 class PopulationErrors:
@@ -275,7 +227,7 @@ class PopulationErrors:
 
 
 def select(errors: Floats, n_parents: int, tournament_size: int, rng: np.random.Generator) -> Indices:
-    """Return the numbers of the parents: of each tournament's networks, drawn with replacement, the one of least error.
+    """Return the indices of the parents: the network of least error of each tournament, drawn with replacement.
 
     Parameters
     ----------
@@ -329,15 +281,3 @@ def mutate(children: Floats, probability: float, scale: float, rng: np.random.Ge
     n_mutations = rng.binomial(children.size, probability)
     places = rng.choice(children.size, size=n_mutations, replace=False, shuffle=False)
     children.ravel()[places] += rng.normal(scale=scale, size=n_mutations)
-
-
-def _evolved(architecture: Architecture, progress: _Progress, is_last: bool) -> EvolvedNet:
-    weights = progress.best_weights
-    return EvolvedNet(
-        weights=[] if weights is None else unpack(weights, architecture, architecture),
-        best_epoch=progress.best_generation,
-        training_curve=np.array(progress.best_curve),
-        validation_curve=np.array(progress.validation_curve),
-        stop_reason="not_finite" if weights is None else "max_generations" if is_last else "patience",
-        mean_curve=np.array(progress.mean_curve),
-    )

@@ -1,53 +1,27 @@
-"""The estimator `StructureGAClassifier`: a network whose inputs and hidden nodes a genetic algorithm picks."""
+"""A network whose inputs and hidden nodes a genetic algorithm picks: the estimator `StructureGAClassifier`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Le
-from numpy.typing import NDArray
 
-from pppca_bench.classifiers.batch_training import Task, TrainedNet, train_nets
 from pppca_bench.classifiers.ga_mlp import cross, select
-from pppca_bench.classifiers.network import Architecture, uniform_per_weight
+from pppca_bench.classifiers.network import Architecture
 from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier
 from pppca_bench.classifiers.saliency import connected_inputs
+from pppca_bench.classifiers.training import Task, TrainedNet
 from pppca_bench.classifiers.training_data import Split, hold_out
 from pppca_bench.compiled.arrays import Flags, Floats
-from pppca_bench.parameters import (
-    Count,
-    LayerSizes,
-    NotNegativeOrInfinite,
-    OpenShare,
-    Positive,
-    PositivePair,
-    Probability,
-    make_generator,
-)
-
-HELD_OUT = 1 / 3
-"""Share of the training data by which strings are judged; Proben1 has half as much validation as training data."""
+from pppca_bench.parameters import Count, LayerSizes, NotNegativeOrInfinite, Positive, PositivePair, Probability
 
 
 @dataclass(frozen=True)
 class StructureTask(Task):
-    """Hold the full network's architecture, data and initial state, and what the evolution needs beside them.
-
-    ``selection``: the same network on the part of the training data that strings are trained on, stopped and measured
-    by the rest. ``rng``: the source of all draws.
-    """
+    """The training of the full network, and in ``selection`` the same on the data by which strings are compared."""
 
     selection: Task
-    rng: np.random.Generator
-
-
-@dataclass(frozen=True)
-class StructuredNet(TrainedNet):
-    """Hold the fittest network, the inputs and hidden nodes that it has, and the evolution's course."""
-
-    kept: Flags
-    history: dict[str, NDArray[Any]]
 
 
 class StructureGAClassifier(RpropMLPClassifier):
@@ -87,8 +61,6 @@ class StructureGAClassifier(RpropMLPClassifier):
     strip_length : int, default=5
     generalisation_loss : float, default=5.0
         Training and early stopping as in `RpropMLPClassifier`.
-    validation_fraction : float, default=1/3
-        Share of the training data held out, stratified, where `fit` gets no validation data; in (0, 1).
     random_state : int, RandomState, Generator or None, default=None
         Source of the held-out share, the initial state and every draw of the evolution.
 
@@ -101,12 +73,13 @@ class StructureGAClassifier(RpropMLPClassifier):
         The fittest string: inputs first, then hidden nodes layer by layer.
     coefs_, intercepts_ : list of float64 ndarrays
         As in `RpropMLPClassifier`; 0 where a node is left out.
-    n_generations_ : int
     n_epochs_, best_epoch_, training_curve_, validation_curve_, stop_reason_
         Of the result's training.
     history_ : dict of float64 ndarrays of shape (n_generations_,)
         ``best_error`` and ``mean_error`` on the held-out third, squared error percentages.
     """
+
+    _updates: ClassVar[Literal["epoch", "sample", "uncounted"]] = "uncounted"
 
     def __init__(
         self,
@@ -124,7 +97,6 @@ class StructureGAClassifier(RpropMLPClassifier):
         max_epochs: Count = 500,
         strip_length: Count = 5,
         generalisation_loss: NotNegativeOrInfinite = 5.0,
-        validation_fraction: OpenShare = 1 / 3,
         random_state: Any = None,
     ) -> None:
         super().__init__(
@@ -136,7 +108,6 @@ class StructureGAClassifier(RpropMLPClassifier):
             max_epochs=max_epochs,
             strip_length=strip_length,
             generalisation_loss=generalisation_loss,
-            validation_fraction=validation_fraction,
             random_state=random_state,
         )
         self.population_size = population_size
@@ -145,26 +116,19 @@ class StructureGAClassifier(RpropMLPClassifier):
         self.max_generations = max_generations
         self.patience = patience
 
-    def _task(self, split: Split) -> StructureTask:
-        """Draw the initial state of the full network and say what is to be evolved."""
-        rng = make_generator(self.random_state)
-        if not len(split.X_val):
-            split = hold_out(split, self.validation_fraction, rng)
-        inner = hold_out(split, HELD_OUT, rng)
-        data = [(one.X, self._targets(one.y), one.X_val, self._targets(one.y_val)) for one in (split, inner)]
-        weight_range, architecture = self.initial_weight_range, self._architecture_for(*data[0][:2])
-        weights = uniform_per_weight(architecture, -weight_range, weight_range, rng)
-        steps = uniform_per_weight(architecture, *self.initial_step_range, rng)
-        whole, selection = (Task(architecture, *one, weights=weights, steps=steps) for one in data)
-        self._architecture = architecture
-        return StructureTask(**vars(whole), selection=selection, rng=rng)
+    def _started(self, split: Split, rng: np.random.Generator) -> StructureTask:
+        inner = hold_out(split, rng)
+        whole = super()._started(split, rng)
+        targets, targets_val = self._targets(inner.y), self._targets(inner.y_val)
+        selection = replace(whole, X=inner.X, targets=targets, X_val=inner.X_val, targets_val=targets_val)
+        return StructureTask(**vars(whole), selection=selection)
 
     def _train(self, tasks: Sequence[Any]) -> list[TrainedNet]:
-        """Evolve one network after the other; the networks of a generation train side by side."""
+        """Evolve one network after the other; the lanes are for the networks of a generation."""
         return [self._evolve(task) for task in tasks]
 
-    def _evolve(self, task: StructureTask) -> StructuredNet:
-        """Evolve strings until the least error has not fallen for long; train the fittest string's network."""
+    def _evolve(self, task: StructureTask) -> TrainedNet:
+        """Evolve strings until the least error has not fallen for `patience` generations; train the fittest."""
         architecture = task.architecture
         length = architecture.n_inputs + sum(architecture.hidden_layer_sizes)
         population = task.rng.random((self.population_size, length)) < 0.5
@@ -181,21 +145,16 @@ class StructureGAClassifier(RpropMLPClassifier):
                 break
             population = self._breed(population, errors, task.rng)
         kept = population[errors.argmin()].copy()
-        (net,) = self._trained([without(task, masks_of(architecture, kept))])
-        return StructuredNet(
-            **vars(net), kept=kept, history={"best_error": np.array(best), "mean_error": np.array(mean)}
-        )
+        (net,) = super()._train([task.masked(masks_of(architecture, kept))])
+        return replace(net, kept=kept, history={"best_error": np.array(best), "mean_error": np.array(mean)})
 
     def _errors(self, population: Flags, task: Task, known: dict[bytes, float]) -> Floats:
-        """Train the strings' networks that are not known yet, side by side; return every string's error."""
+        """Train the networks of strings not yet in ``known`` side by side; return every string's error."""
         new = {string.tobytes(): string for string in population if string.tobytes() not in known}
         if new:
-            nets = self._trained([without(task, masks_of(task.architecture, string)) for string in new.values()])
+            nets = super()._train([task.masked(masks_of(task.architecture, string)) for string in new.values()])
             known.update(zip(new, map(least_error, nets), strict=True))
         return np.array([known[string.tobytes()] for string in population])
-
-    def _trained(self, tasks: Sequence[Task]) -> list[TrainedNet]:
-        return train_nets(tasks, self._rprop_rule(), self._stopping_rule())
 
     def _breed(self, population: Flags, errors: Floats, rng: np.random.Generator) -> Flags:
         """Return the next generation, the fittest string first."""
@@ -205,27 +164,20 @@ class StructureGAClassifier(RpropMLPClassifier):
         is_flipped = rng.random(children.shape) < 1.0 / population.shape[1]
         return np.concatenate([population[[errors.argmin()]], children ^ is_flipped])
 
-    def _updates_per_epoch(self, n_samples: int) -> int | None:  # noqa: ARG002
-        """Return None: the traversals of one training are not those of the evolution."""
-        return None
-
     def _store(self, net: TrainedNet, task: Task) -> None:
-        """Take over the fittest network."""
         super()._store(net, task)
-        if isinstance(net, StructuredNet):
-            self.kept_, self.history_ = net.kept, net.history
-            self.n_generations_ = len(net.history["best_error"])
-            self.n_features_ = int(connected_inputs(self._architecture, masks_of(self._architecture, net.kept)).sum())
-            self.measures_["n_hidden_nodes"] = int(net.kept[self._architecture.n_inputs :].sum())
+        self.kept_ = net.kept
+        self.n_features_ = int(connected_inputs(task.architecture, masks_of(task.architecture, net.kept)).sum())
+        self.measures_["n_hidden_nodes"] = int(net.kept[task.architecture.n_inputs :].sum())
 
 
 def least_error(net: TrainedNet) -> float:
-    """Return the least error of a training on what stopped it, infinite where its numbers broke down."""
+    """Return the least validation error of a training, infinite where it diverged."""
     return np.inf if net.stop_reason == "not_finite" else float(net.validation_curve.min())
 
 
 def masks_of(architecture: Architecture, kept: Flags) -> list[Flags]:
-    """Return which weights a network has of which some inputs and hidden nodes are left out.
+    """Return which weights a network has without some of its inputs and hidden nodes.
 
     Parameters
     ----------
@@ -236,7 +188,7 @@ def masks_of(architecture: Architecture, kept: Flags) -> list[Flags]:
     Returns
     -------
     list of bool ndarrays of shape (n_units, n_sources)
-        One a layer, the biases' column first.
+        A matrix for each layer, the biases' column first.
     """
     sizes = (architecture.n_inputs, *architecture.hidden_layer_sizes)
     layers = np.split(kept, np.cumsum(sizes)[:-1])
@@ -246,12 +198,3 @@ def masks_of(architecture: Architecture, kept: Flags) -> list[Flags]:
         sources = layers[: number + 1] if architecture.shortcuts else [layers[number]]
         masks.append(np.outer(unit, np.concatenate([[True], *sources])))
     return masks
-
-
-def without(task: Task, masks: list[Flags]) -> Task:
-    """Return a task whose weights and step sizes are 0 where a node is left out."""
-    weights, steps = (
-        [np.where(mask, matrix, 0.0) for mask, matrix in zip(masks, matrices, strict=True)]
-        for matrices in (task.weights, task.steps)
-    )
-    return Task(task.architecture, task.X, task.targets, task.X_val, task.targets_val, weights, steps)

@@ -1,33 +1,40 @@
-"""What perceptrons share as classifiers and regressors, and `fit_together`, which trains many of them side by side."""
+"""Multi-layer perceptrons as classifiers and regressors, and `fit_together`, which trains many of them side by side."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pppca_bench.classifiers.batch_training import Task, TrainedNet
 from pppca_bench.classifiers.early_stopping import StoppingRule, generalisation_loss
-from pppca_bench.classifiers.outputs import nearest_probabilities, squared_error_percent
+from pppca_bench.classifiers.network import (
+    Architecture,
+    nearest_probabilities,
+    network_outputs,
+    squared_error_percent,
+    uniform_per_weight,
+)
+from pppca_bench.classifiers.training import Task, TrainedNet
 from pppca_bench.classifiers.training_data import (
     Labels,
     Split,
     TrainingSet,
     check_both_or_neither,
+    hold_out,
     one_hot,
     validated_split,
 )
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.parameters import check_parameters
+from pppca_bench.parameters import check_parameters, make_generator
 from pppca_bench.samples import is_plain, validated_samples
 
 
 class MLP(BaseEstimator):
-    """A multi-layer perceptron with early stopping: what classifiers and regressors share.
+    """Base of multi-layer perceptrons with early stopping.
 
     Attributes
     ----------
@@ -39,14 +46,26 @@ class MLP(BaseEstimator):
     validation_curve_ : float64 ndarray of shape (n_strips,)
     stop_reason_ : {"generalisation_loss", "training_progress", "max_epochs"}
     measures_ : dict of str to float
-        What the Proben1 report tells of a run: least training and validation error, overfit (generalisation loss at
+        The Proben1 report's measures of a run: least training and validation error, overfit (generalisation loss at
         the end), total and relevant epochs, connection traversals.
     """
 
+    hidden_layer_sizes: Sequence[int]
+    hidden_activation: Literal["softsign", "logistic"] = "softsign"
+    output_activation: Any = "linear"
+    shortcuts: bool = False
     strip_length: int
     generalisation_loss: float
     training_progress: float
     max_epochs: int
+    initial_weight_range: float
+    random_state: Any
+
+    _remedy: ClassVar[str] = "Scale the features."
+    """Advice where the training diverges, with parameters as "{0.name}"."""
+
+    _updates: ClassVar[Literal["epoch", "sample", "uncounted"]] = "uncounted"
+    """Whether the weights are updated after each epoch or sample; "uncounted" where epochs say nothing of the work."""
 
     def squared_error_percent(self, X: ArrayLike, y: ArrayLike) -> float:
         """Return the squared error percentage of the outputs (Proben1 report, section 2.5).
@@ -69,38 +88,51 @@ class MLP(BaseEstimator):
         """Validate X and return the network's outputs."""
         check_is_fitted(self)
         inputs = validated_samples(self, X)
-        return self._network_outputs(inputs)
+        return network_outputs(self._architecture, self._weights, self._scaled(inputs))
 
     @abstractmethod
     def _validated(self, data: TrainingSet, classes: ArrayLike | None) -> Split:
-        """Check what `fit` is given and keep what it tells of the problem."""
+        """Validate the arguments of `fit` and set the attributes that depend on the data alone."""
 
     @abstractmethod
     def _targets(self, y: Labels) -> Floats:
         """Return the targets of the outputs, (n_samples, n_outputs)."""
 
     @abstractmethod
-    def _task(self, split: Split) -> Task:
-        """Draw the initial state and say what is to be trained."""
-
-    @abstractmethod
     def _train(self, tasks: Sequence[Any]) -> list[TrainedNet]:
-        """Train nets of one `Task.shape` together, by this network's parameters."""
+        """Train networks of the same `Task.shape` together, by this network's parameters."""
 
-    @abstractmethod
-    def _network_outputs(self, X: Floats) -> Floats:
-        """Return the outputs for valid inputs."""
+    def _scaled(self, X: Floats) -> Floats:
+        """Return the inputs of the network for samples."""
+        return X
 
-    @abstractmethod
-    def _remedy(self) -> str:
-        """Say what helps against a training that is no longer finite."""
+    def _task(self, split: Split) -> Task:
+        """Hold out validation data where there are none, and draw the initial state."""
+        rng = make_generator(self.random_state)
+        if not len(split.X_val):
+            split = hold_out(split, rng, stratified=is_classifier(self))
+        return self._started(split, rng)
 
-    def _updates_per_epoch(self, n_samples: int) -> int | None:  # noqa: ARG002
-        """Return how often an epoch updates the weights; None where epochs are no passes forward and backward."""
-        return None
+    def _started(self, split: Split, rng: np.random.Generator) -> Task:
+        targets, sizes = self._targets(split.y), tuple(int(size) for size in self.hidden_layer_sizes)
+        self._architecture = Architecture(
+            split.X.shape[1],
+            sizes,
+            targets.shape[1],
+            bool(self.shortcuts),
+            self.output_activation,
+            self.hidden_activation,
+        )
+        weights, steps = self._initial_state(rng)
+        X, X_val = self._scaled(split.X), self._scaled(split.X_val)
+        return Task(self._architecture, X, targets, X_val, self._targets(split.y_val), weights, steps, rng)
+
+    def _initial_state(self, rng: np.random.Generator) -> tuple[list[Floats], list[Floats]]:
+        """Draw the initial weights and, where the learning rule has them, step sizes."""
+        limit = self.initial_weight_range
+        return uniform_per_weight(self._architecture, -limit, limit, rng), []
 
     def _stopping_rule(self) -> StoppingRule:
-        """Return the constants of early stopping."""
         return StoppingRule(
             int(self.strip_length),
             float(self.generalisation_loss),
@@ -109,20 +141,23 @@ class MLP(BaseEstimator):
         )
 
     def _store(self, net: TrainedNet, task: Task) -> None:
-        """Take over the result of the training."""
+        """Set the fitted attributes."""
+        n_epochs, n_validations = len(net.training_curve), len(net.validation_curve)
         if net.stop_reason == "not_finite":
             raise ValueError(
-                f"training of {self}: expected finite errors, got one that is not in epoch "
-                f"{len(net.training_curve)}. {self._remedy()}"
+                f"training of {self}: expected finite errors, got one that is not in epoch {n_epochs}. "
+                f"{self._remedy.format(self)}"
             )
         self._weights = net.weights
         self.coefs_ = [matrix[:, 1:].T for matrix in net.weights]
         self.intercepts_ = [matrix[:, 0] for matrix in net.weights]
-        self.n_epochs_ = len(net.training_curve)
+        self.n_epochs_ = n_epochs
         self.best_epoch_ = net.best_epoch
         self.training_curve_ = net.training_curve
         self.validation_curve_ = net.validation_curve
         self.stop_reason_ = net.stop_reason
+        if net.history:
+            self.history_ = net.history
         least = float(net.validation_curve.min())
         self.measures_ = {
             "train_squared_error_percent": float(net.training_curve.min()),
@@ -131,22 +166,15 @@ class MLP(BaseEstimator):
             "total_epochs": self.n_epochs_,
             "relevant_epochs": self.best_epoch_,
         }
-        updates = self._updates_per_epoch(len(task.X))
-        if updates is not None:
-            self.measures_["connection_traversals"] = self._traversals(len(task.X), len(task.X_val), updates)
-
-    def _traversals(self, n_train: int, n_validation: int, updates_per_epoch: int) -> int:
-        """Return how often the training went through a connection (Proben1 report, section 2.9).
-
-        Forward, backward and the update of a weight count one each; so does the forward pass of a validation.
-        """
-        n_connections = sum(matrix.size for matrix in self._weights)
-        of_an_epoch = 2 * n_train + updates_per_epoch
-        return n_connections * (self.n_epochs_ * of_an_epoch + len(self.validation_curve_) * n_validation)
+        if self._updates != "uncounted":
+            # Proben1 report, section 2.9: forward, backward and the update of a weight count 1 for each connection.
+            n_updates = 1 if self._updates == "epoch" else len(task.X)
+            passes = n_epochs * (2 * len(task.X) + n_updates) + n_validations * len(task.X_val)
+            self.measures_["connection_traversals"] = passes * sum(matrix.size for matrix in net.weights)
 
 
 class MLPClassifier(ClassifierMixin, MLP):
-    """Classify by the largest output of a multi-layer perceptron; a subclass says how it is trained.
+    """Base of classifiers by the largest output of a multi-layer perceptron.
 
     Attributes
     ----------
@@ -171,25 +199,20 @@ class MLPClassifier(ClassifierMixin, MLP):
         y : array-like of shape (n_samples,)
             Class labels.
         X_val, y_val : array-like, optional
-            Validation samples. Without them a share of X is held out where the training needs it.
+            Validation samples. Without them a third of X is held out where the training needs it.
         classes : array-like, optional
-            All classes of the problem, one output each; else those of y and y_val. A class that y lacks keeps
-            the target of the other classes, so the network has the problem's number of outputs whatever the split.
-
-        Returns
-        -------
-        Self
-            This estimator.
+            All classes of the problem, an output each; by default those of y and y_val. The target of a class that y
+            lacks is always 0, so the network has the problem's number of outputs whatever the split.
 
         Raises
         ------
         ValueError
-            If a parameter is out of its range, the data are unfit, or the training is no longer finite.
+            If a parameter is out of its range, the data are invalid, or the training diverges.
         """
         return fit_together([self], [(X, y, X_val, y_val)], classes=classes)[0]
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the outputs; of two classes, the second less the first.
+        """Return the outputs; for two classes, the second minus the first.
 
         Parameters
         ----------
@@ -199,7 +222,7 @@ class MLPClassifier(ClassifierMixin, MLP):
         Returns
         -------
         float64 array of shape (n_samples, n_classes), or (n_samples,) for two classes
-            The larger, the more the class is to be believed.
+            The larger, the more likely the class.
         """
         outputs = self._outputs(X)
         return outputs[:, 1] - outputs[:, 0] if outputs.shape[1] == 2 else outputs
@@ -239,16 +262,14 @@ class MLPClassifier(ClassifierMixin, MLP):
         return nearest_probabilities(self._outputs(X))
 
     def _validated(self, data: TrainingSet, classes: ArrayLike | None) -> Split:
-        """Check what `fit` is given and set ``classes_``."""
         return validated_split(self, *data, classes)
 
     def _targets(self, y: Labels) -> Floats:
-        """Return 1 for the sample's class, 0 for the others."""
         return one_hot(y, self.classes_)
 
 
 class MLPRegressor(RegressorMixin, MLP):
-    """Approximate one or more targets by the outputs of a multi-layer perceptron; a subclass says how it is trained."""
+    """Base of regressors for one or more targets by the outputs of a multi-layer perceptron."""
 
     def fit(self, X: ArrayLike, y: ArrayLike, X_val: ArrayLike | None = None, y_val: ArrayLike | None = None) -> Self:
         """Train on (X, y) and stop by (X_val, y_val).
@@ -256,19 +277,18 @@ class MLPRegressor(RegressorMixin, MLP):
         Parameters
         ----------
         X, X_val : array-like of shape (n_samples, n_features)
-            Finite numbers. Without X_val a share of X is held out where the training needs it.
+            Finite numbers. Without X_val a third of X is held out where the training needs it.
         y, y_val : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets, finite numbers.
 
         Raises
         ------
         ValueError
-            If a parameter is out of its range, the data are unfit, or the training is no longer finite.
+            If a parameter is out of its range, the data are invalid, or the training diverges.
         """
         return fit_together([self], [(X, y, X_val, y_val)])[0]
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn that there may be several targets."""
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
@@ -279,9 +299,8 @@ class MLPRegressor(RegressorMixin, MLP):
         return outputs[:, 0] if self._is_single else outputs
 
     def _validated(self, data: TrainingSet, classes: ArrayLike | None) -> Split:
-        """Check what `fit` is given."""
         if classes is not None:
-            raise ValueError(f"classes of {self}: expected none, since it approximates numbers, got some")
+            raise ValueError(f"classes of {self}: expected none, since targets are numbers, got some")
         X, y, X_val, y_val = data
         check_both_or_neither(self, X_val, y_val)
         training = self._with_targets(X, y, reset=True)
@@ -295,7 +314,7 @@ class MLPRegressor(RegressorMixin, MLP):
         return Split(*training, *validation)
 
     def _with_targets(self, X: ArrayLike, y: ArrayLike | None, *, reset: bool = False) -> tuple[Floats, Floats]:
-        """Return samples and their targets, checked."""
+        """Return validated samples and targets."""
         if is_plain(X) and is_plain(y) and len(X) == len(y):
             return validated_samples(self, X, reset=reset), y
         rule: dict[str, Any] = {"dtype": np.float64, "y_numeric": True, "multi_output": True}
@@ -303,7 +322,6 @@ class MLPRegressor(RegressorMixin, MLP):
         return checked
 
     def _targets(self, y: Labels) -> Floats:
-        """Return the targets with an axis for the outputs."""
         return np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)
 
 
@@ -350,15 +368,15 @@ def fit_together(
     return list(networks)
 
 
-def fit_validated(networks: Sequence["MLPClassifier"], splits: Sequence[Split], classes: Labels) -> None:
-    """Fit as `fit_together` does, on data that are known to be fit: to check them takes as long as a short training.
+def fit_validated(networks: Sequence[MLPClassifier], splits: Sequence[Split], classes: Labels) -> None:
+    """Fit as `fit_together` does, on data known to be valid: the checks take as long as a short training.
 
     Parameters
     ----------
     networks : sequence of MLPClassifier
-        Of one class, and equal in all parameters but ``random_state``; those of the first are checked. Fitted in place.
+        Of one class, and equal in all parameters but ``random_state``. Fitted in place.
     splits : sequence of Split
-        C-contiguous float64 inputs without anything that is not finite, and classes of ``classes``.
+        C-contiguous float64 inputs, all finite, and labels among ``classes``.
     classes : ndarray
         All classes, in increasing order.
     """
@@ -382,14 +400,13 @@ def _fit_alike(networks: Sequence[MLP], splits: Iterable[Split]) -> None:
 
 def _check_alike(networks: Sequence[Any]) -> None:
     """Check the parameters, and that the networks differ in nothing but the random state."""
-    first: dict[str, Any] = {}
+    kinds, first = [type(network) for network in networks], dict[str, Any]()
+    if other := next((kind for kind in kinds if kind is not kinds[0]), None):
+        raise ValueError(
+            f"networks in fit_together: expected {kinds[0].__name__} only, got {other.__name__}. "
+            "Fit networks of different classes in separate calls."
+        )
     for network in networks:
-        kind = type(networks[0])
-        if type(network) is not kind:
-            raise ValueError(
-                f"networks in fit_together: expected {kind.__name__} only, got {type(network).__name__}. "
-                "Fit networks of different classes in separate calls."
-            )
         values = check_parameters(network)
         first = first or values
         for name, value in values.items():

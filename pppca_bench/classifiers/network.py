@@ -1,19 +1,21 @@
-"""The multi-layer perceptron: architecture, weight matrices, initial values and outputs."""
+"""The multi-layer perceptron: architecture, weight matrices, initial values, outputs and their errors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.special import expit
 
 from pppca_bench.compiled.arrays import Floats, Indices
 
 Activation = Literal["linear", "softsign"]
+"""Softsign is x / (1 + |x|)."""
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """Describe a feed-forward network with a bias in every hidden and output unit.
+    """A feed-forward network with a bias in every hidden and output unit.
 
     Parameters
     ----------
@@ -23,15 +25,15 @@ class Architecture:
         Units of each hidden layer, >= 1 each; empty for the linear network.
     shortcuts : bool
         Whether each layer takes the inputs and all earlier layers, or only the layer before it.
-    output_activation : {"linear", "softsign"}
-        Softsign, x / (1 + |x|), is what the hidden units have.
+    output_activation, hidden_activation : {"linear", "softsign", "logistic"}
     """
 
     n_inputs: int
     hidden_layer_sizes: tuple[int, ...]
     n_outputs: int
     shortcuts: bool
-    output_activation: Activation
+    output_activation: Activation | Literal["logistic"]
+    hidden_activation: Literal["softsign", "logistic"] = "softsign"
 
     @property
     def layer_sizes(self) -> tuple[int, ...]:
@@ -52,10 +54,7 @@ class Architecture:
         return sum(n * m for n, m in zip(self.layer_sizes, self.n_sources, strict=True))
 
     def layer_table(self) -> tuple[Indices, list[int]]:
-        """Place the units of a sample in one row; return the kernels' table of layers and the constant units.
-
-        See `passes.Network` for the table's columns.
-        """
+        """Return the kernels' table of layers, int64 (n_layers, 8), and the constant units; see `passes.Network`."""
         constants: list[int] = []
         rows: list[list[int]] = []
         start = weight = source = 0
@@ -85,14 +84,10 @@ def pack(matrices: Sequence[Floats], narrow: Architecture, wide: Architecture) -
 
     The weights of the inputs that the narrow network lacks are zero.
     """
-    missing = wide.n_inputs - narrow.n_inputs
-    if missing == 0:
-        return np.concatenate([matrix.ravel() for matrix in matrices])
-    sees_inputs = [k == 0 or narrow.shortcuts for k in range(len(matrices))]
-    end = 1 + narrow.n_inputs
+    places = [1 + narrow.n_inputs] * (wide.n_inputs - narrow.n_inputs)
     padded = [
-        np.insert(matrix, [end] * missing, 0.0, axis=1) if sees else matrix
-        for matrix, sees in zip(matrices, sees_inputs, strict=True)
+        np.insert(matrix, places, 0.0, axis=1) if places and (k == 0 or narrow.shortcuts) else matrix
+        for k, matrix in enumerate(matrices)
     ]
     return np.concatenate([matrix.ravel() for matrix in padded])
 
@@ -113,8 +108,32 @@ def network_outputs(architecture: Architecture, matrices: Sequence[Floats], X: F
     """Compute the outputs, float64 (n_samples, n_outputs), for inputs X, float64 (n_samples, n_inputs)."""
     sources = X
     for k, matrix in enumerate(matrices):
+        is_hidden = k < len(matrices) - 1
         outputs = sources @ matrix[:, 1:].T + matrix[:, 0]
-        if k < len(matrices) - 1 or architecture.output_activation == "softsign":
+        activation = architecture.hidden_activation if is_hidden else architecture.output_activation
+        if activation == "softsign":
             outputs /= 1.0 + np.abs(outputs)
+        elif activation == "logistic":
+            outputs = expit(outputs)
         sources = np.hstack([sources, outputs]) if architecture.shortcuts else outputs
     return outputs
+
+
+def squared_error_percent(outputs: Floats, targets: Floats) -> float:
+    """Return 100 times the mean squared difference, in percent of outputs from 0 to 1 (Proben1 report, section 2.5).
+
+    Parameters
+    ----------
+    outputs, targets : float64 (n_samples, n_outputs)
+    """
+    return 100.0 * float(np.mean((outputs - targets) ** 2))
+
+
+def nearest_probabilities(outputs: Floats) -> Floats:
+    """Project each row on the probability simplex (Held, Wolfe & Crowder 1974)."""
+    descending = -np.sort(-outputs, axis=1)
+    excess = np.cumsum(descending, axis=1) - 1.0
+    counts = np.arange(1, outputs.shape[1] + 1)
+    n_positive = np.sum(descending * counts > excess, axis=1, keepdims=True)
+    shift = np.take_along_axis(excess, n_positive - 1, axis=1) / n_positive
+    return np.maximum(outputs - shift, 0.0)

@@ -1,17 +1,14 @@
-"""A network that loses weights by saliency and is trained again: the estimator `PrunedMLPClassifier`."""
+"""A network that loses weights by saliency and is retrained: the estimator `PrunedMLPClassifier`."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import groupby, islice
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pppca_bench.classifiers.batch_training import Task, TrainedNet, train_nets
-from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier
 from pppca_bench.classifiers.saliency import connected_inputs, optimal_brain_damage
+from pppca_bench.classifiers.training import Task, TrainedNet, train_by_rprop
 from pppca_bench.compiled.arrays import Flags, Floats
 from pppca_bench.parameters import (
     Count,
@@ -23,67 +20,8 @@ from pppca_bench.parameters import (
     PositivePair,
 )
 
-PAIRS_TOGETHER = 2**17
-"""Pairs of units, times samples, of the networks whose saliencies are computed together: as many as a cache holds."""
-
 Masks = list[Flags]
-"""Which weights are left: one (n_units, n_sources) matrix a layer; the first column, the biases, always is."""
-
-
-@dataclass(frozen=True)
-class PrunedNet(TrainedNet):
-    """Hold the chosen network, the weights that it has left, and the path of the pruning."""
-
-    masks: Masks
-    history: dict[str, NDArray[Any]]
-
-
-@dataclass
-class _Path:
-    """Hold one network's way from all its weights to few: what each round trained and gave."""
-
-    task: Task
-    masks: Masks
-    rounds: list[TrainedNet] = field(default_factory=list)
-    round_masks: list[Masks] = field(default_factory=list)
-
-    @property
-    def goes_on(self) -> bool:
-        """Tell whether another round may delete weights."""
-        return (
-            self.rounds[-1].stop_reason != "not_finite" and n_connections(self.masks) > self.task.architecture.n_outputs
-        )
-
-    def masked_task(self) -> Task:
-        """Return the task of the next round: deleted weights and their step sizes are 0, where RPROP leaves them."""
-        weights = self.rounds[-1].weights if self.rounds else self.task.weights
-        return replace(self.task, weights=_masked(weights, self.masks), steps=_masked(self.task.steps, self.masks))
-
-    def enter(self, net: TrainedNet) -> None:
-        """Enter what a round gave."""
-        self.rounds.append(net)
-        self.round_masks.append(self.masks)
-
-    def result(self) -> PrunedNet:
-        """Return the network of the least validation error, the smallest of equals."""
-        errors = np.array([net.validation_curve.min() for net in self.rounds])
-        chosen = len(errors) - 1 - int(np.argmin(errors[::-1]))
-        epochs = np.cumsum([0] + [len(net.training_curve) for net in self.rounds])
-        sizes = np.array([n_connections(masks) for masks in self.round_masks])
-        return PrunedNet(
-            weights=self.rounds[chosen].weights,
-            best_epoch=int(epochs[chosen]) + self.rounds[chosen].best_epoch,
-            training_curve=np.concatenate([net.training_curve for net in self.rounds]),
-            validation_curve=np.concatenate([net.validation_curve for net in self.rounds]),
-            stop_reason=self.rounds[-1].stop_reason,
-            masks=self.round_masks[chosen],
-            history={"n_weights": sizes, "validation_error": errors},
-        )
-
-
-def _masked(matrices: Sequence[Floats], masks: Masks) -> list[Floats]:
-    """Return the matrices with 0 where a weight is deleted."""
-    return [np.where(mask, matrix, 0.0) for matrix, mask in zip(matrices, masks, strict=True)]
+"""Which weights are left: a (n_units, n_sources) matrix for each layer; the first column, the biases, always is."""
 
 
 class PrunedMLPClassifier(RpropMLPClassifier):
@@ -120,8 +58,6 @@ class PrunedMLPClassifier(RpropMLPClassifier):
     generalisation_loss : float, default=5.0
     training_progress : float, default=0.1
         Early stopping of every round, as in `RpropMLPClassifier`.
-    validation_fraction : float, default=1/3
-        Share of the training data held out, stratified, where `fit` gets no validation data; in (0, 1).
     random_state : int, RandomState, Generator or None, default=None
         Source of the initial weights, the initial steps and the held-out share.
 
@@ -147,6 +83,8 @@ class PrunedMLPClassifier(RpropMLPClassifier):
         Of the last round.
     """
 
+    _updates: ClassVar[Literal["epoch", "sample", "uncounted"]] = "uncounted"
+
     def __init__(
         self,
         hidden_layer_sizes: LayerSizes = (16, 8),
@@ -160,7 +98,6 @@ class PrunedMLPClassifier(RpropMLPClassifier):
         strip_length: Count = 5,
         generalisation_loss: NotNegativeOrInfinite = 5.0,
         training_progress: NotNegative = 0.1,
-        validation_fraction: OpenShare = 1 / 3,
         random_state: Any = None,
     ) -> None:
         super().__init__(
@@ -172,52 +109,51 @@ class PrunedMLPClassifier(RpropMLPClassifier):
             strip_length=strip_length,
             generalisation_loss=generalisation_loss,
             training_progress=training_progress,
-            validation_fraction=validation_fraction,
             random_state=random_state,
         )
         self.prune_fraction = prune_fraction
         self.retrain_epochs = retrain_epochs
 
     def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
-        """Train and prune nets of one `Task.shape` together."""
-        paths = [_Path(task, [np.ones(matrix.shape, dtype=bool) for matrix in task.weights]) for task in tasks]
-        self._train_round(paths, self._stopping_rule())
-        retraining = self._stopping_rule()._replace(max_epochs=int(self.retrain_epochs))
-        while active := [path for path in paths if path.goes_on]:
-            for path, saliencies in zip(active, _saliencies(active), strict=True):
-                path.masks = pruned(path.masks, saliencies, self.prune_fraction)
-            self._train_round(active, retraining)
-        return [path.result() for path in paths]
-
-    def _train_round(self, paths: Sequence[_Path], stopping_rule: StoppingRule) -> None:
-        """Train the weights that are left, from where the round before ended."""
-        rprop_rule = self._rprop_rule()
-        nets = train_nets([path.masked_task() for path in paths], rprop_rule, stopping_rule)
-        for path, net in zip(paths, nets, strict=True):
-            path.enter(net)
-
-    def _updates_per_epoch(self, n_samples: int) -> int | None:  # noqa: ARG002
-        """Return None: of its connections some are pruned, so that traversals cannot be counted by epochs."""
-        return None
+        masks = [[np.ones(matrix.shape, dtype=bool) for matrix in task.weights] for task in tasks]
+        rounds: list[list[TrainedNet]] = [[] for _ in tasks]
+        rule, active = self._stopping_rule(), list(range(len(tasks)))
+        while active:
+            starts = [replace(tasks[k], weights=rounds[k][-1].weights) if rounds[k] else tasks[k] for k in active]
+            masked = [start.masked(masks[k]) for k, start in zip(active, starts, strict=True)]
+            for k, net in zip(active, train_by_rprop(masked, self._rprop_rule(), rule), strict=True):
+                rounds[k].append(replace(net, kept=masks[k]))
+            active = [k for k in active if _may_lose_weights(rounds[k][-1])]
+            for k in active:
+                task, weights = tasks[k], rounds[k][-1].weights
+                saliencies = optimal_brain_damage(task.architecture, weights, task.X, task.targets)
+                masks[k] = pruned(masks[k], saliencies, self.prune_fraction)
+            rule = rule._replace(max_epochs=int(self.retrain_epochs))
+        return [_best(nets) for nets in rounds]
 
     def _store(self, net: TrainedNet, task: Task) -> None:
-        """Take over the result of the training."""
         super()._store(net, task)
-        if isinstance(net, PrunedNet):
-            self.history_ = net.history
-            self.n_weights_ = n_connections(net.masks)
-            self.measures_["n_weights"] = self.n_weights_
-            self.n_features_ = int(connected_inputs(self._architecture, net.masks).sum())
+        self.n_weights_ = n_connections(net.kept)
+        self.measures_["n_weights"] = self.n_weights_
+        self.n_features_ = int(connected_inputs(task.architecture, net.kept).sum())
 
 
-def _saliencies(paths: Sequence[_Path]) -> Iterator[list[Floats]]:
-    """Return the saliency of every weight, deleted ones included, of each path's last network."""
-    for architecture, alike in groupby(paths, key=lambda path: path.task.architecture):
-        n_pairs = len(paths[0].task.X) * sum(architecture.layer_sizes) ** 2
-        while some := list(islice(alike, max(PAIRS_TOGETHER // n_pairs, 1))):
-            matrices = [np.stack(layer) for layer in zip(*(path.rounds[-1].weights for path in some), strict=True)]
-            X, targets = np.stack([path.task.X for path in some]), np.stack([path.task.targets for path in some])
-            yield from map(list, zip(*optimal_brain_damage(architecture, matrices, X, targets), strict=True))
+def _may_lose_weights(net: TrainedNet) -> bool:
+    return net.stop_reason != "not_finite" and n_connections(net.kept) > len(net.weights[-1])
+
+
+def _best(rounds: Sequence[TrainedNet]) -> TrainedNet:
+    """Return the network of least validation error, the smallest of equals, with the curves of all rounds."""
+    errors = np.array([net.validation_curve.min() for net in rounds])
+    chosen = len(errors) - 1 - int(np.argmin(errors[::-1]))
+    return replace(
+        rounds[chosen],
+        best_epoch=sum(len(net.training_curve) for net in rounds[:chosen]) + rounds[chosen].best_epoch,
+        training_curve=np.concatenate([net.training_curve for net in rounds]),
+        validation_curve=np.concatenate([net.validation_curve for net in rounds]),
+        stop_reason=rounds[-1].stop_reason,
+        history={"n_weights": np.array([n_connections(net.kept) for net in rounds]), "validation_error": errors},
+    )
 
 
 def pruned(masks: Masks, saliencies: Sequence[Floats], fraction: float) -> Masks:

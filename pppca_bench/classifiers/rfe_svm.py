@@ -1,33 +1,23 @@
 """Recursive feature elimination with a linear support vector machine: the estimator `RFESVMClassifier`."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.feature_selection import RFE
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
-from pppca_bench.classifiers.size_rules import SizeRule, chosen_size
-from pppca_bench.classifiers.training_data import Labels, Split, hold_out, validated_split
+from pppca_bench.classifiers.training_data import FittedBySplit, Labels, SizeRule, Split, chosen_size
 from pppca_bench.compiled.arrays import Flags
-from pppca_bench.parameters import Count, OpenShare, ParameterError, Positives, check_parameters, make_generator
+from pppca_bench.parameters import Count, ParameterError, Positives
 from pppca_bench.samples import validated_samples
 
 
-class _Candidate(NamedTuple):
-    """One support vector machine: its features and how it does on the validation data."""
-
-    C: float
-    support: Flags
-    machine: SVC
-    validation_error: float
-
-
-class RFESVMClassifier(ClassifierMixin, BaseEstimator):
+class RFESVMClassifier(ClassifierMixin, FittedBySplit):
     """Classify by a linear support vector machine on the features that recursive elimination leaves (RFESVM).
 
     The machine is trained, the feature with the least sum of squared weights is dropped, and so on down to one
@@ -47,8 +37,6 @@ class RFESVMClassifier(ClassifierMixin, BaseEstimator):
         Number of features to keep, >= 1, or None to choose it on the validation data.
     size_rule : {"least_error", "one_standard_error"}, default="least_error"
         Take the fewest features of the least validation error, or of an error within one standard error of it.
-    validation_fraction : float, default=1/3
-        Share of the training data held out, stratified, where `fit` gets no validation data; in (0, 1).
     random_state : int, RandomState, Generator or None, default=None
         Source of the held-out share; with validation data nothing here is random.
 
@@ -74,50 +62,31 @@ class RFESVMClassifier(ClassifierMixin, BaseEstimator):
         *,
         n_features: Count | None = None,
         size_rule: SizeRule = "least_error",
-        validation_fraction: OpenShare = 1 / 3,
         random_state: Any = None,
     ) -> None:
         self.C = C
         self.n_features = n_features
         self.size_rule = size_rule
-        self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        X_val: ArrayLike | None = None,
-        y_val: ArrayLike | None = None,
-        *,
-        classes: ArrayLike | None = None,
-    ) -> Self:
-        """Rank the features and train on (X, y); choose their number and C on (X_val, y_val).
-
-        Parameters
-        ----------
-        X, X_val : array-like of shape (n_samples, n_features)
-            Finite numbers. Without X_val a share of X is held out.
-        y, y_val : array-like of shape (n_samples,)
-            Class labels; y has at least two classes.
-        classes : array-like, optional
-            All classes of the problem; else those of y and y_val. One that y lacks is never predicted.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of its range or the data are unfit.
-        """
-        check_parameters(self)
-        split = validated_split(self, X, y, X_val, y_val, classes)
-        if not len(split.X_val):
-            split = hold_out(split, self.validation_fraction, make_generator(self.random_state))
+    def _learn(self, split: Split, rng: np.random.Generator) -> None:  # noqa: ARG002 - nothing else is random
         if self.n_features is not None and self.n_features > self.n_features_in_:
             expected = f"an integer from 1 to {self.n_features_in_} or null"
             raise ParameterError("n_features", expected, self.n_features, where="RFESVMClassifier")
         self._scaler = StandardScaler().fit(split.X)
-        self._store(list(self._candidates(split)), len(split.X_val))
-        return self
+        candidates = list(self._candidates(split))
+        errors = [100.0 * error for *_, error in candidates]
+        sizes = [int(support.sum()) for _, support, _, _ in candidates]
+        # Candidates come in ascending order of C, so that the smallest C of equal ones is chosen.
+        best = chosen_size(errors, sizes, len(split.X_val), self.size_rule)
+        self.C_, self.support_, self._machine, _ = candidates[best]
+        self.n_features_ = sizes[best]
+        self.measures_ = {"C": self.C_}
+        self.history_ = {
+            "C": np.array([C for C, *_ in candidates]),
+            "n_features": np.array(sizes),
+            "validation_error_percent": np.array(errors),
+        }
 
     def predict(self, X: ArrayLike) -> Labels:
         """Return the class of each sample."""
@@ -125,8 +94,8 @@ class RFESVMClassifier(ClassifierMixin, BaseEstimator):
         Z = self._scaler.transform(validated_samples(self, X))
         return self._machine.predict(Z[:, self.support_])
 
-    def _candidates(self, split: Split) -> Iterator[_Candidate]:
-        """Train a machine for each penalty and number of features."""
+    def _candidates(self, split: Split) -> Iterator[tuple[float, Flags, SVC, float]]:
+        """Yield, for each penalty and number of features: C, the features, the machine and its validation error."""
         Z, Z_val = self._scaler.transform(split.X), self._scaler.transform(split.X_val)
         n_features = self.n_features_in_
         for C in sorted(float(C) for C in self.C):
@@ -136,18 +105,4 @@ class RFESVMClassifier(ClassifierMixin, BaseEstimator):
                 support = ranking <= n_kept
                 machine = SVC(C=C, kernel="linear").fit(Z[:, support], split.y)
                 error = float(np.mean(machine.predict(Z_val[:, support]) != split.y_val))
-                yield _Candidate(C, support, machine, error)
-
-    def _store(self, candidates: Sequence[_Candidate], n_validation: int) -> None:
-        """Take the best candidate; they come in ascending order of C, so that of equal ones the smallest is first."""
-        errors = [100.0 * one.validation_error for one in candidates]
-        sizes = [int(one.support.sum()) for one in candidates]
-        best = candidates[chosen_size(errors, sizes, n_validation, self.size_rule)]
-        self._machine = best.machine
-        self.C_, self.support_, self.n_features_ = best.C, best.support, int(best.support.sum())
-        self.measures_ = {"C": best.C}
-        self.history_ = {
-            "C": np.array([one.C for one in candidates]),
-            "n_features": np.array(sizes),
-            "validation_error_percent": np.array(errors),
-        }
+                yield C, support, machine, error

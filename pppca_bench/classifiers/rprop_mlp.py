@@ -1,17 +1,16 @@
 """Networks trained by RPROP: the estimators `RpropMLPClassifier` and `RpropMLPRegressor`."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
 from annotated_types import Gt
-from sklearn.base import is_classifier
 
-from pppca_bench.classifiers.batch_training import Task, TrainedNet, train_nets
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.mlp import MLP, MLPClassifier, MLPRegressor
-from pppca_bench.classifiers.network import Activation, Architecture, network_outputs, uniform_per_weight
+from pppca_bench.classifiers.network import Activation, uniform_per_weight
 from pppca_bench.classifiers.rprop import RpropRule
-from pppca_bench.classifiers.training_data import Split, hold_out
+from pppca_bench.classifiers.training import Task, TrainedNet, train_by_rprop
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import (
     FINITE,
@@ -25,12 +24,14 @@ from pppca_bench.parameters import (
     Positive,
     PositivePair,
     check_order,
-    make_generator,
 )
 
 
 class RpropMLP(MLP):
     """A multi-layer perceptron trained by RPROP with early stopping; see `RpropMLPClassifier`."""
+
+    _remedy: ClassVar[str] = "Scale the features or lower step_max (now {0.step_max})."
+    _updates: ClassVar[Literal["epoch", "sample", "uncounted"]] = "epoch"
 
     def __init__(
         self,
@@ -51,7 +52,6 @@ class RpropMLP(MLP):
         successive_increases: NotNegativeCount = 0,
         progress_quotient: NotNegative = 0.0,
         training_progress: NotNegative = 0.1,
-        validation_fraction: OpenShare = 1 / 3,
         random_state: Any = None,
     ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
@@ -70,17 +70,10 @@ class RpropMLP(MLP):
         self.successive_increases = successive_increases
         self.progress_quotient = progress_quotient
         self.training_progress = training_progress
-        self.validation_fraction = validation_fraction
         self.random_state = random_state
 
     def check_agreement(self) -> None:
-        """Check that the bounds of step sizes are in order.
-
-        Raises
-        ------
-        ParameterError
-            They are not.
-        """
+        """Raise ParameterError unless the bounds of step sizes are in order."""
         low, high = self.initial_step_range
         if low > high:
             raise ParameterError(
@@ -88,46 +81,18 @@ class RpropMLP(MLP):
             )
         check_order(self, "step_min", "step_max")
 
-    def _task(self, split: Split) -> Task:
-        """Draw the initial state and say what is to be trained."""
-        rng = make_generator(self.random_state)
-        if not len(split.X_val):
-            split = hold_out(split, self.validation_fraction, rng, stratified=is_classifier(self))
-        targets = self._targets(split.y)
-        self._architecture = self._architecture_for(split.X, targets)
-        weight_range = self.initial_weight_range
-        return Task(
-            self._architecture,
-            split.X,
-            targets,
-            split.X_val,
-            self._targets(split.y_val),
-            weights=uniform_per_weight(self._architecture, -weight_range, weight_range, rng),
-            steps=uniform_per_weight(self._architecture, *self.initial_step_range, rng),
-        )
-
-    def _architecture_for(self, X: Floats, targets: Floats) -> Architecture:
-        """Describe the network for the data's numbers of features and outputs."""
-        return Architecture(
-            X.shape[1],
-            tuple(int(size) for size in self.hidden_layer_sizes),
-            targets.shape[1],
-            bool(self.shortcuts),
-            self.output_activation,
-        )
+    def _initial_state(self, rng: np.random.Generator) -> tuple[list[Floats], list[Floats]]:
+        weights, _ = super()._initial_state(rng)
+        return weights, uniform_per_weight(self._architecture, *self.initial_step_range, rng)
 
     def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
-        """Train nets of one `Task.shape` together, by this classifier's parameters."""
-        return train_nets(tasks, self._rprop_rule(), self._stopping_rule())
+        return train_by_rprop(tasks, self._rprop_rule(), self._stopping_rule())
 
     def _stopping_rule(self) -> StoppingRule:
-        """Return the constants of early stopping."""
-        rule = super()._stopping_rule()
         increases, quotient = int(self.successive_increases), float(self.progress_quotient)
-        return rule._replace(successive_increases=increases, progress_quotient=quotient)
+        return super()._stopping_rule()._replace(successive_increases=increases, progress_quotient=quotient)
 
     def _rprop_rule(self) -> RpropRule:
-        """Return the constants of the step."""
         return RpropRule(
             float(self.eta_plus),
             float(self.eta_minus),
@@ -135,18 +100,6 @@ class RpropMLP(MLP):
             float(self.step_max),
             bool(self.weight_backtracking),
         )
-
-    def _network_outputs(self, X: Floats) -> Floats:
-        """Return the outputs for valid inputs."""
-        return network_outputs(self._architecture, self._weights, X)
-
-    def _updates_per_epoch(self, n_samples: int) -> int | None:  # noqa: ARG002
-        """Return how often an epoch updates the weights: once, whatever its samples."""
-        return 1
-
-    def _remedy(self) -> str:
-        """Say what helps against a training that is no longer finite."""
-        return f"Scale the features or lower step_max (now {self.step_max})."
 
 
 class RpropMLPClassifier(RpropMLP, MLPClassifier):
@@ -189,9 +142,6 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
         8 and 3.
     training_progress : float, default=0.1
         Stop when P_k = 1000 (mean / min - 1) of the strip's k training errors is below this; >= 0, 0 for never.
-    validation_fraction : float, default=1/3
-        Share of the training data held out, stratified, where `fit` gets no validation data; in (0, 1).
-        Choice: a third, as Proben1 has 50 % training and 25 % validation data.
     random_state : int, RandomState, Generator or None, default=None
         Source of the initial weights, the initial steps and the held-out share.
 

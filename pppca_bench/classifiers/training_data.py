@@ -1,24 +1,37 @@
-"""What classifiers and regressors are fitted to: checked, with a part held out for validation, classes as targets."""
+"""Training data: validation, the held-out share, targets, and the choice among candidates by validation error."""
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from pppca_bench.compiled.arrays import Floats
+from pppca_bench.parameters import check_parameters, make_generator
 from pppca_bench.samples import is_plain, validated_samples
 
 Labels = NDArray[Any]
 TrainingSet = tuple[ArrayLike, ArrayLike, ArrayLike | None, ArrayLike | None]
 """X, y, X_val, y_val as `MLPClassifier.fit` and `MLPRegressor.fit` take them."""
 
+SizeRule = Literal["least_error", "one_standard_error"]
+
+HELD_OUT = 1 / 3
+"""Share of the training data held out where `fit` gets no validation data.
+
+Choice: a third, as Proben1 has 50 % training and 25 % validation data.
+"""
+
 
 @dataclass(frozen=True)
 class Split:
-    """Hold training and validation data; the latter has no rows where none was given."""
+    """Training and validation data; the latter has no rows where `fit` got none."""
 
     X: Floats
     y: Labels
@@ -26,73 +39,110 @@ class Split:
     y_val: Labels
 
 
+class FittedBySplit(BaseEstimator):
+    """Base of estimators that learn from training data and decide by validation data."""
+
+    random_state: Any
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        X_val: ArrayLike | None = None,
+        y_val: ArrayLike | None = None,
+        *,
+        classes: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from (X, y); decide by the errors on (X_val, y_val).
+
+        Parameters
+        ----------
+        X, X_val : array-like of shape (n_samples, n_features)
+            Finite numbers. Without X_val a third of X is held out, stratified.
+        y, y_val : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like, optional
+            All classes of the problem; by default those of y and y_val.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of its range, the data are invalid, or the training diverges.
+        """
+        check_parameters(self)
+        split = validated_split(self, X, y, X_val, y_val, classes)
+        rng = make_generator(self.random_state)
+        self._learn(split if len(split.X_val) else hold_out(split, rng), rng)
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    @abstractmethod
+    def _learn(self, split: Split, rng: np.random.Generator) -> None:
+        """Set the fitted attributes."""
+
+
 def validated_split(
-    classifier: Any,
+    estimator: Any,
     X: ArrayLike,
     y: ArrayLike,
     X_val: ArrayLike | None,
     y_val: ArrayLike | None,
     classes: ArrayLike | None,
 ) -> Split:
-    """Check what a classifier's `fit` is given, and set its ``classes_`` and ``n_features_in_``.
+    """Validate the arguments of `fit` and set the estimator's ``classes_`` and ``n_features_in_``.
 
     Raises
     ------
     ValueError
-        If the data are unfit, one of X_val and y_val is missing, or a label is not among the classes.
+        If the data are invalid, only one of X_val and y_val is given, or a label is not among the classes.
     """
-    training = _labelled(classifier, X, y, reset=True)
-    check_both_or_neither(classifier, X_val, y_val)
-    validation = training[0][:0], training[1][:0]
-    if X_val is not None:
-        validation = _labelled(classifier, X_val, y_val)
+    training = _labelled(estimator, X, y, reset=True)
+    check_both_or_neither(estimator, X_val, y_val)
+    validation = (training[0][:0], training[1][:0]) if X_val is None else _labelled(estimator, X_val, y_val)
     labels = np.concatenate([training[1], validation[1]])
-    classifier.classes_ = np.unique(labels if classes is None else _one_dimensional(classes))
-    unknown = np.setdiff1d(labels, classifier.classes_)
+    is_array = type(classes) is np.ndarray and classes.ndim == 1
+    estimator.classes_ = np.unique(labels if classes is None else classes if is_array else column_or_1d(classes))
+    unknown = np.setdiff1d(labels, estimator.classes_)
     if unknown.size:
-        raise ValueError(f"labels of {classifier}: expected members of classes, got {unknown[0]!r}")
+        raise ValueError(f"labels of {estimator}: expected members of classes, got {unknown[0]!r}")
     return Split(*training, *validation)
 
 
-def _labelled(classifier: Any, X: ArrayLike, y: Any, *, reset: bool = False) -> tuple[Floats, Labels]:
-    """Return samples and their labels, checked; integers, a sample each, need no search for what they stand for."""
+def _labelled(estimator: Any, X: ArrayLike, y: Any, *, reset: bool = False) -> tuple[Floats, Labels]:
+    """Return validated samples and labels; integer arrays skip scikit-learn's slow search for the kind of target."""
     if is_plain(X) and type(y) is np.ndarray and y.dtype.kind == "i" and y.shape == X.shape[:1]:
-        return validated_samples(classifier, X, reset=reset), y
+        return validated_samples(estimator, X, reset=reset), y
     samples: Floats
-    samples, labels = validate_data(classifier, X, y, dtype=np.float64, reset=reset)
+    samples, labels = validate_data(estimator, X, y, dtype=np.float64, reset=reset)
     check_classification_targets(labels)
     return samples, labels
 
 
-def _one_dimensional(classes: ArrayLike) -> Labels:
-    """Return classes as an array of one dimension; a ValueError where they are a matrix."""
-    if type(classes) is np.ndarray and classes.ndim == 1:
-        return classes
-    labels: Labels = column_or_1d(classes)
-    return labels
-
-
-def check_both_or_neither(network: Any, X_val: ArrayLike | None, y_val: ArrayLike | None) -> None:
-    """Refuse validation inputs without their classes or targets, and the other way round."""
+def check_both_or_neither(estimator: Any, X_val: ArrayLike | None, y_val: ArrayLike | None) -> None:
+    """Raise unless validation inputs and targets are given together."""
     if (X_val is None) != (y_val is None):
-        raise ValueError(f"validation data of {network}: expected both X_val and y_val, or neither, got one")
+        raise ValueError(f"validation data of {estimator}: expected both X_val and y_val, or neither, got one")
 
 
-def hold_out(split: Split, fraction: float, rng: np.random.Generator, *, stratified: bool = True) -> Split:
-    """Hold out a share for validation, stratified unless y are numbers to approximate.
+def hold_out(split: Split, rng: np.random.Generator, *, stratified: bool = True) -> Split:
+    """Hold out `HELD_OUT` of the training data for validation.
 
-    Choice: where a class has a single sample, or the share has less samples than there are classes, the draw is not
-    stratified; a single sample in all serves both sides.
+    Choice: the draw is not stratified where a class has a single sample or the share has fewer samples than there are
+    classes; if there is only one sample, it serves as training and validation data.
     """
     X, y = split.X, split.y
     if len(X) == 1:
         return Split(X, y, X, y)
-    n_val = min(max(round(fraction * len(X)), 1), len(X) - 1)
+    n_val = min(max(round(HELD_OUT * len(X)), 1), len(X) - 1)
     if stratified:
         counts = np.unique(y, return_counts=True)[1]
         stratified = counts.min() > 1 and len(counts) <= min(n_val, len(X) - n_val)
     seed = int(rng.integers(2**31))
-    from sklearn.model_selection import train_test_split  # brings all metrics, and scipy.stats
+    from sklearn.model_selection import train_test_split  # imports all metrics and scipy.stats
 
     X, X_val, y, y_val = train_test_split(X, y, test_size=n_val, stratify=y if stratified else None, random_state=seed)
     return Split(X, y, X_val, y_val)
@@ -101,3 +151,26 @@ def hold_out(split: Split, fraction: float, rng: np.random.Generator, *, stratif
 def one_hot(y: Labels, classes: Labels) -> Floats:
     """Return targets: 1 for the sample's class, 0 for the others, float64 (n_samples, n_classes)."""
     return (y[:, None] == classes).astype(np.float64)
+
+
+def chosen_size(errors: Sequence[float], sizes: Sequence[int], n_validation: int, rule: SizeRule) -> int:
+    """Return the index of the smallest candidate of low validation error; of equal sizes the best, then the first.
+
+    Parameters
+    ----------
+    errors : sequence of float
+        Validation errors in percent; nan where none was measured.
+    sizes : sequence of int
+        Numbers of features.
+    n_validation : int
+        Validation samples, >= 1.
+    rule : {"least_error", "one_standard_error"}
+        Low is the least error e, or at most e plus its standard error √(e (1 − e) / n_validation), as Breiman,
+        Friedman, Olshen & Stone 1984 prune trees.
+    """
+    measured = np.where(np.isnan(errors), np.inf, errors)
+    least = measured.min()
+    share = least / 100.0
+    allowed = 100.0 * np.sqrt(share * (1.0 - share) / n_validation) if rule == "one_standard_error" else 0.0
+    eligible = np.flatnonzero(measured <= least + allowed)
+    return int(eligible[np.lexsort((measured[eligible], np.asarray(sizes)[eligible]))[0]])

@@ -106,7 +106,7 @@ _METHODS = (
         title="all features",
         does="no reduction, the classifier alone",
         source="Proben1 report",
-        estimator="pppca_bench.reducers.all_features:AllFeatures",
+        estimator="pppca_bench.reducers.linear_projection:AllFeatures",
         reduces=False,
     ),
     Method(
@@ -114,7 +114,7 @@ _METHODS = (
         title="PCA",
         does="exact principal components, by eigenvectors of the covariance matrix",
         source="Hotelling 1933",
-        estimator="pppca_bench.reducers.pca:CovariancePCA",
+        estimator="pppca_bench.reducers.linear_projection:CovariancePCA",
         instead_of_tau=_BY_SPECTRUM,
     ),
     Method(
@@ -122,7 +122,7 @@ _METHODS = (
         title="PCA (SVD)",
         does="exact principal components, by singular values",
         source="Eckart & Young 1936",
-        estimator="pppca_bench.reducers.pca:SingularValuePCA",
+        estimator="pppca_bench.reducers.linear_projection:SingularValuePCA",
         instead_of_tau=_BY_SPECTRUM,
     ),
     Method(
@@ -172,7 +172,7 @@ _METHODS = (
         title="forward selection",
         does="features added one by one by validation error",
         source="Whitney 1971",
-        estimator="pppca_bench.reducers.sequential_selection:ForwardSelector",
+        estimator="pppca_bench.reducers.wrapper_selection:ForwardSelector",
         needs_classes=True,
     ),
     Method(
@@ -180,7 +180,7 @@ _METHODS = (
         title="backward elimination",
         does="features removed one by one by validation error",
         source="Marill & Green 1963",
-        estimator="pppca_bench.reducers.sequential_selection:BackwardSelector",
+        estimator="pppca_bench.reducers.wrapper_selection:BackwardSelector",
         needs_classes=True,
     ),
     Method(
@@ -188,7 +188,7 @@ _METHODS = (
         title="RFENN",
         does="features removed one by one by the weights of networks",
         source="slides; Guyon et al. 2002",
-        estimator="pppca_bench.reducers.network_rfe:NetworkRFE",
+        estimator="pppca_bench.reducers.wrapper_selection:NetworkRFE",
         needs_classes=True,
     ),
     Method(
@@ -196,7 +196,7 @@ _METHODS = (
         title="majority class",
         does="the most frequent class of the training data, for every example",
         source="reference line",
-        estimator="pppca_bench.classifiers.majority:MajorityClassifier",
+        estimator="pppca_bench.classifiers.simple:MajorityClassifier",
         makes="classes",
         needs_classes=True,
         reduces=False,
@@ -308,7 +308,7 @@ _CLASSIFIERS = (
         title="stump",
         does="one question of a decision tree",
         source="textbook stumping",
-        estimator="pppca_bench.classifiers.stump:StumpClassifier",
+        estimator="pppca_bench.classifiers.simple:StumpClassifier",
     ),
     Classifier(
         name="bagging",

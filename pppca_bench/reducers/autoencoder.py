@@ -4,7 +4,7 @@ import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
@@ -56,8 +56,6 @@ class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, Transfo
         Of each layer of weights, shapes (n_sources, n_units) and (n_units,).
     n_iter_ : int
     converged_ : bool
-    history_ : dict
-        Empty: L-BFGS keeps no curve.
     """
 
     def __init__(
@@ -100,7 +98,6 @@ class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, Transfo
         self.n_components_ = count_components(self, descending_eigenvalues(covariance(samples)))
         self.mean_ = samples.mean(axis=0)
         self._train(samples - self.mean_)
-        self.history_: dict[str, NDArray[Any]] = {}
         return self
 
     def transform(self, X: ArrayLike) -> Floats:

@@ -40,7 +40,7 @@ class ICA(CountedByEigenvalues, LinearProjection):
 
     Attributes
     ----------
-    components_, mean_, n_components_, explained_variance_, explained_variance_ratio_, history_
+    components_, mean_, n_components_, explained_variance_, explained_variance_ratio_
         See `LinearProjection`; outputs have unit training variance.
     n_iter_ : int
     converged_ : bool

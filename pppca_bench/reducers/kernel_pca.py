@@ -1,24 +1,23 @@
 """Kernel principal component analysis with a Gaussian kernel whose width is chosen on validation data."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.decomposition import KernelPCA
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from pppca_bench.classifiers.training_data import Split
+from pppca_bench.classifiers.training_data import FittedBySplit, Split
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.parameters import Count, Positives, Share, Tau, check_parameters, make_generator
+from pppca_bench.parameters import Count, Positives, Share, Tau
 from pppca_bench.reducers.linear_projection import CountedByEigenvalues, count_components
-from pppca_bench.reducers.wrapper_scores import Candidate, seeded, training_split, validation_errors
+from pppca_bench.reducers.wrapper_scores import Candidate, seeded, validation_errors
 from pppca_bench.samples import validated_samples
 
 
-class GaussianKernelPCA(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class GaussianKernelPCA(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedBySplit):
     """Find principal components in the space of the kernel exp(−‖x − x'‖² / (2 width²)), by scikit-learn.
 
     Schölkopf, Smola & Müller 1998. Give exactly one of the first three parameters.
@@ -67,34 +66,19 @@ class GaussianKernelPCA(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, T
         self.estimator = estimator
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike, X_val: ArrayLike | None = None, y_val: ArrayLike | None = None) -> Self:
-        """Learn components of X for each width, and choose by the error on (X_val, y_val).
-
-        Parameters
-        ----------
-        X, X_val : array-like, shape (n_samples, n_features)
-            Without X_val a third of X is held out, stratified.
-        y, y_val : array-like, shape (n_samples,)
-            Class labels.
-
-        Raises
-        ------
-        ValueError
-            When a parameter or the data are out of their range.
-        """
-        check_parameters(self)
-        rng = make_generator(self.random_state)
-        split = training_split(self, X, y, X_val, y_val, rng)
+    def _learn(self, split: Split, rng: np.random.Generator) -> None:
         widths = median_distance(split.X) * np.asarray(self.width_factors, dtype=np.float64)
-        fits = [self._kernel_pca(split.X, width) for width in widths]
-        counts = np.array([self._count(fit) for fit in fits])
+        fits = [
+            KernelPCA(min(split.X.shape), kernel="rbf", gamma=0.5 / width**2, eigen_solver="dense").fit(split.X)
+            for width in widths
+        ]
+        counts = np.array([count_components(self, fit.eigenvalues_) for fit in fits])
         candidates = [_candidate(fit, count, split) for fit, count in zip(fits, counts, strict=True)]
         errors = validation_errors(seeded(self.estimator, rng), candidates, split)
         best = int(np.lexsort((counts, errors))[0])
         self.kernel_pca_, self.width_, self.n_components_ = fits[best], float(widths[best]), int(counts[best])
         self.eigenvalues_ = self.kernel_pca_.eigenvalues_
         self.history_ = {"width": widths, "n_components": counts, "validation_error_percent": errors}
-        return self
 
     def transform(self, X: ArrayLike) -> Floats:
         """Project samples on the components.
@@ -112,21 +96,9 @@ class GaussianKernelPCA(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, T
         projections: Floats = self.kernel_pca_.transform(samples)[:, : self.n_components_]
         return np.ascontiguousarray(projections)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
-
-    def _kernel_pca(self, X: Floats, width: float) -> KernelPCA:
-        n_most = min(X.shape)
-        return KernelPCA(n_most, kernel="rbf", gamma=0.5 / width**2, eigen_solver="dense").fit(X)
-
-    def _count(self, fit: KernelPCA) -> int:
-        return count_components(self, fit.eigenvalues_)
 
 
 def _candidate(fit: KernelPCA, count: int, split: Split) -> Candidate:

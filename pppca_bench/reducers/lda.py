@@ -26,7 +26,7 @@ class LDA(LinearProjection):
 
     Attributes
     ----------
-    components_, mean_, n_components_, explained_variance_, explained_variance_ratio_, history_
+    components_, mean_, n_components_, explained_variance_, explained_variance_ratio_
         See `LinearProjection`. Within-class variance of each output is 1.
     """
 

@@ -1,19 +1,38 @@
-"""How many components are kept, and what linear projections share."""
+"""Linear projections: their base, the number of components, exact PCA, and no reduction at all."""
 
-from typing import Any
+from abc import abstractmethod
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.parameters import ParameterError
+from pppca_bench.parameters import Count, ParameterError, Share, Tau, check_parameters
 from pppca_bench.samples import validated_samples
 
 
+class AllFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Return every feature as it is, for a classifier without any reduction (Proben1 report)."""
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
+        """Learn nothing but the number of features."""
+        validated_samples(self, X, reset=True)
+        return self
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Return the samples, float64 of shape (n_samples, n_features)."""
+        check_is_fitted(self, "n_features_in_")
+        return validated_samples(self, X)
+
+    def inverse_transform(self, X: ArrayLike) -> Floats:
+        """Return the samples, float64 of shape (n_samples, n_features)."""
+        return np.asarray(X, dtype=np.float64)
+
+
 def count_components(estimator: Any, eigenvalues: Floats) -> int:
-    """Count the components that an estimator keeps, by the one of its three rules that is given.
+    """Return the number of components that an estimator keeps, by its one rule that is given.
 
     Parameters
     ----------
@@ -45,26 +64,20 @@ def count_components(estimator: Any, eigenvalues: Floats) -> int:
     if estimator.variance_ratio is None:
         raise ParameterError("n_components", "an integer where variance_ratio and tau are null", None, where=where)
     cumulative = np.cumsum(eigenvalues)
-    # Sums that reach the share but for their rounding do reach it.
+    # Rounding must not keep a sum below the share that it reaches.
     reached = estimator.variance_ratio * cumulative[-1] * (1.0 - 1e-12)
     return int(np.searchsorted(cumulative, reached)) + 1
 
 
 class CountedByEigenvalues:
-    """What has three rules for the number of its components: see `count_components`."""
+    """Mixin of estimators with three rules for the number of components: see `count_components`."""
 
     n_components: int | None
     variance_ratio: float | None
     tau: float | None
 
     def check_agreement(self) -> None:
-        """Check that one rule at most is given; `count_components` needs one.
-
-        Raises
-        ------
-        ParameterError
-            Several are.
-        """
+        """Raise ParameterError if several rules are given; `count_components` needs exactly one."""
         given = [name for name in ("n_components", "variance_ratio", "tau") if getattr(self, name) is not None]
         if len(given) > 1:
             raise ParameterError(given[1], f"null where {given[0]} is given", getattr(self, given[1]))
@@ -77,13 +90,13 @@ def covariance(X: Floats) -> Floats:
 
 
 def descending_eigenvalues(C: Floats) -> Floats:
-    """Return the eigenvalues of a covariance matrix, largest first; rounding below zero is cut off."""
+    """Return the eigenvalues of a covariance matrix, largest first; negative ones, by rounding, become 0."""
     eigenvalues: Floats = np.maximum(np.linalg.eigvalsh(C)[::-1], 0.0)
     return eigenvalues
 
 
 class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Project samples, less the training mean, on rows; a subclass learns the rows.
+    """Base of projections of samples, minus the training mean, on rows.
 
     Attributes
     ----------
@@ -94,8 +107,6 @@ class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         Training variance, divided by N, along each row's direction.
     explained_variance_ratio_ : float64 array, shape (n_components_,)
         The same as a share of the total variance.
-    history_ : dict
-        Empty: nothing is learnt step by step.
     """
 
     def transform(self, X: ArrayLike) -> Floats:
@@ -117,8 +128,8 @@ class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def inverse_transform(self, X: ArrayLike) -> Floats:
         """Return the points of the rows' span that have these projections.
 
-        By the pseudo-inverse, hence the orthogonal projection of a sample on the span, whatever the rows' norms and
-        angles; half the sum of its squared distances is E_M (Bishop 1995, eq. 8.17).
+        The pseudo-inverse makes them the orthogonal projections of the samples on the span, whatever the rows' norms
+        and angles; half the sum of the squared distances is E_M (Bishop 1995, eq. 8.17).
 
         Parameters
         ----------
@@ -145,10 +156,91 @@ class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.explained_variance_ = variances / np.einsum("ji,ji->j", rows, rows)
         total = float(np.trace(C))
         self.explained_variance_ratio_ = self.explained_variance_ / (total if total > 0.0 else 1.0)
-        self.history_: dict[str, NDArray[Any]] = {}
 
 
 def with_fixed_signs(rows: Floats) -> Floats:
-    """Turn each row so that its entry of largest magnitude is positive: eigenvectors have no sign of their own."""
+    """Flip rows so that the entry of largest magnitude is positive: the sign of an eigenvector is arbitrary."""
     largest = rows[np.arange(len(rows)), np.abs(rows).argmax(axis=1)]
     return rows * np.where(largest < 0.0, -1.0, 1.0)[:, None]
+
+
+class _ExactPCA(CountedByEigenvalues, LinearProjection):
+    """Base of exact PCA; a subclass computes the spectrum."""
+
+    def __init__(
+        self, n_components: Count | None = None, *, variance_ratio: Share | None = None, tau: Tau | None = None
+    ) -> None:
+        self.n_components = n_components
+        self.variance_ratio = variance_ratio
+        self.tau = tau
+
+    def fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
+        """Learn the components.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features), n_samples >= 2
+        y : None
+            Ignored.
+
+        Raises
+        ------
+        ValueError
+            When not exactly one rule for the number of components is given, or it or X is out of its range.
+        """
+        check_parameters(self)
+        samples = validated_samples(self, X, reset=True, min_samples=2)
+        self.eigenvalues_, rows = self._spectrum(samples)
+        self._publish(with_fixed_signs(rows[: count_components(self, self.eigenvalues_)]), samples)
+        return self
+
+    @abstractmethod
+    def _spectrum(self, X: Floats) -> tuple[Floats, Floats]:
+        """Return all eigenvalues of C in descending order and the eigenvectors as rows."""
+
+
+class CovariancePCA(_ExactPCA):
+    """Keep the leading eigenvectors of the covariance matrix (Bishop 1995, section 8.6; Mitchell's algorithm 1).
+
+    Give exactly one of the three parameters.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Number of components, from 1 to n_features.
+    variance_ratio : float or None, default=None
+        Keep the fewest components that hold this share of the variance; in (0, 1].
+    tau : float or None, default=None
+        Keep component i while λ1 / λi <= tau, the slides' criterion (1); >= 1.
+
+    Attributes
+    ----------
+    eigenvalues_ : float64 array, shape (n_features,)
+        Of C = (X − mean)ᵀ (X − mean) / N, the largest first. N / 2 times the sum of the discarded ones is the
+        reconstruction error E_M (Bishop 1995, eq. 8.23, whose Σ is N C).
+    components_, mean_, n_components_, explained_variance_, explained_variance_ratio_
+        See `LinearProjection`.
+    """
+
+    def _spectrum(self, X: Floats) -> tuple[Floats, Floats]:
+        eigenvalues, vectors = np.linalg.eigh(covariance(X))
+        return np.maximum(eigenvalues[::-1], 0.0), vectors.T[::-1]
+
+
+class SingularValuePCA(_ExactPCA):
+    """Keep the leading right singular vectors of the centred samples (Mitchell 2006, slide "SVD").
+
+    Give exactly one of the three parameters, as `CovariancePCA` has them; n_components is at most
+    min(n_samples, n_features).
+
+    Attributes
+    ----------
+    eigenvalues_ : float64 array, shape (min(n_samples, n_features),)
+        s² / N of the singular values s.
+    components_, mean_, n_components_, explained_variance_, explained_variance_ratio_
+        See `LinearProjection`.
+    """
+
+    def _spectrum(self, X: Floats) -> tuple[Floats, Floats]:
+        singular, rows = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[1:]
+        return singular**2 / len(X), rows

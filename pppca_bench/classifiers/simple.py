@@ -1,10 +1,11 @@
-"""The estimator `StumpClassifier`: a decision tree that asks one question."""
+"""Simple classifiers: the majority class and the decision stump."""
 
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
@@ -15,17 +16,25 @@ from pppca_bench.parameters import check_parameters, make_generator
 from pppca_bench.samples import validated_samples
 
 
+class MajorityClassifier(DummyClassifier):
+    """Predict the most frequent class of the training data, whatever the features: a reference line for all others."""
+
+    n_features_ = 0
+    """Number of features that are used."""
+
+    def __init__(self) -> None:
+        super().__init__(strategy="most_frequent")
+
+
 class StumpClassifier(ClassifierMixin, BaseEstimator):
-    """Classify by the first question of a decision tree, one feature against one bound, by scikit-learn.
+    """Classify by a decision tree of depth 1, by scikit-learn: the textbook's "stumping", for boosting.
 
-    The textbook's "stumping": boosted by `AdaBoostClassifier`, which hands it the samples' weights.
-
-    Choice: the question is the one of most information gain, as in the textbooks' ID3.
+    Choice: the split has the most information gain, as in the textbooks' ID3.
 
     Parameters
     ----------
     random_state : int, RandomState, Generator or None, default=None
-        Decides between questions of equal gain.
+        Decides between splits of equal gain.
 
     Attributes
     ----------
@@ -45,7 +54,7 @@ class StumpClassifier(ClassifierMixin, BaseEstimator):
         *,
         classes: ArrayLike | None = None,
     ) -> Self:
-        """Find the question.
+        """Learn the split.
 
         Parameters
         ----------
@@ -54,14 +63,14 @@ class StumpClassifier(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), optional
-            >= 0; equal ones where there is none.
+            >= 0; equal by default.
         classes : array-like, optional
-            All classes of the problem; else those of y. One that y lacks is never predicted.
+            All classes of the problem; by default those of y. A class that y lacks is never predicted.
 
         Raises
         ------
         ValueError
-            If the data are unfit.
+            If the data are invalid.
         """
         check_parameters(self)
         samples, labels = validate_data(self, X, y, dtype=np.float64)
@@ -73,7 +82,6 @@ class StumpClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn that one question does not classify well."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True
         return tags

@@ -1,0 +1,276 @@
+"""Training of many networks side by side, by RPROP or by online backpropagation.
+
+Each network has a lane. A network that has stopped leaves its lane to the next waiting network; the others train on.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pppca_bench.classifiers import backprop, rprop
+from pppca_bench.classifiers import early_stopping as stopping
+from pppca_bench.classifiers.lanes import LANES, LINEAR, SOFTSIGN
+from pppca_bench.classifiers.network import Architecture, pack, unpack
+from pppca_bench.classifiers.passes import EXACT_SOFTSIGN, LOGISTIC, N_UNITS, UNIT, Block, Network, Samples
+from pppca_bench.compiled.arrays import Flags, Floats, aligned_zeros
+
+BLOCK_SAMPLES = 32
+"""Samples that pass through the network before their gradient is summed: enough to spread the cost of a pass, few
+enough to stay in the cache."""
+
+MAX_EPOCHS_A_CALL = 10
+"""Epochs of online training whose orders are in memory at once."""
+
+STOP_REASONS = {
+    stopping.GENERALISATION_LOSS: "generalisation_loss",
+    stopping.NO_PROGRESS: "training_progress",
+    stopping.MAX_EPOCHS: "max_epochs",
+    stopping.NOT_FINITE: "not_finite",
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """A network's architecture, data and initial state.
+
+    ``X``, ``X_val``: float64 (n_samples, n_inputs). ``targets``, ``targets_val``: float64 (n_samples, n_outputs).
+    ``weights``, ``steps``: a float64 (n_units, n_sources) matrix for each layer, where the training starts from such.
+    ``rng``: source of what is drawn during the training.
+    """
+
+    architecture: Architecture
+    X: Floats
+    targets: Floats
+    X_val: Floats
+    targets_val: Floats
+    weights: list[Floats]
+    steps: list[Floats]
+    rng: np.random.Generator
+
+    @property
+    def shape(self) -> tuple[Architecture, int, int]:
+        """What networks must share to train side by side: all but the number of inputs."""
+        return replace(self.architecture, n_inputs=1), len(self.X), len(self.X_val)
+
+    def masked(self, masks: Sequence[Flags]) -> "Task":
+        """Return the task with weights and step sizes of 0, where RPROP leaves them, for the weights not in the masks.
+
+        Parameters
+        ----------
+        masks : sequence of bool ndarrays of shape (n_units, n_sources)
+            Which weights the network has, the biases' column first.
+        """
+        weights, steps = (
+            [np.where(mask, matrix, 0.0) for mask, matrix in zip(masks, matrices, strict=True)]
+            for matrices in (self.weights, self.steps)
+        )
+        return replace(self, weights=weights, steps=steps)
+
+
+@dataclass(frozen=True)
+class TrainedNet:
+    """Weights of a trained network and the course of its training.
+
+    ``kept``: which weights or nodes are left, where the training removes some. ``history``: curves beside the errors.
+    """
+
+    weights: list[Floats]
+    best_epoch: int
+    training_curve: Floats
+    validation_curve: Floats
+    stop_reason: str
+    kept: Any = None
+    history: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+
+def train_by_rprop(tasks: Sequence[Task], rule: rprop.RpropRule, stop: stopping.StoppingRule) -> list[TrainedNet]:
+    """Train networks of the same `Task.shape`, each with the result, to the last bit, of training alone.
+
+    The result has the weights of the validation minimum.
+    """
+    return RpropLanes(tasks, rule, stop).train()
+
+
+def train_by_backprop(
+    tasks: Sequence[Task], rule: backprop.BackpropRule, stop: stopping.StoppingRule, *, keeps_best: bool
+) -> list[TrainedNet]:
+    """Train networks of the same `Task.shape`, each with the result, to the last bit, of training alone.
+
+    The result has the weights of the validation minimum where ``keeps_best``, else those after the last epoch.
+    """
+    return BackpropLanes(tasks, rule, stop, keeps_best=keeps_best).train()
+
+
+class Lanes:
+    """Networks in training, one a lane; a subclass has the learning rule."""
+
+    is_online = False
+    training: Any
+    state: Any
+
+    def __init__(self, tasks: Sequence[Task], stop: stopping.StoppingRule) -> None:
+        n_inputs = max(task.architecture.n_inputs for task in tasks)
+        self.tasks, self.stop = tasks, stop
+        self.architecture = replace(tasks[0].architecture, n_inputs=n_inputs)
+        self.network, self.block = network_and_block(self.architecture, is_online=self.is_online)
+        self.validation = empty_samples(self.architecture, len(tasks[0].X_val))
+        self.progress = idle_progress(self.architecture.n_weights, stop)
+        self.waiting = list(range(len(tasks)))[::-1]
+        self.seated: dict[int, int] = {}
+
+    def train(self) -> list[TrainedNet]:
+        """Train all networks and return their results in the order of the tasks."""
+        trained: dict[int, TrainedNet] = {}
+        while len(trained) < len(self.tasks):
+            self.seat_waiting()
+            self._advance()
+            stopped = [lane for lane in self.seated if self.progress.status[lane] != stopping.TRAINING]
+            trained |= {self.seated[lane]: self._take_out(lane, self.tasks[self.seated.pop(lane)]) for lane in stopped}
+        return [trained[index] for index in range(len(self.tasks))]
+
+    def seat_waiting(self) -> None:
+        """Give each free lane to the next waiting network."""
+        for lane in range(LANES):
+            if lane not in self.seated and self.waiting:
+                self.seated[lane] = self.waiting.pop()
+                task = self.tasks[self.seated[lane]]
+                self._seat(lane, task)
+                fill(self.validation, lane, task.X_val, task.targets_val)
+                stopping.begin(self.progress, lane)
+
+    @abstractmethod
+    def _seat(self, lane: int, task: Task) -> None:
+        """Copy a network's training data and state into a lane."""
+
+    @abstractmethod
+    def _advance(self) -> None:
+        """Train the seated networks for some epochs, at most until the first stops."""
+
+    def _final_weights(self) -> Floats:
+        return self.progress.best_weights
+
+    def _take_out(self, lane: int, task: Task) -> TrainedNet:
+        """Return the result of the network in a lane, and empty the lane.
+
+        An empty lane computes on with zero weights and zero data, which costs nothing more and cannot overflow.
+        """
+        progress = self.progress
+        net = TrainedNet(
+            weights=unpack(self._final_weights()[:, lane], task.architecture, self.architecture),
+            best_epoch=int(progress.best_epoch[lane]),
+            training_curve=progress.training_curve[: progress.epochs[lane], lane].copy(),
+            validation_curve=progress.validation_curve[: progress.n_validations[lane], lane].copy(),
+            stop_reason=STOP_REASONS[int(progress.status[lane])],
+        )
+        progress.status[lane] = stopping.IDLE
+        for rows in (*self.state, *self.training[:2], *self.validation[:2]):
+            # Lane arrays have a column a lane, the pool of online training a matrix.
+            rows[(slice(None), lane) if rows.ndim == 2 else lane] = 0.0
+        return net
+
+
+class RpropLanes(Lanes):
+    """Networks in training by RPROP."""
+
+    training: Samples
+    state: rprop.RpropState
+
+    def __init__(self, tasks: Sequence[Task], rule: rprop.RpropRule, stop: stopping.StoppingRule) -> None:
+        super().__init__(tasks, stop)
+        self.rule = rule
+        self.training = empty_samples(self.architecture, len(tasks[0].X))
+        self.state = rprop.RpropState(*(aligned_zeros(self.architecture.n_weights, LANES) for _ in range(4)))
+
+    def _seat(self, lane: int, task: Task) -> None:
+        fill(self.training, lane, task.X, task.targets)
+        self.state.weights[:, lane] = pack(task.weights, task.architecture, self.architecture)
+        self.state.steps[:, lane] = pack(task.steps, task.architecture, self.architecture)
+
+    def _advance(self) -> None:
+        samples = self.training, self.validation
+        rprop.train_until_one_stops(self.network, *samples, self.block, self.rule, self.state, self.stop, self.progress)
+
+
+class BackpropLanes(Lanes):
+    """Networks in training by online backpropagation, each in its own order of the samples."""
+
+    is_online = True
+    training: backprop.Pool
+    state: backprop.BackpropState
+
+    def __init__(
+        self, tasks: Sequence[Task], rule: backprop.BackpropRule, stop: stopping.StoppingRule, *, keeps_best: bool
+    ) -> None:
+        super().__init__(tasks, stop)
+        self.rule, self.keeps_best = rule, keeps_best
+        n_inputs, targets = 1 + self.architecture.n_inputs, tasks[0].targets
+        self.training = backprop.Pool(np.zeros((LANES, len(targets), n_inputs)), np.zeros((LANES, *targets.shape)))
+        self.sample = empty_samples(self.architecture, 1)
+        weights, step = (aligned_zeros(self.architecture.n_weights, LANES) for _ in range(2))
+        self.state = backprop.BackpropState(weights, step, aligned_zeros(1, LANES))
+
+    def _seat(self, lane: int, task: Task) -> None:
+        self.training.inputs[lane, :, 0] = 1.0
+        self.training.inputs[lane, :, 1 : 1 + task.architecture.n_inputs] = task.X
+        self.training.targets[lane] = task.targets
+        self.state.weights[:, lane] = pack(task.weights, task.architecture, self.architecture)
+
+    def _advance(self) -> None:
+        """Train to the next end of a strip of one of the networks, or for `MAX_EPOCHS_A_CALL`."""
+        stop, n_samples = self.stop, len(self.training.targets[0])
+        ages = [int(self.progress.epochs[lane]) for lane in self.seated]
+        to_strip_end = min(min(stop.strip_length - age % stop.strip_length, stop.max_epochs - age) for age in ages)
+        # Orders come from each network's own generator, so they are those that it would have alone.
+        orders = np.zeros((min(to_strip_end, MAX_EPOCHS_A_CALL), n_samples, LANES), dtype=np.int64)
+        for lane, index in self.seated.items():
+            for order in orders:
+                order[:, lane] = self.tasks[index].rng.permutation(n_samples)
+        samples = self.training, orders, self.sample, self.validation
+        backprop.train_epochs(self.network, *samples, self.block, self.rule, self.state, stop, self.progress)
+
+    def _final_weights(self) -> Floats:
+        return self.progress.best_weights if self.keeps_best else self.state.weights
+
+
+def network_and_block(architecture: Architecture, *, is_online: bool = False) -> tuple[Network, Block]:
+    """Return the kernels' description of an architecture and an empty block whose constant units are 1.
+
+    In online training each softsign has a division of its own; otherwise four share one (`lanes.write_softsigns`).
+    """
+    layers, constants = architecture.layer_table()
+    n_units = int(layers[-1, UNIT] + layers[-1, N_UNITS])
+    values, errors = (aligned_zeros(BLOCK_SAMPLES * n_units, LANES) for _ in range(2))
+    # The constant 1 of each sample: kernels read it and never write it.
+    for unit in constants:
+        values[unit::n_units] = 1.0
+    codes = {"linear": LINEAR, "logistic": LOGISTIC, "softsign": EXACT_SOFTSIGN if is_online else SOFTSIGN}
+    activations = codes[architecture.hidden_activation], codes[architecture.output_activation]
+    network = Network(layers, 1 + architecture.n_inputs, n_units, *activations)
+    squared_error = aligned_zeros(architecture.n_outputs, LANES)
+    return network, Block(values, errors, squared_error, np.zeros(LANES), BLOCK_SAMPLES)
+
+
+def empty_samples(architecture: Architecture, n_samples: int) -> Samples:
+    """Allocate the lanes of a set of samples."""
+    inputs = aligned_zeros(n_samples * (1 + architecture.n_inputs), LANES)
+    return Samples(inputs, aligned_zeros(n_samples * architecture.n_outputs, LANES), n_samples)
+
+
+def fill(samples: Samples, lane: int, X: Floats, targets: Floats) -> None:
+    """Copy a network's samples into its lane, each after the constant 1; missing inputs stay zero."""
+    inputs = samples.inputs.reshape(len(X), -1, LANES)
+    inputs[:, 0, lane] = 1.0
+    inputs[:, 1 : 1 + X.shape[1], lane] = X
+    samples.targets.reshape(*targets.shape, LANES)[:, :, lane] = targets
+
+
+def idle_progress(n_weights: int, rule: stopping.StoppingRule) -> stopping.Progress:
+    """Allocate the state of early stopping, all lanes idle."""
+    counters, errors = np.zeros((6, LANES), dtype=np.int64), np.zeros((4, LANES))
+    n_strips = -(-rule.max_epochs // rule.strip_length)
+    curves = [np.zeros((n, LANES)) for n in (rule.max_epochs, n_strips)]
+    return stopping.Progress(*[*counters, *errors, aligned_zeros(n_weights, LANES), *curves])

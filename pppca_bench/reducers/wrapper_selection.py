@@ -1,0 +1,216 @@
+"""Wrapper selection: forward addition, backward elimination, and elimination by the weights of networks."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from pppca_bench.classifiers.training_data import SizeRule, Split
+from pppca_bench.compiled.arrays import Floats, Indices
+from pppca_bench.parameters import Count
+from pppca_bench.reducers.path_selector import PathSelector, Step, patient, ranking_of
+from pppca_bench.reducers.wrapper_scores import error_percent, fit_candidates, subset, validation_errors
+
+
+class _SequentialSelector(PathSelector):
+    """Base of searches that add or remove, step by step, the feature whose change gives the least validation error.
+
+    Choice: of equal candidates the first is taken, and a search ends when ``patience`` successive steps have brought
+    no better subset: errors of single steps are noisy, so the first rise says little.
+    """
+
+    def __init__(
+        self,
+        n_features: Count | None = None,
+        *,
+        patience: Count | None = 5,
+        estimator: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_features = n_features
+        self.patience = patience
+        self.estimator = estimator
+        self.random_state = random_state
+
+    def _search(
+        self,
+        split: Split,
+        classifier: Any,
+        rng: np.random.Generator,  # noqa: ARG002 - the networks' seed is all that is random
+    ) -> tuple[list[Step], Indices]:
+        steps = self._steps(split, classifier)
+        path = patient(steps, self.patience if self.n_features is None else None)
+        return path, self._ranking(path, split.X.shape[1])
+
+    @abstractmethod
+    def _steps(self, split: Split, classifier: Any) -> Iterator[Step]:
+        """Yield the subsets of the search, each with its error."""
+
+    @abstractmethod
+    def _ranking(self, path: list[Step], n_features: int) -> Indices:
+        """Rank the features by their step."""
+
+
+class ForwardSelector(_SequentialSelector):
+    """Add features step by step, each rated with those added before (Mitchell 2006, "Forward2"; Bishop 1995, 8.5).
+
+    Parameters
+    ----------
+    n_features : int or None, default=None
+        Number of features, from 1 to all; None: chosen by the validation error.
+    patience : int or None, default=5
+        Successive steps without a better subset after which the search ends, >= 1; None: never.
+        Choice: 5, since errors of single steps are noisy.
+    estimator : classifier or None, default=None
+        Unfitted; its validation error rates the subsets. None: `RpropMLPClassifier` with 16 hidden nodes.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the held-out share and of the classifier's seed.
+
+    Attributes
+    ----------
+    support_, ranking_, n_features_, history_, mean_
+        See `PathSelector`; ranks are the order of addition.
+    """
+
+    def _steps(self, split: Split, classifier: Any) -> Iterator[Step]:
+        chosen: tuple[int, ...] = ()
+        while len(chosen) < (self.n_features or split.X.shape[1]):
+            others = [feature for feature in range(split.X.shape[1]) if feature not in chosen]
+            step = _best(split, classifier, [(*chosen, feature) for feature in others])
+            chosen = step.features
+            yield step
+
+    def _ranking(self, path: list[Step], n_features: int) -> Indices:
+        return ranking_of(path[-1].features, n_features)
+
+
+class BackwardSelector(_SequentialSelector):
+    """Remove features step by step, each rated by the error without it (Mitchell 2006; Bishop 1995, figure 8.8).
+
+    Parameters and attributes are those of `ForwardSelector`, but for the ranks: features that are never removed have
+    rank 1, the last removed rank 2. A smaller subset of the same error is a better subset.
+    """
+
+    def _steps(self, split: Split, classifier: Any) -> Iterator[Step]:
+        step = _best(split, classifier, [tuple(range(split.X.shape[1]))])
+        yield step
+        while len(step.features) > (self.n_features or 1):
+            kept = step.features
+            step = _best(split, classifier, [tuple(f for f in kept if f != feature) for feature in kept])
+            yield step
+
+    def _ranking(self, path: list[Step], n_features: int) -> Indices:
+        ranking = np.ones(n_features, dtype=np.int64)
+        for rank, (larger, smaller) in enumerate(zip(path[-2::-1], path[:0:-1], strict=True), start=2):
+            (removed,) = set(larger.features) - set(smaller.features)
+            ranking[removed] = rank
+        return ranking
+
+
+def _best(split: Split, classifier: Any, subsets: list[tuple[int, ...]]) -> Step:
+    """Train a network for each subset, side by side, and return the best."""
+    errors = validation_errors(classifier, [subset(split, features) for features in subsets], split)
+    best = int(errors.argmin())
+    return Step(subsets[best], float(errors[best]))
+
+
+class NetworkRFE(PathSelector):
+    """Remove, again and again, the feature that matters least to the weights of trained networks (Windeatt 2011).
+
+    All features but one are removed, one at a time, networks being trained anew at each size; the validation error
+    chooses the size.
+
+    Choice: a feature matters as much as the products of the magnitudes of the weights on all ways from it to the
+    outputs add up to, for weights of the first layer alone ignore that a hidden node may count for nothing. Features
+    should be of one scale, as those of Proben1, or the classifier standardise.
+
+    Parameters
+    ----------
+    n_features : int or None, default=None
+        Number of features, from 1 to all; None: chosen by the validation error.
+    n_networks : int, default=8
+        Networks at each size, over which weights and errors are averaged; >= 1. Choice: 8 train in the time of one,
+        and small weights of a single network are mostly noise.
+    size_rule : {"least_error", "one_standard_error"}, default="least_error"
+        Take the smallest number of features of the least validation error, or of an error within one standard error
+        of it. Choice: the first, as the source's curves are read at their minimum; those are of test errors, though.
+    estimator : classifier or None, default=None
+        Unfitted; has a random_state and, after `fit`, ``coefs_``. None: `RpropMLPClassifier` with 16 hidden nodes.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the held-out share and of the networks' seeds.
+
+    Attributes
+    ----------
+    support_, ranking_, n_features_, history_, mean_
+        See `PathSelector`; the last feature left has rank 1.
+    """
+
+    def __init__(
+        self,
+        n_features: Count | None = None,
+        *,
+        n_networks: Count = 8,
+        size_rule: SizeRule = "least_error",
+        estimator: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_features = n_features
+        self.n_networks = n_networks
+        self.size_rule = size_rule
+        self.estimator = estimator
+        self.random_state = random_state
+
+    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], Indices]:
+        seeds = [int(seed) for seed in rng.integers(2**31, size=self.n_networks)]
+        networks = [clone(classifier).set_params(random_state=seed) for seed in seeds]
+        path, ranking = [], np.empty(split.X.shape[1], dtype=np.int64)
+        for step, removed in _eliminate(split, networks):
+            path.append(step)
+            ranking[removed] = len(step.features)
+        return path, ranking
+
+
+def _eliminate(split: Split, networks: list[Any]) -> Iterator[tuple[Step, int]]:
+    """Yield each subset with the feature that is removed next."""
+    kept = list(range(split.X.shape[1]))
+    while kept:
+        candidate = subset(split, kept)
+        fitted = fit_candidates(networks, [candidate] * len(networks), split)
+        error = float(np.mean([error_percent(network, candidate[1], split.y_val) for network in fitted]))
+        saliency = np.mean([weight_saliency(network) for network in fitted], axis=0)
+        step, weakest = Step(tuple(kept), error), kept[int(saliency.argmin())]
+        yield step, weakest
+        kept.remove(weakest)
+
+
+def weight_saliency(network: Any) -> Floats:
+    """Sum, for each input, the products of the magnitudes of the weights on all ways to the outputs.
+
+    Parameters
+    ----------
+    network : estimator
+        Fitted; its ``coefs_`` are a float64 array (n_sources, n_units) for each layer. Where its ``shortcuts`` are
+        true, a layer's sources are the inputs and the nodes of all layers before.
+
+    Returns
+    -------
+    float64 array, shape (n_features,)
+
+    Raises
+    ------
+    ValueError
+        When the classifier has no ``coefs_``.
+    """
+    if not hasattr(network, "coefs_"):
+        raise ValueError(
+            f"estimator in NetworkRFE: expected a network with coefs_ after fit, got {type(network).__name__}. "
+            "Give an MLP classifier."
+        )
+    reach = np.eye(len(network.coefs_[0]))
+    for coefs in network.coefs_:
+        reached = reach @ np.abs(coefs)
+        reach = np.hstack([reach, reached]) if getattr(network, "shortcuts", False) else reached
+    saliency: Floats = reached.sum(axis=1)
+    return saliency

@@ -1,0 +1,178 @@
+"""The contract of every classifier and reducer: scikit-learn's checks, parameters, seeds, validation data, classes."""
+
+from inspect import signature
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_iris
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, RpropMLPRegressor
+from pppca_bench.classifiers.ensembles import AdaBoostClassifier, BaggingClassifier
+from pppca_bench.classifiers.flgp import FLGPClassifier
+from pppca_bench.classifiers.ga_mlp import GAMLPClassifier
+from pppca_bench.classifiers.ga_structure import StructureGAClassifier
+from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
+from pppca_bench.classifiers.rfe_svm import RFESVMClassifier
+from pppca_bench.classifiers.simple import StumpClassifier
+from pppca_bench.parameters import ParameterError, check_parameters, parameters_of
+from pppca_bench.reducers.autoencoder import Autoencoder
+from pppca_bench.reducers.filter_selection import FilterSelector
+from pppca_bench.reducers.ica import ICA
+from pppca_bench.reducers.kernel_pca import GaussianKernelPCA
+from pppca_bench.reducers.lda import LDA
+from pppca_bench.reducers.linear_projection import AllFeatures, CovariancePCA, SingularValuePCA
+from pppca_bench.reducers.wrapper_selection import BackwardSelector, ForwardSelector, NetworkRFE
+
+SMALL = RpropMLPClassifier((3,), max_epochs=100)
+TINY = RpropMLPClassifier((1,), max_epochs=5, random_state=0)
+
+BY_SPLIT = [
+    RpropMLPClassifier(max_epochs=300, random_state=0),
+    BackpropMLPClassifier(standardise=True, keep="best", random_state=0),
+    BaggingClassifier(SMALL, 3, random_state=0),
+    AdaBoostClassifier(SMALL, 3, random_state=0),
+    FLGPClassifier(random_state=0, n_layers=2, n_populations=2, population_size=30, n_generations=6),
+    GAMLPClassifier((3,), max_generations=150, mutation_scale=0.3, random_state=0),
+    StructureGAClassifier((3,), population_size=8, max_generations=3, random_state=0),
+    PrunedMLPClassifier((3,), max_epochs=100, retrain_epochs=20, random_state=0),
+    RFESVMClassifier(random_state=0),
+    GaussianKernelPCA(1, width_factors=[1.0, 2.0], estimator=TINY, random_state=0),
+    FilterSelector(1, estimator=TINY, random_state=0),
+    ForwardSelector(1, estimator=TINY, random_state=0),
+    BackwardSelector(patience=1, estimator=TINY, random_state=0),
+    NetworkRFE(n_networks=1, estimator=TINY, random_state=0),
+]
+"""Estimators that take validation data and classes."""
+
+OTHERS = [
+    BackpropMLPClassifier(random_state=0),
+    BaggingClassifier(SMALL, 3, vote="majority", sample_share=0.5, replace=False, random_state=0),
+    BaggingClassifier(StumpClassifier(), 9, vote="majority", random_state=0),
+    AdaBoostClassifier(StumpClassifier(), 20, random_state=0),
+    StumpClassifier(random_state=0),
+    RpropMLPRegressor((4,), max_epochs=300, random_state=0),
+    AllFeatures(),
+    CovariancePCA(1),
+    SingularValuePCA(1),
+    LDA(),
+    ICA(1, random_state=0),
+    Autoencoder(1, random_state=0),
+    Autoencoder(1, kind="nonlinear", n_hidden=3, max_iter=20, random_state=0),
+    FilterSelector(1, criterion="t_test", estimator=TINY, random_state=0),
+]
+
+
+@parametrize_with_checks([*BY_SPLIT, *OTHERS])
+def test_scikit_learns_contract(estimator, check):
+    check(estimator)
+
+
+def named(estimator):
+    return type(estimator).__name__
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = (X[order] - X.mean(axis=0)) / X.std(axis=0), y[order]
+    return X[:90], y[:90], X[90:], y[90:]
+
+
+@pytest.mark.parametrize("estimator", [*BY_SPLIT, *OTHERS], ids=named)
+def test_every_parameter_is_checked_before_the_data(estimator):
+    for name in parameters_of(type(estimator)):
+        if name in ("random_state", "estimator"):
+            continue
+        wrong = clone(estimator).set_params(**{name: object()})
+        with pytest.raises(ValueError, match=rf"^{name} in {named(estimator)}: expected .*, got <object"):
+            wrong.fit(None, None)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name", "expected"),
+    [
+        (RpropMLPClassifier(initial_step_range=(0.2, 0.1)), "initial_step_range", "two numbers, the first at most"),
+        (PrunedMLPClassifier(initial_step_range=(2, 1)), "initial_step_range", "two numbers, the first at most"),
+        (RpropMLPClassifier(step_min=2.0, step_max=1.0), "step_min", r"at most step_max \(1.0\), got 2.0"),
+        (RpropMLPClassifier((4, 0)), "hidden_layer_sizes", "a list of at most 5 integers from 1 to 1000"),
+        (RpropMLPClassifier(eta_plus=float("inf")), "eta_plus", "a finite number > 1, got inf"),
+        (BackpropMLPClassifier(momentum=1.0), "momentum", "a number >= 0 and < 1, got 1.0"),
+        (BackpropMLPClassifier(output_activation="softsign"), "output_activation", "'linear' or 'logistic'"),
+        (GAMLPClassifier(n_elite=24), "n_elite", r"below population_size \(24\), got 24"),
+        (GAMLPClassifier(population_size=1), "population_size", "an integer from 2 to 100000, got 1"),
+        (BaggingClassifier(sample_share=0.0), "sample_share", "a number > 0 and <= 1, got 0.0"),
+        (RFESVMClassifier(()), "C", r"a list of 1 to 100 numbers > 0, got \(\)"),
+        (GaussianKernelPCA(2, width_factors=(1.0, 0.0)), "width_factors", "a list of 1 to 100 numbers > 0"),
+        (FilterSelector(n_bins=1), "n_bins", "an integer from 2 to 1000000, got 1"),
+        (ForwardSelector(patience=0), "patience", "an integer from 1 to 1000000 or null, got 0"),
+    ],
+)
+def test_values_out_of_range_are_refused_by_name(estimator, name, expected):
+    with pytest.raises(ParameterError, match=rf"^{name} in {named(estimator)}: expected {expected}"):
+        check_parameters(estimator)
+
+
+SIZED = [RFESVMClassifier, FilterSelector, ForwardSelector, BackwardSelector, NetworkRFE]
+
+
+@pytest.mark.parametrize("make", SIZED)
+def test_more_features_than_there_are_are_refused(iris, make):
+    with pytest.raises(ValueError, match=rf"n_features in {make.__name__}: expected an integer from 1 to 4 or null"):
+        make(n_features=5).fit(*iris)
+
+
+def outcome(estimator, data, seed):
+    """Return what a fit with this seed gives for the validation data."""
+    fitted = clone(estimator).set_params(random_state=seed)
+    if "estimator" in fitted.get_params(deep=False):
+        fitted.set_params(estimator=SMALL)
+    fitted.fit(*data[: 4 if "X_val" in signature(fitted.fit).parameters else 2])
+    if hasattr(fitted, "history_"):
+        return np.concatenate([np.ravel(curve) for _, curve in sorted(fitted.history_.items())])
+    return fitted.decision_function(data[2]) if is_classifier(fitted) else fitted.transform(data[2])
+
+
+RANDOM = [
+    *(
+        one
+        for one in BY_SPLIT
+        if not isinstance(one, RFESVMClassifier | FilterSelector | ForwardSelector | GaussianKernelPCA)
+    ),
+    Autoencoder(2, kind="nonlinear", max_iter=20),
+    ICA(3),
+]
+
+
+@pytest.mark.parametrize("estimator", RANDOM, ids=named)
+def test_the_same_seed_gives_the_same_bits_and_another_does_not(iris, estimator):
+    one, same, other = (outcome(estimator, iris, seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert not np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("estimator", BY_SPLIT, ids=named)
+def test_validation_inputs_need_their_labels(iris, estimator):
+    with pytest.raises(ValueError, match="expected both X_val and y_val, or neither, got one"):
+        clone(estimator).fit(*iris[:3])
+
+
+@pytest.mark.parametrize("estimator", BY_SPLIT, ids=named)
+def test_labels_outside_the_given_classes_are_refused(iris, estimator):
+    with pytest.raises(ValueError, match=r"(?s)labels of .* expected members of classes, got"):
+        clone(estimator).fit(*iris, classes=[0, 1])
+
+
+@pytest.mark.parametrize("estimator", [one for one in BY_SPLIT if is_classifier(one)], ids=named)
+def test_classes_without_samples_have_outputs_too(iris, estimator):
+    fitted = clone(estimator).fit(*iris, classes=range(5))
+    np.testing.assert_array_equal(fitted.classes_, range(5))
+    if hasattr(fitted, "decision_function"):
+        assert fitted.decision_function(iris[2]).shape == (60, 5)
+
+
+@pytest.mark.parametrize("estimator", [one for one in BY_SPLIT if is_classifier(one)], ids=named)
+def test_iris_is_learnt_from_a_share_of_the_training_data(iris, estimator):
+    assert clone(estimator).fit(*iris[:2]).score(*iris[2:]) > 0.75
