@@ -44,7 +44,7 @@ def _files(folder: Path) -> Iterator[tuple[Path, str]]:
     from pppca_bench.config.schema import experiment_schema, schema_text
     from pppca_bench.config.shipped import STUDIES, shipped_experiments, shipped_folder, shipped_studies
     from pppca_bench.errors import ConfigError
-    from pppca_bench.studies.schema import study_schema
+    from pppca_bench.studies.config import study_schema
 
     if folder.resolve() == shipped_folder():
         raise ConfigError(f"{folder}: expected a folder to copy the shipped configs to, got their own. Name another.")

@@ -16,6 +16,6 @@ def schema(study: bool) -> None:
     `# yaml-language-server: $schema=PATH`. `pppca init` writes such files, with the schemas beside them.
     """
     from pppca_bench.config.schema import experiment_schema, schema_text
-    from pppca_bench.studies.schema import study_schema
+    from pppca_bench.studies.config import study_schema
 
     click.echo(schema_text(study_schema() if study else experiment_schema()), nl=False)

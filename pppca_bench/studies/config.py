@@ -1,179 +1,187 @@
-"""Studies: which settings of an experiment to vary, and by which published cells to judge the trials.
-
-Trial 0 is the base as it stands. With the sampler "random" the numbers of another trial follow from the study's seed,
-the trial's number and each parameter's place alone: more trials, or another range beside it, change none of them. With
-"tpe" they follow from what came of the trials before it too (`pppca_bench.studies.tpe`).
-"""
+"""Study configs: search spaces in an experiment's config, and the published cells that score a trial."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from annotated_types import Ge, Le, Lt, MaxLen, MinLen
-from pydantic import StringConstraints
+from pydantic import StringConstraints, model_validator
 
-from pppca_bench.config.experiment import NAME, Config
-from pppca_bench.config.messages import Reader, where
-from pppca_bench.documents import Location, YamlSource, missing, read_yaml
-from pppca_bench.errors import ConfigError
+from pppca_bench.config.experiment import NAME, Config, parse_config
+from pppca_bench.config.filled import filled_document
+from pppca_bench.config.schema import DIALECT, Schema, experiment_schema, mapping
+from pppca_bench.documents import Location, Section, YamlSource, broken_rule, dotted, read_yaml
+from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.methods.foreign import search_also
-from pppca_bench.parameters import REQUIRED, Parameter, Positive, shown
-from pppca_bench.studies.places import Base, Places
-from pppca_bench.studies.spaces import Choices, Finite, Interval, Space
+from pppca_bench.parameters import FINITE, Positive, shown
+from pppca_bench.references.layout import Scored
 
-KEYS = ("name", "seed", "trials", "sampler", "base", "vary", "score", "report")
-Sampler = Literal["random", "tpe"]
-_Name = Annotated[str, MinLen(1), MaxLen(60)]
-_Quantity = Literal[
-    "test_error_percent",
-    "dimensionality",
-    "speedup",
-    "train_squared_error_percent",
-    "validation_squared_error_percent",
-    "overfit_percent",
-    "total_epochs",
-    "relevant_epochs",
-]
-"""Published quantities that can decide; the report's squared test errors cannot, so that they stay unseen."""
+_PLACE = re.compile(r"(methods|classifier)(\.[A-Za-z]\w*|\[(\d{1,6}|\*)\])+")
 
 
-@dataclass(frozen=True)
-class Cells:
-    """Published cells: a quantity of whole tables, or of the named rows and columns of them.
+_Number = int | Annotated[float, FINITE]
+_Label = Annotated[str, MinLen(1), MaxLen(60)]
+_Labels = _Label | Annotated[tuple[_Label, ...], MinLen(1), MaxLen(100)]
 
-    ``ours`` names our figure of a speed-up where it is another than the time ratio of the literal kernel; ``name``
-    heads the cells' column in the table of trials; ``weight`` says how much the mean distance of cells that decide
-    counts beside that of the others.
-    """
 
-    tables: tuple[str, ...]
-    quantity: _Quantity
-    rows: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    ours: Literal["speedup", "speedup_operations", "speedup_fast"] | None = None
-    name: _Name | None = None
-    weight: Positive = 1.0
+class Space(Section):
+    """Values of a parameter: a range of numbers, of integers where both ends are integers, or a list of choices."""
+
+    low: _Number | None = None
+    high: _Number | None = None
+    log: bool = False
+    choices: Annotated[tuple[Any, ...], MinLen(1), MaxLen(1000)] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Space:
+        if (self.choices is None) != ({"low", "high"} <= self.model_fields_set):
+            raise broken_rule(f"expected low and high, or choices, got {', '.join(self.model_fields_set) or 'nothing'}")
+        if self.low is not None and self.high is not None:
+            if self.low >= self.high:
+                raise broken_rule(f"expected low below high ({self.high}), got {self.low}")
+            if self.log and self.low <= 0:
+                raise broken_rule(f"expected low above 0 where log is true, got {self.low}")
+        return self
 
     @property
-    def label(self) -> str:
-        """Return the name, or tables and quantity."""
-        return self.name or f"{' + '.join(self.tables)} {self.ours or self.quantity}"
+    def extremes(self) -> list[Any]:
+        """Return the values that an experiment's config must admit."""
+        if self.choices is None:
+            return [self.low, self.high]
+        return [list(choice) if isinstance(choice, tuple) else choice for choice in self.choices]
+
+    def __contains__(self, value: object) -> bool:
+        if self.choices is not None:
+            return value in self.extremes
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        is_whole = isinstance(self.low, int) and isinstance(self.high, int)
+        return self.extremes[0] <= value <= self.extremes[1] and (isinstance(value, int) or not is_whole)
 
 
-_NAMES = Annotated[tuple[_Name, ...], MinLen(1), MaxLen(100)]
-CELL_PARAMETERS = [
-    Parameter("name", _Name | None, None),
-    Parameter("tables", _NAMES, REQUIRED),
-    Parameter("rows", _NAMES, ()),
-    Parameter("columns", _NAMES, ()),
-    Parameter("quantity", _Quantity, REQUIRED),
-    Parameter("ours", Literal["speedup", "speedup_operations", "speedup_fast"] | None, None),
-]
-WEIGHT = Parameter("weight", Positive, 1.0)
-"""What an entry of ``score`` has beside `CELL_PARAMETERS`."""
+class Cells(Section):
+    """Published cells: a quantity of whole tables, or of the named rows and columns.
 
-VALUES = {
-    "name": Parameter("name", Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$"), MaxLen(48)], REQUIRED),
-    "seed": Parameter("seed", Annotated[int, Ge(0), Lt(2**63)], REQUIRED),
-    "trials": Parameter("trials", Annotated[int, Ge(1), Le(100_000)], REQUIRED),
-    "sampler": Parameter("sampler", Sampler, "random"),
-}
-"""What the keys with one value may be."""
-
-INTERVAL = [Parameter("low", Finite, REQUIRED), Parameter("high", Finite, REQUIRED), Parameter("log", bool, False)]
-
-
-@dataclass(frozen=True)
-class StudyConfig:
-    """Hold what a study's file says; ``base`` is an experiment's document without a name."""
-
-    name: str
-    seed: int
-    trials: int
-    sampler: Sampler
-    base: dict[str, Any]
-    vary: Mapping[str, Space]
-    score: tuple[Cells, ...]
-    report: tuple[Cells, ...] = ()
-
-
-@dataclass(frozen=True)
-class Trial:
-    """Hold one trial.
-
-    Attributes
-    ----------
-    number : int
-        From 0, which is the base as it stands.
-    parameters : dict of str to value
-        What varies, by place, in the order of the file.
-    source : YamlSource
-        The experiment's document.
-    config : Config
-        The experiment, named ``<study>-trial-<number>``.
+    ``ours`` names our figure of a speed-up where it is not the time ratio of the literal kernel. The quantities leave
+    out the report's squared test errors, which no search may see.
     """
 
-    number: int
-    parameters: Mapping[str, Any]
-    source: YamlSource
-    config: Config
+    name: _Label | None = None
+    tables: _Labels
+    rows: _Labels | None = None
+    columns: _Labels | None = None
+    quantity: Literal[
+        "test_error_percent",
+        "dimensionality",
+        "speedup",
+        "train_squared_error_percent",
+        "validation_squared_error_percent",
+        "overfit_percent",
+        "total_epochs",
+        "relevant_epochs",
+    ]
+    ours: Literal["speedup", "speedup_operations", "speedup_fast"] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Cells:
+        if self.ours and self.quantity != "speedup":
+            raise broken_rule(f"expected ours only beside quantity: speedup, got {self.quantity}")
+        return self
+
+    @property
+    def group(self) -> Scored:
+        """Return the group of published cells."""
+        tables, rows, columns = (
+            (names,) if isinstance(names, str) else names or () for names in (self.tables, self.rows, self.columns)
+        )
+        ours = self.ours or ""
+        label = self.name or f"{' + '.join(tables)} {ours or self.quantity}"
+        return Scored(name=label, tables=tables, quantity=self.quantity, rows=rows, columns=columns, ours=ours)
+
+
+class WeightedCells(Cells):
+    """Published cells that decide, and the weight of their mean distance in the score."""
+
+    weight: Positive = 1.0
+
+
+class StudyConfig(Section):
+    """Keys of a study's file; ``base`` is an experiment's config without a name."""
+
+    name: Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$"), MaxLen(48)]
+    seed: Annotated[int, Ge(0), Lt(2**63)]
+    trials: Annotated[int, Ge(1), Le(100_000)]
+    sampler: Literal["random", "tpe"] = "random"
+    base: dict[str, Any]
+    vary: Annotated[dict[str, Space], MinLen(1), MaxLen(100)]
+    score: Annotated[tuple[WeightedCells, ...], MinLen(1), MaxLen(100)]
+    report: Annotated[tuple[Cells, ...], MaxLen(100)] = ()
 
 
 @dataclass(frozen=True)
 class Study:
-    """Hold a study.
+    """A validated study.
 
     Attributes
     ----------
-    source : YamlSource
-        Its file.
     settings : StudyConfig
-        What the file says.
-    n_trials : int
-        Trials to be made.
-    trials : tuple of Trial
-        Those whose parameters are known before any has run: all with the sampler "random", trial 0 with "tpe".
+    source : YamlSource
+        The study's file.
+    base : dict
+        The base experiment in full, defaults filled in.
+    lines : mapping of tuple to int
+        Line of each of its keys.
+    config : Config
+        The base experiment: trial 0.
+    problems : collection of str
+        Known names of problems.
+    locations : mapping of str to sequence of tuple
+        Where each varied parameter stands in the base.
+    parameters : mapping of str to value
+        The base's own values of the varied parameters.
     """
 
-    source: YamlSource
     settings: StudyConfig
-    n_trials: int
-    trials: tuple[Trial, ...]
-    _base: Base
-    _places: Places
-
-    @property
-    def name(self) -> str:
-        """Return the study's name."""
-        return self.settings.name
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """Return the problems that every trial runs."""
-        return tuple(map(str, self.trials[0].config.problems))
+    source: YamlSource
+    base: dict[str, Any]
+    lines: Mapping[Location, int]
+    config: Config
+    problems: Collection[str]
+    locations: Mapping[str, Sequence[Location]]
+    parameters: Mapping[str, Any]
 
     def where(self, *location: str | int) -> str:
-        """Return file, line and place of a setting, for a message."""
-        return where(self.source, location)
+        """Return file, line and key of a setting, for a message."""
+        return self.source.where(location)
 
-    def trial(self, number: int, parameters: Mapping[str, Any]) -> Trial:
-        """Return a trial with these parameters, by place.
+    def experiment(self, number: int, parameters: Mapping[str, Any]) -> Config:
+        """Return the experiment of a trial, named ``<study>-trial-<number>``.
 
         Raises
         ------
         ConfigError
-            No experiment can have them.
+            No experiment can have these parameters; the message names the line of the search space.
         """
-        return Trial(number, parameters, *self._base.varied(number, self._places.assign(parameters)))
+        document: dict[str, Any] = deepcopy(self.base) | {"name": f"{self.settings.name}-trial-{number}"}
+        lines = dict(self.lines)
+        for place, value in parameters.items():
+            for *parents, last in self.locations[place]:
+                target: Any = document
+                for part in parents:
+                    target = target[part]
+                target[last] = value
+                lines[(*parents, last)] = self.source.line(("vary", place))
+        source = YamlSource(self.source.path, self.source.text, document, lines)
+        return parse_config(source, problems=self.problems)
 
 
 def load_study(path: Path, *, problems: Collection[str], trials: int | None = None) -> Study:
-    """Read and validate a study, and draw its trials.
+    """Read and validate a study.
 
     Parameters
     ----------
@@ -182,112 +190,87 @@ def load_study(path: Path, *, problems: Collection[str], trials: int | None = No
     problems : collection of str
         Names that ``base.problems`` may hold.
     trials : int, optional
-        Number of trials in place of the file's own.
+        Number of trials, which overrides the file's.
 
     Raises
     ------
     ConfigError
-        One line for each mistake: file, line, key, what was expected and what was found.
+        A line for each validation error: file, line, key, expected and actual value.
     """
     source = read_yaml(path)
     search_also([path.parent, Path.cwd()])
-    settings = _StudyReader(source).read(source.value)
-    base = Base.of(source, settings.name, settings.base, problems)
-    places = Places.of(source, settings.vary, base)
+    settings = StudyConfig.read(source)
+    document: Any = source.value
+    update = {"base": document["base"], "trials": trials or settings.trials}  # the base with lists, not tuples
+    settings = settings.model_copy(update=update)
+    lines = {location[1:]: line for location, line in source.lines.items() if location[:1] == ("base",)}
+    config = _base_config(source, settings, lines, problems)
+    base = filled_document({"name": settings.name, **settings.base})
+    locations, parameters, taken = dict[str, Sequence[Location]](), dict[str, Any](), dict[Location, str]()
+    for place in settings.vary:
+        here = source.where(("vary", place))
+        locations[place], values = zip(*_resolve(place, base, here), strict=True)
+        parameters[place] = values[0]
+        if shared := [taken[location] for location in locations[place] if location in taken]:
+            raise ConfigError(f"{here}: expected each place once, but {shared[0]} varies it too.")
+        if any(value != values[0] for value in values):
+            raise ConfigError(f"{here}: expected the same value in every method of base, got several.")
+        taken |= dict.fromkeys(locations[place], place)
+    study = Study(settings, source, base, lines, config, problems, locations, parameters)
     for place, space in settings.vary.items():
-        for location, value in itertools.product(places.locations[place], space.extremes):
-            base.varied(0, {location: (value, places.lines[place])})
-    n_trials = settings.trials if trials is None else trials
-    study = Study(source, settings, n_trials, (), base, places)
-    known = [places.of_base]
-    if settings.sampler == "random":
-        known += [draw(settings, number) for number in range(1, n_trials)]
-    else:
-        _check_ranges_hold(study, places.of_base)
-    return replace(study, trials=tuple(study.trial(number, parameters) for number, parameters in enumerate(known)))
+        for value in space.extremes:
+            study.experiment(0, {place: value})
+        if parameters[place] not in space:
+            got = f"got {shown(parameters[place])} outside it. Trial 0 is the base"
+            here = study.where("vary", place)
+            raise ConfigError(f"{here}: expected a range that holds the base's own value, {got}.")
+    return study
 
 
-def _check_ranges_hold(study: Study, parameters: Mapping[str, Any]) -> None:
-    """Check that the base lies in the ranges: a sampler that learns from trial 0 has to know its place."""
-    for place, space in study.settings.vary.items():
-        if not space.holds(parameters[place]):
-            raise ConfigError(
-                f"{study.where('vary', place)}: expected a range that holds the base's own value beside sampler:"
-                f" {study.settings.sampler}, which learns from the base too, got {shown(parameters[place])} outside it."
-            )
+def _base_config(
+    source: YamlSource, settings: StudyConfig, lines: dict[Location, int], problems: Collection[str]
+) -> Config:
+    if "name" in settings.base:
+        raise ConfigError(f"{source.where(('base', 'name'))}: expected no name, got one. The trials have the study's.")
+    document = {"name": settings.name, **settings.base}
+    config = parse_config(YamlSource(source.path, source.text, document, lines), problems=problems)
+    for index, problem in enumerate(config.problems):
+        if not isinstance(problem, str):
+            here = source.where(("base", "problems", index))
+            raise ConfigError(f"{here}: expected a known problem, for which there are published cells, got a table.")
+    return config
 
 
-def draw(settings: StudyConfig, number: int) -> dict[str, Any]:
-    """Draw the parameters of a trial, by place; see this module."""
-    return {
-        place: space.draw(np.random.default_rng([settings.seed, number, *place.encode()]))
-        for place, space in settings.vary.items()
-    }
+def _resolve(place: str, document: Any, here: str) -> Iterator[tuple[Location, Any]]:
+    """Yield every location that a place names, and the base's value there."""
+    if not _PLACE.fullmatch(place):
+        raise ConfigError(
+            f"{here}: expected a place in methods or classifier, such as methods[0].learning_rate,"
+            f" methods[*].n_epochs (in every method) or classifier.max_epochs, got {place!r}."
+        )
+    steps: list[tuple[Location, Any]] = [((), document)]
+    for index, key in re.findall(r"\[(\d+|\*)\]|(\w+)", place):
+        steps = [step for location, value in steps for step in _children(location, value, key or index, here)]
+    yield from steps
 
 
-class _StudyReader(Reader):
-    """Read the parts of a study's file."""
-
-    def read(self, document: Any) -> StudyConfig:
-        given = self.mapping(document, (), KEYS)
-        words = {name: self.one(parameter, given, ()) for name, parameter in VALUES.items()}
-        base = self._mapping(given, "base")
-        vary = {place: self._space(value, ("vary", place)) for place, value in self._mapping(given, "vary").items()}
-        if not 1 <= len(vary) <= 100:
-            self.mistakes.add(("vary",), f"expected 1 to 100 places, got {len(vary)}")
-        if "score" not in given:
-            self.mistakes.add(("score",), missing("score"))
-        score = self._cells(given.get("score"), "score") if "score" in given else ()
-        report = self._cells(given["report"], "report") if given.get("report") else ()
-        self.mistakes.raise_if_any()
-        spaces = {place: space for place, space in vary.items() if space is not None}
-        return StudyConfig(**words, base=base, vary=spaces, score=score, report=report)
-
-    def _mapping(self, given: Mapping[str, Any], key: str) -> dict[str, Any]:
-        if key not in given:
-            self.mistakes.add((key,), missing(key))
-            return {}
-        if isinstance(value := given[key], dict):
-            return value
-        self.mistakes.add((key,), f"expected a mapping of keys to values, got {shown(value)}", unreadable=True)
-        return {}
-
-    def _space(self, value: Any, place: Location) -> Space | None:
-        if not isinstance(value, dict):
-            self.mistakes.add(place, f"expected a mapping with the keys low and high, or choices, got {shown(value)}")
-            return None
-        if "choices" in value:
-            given = self.mapping(value, place, ("choices",))
-            choices = self.sequence(given["choices"], (*place, "choices"), most=1000)
-            return Choices(tuple(choices))
-        given = self.mapping(value, place, ("low", "high", "log"))
-        low, high, log = (self.one(parameter, given, place) for parameter in INTERVAL)
-        if self.mistakes.at(place):
-            return None
-        if low >= high:
-            self.mistakes.add(place, f"expected low below high ({high}), got {low}")
-        elif log and low <= 0:
-            self.mistakes.add(place, f"expected low above 0 where log is true, got {low}")
-        return Interval(low, high, log)
-
-    def _cells(self, value: Any, key: str) -> tuple[Cells, ...]:
-        entries = self.sequence(value, (key,), most=100)
-        return tuple(self._cell(entry, (key, index), key == "score") for index, entry in enumerate(entries))
-
-    def _cell(self, value: Any, place: Location, decides: bool) -> Cells:
-        parameters = [*CELL_PARAMETERS, *([WEIGHT] if decides else [])]
-        given = self.mapping(value, place, [parameter.name for parameter in parameters])
-        for name in ("tables", "rows", "columns"):
-            if isinstance(given.get(name), str):
-                given[name] = [given[name]]
-            names = given.get(name)
-            if isinstance(names, list) and any(names.count(one) > 1 for one in names):
-                self.mistakes.add((*place, name), f"expected each value once, got {shown(names)}")
-        read: dict[str, Any] = {parameter.name: self.one(parameter, given, place) for parameter in parameters}
-        if read["ours"] is not None and read["quantity"] not in (None, "speedup"):
-            self.mistakes.add(place, f"expected ours only beside quantity: speedup, got it beside {read['quantity']}")
-        optional = {name: values or () for name, values in read.items() if name in _LISTS}
-        return Cells(**(read | optional))
+def _children(location: Location, value: Any, part: str, here: str) -> list[tuple[Location, Any]]:
+    keys: list[Any] = list(value) if isinstance(value, dict) else []
+    if isinstance(value, list) and not part[0].isalpha():
+        keys = list(range(len(value)))
+    chosen = keys if part == "*" else [key for key in keys if str(key) == part]
+    if not chosen:
+        entries = f" ({len(keys)} entries, counted from 0)" if isinstance(value, list) else nearest(part, keys)
+        raise ConfigError(f"{here}: expected a place of base, but {dotted(location)} has no {part}{entries}.")
+    return [((*location, key), value[key]) for key in chosen]
 
 
-_LISTS = ("tables", "rows", "columns")
+def study_schema() -> Schema:
+    """Return the JSON schema of a study's config, for editors."""
+    schema, experiment = StudyConfig.model_json_schema(), experiment_schema()
+    base = {key: value for key, value in experiment["properties"].items() if key != "name"}
+    schema["properties"]["base"] = mapping(base, [key for key in experiment["required"] if key != "name"])
+    schema["properties"]["vary"]["propertyNames"] = {"pattern": f"^{_PLACE.pattern}$"}
+    schema["$defs"]["Space"]["oneOf"] = [{"required": ["low", "high"]}, {"required": ["choices"]}]
+    described = {"$schema": DIALECT, "title": "Study of pppca", "description": "What `pppca study` takes."}
+    return {**schema, **described, "$defs": schema["$defs"] | experiment["$defs"]}

@@ -1,38 +1,61 @@
-"""A search: run the trials of a study, score each by its distance from published cells, keep their table."""
+"""Random and TPE searches by Optuna, and their table and front of trials.
+
+Source: Bergstra et al. 2011, "Algorithms for hyper-parameter optimization"; Akiba et al. 2019, "Optuna".
+
+Optuna's journal lies beside the study's database. Each trial's sampler is seeded by the study's seed and the trial's
+number, so that a search that was stopped continues as if it had not been.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
+from typing import Any
 
-from pppca_bench.config.plan import Identities, Identity
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from pppca_bench.config.plan import Identities, Identity, expand
+from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import runner
-from pppca_bench.runs import Plan, RunResult
-from pppca_bench.store.database import Span, Store
-from pppca_bench.studies.config import Study
-from pppca_bench.studies.scoring import Planned, ScoredTrial, needed_runs, score_trials
-from pppca_bench.studies.tpe import Compute, search_by_tpe
-from pppca_bench.studies.trial_table import write_table
+from pppca_bench.files import atomic_write
+from pppca_bench.references.layout import Scored
+from pppca_bench.references.reference import own_references
+from pppca_bench.reporting.figure_drawing import to_images
+from pppca_bench.runs import Plan, RunResult, RunSpec
+from pppca_bench.store.database import Store
+from pppca_bench.studies.config import Space, Study, StudyConfig
+from pppca_bench.studies.scoring import needed_runs, score_runs
 
-RUNS_PER_BATCH, RUNS_PER_WORKER = 1000, 64
-"""Runs that go to the processes together: enough to keep all busy, and a table of trials every minute or so."""
+try:
+    import optuna
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+    from optuna.trial import TrialState
+except ImportError:
+    message = "pppca study needs Optuna, which is not installed: `pip install 'pppca-bench[optuna]'`."
+    raise ConfigError(message) from None
+
+JOURNAL = "optuna.journal"
+SHARES = (0.25, 0.5, 1.0)
+"""Shares of the repeats after which the TPE search prunes a trial that is worse than the median."""
+N_STARTUP = 15
+"""Trials of a TPE search that are drawn at random and never pruned."""
+N_SHOWN = 20
+"""Trials in the Markdown table; the CSV file has all."""
 
 
 class TrialStore(Store):
-    """A results database without learning curves, which no score needs and which would fill the disk."""
+    """Results store without learning curves, which no score needs and which would fill the disk."""
 
-    def record(
-        self, results: Sequence[RunResult], provenance: str, *, replace: bool = False, span: Span | None = None
-    ) -> None:
+    def record(self, results: Sequence[RunResult], *arguments: Any, **keywords: Any) -> None:
         """Append finished runs; see `Store.record`."""
-        super().record([_without_history(result) for result in results], provenance, replace=replace, span=span)
-
-
-def _without_history(result: RunResult) -> RunResult:
-    return replace(result, history={})
+        super().record([replace(result, history={}) for result in results], *arguments, **keywords)
 
 
 def run_study(
@@ -45,8 +68,8 @@ def run_study(
     progress: runner.Progress | None = None,
     stage: runner.Tell | None = None,
     warn: runner.Tell | None = None,
-) -> list[ScoredTrial]:
-    """Run what the store lacks of a study's trials; the table of trials in ``folder`` grows batch by batch.
+) -> pd.DataFrame:
+    """Run the trials that Optuna's journal in ``folder`` lacks.
 
     Parameters
     ----------
@@ -55,64 +78,195 @@ def run_study(
     store : Store
         The study's own; only this process writes to it.
     folder : Path
-        Where the table of trials is written.
+        Where the journal, ``trials.csv``, ``trials.md`` and the front are written.
     problems : mapping of (str, str) to (ProblemSource, Problem)
         The study's problems, by name and digest.
     workers : int, default 1
         Number of worker processes; 0 computes in this process. No score depends on it.
     progress : callable(n_finished, n_total), optional
-        Called with the number of runs that are done, and of all.
+        Called with the number of runs that are computed or pruned, and of all.
     stage, warn : callable(text), optional
         See `runner.run`.
 
     Returns
     -------
-    list of ScoredTrial
-        The best first.
+    DataFrame
+        A row for each trial, the best first, pruned trials last.
     """
     identities: Identities = {name: Identity(name, digest, name) for name, digest in problems}
-    # The same workers for all trials: new ones would have to load the kernels again.
+    n_trials = study.settings.trials
+    search = _open_search(study, folder, needed_runs(study, expand(study.config, identities)))
+    # The same workers serve all trials: new ones would load the kernels again.
     with runner.ended(runner.local(workers)) as backend:
-        compute = partial(runner.run, store=store, problems=problems, backend=backend, stage=stage, warn=warn)
-        if study.settings.sampler == "random":
-            return _search_at_random(study, store, folder, identities, compute, progress, workers)
-        return search_by_tpe(study, store, folder, identities=identities, compute=compute, progress=progress)
+        for number in range(n_trials):
+            trial = _ask(search, number, study.settings)
+            if trial is None:
+                continue
+            config = study.experiment(
+                number, {key: _suggest(trial, key, one) for key, one in study.settings.vary.items()}
+            )
+            specs = needed_runs(study, expand(config, identities))
+            store.plan(Plan(config.name, study.source.sha256, study.source.text, tuple(specs)))
+
+            def shown(
+                n_finished: int, _: int, before: int = number * len(specs), total: int = n_trials * len(specs)
+            ) -> None:
+                if progress:
+                    progress(before + n_finished, total)
+
+            def compute(some: Sequence[RunSpec], shown: runner.Progress = shown) -> None:
+                runner.run(some, store, problems, backend=backend, progress=shown, stage=stage, warn=warn)
+
+            _run_trial(search, trial, study, specs, store, compute)
+            _write_trials(study, search, folder)
+    return _write_trials(study, search, folder)
 
 
-def _search_at_random(
+def _open_search(study: Study, folder: Path, of_base: Sequence[RunSpec]) -> optuna.Study:
+    """Open the search in the folder's journal; another base, other ranges or other cells make another search."""
+    settings = study.settings
+    identity = [[spec.key for spec in of_base], settings.model_dump(exclude={"base", "trials"})]
+    digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    is_tpe = settings.sampler == "tpe"
+    search = optuna.create_study(
+        storage=JournalStorage(JournalFileBackend(str(folder / JOURNAL))),
+        study_name=f"{settings.name}-{digest}",
+        load_if_exists=True,
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=N_STARTUP) if is_tpe else optuna.pruners.NopPruner(),
+    )
+    if not search.get_trials(deepcopy=False):
+        search.enqueue_trial(
+            {
+                place: value if settings.vary[place].choices is None else _label(value)
+                for place, value in study.parameters.items()
+            }
+        )
+    return search
+
+
+def _ask(search: optuna.Study, number: int, settings: StudyConfig) -> optuna.Trial | None:
+    """Begin a trial, or continue one that was interrupted; None for one that is finished."""
+    seed = int(np.random.SeedSequence([settings.seed, number]).generate_state(1)[0])
+    if settings.sampler == "tpe":
+        search.sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=N_STARTUP)
+    else:
+        search.sampler = optuna.samplers.RandomSampler(seed=seed)
+    begun = [trial for trial in search.get_trials(deepcopy=False) if trial.state != TrialState.WAITING]
+    if number >= len(begun):
+        return search.ask()
+    return None if begun[number].state.is_finished() else optuna.Trial(search, begun[number]._trial_id)
+
+
+def _suggest(trial: optuna.Trial, place: str, space: Space) -> Any:
+    """Return a parameter's value as Optuna draws it, or has drawn it before."""
+    if space.choices is not None:
+        labels = list(map(_label, space.extremes))
+        return space.extremes[labels.index(trial.suggest_categorical(place, labels))]
+    low, high = space.extremes
+    if isinstance(low, int) and isinstance(high, int):
+        return trial.suggest_int(place, low, high, log=space.log)
+    return trial.suggest_float(place, low, high, log=space.log)
+
+
+def _label(choice: Any) -> str:
+    """Return a choice as text, for Optuna takes no lists."""
+    return choice if isinstance(choice, str) else json.dumps(choice)
+
+
+def _run_trial(
+    search: optuna.Study,
+    trial: optuna.Trial,
     study: Study,
+    specs: Sequence[RunSpec],
     store: Store,
-    folder: Path,
-    identities: Identities,
-    compute: Compute,
-    progress: runner.Progress | None,
-    workers: int,
-) -> list[ScoredTrial]:
-    plans = [(trial, needed_runs(study, trial, identities)) for trial in study.trials]
-    n_total, n_before = sum(len(specs) for _, specs in plans), 0
-    scored: list[ScoredTrial] = []
-    for batch in _batches(plans, workers):
-        specs = list({spec.key: spec for _, plan in batch for spec in plan}.values())
-        n_batch = sum(len(plan) for _, plan in batch)
-        for trial, plan in batch:
-            store.plan(Plan(trial.config.name, trial.source.sha256, trial.source.text, tuple(plan)))
-        shown = _shifted(progress, n_before + n_batch, n_total)
-        compute(specs, progress=shown)
-        scored += score_trials(study, batch, store)
-        scored.sort(key=lambda one: one.rank)
-        write_table(study, scored, folder)
-        n_before += n_batch
-    return scored
+    compute: Callable[[Sequence[RunSpec]], None],
+) -> None:
+    n_all = 1 + max(spec.repeat for spec in specs)
+    shares = SHARES if study.settings.sampler == "tpe" else (1.0,)
+    for n_repeats in sorted({math.ceil(share * n_all) for share in shares}):
+        some = [spec for spec in specs if spec.repeat < n_repeats]
+        compute(some)
+        runs = store.runs_by_key([spec.key for spec in some])
+        outcome = score_runs(study, [runs[spec.key] for spec in some], store.problems())
+        is_pruned = math.isinf(outcome["score"])
+        if not is_pruned and n_repeats < n_all:
+            if n_repeats not in search.trials[trial.number].intermediate_values:
+                trial.report(outcome["score"], n_repeats)
+            is_pruned = trial.should_prune()
+        if is_pruned:
+            break
+    for key, value in outcome.items():
+        trial.set_user_attr(key, value)
+    search.tell(trial, None if is_pruned else outcome["score"], TrialState.PRUNED if is_pruned else None)
 
 
-def _batches(plans: Sequence[Planned], workers: int) -> Iterator[Sequence[Planned]]:
-    wanted = max(RUNS_PER_BATCH, RUNS_PER_WORKER * workers)
-    size = math.ceil(wanted / max(len(specs) for _, specs in plans))
-    return (plans[start : start + size] for start in range(0, len(plans), size))
+def _write_trials(study: Study, search: optuna.Study, folder: Path) -> pd.DataFrame:
+    """Write the table of trials, the best first, as CSV and Markdown, and the front; return the table."""
+    finished = [trial for trial in search.trials if trial.state.is_finished()][: study.settings.trials]
+    table = pd.DataFrame([{"trial": trial.number, **trial.params, **trial.user_attrs} for trial in finished])
+    table = table.sort_values(["repeats", "score", "trial"], ascending=[False, True, True])
+    atomic_write(folder / "trials.csv", table.to_csv(index=False, lineterminator="\n"))
+    text = f"""\
+# Study {study.settings.name}
+
+{len(table)} of {study.settings.trials} trials by the sampler {study.settings.sampler} with seed {study.settings.seed}.
+Trial 0 is the base. The score is the weighted mean of the distances from published cells: |ln(ours / published)| for
+dimensionalities and speed-ups, percentage points for errors. It is inf where runs failed. Pruned trials have fewer
+repeats and stand last. The best {min(N_SHOWN, len(table))}; trials.csv has all.
+
+{shown_trials(study, table, "github")}
+"""
+    atomic_write(folder / "trials.md", text)
+    if len(study.settings.score) > 1:
+        write_front(study, table, folder)
+    return table
 
 
-def _shifted(progress: runner.Progress | None, n_after: int, n_total: int) -> runner.Progress | None:
-    """Count runs of the whole study, those that were there already included."""
-    if progress is None:
-        return None
-    return lambda n_finished, n_missing: progress(n_after - n_missing + n_finished, n_total)
+def shown_trials(study: Study, table: pd.DataFrame, form: str) -> str:
+    """Return the best trials as text in one of tabulate's forms, with the last key of each parameter."""
+    short = {place: place.rpartition(".")[2] for place in study.settings.vary}
+    best = table.drop(columns="error").head(N_SHOWN).rename(columns=short)
+    return str(best.to_markdown(index=False, tablefmt=form, floatfmt=".4g"))
+
+
+def write_front(study: Study, table: pd.DataFrame, folder: Path) -> None:
+    """Write the Pareto front of the first two parts of the score as CSV and figure, with the references' targets."""
+    entries = study.settings.score[:2]
+    x, y = (entry.group.name for entry in entries)
+    whole = table[(table["repeats"] == table["repeats"].max()) & (table["failed runs"] == 0)].sort_values(
+        [x, y, "trial"]
+    )
+    is_best = whole[y] < whole[y].cummin().shift(fill_value=math.inf)
+    points = whole[["trial", x, y]].assign(**{"on the front": is_best})
+    atomic_write(folder / "front.csv", points.sort_values("trial").to_csv(index=False, lineterminator="\n"))
+
+    def draw() -> Figure:
+        figure = Figure(figsize=(5.6, 4.6), layout="constrained")
+        ax = figure.subplots()
+        ax.plot(points[x], points[y], ".", color="0.6", label="trial")
+        ax.plot(points[x][is_best], points[y][is_best], "o-", color="#0072b2", drawstyle="steps-post", label="front")
+        for number, *place in points.loc[is_best, ["trial", x, y]].itertuples(index=False):
+            ax.annotate(
+                str(number), place, xytext=(-5, -3), textcoords="offset points", ha="right", va="top", fontsize=8
+            )
+        base = points[points["trial"] == 0]
+        ax.plot(base[x], base[y], "s", color="#d55e00", label="trial 0, the base")
+        for entry, line in zip(entries, (ax.axvline, ax.axhline), strict=True):
+            if (target := _target(entry.group)) is not None:
+                line(target, color="black", linewidth=0.8, linestyle="--")
+        ax.set(xlabel=f"distance: {x}", ylabel=f"distance: {y}", title=f"Study {study.settings.name}")
+        ax.legend(loc="upper right")
+        return figure
+
+    for form, image in to_images(draw).items():
+        atomic_write(folder / f"front.{form}", image)
+
+
+def _target(group: Scored) -> float | None:
+    """Return the target that a reference states for the same cells, if any."""
+    place = {"tables", "rows", "columns", "quantity", "ours"}
+    scored = (other for reference in own_references() for other in reference.scored)
+    return next(
+        (one.target for one in scored if one.model_dump(include=place) == group.model_dump(include=place)), None
+    )
