@@ -28,6 +28,7 @@ from pppca_bench.runs import Plan, RunSpec
 from pppca_bench.store.database import Store
 from pppca_bench.studies import scoring, search
 from pppca_bench.studies.config import Space, Study, load_study
+from pppca_bench.studies.front_drawing import write_front
 
 SMALL = """\
 name: small
@@ -205,7 +206,11 @@ BROKEN = [
     ),
     (RATE, RATE.replace("0.01", "-1.0"), "15: vary.methods[*].learning_rate: expected low above 0 where log is true"),
     (RATE, RATE.replace("0.1,", "0.001,"), "expected low below high (0.001), got"),
-    (RATE, RATE.replace("0.1,", ".inf,"), "15: vary.methods[*].learning_rate.high: expected an integer or a finite number"),
+    (
+        RATE,
+        RATE.replace("0.1,", ".inf,"),
+        "15: vary.methods[*].learning_rate.high: expected an integer or a finite number",
+    ),
     (
         RATE,
         RATE.replace("low: 0.01, ", ""),
@@ -444,7 +449,7 @@ class TestSearching:
         table.insert(0, "trial", range(6))
         table.loc[5, "repeats"] = 1  # pruned
         FOLDER.mkdir(parents=True)
-        search.write_front(loaded(), table, FOLDER)
+        write_front(loaded(), table, FOLDER)
         with (FOLDER / "front.csv").open() as file:
             front = {row["trial"]: row["on the front"] for row in csv.DictReader(file)}
         assert front == {"0": "True", "1": "True", "2": "True", "3": "False", "4": "False"}
