@@ -33,7 +33,7 @@ def kept_rows(variances, rows=None, *, per_direction=False, sort=False, **limits
     """Return what a check keeps of rows with these variances, the axes unless given, raw and unsorted unless asked."""
     n_rows = len(variances)
     defaults = {"tau": 1e9, "min_components": 1, "max_components": n_rows, "min_variance": 0.0}
-    rule = Rule(Limits(**defaults | limits), per_direction, sort, 0, 1e8)
+    rule = Rule(Limits(**defaults | limits), per_direction, sort, 0)
     rows = np.eye(n_rows) if rows is None else np.array(rows, dtype=float)
     nodes, moved, left = np.arange(n_rows), rows.copy(), np.array(variances, dtype=float)
     n_kept = remove_rows(moved, nodes, left, n_rows, rule, make_room(*rows.shape))

@@ -1,4 +1,4 @@
-"""The slides' algorithms, GHA, DGHA and NE-pPCA, as scikit-learn transformers."""
+"""GHA, DGHA and NE-pPCA, the algorithms of the slides, as scikit-learn transformers."""
 
 from pppca_bench.engines.dgha import DGHA
 from pppca_bench.engines.gha import GHA

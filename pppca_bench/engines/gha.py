@@ -1,4 +1,4 @@
-"""The generalized Hebbian algorithm: a linear network whose rows learn the leading eigenvectors in order."""
+"""Generalized Hebbian algorithm (GHA): a linear network whose rows learn the leading eigenvectors in order."""
 
 from typing import Annotated, Any, Literal
 
@@ -18,13 +18,13 @@ class GHA(HebbianTransformer):
     n_components : int or None, default None
         Number of rows, in [1, n_features]; None stands for n_features.
     learning_rate : float or None, default None
-        > 0, constant unless a decay is given, as in the published runs on iris. None takes a step that suits the
-        scale of the inputs: η = min(0.3 / tr C, 1.5 / max ‖x − mean‖²) for a sample, falling as with decay_epochs = 100
-        unless a decay is given. Choice: below 2 / y² no sample throws a row of unit norm beyond its mirror image, and
-        with the defaults the rows settle on every Proben1 problem (docs/choices.md).
+        > 0, constant unless a decay is given, as in the published runs on iris. None suits the scale of the inputs:
+        η = min(0.3 / tr C, 1.5 / max ‖x − mean‖²) per sample, with decay_epochs = 100 unless a decay is given. Choice:
+        below 2 / y² no sample moves a row of unit norm beyond its mirror image, and with the defaults the rows settle
+        on every Proben1 problem (docs/choices.md).
     learning_rate_per : {"sample", "epoch"}, default "sample"
-        What learning_rate is: the step η of one sample, or the sum of the steps of an epoch, so that
-        η = learning_rate / n for n samples. Of a rate that is given.
+        Whether a given learning_rate is the step η of a sample, or the sum of the steps of an epoch,
+        η = learning_rate / n for n samples.
     n_epochs : int, default 2000
         Passes over the training samples, >= 1. Choice: a fixed number, since the slides name no stopping
         criterion and their times fall almost in proportion to the data fraction; large enough for neighbouring
@@ -32,19 +32,18 @@ class GHA(HebbianTransformer):
     decay_epochs : float or None, default None
         A c > 0 makes the rate η c / (n + c) in epoch n = 0, 1, …; None keeps it constant.
     decay_samples : float or None, default None
-        A c > 0 makes the rate η c / (n + c) for the n-th sample learnt, n = 0, 1, … through all epochs: the schedule
-        constant1 / (n + constant2), whose n counts samples, with constant1 = η c and constant2 = c. Not together
-        with decay_epochs. Source: "Hebbian-Based Principal Component Analysis", "Train Network".
+        A c > 0 makes the rate η c / (n + c) for the n-th sample learnt, n = 0, 1, … through all epochs. Not together
+        with decay_epochs. Source: "Hebbian-Based Principal Component Analysis", "Train Network": constant1 / (n +
+        constant2), with constant1 = η c and constant2 = c.
     rows_per_epoch : float or None, default None
-        Rows that join the learning per epoch, > 0: row j learns from epoch j / rows_per_epoch on, and waits
-        as it was drawn until then. None: all rows learn from the start.
+        Rows that join the learning per epoch, > 0: row j learns from epoch j / rows_per_epoch on, and stays as drawn
+        until then. None: all rows learn from the start.
     initial_rows : {"direction", "orthonormal"}, default "orthonormal"
         How rows are drawn: uniformly distributed directions, or a random orthonormal set.
     initial_samples : int or None, default None
-        Rows start as the principal components of a small block of so many samples, >= 2, drawn without replacement,
-        instead of by `initial_rows`. Choice: of all samples where there are fewer; and where the block has fewer
-        components than there are rows, random directions orthogonal to these follow. Source: "Hebbian-Based
-        Principal Component Analysis", "Summary".
+        Number of samples, >= 2, drawn without replacement, whose principal components are the first rows, in place of
+        `initial_rows`. Choice: of all samples if there are fewer; if they have fewer components than there are rows,
+        random directions orthogonal to these follow. Source: "Hebbian-Based Principal Component Analysis", "Summary".
     initial_norm : float, default 1.0
         Norm of each row at the start, > 0. Choice: the norm that the rows tend to.
     sort_initial : bool, default False

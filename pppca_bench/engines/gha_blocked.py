@@ -1,8 +1,7 @@
-"""Compiled updates of the generalized Hebbian algorithm and variances of its rows, at half of the machine's limit.
+"""GHA updates and variances of rows in compiled code, at half of the machine's peak.
 
-W lies in panels of sixteen columns, two vectors a row, so that what an update reads and writes stays in the first
-cache. Above the rows of W each panel has the same columns of a block of eight samples: rows 0 to 7 are samples, row
-8 + j is row j of W.
+W lies in panels of sixteen columns, two vectors per row, so that an update stays in the first-level cache. Each panel
+begins with the same columns of a block of eight samples: rows 0 to 7 are samples, row 8 + j is row j of W.
 """
 
 import math
@@ -35,10 +34,10 @@ _Pair = tuple[Any, Any]
 
 
 class Panels(NamedTuple):
-    """Room for W in panels, see above, and for a block of samples.
+    """W in panels, and a block of samples.
 
-    panels: float64 array of shape (n_panels * height, 16), height = 8 + n_rows rounded up to a multiple of four;
-    columns: (n_panels * 16, 8), the samples as columns; outputs: (height, 8).
+    panels (n_panels * height, 16), where height is 8 + n_rows, n_rows rounded up to a multiple of four; columns
+    (n_panels * 16, 8): the samples as columns; outputs (height, 8).
     """
 
     panels: Floats2D
@@ -47,7 +46,7 @@ class Panels(NamedTuple):
 
 
 def make_panels(n_rows: int, n_features: int) -> Panels:
-    """Allocate room for up to so many rows."""
+    """Allocate the panels of up to n_rows rows."""
     n_panels, height = -(-n_features // _PANEL), _BLOCK + -(-n_rows // 4) * 4
     return Panels(
         aligned_zeros(n_panels * height, _PANEL),
@@ -73,12 +72,12 @@ def fast_epoch(
     row to row, so that row k is read before it changes. Source: Sanger 1989; slide "Generalized Hebbian
     Algorithm".
 
-    Choice: eight samples at a time, the result being that of one at a time, to rounding. The outputs of a block
-    follow from those by the old rows, W X_Bᵀ, and the samples' products, X_B X_Bᵀ, alone. Given them, the columns
-    of W are independent, so that a panel of sixteen columns takes all updates while it stays in the first cache.
+    Choice: eight samples at a time, with the result of one at a time, to rounding. The outputs of a block follow from
+    the old rows' outputs W X_Bᵀ and the samples' products X_B X_Bᵀ. Given the outputs, the columns of W are
+    independent, so that a panel of sixteen columns takes all updates in the first-level cache.
 
-    Choice: samples are multiplied by √η and learnt at a rate of one, which is the same; so one number, the output,
-    serves both products of an update, residual − y w and w + y residual, and the rate may change with each sample.
+    Choice: samples are multiplied by √η and learnt at a rate of one, which is equivalent: the output y serves both
+    products of an update, residual − y w and w + y residual, and each sample may have its own rate.
 
     Parameters
     ----------
@@ -86,32 +85,28 @@ def fast_epoch(
         The rows that learn come first; changed in place.
     n_rows : int
         l, the number of rows that learn.
-    X : float64 array, shape (N, m)
-        The samples, not centred.
-    mean : float64 array, shape (1, m)
-        Subtracted from each sample as it is read, so that X needs no centred copy.
+    X, mean : float64 arrays, shape (N, m) and (1, m)
+        The samples, not centred; the mean is subtracted from each as it is read.
     order : int64 array, shape (n,)
-        Indices of samples, in the order in which they are learnt, each in [0, N).
-    learning_rate : float
-        η of the first sample, > 0.
-    decay : float
-        Sample s = 0, 1, … of the order learns at η / (1 + decay s), >= 0.
+        Indices of samples, in the order of learning, each in [0, N).
+    learning_rate, decay : float
+        Sample s = 0, 1, … of the order learns at η = learning_rate / (1 + decay s); > 0 and >= 0.
     room : Panels
     """
     n_features = W.shape[1]
-    # Rows, columns and samples of zeros round all up to whole blocks; they stay zero and change nothing.
+    # Zeros fill rows, columns and samples up to whole blocks; they stay zero and change nothing.
     height = _BLOCK + (n_rows + 3) // 4 * 4
     n_panels = (n_features + _PANEL - 1) // _PANEL
     panels, columns, outputs = room.panels, room.columns, room.outputs
     _copy_rows(W, n_rows, panels, height, n_panels)
-    # Outputs by the old rows, then by the rows that each sample meets; only then does W change, panel by panel.
+    # X_B; [X_B; W] X_Bᵀ; the outputs y_s = W_s x_s by the rows that each sample meets; W, panel by panel.
     for start in range(0, len(order), _BLOCK):
         _read_block(panels, columns, height, X, mean, order, start, learning_rate, decay)
         _compute_outputs(outputs, height, panels, columns, n_features)
         _carry_outputs(outputs, n_rows)
         for panel in range(n_panels):
             _learn_panel(panels, panel * height, outputs, n_rows)
-    # Back to rows: feature i stands in column i mod 16 of panel i // 16.
+    # Feature i is column i mod 16 of panel i // 16.
     for j in range(n_rows):
         for i in range(n_features):
             W[j, i] = panels[i // _PANEL * height + _BLOCK + j, i % _PANEL]
@@ -119,12 +114,12 @@ def fast_epoch(
 
 @part
 def _copy_rows(W: Floats2D, n_rows: int, panels: Floats2D, height: int, n_panels: int) -> None:
-    """Copy W to the panels, below the places of the samples, and zeros to the places that it leaves."""
+    """Copy W to the panels, below the samples, and fill the rest with zeros."""
     n_features = W.shape[1]
     for panel in range(n_panels):
         first = panel * _PANEL
         for j in range(height - _BLOCK):
-            # Of a row or features that are not there n is 0 or less, and masked_load gives zeros.
+            # Beyond the rows or features n <= 0, and masked_load gives zeros.
             row, n = panel * height + _BLOCK + j, n_features - first if j < n_rows else 0
             store(panels, row, 0, masked_load(W, j, first, n))
             store(panels, row, WIDTH, masked_load(W, j, first + WIDTH, n - WIDTH))
@@ -142,15 +137,12 @@ def _read_block(
     learning_rate: float,
     decay: float,
 ) -> None:
-    """Read the block X_B of samples that begins at a place of the order.
-
-    The first eight rows of the panels receive √η (x − mean), zeros past the last sample; ``columns`` its transpose.
-    """
+    """Set the first eight rows of the panels to X_B, √η (x − mean) of eight samples, and ``columns`` to X_Bᵀ."""
     for s in range(_BLOCK):
-        # A block that the order does not fill ends in zeros: their outputs are zero and move nothing.
+        # The last block ends in zeros if the order does not fill it: their outputs are zero.
         present = start + s < len(order)
         rate = learning_rate / (1.0 + decay * (start + s)) if decay > 0.0 else learning_rate
-        # √η x in the place of x: y x carries η, and so does y y.
+        # √η x in place of x: then y x and y y contain η.
         factor = splat(math.sqrt(rate) if present else 0.0)
         sample = order[start + s] if present else 0
         for i in range(0, len(columns), WIDTH):
@@ -158,26 +150,23 @@ def _read_block(
             x = subtract(masked_load(X, sample, i, n), masked_load(mean, 0, i, n))
             store(panels, i // _PANEL * height + s, i % _PANEL, multiply(x, factor))
     for i in range(0, len(columns), WIDTH):
-        # Samples as columns: a row of ``columns`` is one feature of all eight, ready for fma with a weight of W.
+        # A row of ``columns`` is one feature of all eight samples.
         transpose(columns, i, 0, panels, i // _PANEL * height, i % _PANEL)
 
 
 @part
 def _compute_outputs(outputs: Floats2D, height: int, panels: Floats2D, columns: Floats2D, n_features: int) -> None:
-    """Set ``outputs`` to [X_B; W] X_Bᵀ, the products of the rows of the panels with the samples in ``columns``.
-
-    Four rows at a time; even and odd columns are added apart, since an addition waits for the one before it.
-    """
-    # Sums grow from panel to panel, in memory.
+    """Set ``outputs`` to [X_B; W] X_Bᵀ, the products of the rows of the panels with the samples in ``columns``."""
     for j in range(height):
         store(outputs, j, 0, zeros())
-    # Panels outermost: sixteen columns of samples and rows stay in the first cache until every row has had them.
+    # Panel by panel: its sixteen columns of samples and rows stay in the first-level cache.
     for first in range(0, n_features, _PANEL):
         n = _PANEL if first + _PANEL <= n_features else n_features - first
         for j in range(0, height, 4):
             row = first // _PANEL * height + j
             a, b, c, d = load(outputs, j, 0), load(outputs, j + 1, 0), load(outputs, j + 2, 0), load(outputs, j + 3, 0)
-            # Lane s of a to d sums w_i x_si over even i, of e to h over odd i.
+            # Lane s of a to d is Σ w_i x_si of four rows over even i, of e to h over odd i: an addition waits for
+            # the one before it.
             e = f = g = h = zeros()
             for i in range(0, n, 2):
                 x, z = load(columns, first + i, 0), load(columns, first + i + 1, 0)
@@ -199,16 +188,16 @@ def _compute_outputs(outputs: Floats2D, height: int, panels: Floats2D, columns: 
 def _carry_outputs(outputs: Floats2D, n_rows: int) -> None:
     """Turn outputs by the old rows into those by the rows that each sample of the block meets.
 
-    r_s = (x_s − Σ_k y_k w_k) X_Bᵀ are the products of sample s's residual with all samples, at first x_s X_Bᵀ. Row by
-    row, and in it sample by sample: the output now is lane s of y = w_j X_Bᵀ; the residual becomes r_s − now · y; and
-    since w_j moves by now · residual, the outputs of later samples, the lanes beyond s, by now · r_s.
+    r_s = (x_s − Σ_k y_k w_k) X_Bᵀ, the products of sample s's residual with all samples, are x_s X_Bᵀ at first. For
+    each row and in it each sample: the output ``now`` is lane s of y = w_j X_Bᵀ; r_s ← r_s − now y; and since w_j moves
+    by now times the residual, the outputs of later samples, the lanes beyond s, move by now r_s.
     """
-    # r_7 would serve later samples of the block, and there are none.
+    # No sample follows the last: r_7 is not needed.
     r0, r1, r2, r3 = load(outputs, 0, 0), load(outputs, 1, 0), load(outputs, 2, 0), load(outputs, 3, 0)
     r4, r5, r6 = load(outputs, 4, 0), load(outputs, 5, 0), load(outputs, 6, 0)
     for j in range(_BLOCK, _BLOCK + n_rows):
         y = load(outputs, j, 0)
-        # y_0 is right as it is: r_0 ← r_0 − y_0 y, then y ← y + y_0 r_0 in lanes 1 to 7; the same for samples 1 to 6.
+        # r_0 ← r_0 − y_0 y, then y ← y + y_0 r_0 in lanes 1 to 7; the same for samples 1 to 6.
         now = broadcast_lane(y, 0)
         r0 = fnma(now, y, r0)
         y = blend(0, y, fma(now, r0, y))
@@ -235,17 +224,14 @@ def _carry_outputs(outputs: Floats2D, n_rows: int) -> None:
 
 @part
 def _learn_panel(panels: Floats2D, first: int, outputs: Floats2D, n_rows: int) -> None:
-    """Let the rows of the panel that starts at row ``first`` learn the block of samples above them.
-
-    The residuals of all eight samples stay in registers while the rows pass: each row learns the eight in turn.
-    """
-    # Sixteen registers of residuals and two of a row: the loop reads and writes rows and outputs alone.
+    """Update the rows of the panel at row ``first`` by its block of samples: w ← w + y r, r ← r − y w of each row."""
+    # The residuals r of all eight samples fill sixteen registers, a row two: only rows and outputs are read.
     r0, r1, r2, r3 = _pair(panels, first), _pair(panels, first + 1), _pair(panels, first + 2), _pair(panels, first + 3)
     half = first + 4
     r4, r5, r6, r7 = _pair(panels, half), _pair(panels, half + 1), _pair(panels, half + 2), _pair(panels, half + 3)
     for j in range(_BLOCK, _BLOCK + n_rows):
         w = _pair(panels, first + j)
-        # In the order of the samples: each meets the row as those before it left it.
+        # In the order of the samples: each meets the row as the one before left it.
         w, r0 = _learn(w, r0, broadcast(outputs, j, 0))
         w, r1 = _learn(w, r1, broadcast(outputs, j, 1))
         w, r2 = _learn(w, r2, broadcast(outputs, j, 2))
@@ -260,48 +246,44 @@ def _learn_panel(panels: Floats2D, first: int, outputs: Floats2D, n_rows: int) -
 
 @part
 def _pair(panels: Floats2D, row: int) -> _Pair:
-    """Load a row of a panel."""
+    """Return a row of a panel."""
     return load(panels, row, 0), load(panels, row, WIDTH)
 
 
 @part
 def _learn(w: _Pair, residual: _Pair, y: Any) -> tuple[_Pair, _Pair]:
-    """Return a row after a sample, w + y (r − y w), and the sample's residual after the row, r − y w."""
+    """Return a row after a sample, w + y (r − y w), and the sample's residual, r − y w."""
     r, s = fnma(y, w[0], residual[0]), fnma(y, w[1], residual[1])
     return (fma(y, r, w[0]), fma(y, s, w[1])), (r, s)
 
 
 @part
 def quadratic_variances(W: Floats2D, n_rows: int, C: Floats2D, variances: Floats1D, strip: Floats2D) -> None:
-    """Compute w C wᵀ of the first rows: the projection variance, at a cost that does not depend on N.
-
-    Sixteen columns of C at a time, copied to a strip in which they are neighbours.
+    """Set ``variances`` to w C wᵀ of the first rows, the projection variances, at a cost that does not depend on N.
 
     Parameters
     ----------
     W : float64 array, shape (>= n_rows, m)
-        The rows.
     n_rows : int
         l.
     C : float64 array, shape (m, m) or (m, n)
-        Covariance or autocorrelation matrix, divisor N. If n < m, a factor F of it, C = F Fᵀ: the centred samples as
-        columns, divided by √N, cost less than C where there are fewer samples than features.
+        Covariance or autocorrelation matrix, divisor N. If n < m, a factor F of C = F Fᵀ, such as the centred samples
+        as columns over √N, which costs less if there are fewer samples than features.
     variances : float64 array, shape (>= l,)
-        Receives the result.
     strip : float64 array, shape (m, 16), overwritten
     """
     last = n_rows - 1
     for j in range(n_rows):
         variances[j] = 0.0
     factor = C.shape[1] < len(C)
-    # Strips outermost: one strip, copied once, serves all rows from the first cache.
+    # Sixteen columns of C, copied so that they are contiguous, serve all rows from the first-level cache.
     for first in range(0, C.shape[1], _PANEL):
         n = C.shape[1] - first
         for i in range(len(C)):
             store(strip, i, 0, masked_load(C, i, first, n))
             store(strip, i, WIDTH, masked_load(C, i, first + WIDTH, n - WIDTH))
         for j in range(0, n_rows, 4):
-            # Four rows share each load of the strip; past the end the last row is named again.
+            # Four rows share each load of the strip; beyond the end the last row is repeated.
             k = j + 1 if j < last else last
             p = j + 2 if j + 1 < last else last
             q = j + 3 if j + 2 < last else last
@@ -312,12 +294,11 @@ def quadratic_variances(W: Floats2D, n_rows: int, C: Floats2D, variances: Floats
 def _add_quadratic_forms(
     variances: Floats1D, W: Floats2D, j: int, k: int, p: int, q: int, strip: Floats2D, first: int, factor: bool
 ) -> None:
-    """Add to the variances of four rows what a strip of C or its factor, the columns from ``first`` on, contributes.
+    """Add Σ_i (w C)_i w_i, or with a factor Σ_i (w F)_i², over the strip's columns i to the variances of four rows.
 
-    w C of the strip's sixteen columns comes first, then Σ_i (w C)_i w_i; with a factor F, Σ_i (w F)_i². Where a row is
-    named again it counts once.
+    A repeated row counts once.
     """
-    # (w C)_i: the left eight columns in a to d, the right eight in e to h.
+    # (w C)_i of four rows w: the left eight columns i in a to d, the right eight in e to h.
     a = b = c = d = e = f = g = h = zeros()
     for i in range(len(strip)):
         left, right = load(strip, i, 0), load(strip, i, WIDTH)
@@ -340,8 +321,7 @@ def _add_quadratic_forms(
 
 @part
 def _weighted_sum(left: Any, right: Any, W: Floats2D, row: int, first: int, factor: bool) -> float:
-    """Sum sixteen numbers times a row's weights from ``first`` on, or their squares where they are of a factor."""
-    # C = F Fᵀ gives w C wᵀ = ‖w F‖²; with C itself it is Σ_i (w C)_i w_i.
+    """Return Σ_i (w C)_i w_i of sixteen columns i from ``first`` on, or Σ_i (w F)_i²: C = F Fᵀ, w C wᵀ = ‖w F‖²."""
     if factor:
         return reduce_add(fma(right, right, multiply(left, left)))
     n = W.shape[1] - first

@@ -1,4 +1,4 @@
-"""Compiled epochs of GHA and DGHA: checks, records and updates, by the rule that is asked for."""
+"""Epochs of GHA and DGHA in compiled code: removal of rows, records and updates."""
 
 from typing import NamedTuple
 
@@ -20,9 +20,12 @@ from pppca_bench.engines.removal import Limits, count_kept, sort_decreasing, sor
 
 FAST, LITERAL, IN_PLACE = 0, 1, 2
 
+DIVERGED_WEIGHT = 1e8
+"""Rows tend to unit norm; a row with a larger weight never comes back, and its variances would overflow."""
+
 
 class Samples(NamedTuple):
-    """The training samples and their moments.
+    """Training samples and their moments.
 
     X (N, m), not centred; mean (1, m); C (m, m), divisor N, or a factor of it, see `quadratic_variances`.
     """
@@ -33,11 +36,11 @@ class Samples(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """What each epoch does.
+    """Samples, rates and rows of each epoch.
 
-    orders (n_epochs, n): the samples, in the order in which they are learnt; rates and decays (n_epochs,): sample
-    s = 0, 1, … of an epoch learns at rate / (1 + decay s); n_joined (n_epochs,): rows that have joined; checked
-    (n_epochs,): whether rows are removed before it.
+    orders (n_epochs, n): the samples in the order of learning; rates, decays (n_epochs,): sample s = 0, 1, … learns at
+    rate / (1 + decay s); n_joined (n_epochs,): rows that have joined; checked (n_epochs,): whether rows are removed
+    before the epoch.
     """
 
     orders: Indices2D
@@ -48,26 +51,24 @@ class Schedule(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """What all epochs have in common.
+    """Rule of removal and update, the same for all epochs.
 
-    limits: how many rows a check keeps; per_direction: whether it compares variances along the rows' directions or
-    those of the outputs; sort: whether it puts the rows in decreasing order of what it compares, so that the first
-    ``n_joined`` learn, else those of the first places at the start; update: FAST, LITERAL or IN_PLACE; limit: the
-    largest weight that is not a divergence.
+    limits: of removal; per_direction: whether it compares variances along the rows' directions, or of the outputs;
+    sort: whether it sorts the rows by decreasing variance, so that the first ``n_joined`` learn, else those of the
+    first initial places; update: FAST, LITERAL or IN_PLACE.
     """
 
     limits: Limits
     per_direction: bool
     sort: bool
     update: int
-    limit: float
 
 
 class History(NamedTuple):
-    """What is recorded before each epoch, after its check, and at the end.
+    """Records before each epoch, after its removal, and at the end.
 
-    dimensionality (n_epochs + 1,): number of rows; variances (n_epochs + 1, l): w C wᵀ of each row in the column of
-    its place at the start, NaN for removed rows; along_directions, of the same shape: the same over ‖w‖².
+    dimensionality (n_epochs + 1,): number of rows; variances (n_epochs + 1, l): w C wᵀ of each row, in the column of
+    its initial place, NaN for removed rows; along_directions, of the same shape: the same over ‖w‖².
     """
 
     dimensionality: Indices1D
@@ -76,7 +77,7 @@ class History(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Room for l rows of m features: arrays of the shapes (l, m), (l,), (m,) and (m, 16), and that of the panels."""
+    """Work arrays for l rows of m features, of shapes (l, m), (l,), (m,) and (m, 16), and those of the panels."""
 
     rows: Floats2D
     nodes: Indices1D
@@ -91,7 +92,7 @@ class Room(NamedTuple):
 
 
 def make_room(n_rows: int, n_features: int) -> Room:
-    """Allocate room for so many rows and features."""
+    """Allocate the work arrays."""
     return Room(
         rows=np.zeros((n_rows, n_features)),
         nodes=np.zeros(n_rows, dtype=np.int64),
@@ -116,37 +117,47 @@ def learn_epochs(
     history: History,
     room: Room,
 ) -> tuple[int, int, int]:
-    """Make epochs: remove rows where it is time to, record, and let the rows that have joined learn.
+    """Make epochs: remove rows if the epoch is checked, record the rows, let those that have joined learn.
 
-    Source: slide "Dynamical GHA with reduced data set"; plain GHA never checks. With the literal update a check takes
-    its variances from all N responses, and epochs without one record none, so that recording costs no time there.
+    Source: slide "Dynamical GHA with reduced data set"; GHA never checks. With the literal update a check computes the
+    variances from all N responses, and other epochs record none, so that recording takes no time.
 
     Parameters
     ----------
     rows : float64 array, shape (l, m)
-        The rows; those that are left in the end stand in front. Changed in place.
+        Changed in place: the rows that are left come first.
     nodes : int64 array, shape (l,)
-        Their places at the start. Changed in place.
-    samples, schedule, rule, history
-        See these; history is filled. Of a schedule without epochs it is the rows as they are.
+        Their initial places. Changed in place.
+    samples, schedule, rule : Samples, Schedule, Rule
+    history : History
+        Filled; a schedule without epochs records the rows as they are.
     room : Room
 
     Returns
     -------
     n_rows, n_epochs, n_operations : int
-        Rows that are left, epochs made before the end or a divergence, and multiply-adds: those that the literal
-        update counts, and would count in place of another.
+        Rows that are left, epochs before the end or a divergence, and multiply-adds that the literal update counts, or
+        would count in place of another.
     """
-    n_rows, n_operations = len(rows), 0
+    n_rows, n_features, n_operations = len(rows), rows.shape[1], 0
     X, mean, variances = samples.X, samples.mean, room.variances
     for epoch in range(len(schedule.orders)):
-        # Slide "Dynamical GHA", step 2: variances and removal come before the updates of the epoch, of the first too.
-        n_operations += _measure(variances, rows, n_rows, samples, schedule.checked[epoch], rule.update, room)
-        if schedule.checked[epoch]:
+        # Var(q̂_j), cheaply by C, or with LITERAL as the slides do; NaN where LITERAL has no check.
+        checked = schedule.checked[epoch]
+        if rule.update != LITERAL:
+            quadratic_variances(rows, n_rows, samples.C, variances, room.strip)
+            n_operations += len(X) * n_rows * n_features if checked else 0
+        elif checked:
+            n_operations += literal_variances(rows, n_rows, X, mean, variances, room.x)
+        else:
+            for j in range(n_rows):
+                variances[j] = np.nan
+        # Slide "Dynamical GHA", step 2: removal comes before the updates, also in the first epoch.
+        if checked:
             n_rows = remove_rows(rows, nodes, variances, n_rows, rule, room)
         _record(history, epoch, rows, nodes, variances, n_rows)
         n_learning = _count_learning(nodes, n_rows, schedule.n_joined[epoch], rule.sort)
-        # FAST has cumulative residuals (3 l m), LITERAL the formula (l² m), IN_PLACE the notebook's loop.
+        # ΔW: FAST by cumulative residuals (3 l m), LITERAL by the formula (l² m), IN_PLACE as in the notebook.
         order, rate, decay = schedule.orders[epoch], schedule.rates[epoch], schedule.decays[epoch]
         if rule.update == LITERAL:
             n_operations += literal_epoch(rows, n_rows, n_learning, X, mean, order, rate, decay, room.x, room.y)
@@ -155,44 +166,26 @@ def learn_epochs(
                 fast_epoch(rows, n_learning, X, mean, order, rate, decay, room.panels)
             else:
                 in_place_epoch(rows, n_learning, X, mean, order, rate, decay, room.x, room.residual)
-            n_operations += count_operations(len(order), n_rows, rows.shape[1])
-        # Rows that diverge never come back: the estimator reports the epoch.
-        if not _within(rows, n_rows, rule.limit):
+            n_operations += count_operations(len(order), n_rows, n_features)
+        if _has_diverged(rows, n_rows):
             return n_rows, epoch + 1, n_operations
-    # The rows as they are left: measured, but not checked.
     quadratic_variances(rows, n_rows, samples.C, variances, room.strip)
     _record(history, len(schedule.orders), rows, nodes, variances, n_rows)
     return n_rows, len(schedule.orders), n_operations
 
 
 @part
-def _measure(
-    variances: Floats1D, rows: Floats2D, n_rows: int, samples: Samples, checked: bool, update: int, room: Room
-) -> int:
-    """Compute the rows' variances in the cheapest way, or as the slides do, and return the operations to count."""
-    if update != LITERAL:
-        quadratic_variances(rows, n_rows, samples.C, variances, room.strip)
-        return len(samples.X) * n_rows * rows.shape[1] if checked else 0
-    if checked:
-        return literal_variances(rows, n_rows, samples.X, samples.mean, variances, room.x)
-    # Literal, and no check is due: nothing is computed, so that the time is that of the updates.
-    for j in range(n_rows):
-        variances[j] = np.nan
-    return 0
-
-
-@part
 def remove_rows(rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: int, rule: Rule, room: Room) -> int:
-    """Move the rows that a check keeps to the front, with their places and variances, and return how many they are.
+    """Move the rows that formula (1) keeps to the front, with their places and variances, and return their number.
 
-    They come by decreasing variance where the rule sorts, else in the order that they had.
+    They are sorted by decreasing variance if the rule sorts, else they keep their order.
 
     Parameters
     ----------
     rows : float64 array, shape (>= n_rows, m), changed in place
     nodes : int64 array, shape (>= n_rows,), changed in place
     variances : float64 array, shape (>= n_rows,), >= 0, changed in place
-        The rows' projection variances, in any order.
+        Projection variances of the rows.
     n_rows : int, >= 1
     rule : Rule
     room : Room
@@ -200,14 +193,14 @@ def remove_rows(rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: i
     compared, order = room.compared, room.order
     for j in range(n_rows):
         compared[j] = _along_direction(variances[j], rows, j) if rule.per_direction else variances[j]
-    # Criterion (1) reads the variances in decreasing order; it keeps the first n_kept of ``order``.
+    # Var(q̂_0) / Var(q̂_i) > τ, formula (1), for i in decreasing order of variance: the first n_kept of it stay.
     sort_decreasing(compared, n_rows, order)
     for place in range(n_rows):
         room.y[place] = compared[order[place]]
     n_kept = count_kept(room.y, n_rows, rule.limits)
     if not rule.sort:
         sort_increasing(order, n_kept)
-    # Rows trade places, so they are read from copies; ``compared`` has served and holds variances now.
+    # Rows exchange places, so they are copied first; ``compared`` is reused for the variances.
     for j in range(n_rows):
         room.nodes[j], compared[j] = nodes[j], variances[j]
         for i in range(rows.shape[1]):
@@ -221,7 +214,7 @@ def remove_rows(rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: i
 
 @part
 def _along_direction(variance: float, rows: Floats2D, j: int) -> float:
-    """Return w C wᵀ / ‖w‖², the variance along a row's direction; a row of zeros has none."""
+    """Return w C wᵀ / ‖w‖², the variance along a row's direction, or 0 for a row of zeros."""
     squared_norm = 0.0
     for i in range(rows.shape[1]):
         squared_norm += rows[j, i] * rows[j, i]
@@ -230,7 +223,7 @@ def _along_direction(variance: float, rows: Floats2D, j: int) -> float:
 
 @part
 def _count_learning(nodes: Indices1D, n_rows: int, n_joined: int, sort: bool) -> int:
-    """Count the leading rows that have joined: by their order where checks sort, else by their places at the start."""
+    """Return the number of leading rows that learn: by their order if checks sort, else by their initial places."""
     if sort:
         return n_joined if n_joined < n_rows else n_rows
     n_learning = 0
@@ -240,19 +233,19 @@ def _count_learning(nodes: Indices1D, n_rows: int, n_joined: int, sort: bool) ->
 
 
 @part
-def _within(rows: Floats2D, n_rows: int, limit: float) -> bool:
-    """Tell whether no weight is beyond the limit or nan."""
+def _has_diverged(rows: Floats2D, n_rows: int) -> bool:
+    """Return whether a weight exceeds `DIVERGED_WEIGHT` or is nan."""
     for j in range(n_rows):
         for i in range(rows.shape[1]):
-            if not abs(rows[j, i]) <= limit:
-                return False
-    return True
+            if not abs(rows[j, i]) <= DIVERGED_WEIGHT:
+                return True
+    return False
 
 
 @part
 def _record(history: History, epoch: int, rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: int) -> None:
     history.dimensionality[epoch] = n_rows
-    # Nodes keep their columns: what is not filled below is of a removed one.
+    # Each row keeps its column; those of removed rows stay NaN.
     for j in range(history.variances.shape[1]):
         history.variances[epoch, j] = history.along_directions[epoch, j] = np.nan
     for j in range(n_rows):

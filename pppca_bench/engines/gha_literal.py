@@ -1,11 +1,11 @@
-"""Compiled updates and responses as the sources write them: the slides' formula term by term, the notebook's loop."""
+"""GHA updates and responses in compiled code as the sources write them: the slides' formula, the notebook's loop."""
 
 from typing import Final
 
 from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices1D, Samples2D
 from pppca_bench.compiled.jit import part
 
-# Sums may be reordered so that they vectorise; nan and inf keep their meaning, which shows divergence.
+# Sums may be reordered, so that they are vectorised; nan and inf stay, so that divergence shows.
 _REORDERED_SUMS: Final = {"reassoc", "contract", "nsz"}
 
 
@@ -22,11 +22,10 @@ def literal_epoch(
     x: Floats1D,
     y: Floats1D,
 ) -> int:
-    """Update W in place by the formula as it is written, and count the multiply-adds.
+    """Update W in place by the formula as it is written, and return the number of multiply-adds.
 
-    Δw_ji = η [y_j x_i − y_j Σ_{k≤j} w_ki y_k], the sum anew for every (j, i): the cost grows with l². Rows
-    are taken from the last to the first, so that those of the sum are still the old ones. Source: slide
-    "Generalized Hebbian Algorithm".
+    Δw_ji = η [y_j x_i − y_j Σ_{k≤j} w_ki y_k], with the whole sum for every (j, i): the cost grows with l². Rows are
+    updated from the last to the first, so that the sum reads old rows. Source: slide "Generalized Hebbian Algorithm".
 
     Choice: rows that wait are computed like the others, at a rate of zero. The published speed-ups at tau = 5
     show the cost of all rows during the same number of epochs for every data fraction.
@@ -36,11 +35,11 @@ def literal_epoch(
     W : float64 array, shape (>= n_rows, m)
         The rows; changed in place.
     n_rows, n_learning : int
-        l rows take part, of which the leading ones learn, 0 <= n_learning <= l; the others wait.
+        l, and the number of leading rows that learn, 0 <= n_learning <= l; the others wait.
     X, mean : float64 arrays, shape (N, m) and (1, m)
-        The samples, not centred, and what is subtracted from each as it is read.
+        The samples, not centred; the mean is subtracted from each as it is read.
     order : int64 array, shape (n,)
-        Indices of samples, in the order in which they are learnt, each in [0, N).
+        Indices of samples, in the order of learning, each in [0, N).
     learning_rate, decay : float
         Sample s = 0, 1, … of the order learns at learning_rate / (1 + decay s); > 0 and >= 0.
     x, y : float64 arrays, shape (m,) and (>= l,), overwritten
@@ -64,10 +63,10 @@ def literal_epoch(
                 response += W[j, i] * x[i]
             y[j] = response
             n_operations += n_features
-        # Row j reads rows 1 to j: taken from the last to the first, it finds them as they were.
+        # w_ji += η [y_j x_i − y_j Σ_{k≤j} w_ki y_k], from the last row j to the first
         for j in range(n_rows - 1, -1, -1):
             for i in range(n_features):
-                # Σ_{k≤j} w_ki y_k, from the start for every weight, as the formula has it: this is what costs l².
+                # Σ_{k≤j} w_ki y_k, whose cost grows with l²
                 reconstruction = 0.0
                 for k in range(j + 1):
                     reconstruction += W[k, i] * y[k]
@@ -80,29 +79,25 @@ def literal_epoch(
 
 @part
 def count_operations(n_samples: int, n_rows: int, n_features: int) -> int:
-    """Return what `literal_epoch` counts for so many samples and rows: 4 m l + m l (l + 1) / 2 for each sample."""
+    """Return the multiply-adds of `literal_epoch`: 4 m l + m l (l + 1) / 2 per sample."""
     return n_samples * n_features * (4 * n_rows + n_rows * (n_rows + 1) // 2)
 
 
 @part
 def literal_variances(W: Floats2D, n_rows: int, X: Samples2D, mean: Floats2D, variances: Floats1D, x: Floats1D) -> int:
-    """Compute each row's projection variance from its responses to all samples: N l m multiply-adds.
+    """Set ``variances`` to each row's projection variance, from its responses to all samples: N l m multiply-adds.
 
-    Source: slide "Dynamical GHA", step 2. The mean square of the responses to samples from which ``mean`` is
-    subtracted: the variance where that is the samples' mean, the second moment where it is zero.
+    Source: slide "Dynamical GHA", step 2. It is the variance if ``mean`` is the samples' mean, the second moment if it
+    is zero.
 
     Parameters
     ----------
     W : float64 array, shape (>= n_rows, m)
-        The rows.
     n_rows : int
         l.
-    X : float64 array, shape (N, m), N >= 1
-        The samples, not centred.
-    mean : float64 array, shape (1, m)
-        Subtracted from each sample as it is read.
+    X, mean : float64 arrays, shape (N, m), N >= 1, and (1, m)
+        The samples, not centred; the mean is subtracted from each as it is read.
     variances : float64 array, shape (>= l,)
-        Receives the result.
     x : float64 array, shape (m,), overwritten
 
     Returns
@@ -141,7 +136,7 @@ def in_place_epoch(
     x: Floats1D,
     residual: Floats1D,
 ) -> None:
-    """Update W row by row, each row reading those before it as they have just become.
+    """Update W row by row, each row reading those before it as just updated.
 
     Source: "Hebbian-Based Principal Component Analysis", trainNetwork. It differs from the update of all rows
     at once by terms of η², which its published digits show.
@@ -152,16 +147,8 @@ def in_place_epoch(
         The rows that learn come first; changed in place.
     n_rows : int
         l, the number of rows that learn.
-    X : float64 array, shape (N, m)
-        The samples, not centred.
-    mean : float64 array, shape (1, m)
-        Subtracted from each sample as it is read.
-    order : int64 array, shape (n,)
-        Indices of samples, in the order in which they are learnt, each in [0, N).
-    learning_rate : float
-        η of the first sample, > 0.
-    decay : float
-        Sample s = 0, 1, … of the order learns at η / (1 + decay s), >= 0.
+    X, mean, order, learning_rate, decay
+        As in `literal_epoch`.
     x, residual : float64 arrays, shape (m,), overwritten
     """
     n_features = W.shape[1]
@@ -171,11 +158,11 @@ def in_place_epoch(
             x[i] = X[order[s], i] - mean[0, i]
             residual[i] = x[i]
         for j in range(n_rows):
-            # y_j = w_j x, of the sample and not of the residual: rows need not be orthogonal yet.
+            # y_j = w_j x, of the sample, not of the residual: rows need not be orthogonal yet.
             output = 0.0
             for i in range(n_features):
                 output += W[j, i] * x[i]
-            # The residual x − Σ_{k≤j} y_k w_k, row j as it was for its own step and as it is for those after it.
+            # w_j += η y_j (r − y_j w_j), then r −= y_j w_j: the residual r = x − Σ_{k<j} y_k w_k has updated rows.
             for i in range(n_features):
                 W[j, i] += rate * output * (residual[i] - output * W[j, i])
                 residual[i] -= output * W[j, i]

@@ -1,8 +1,8 @@
-"""Compiled Gram–Schmidt orthonormalisation of the nodes of a linear network, eight nodes to a register.
+"""Gram–Schmidt orthonormalisation of the nodes of a linear network in compiled code, eight nodes per register.
 
-A network lies in panels of eight nodes, P = [P_0; P_1; …]: row k of a panel holds the weights of feature k, one node to
-a place of the vector, so that no sum runs across a register. Panels have the same number of rows, their depth: the
-number of features rounded up to whole tiles of eight; rows beyond the features are zeros.
+A network lies in panels of eight nodes, P = [P_0; P_1; …]: row k of a panel has the weights of feature k, a node per
+lane, so that no sum crosses lanes. All panels have the same number of rows, their depth: the number of features rounded
+up to a multiple of eight; rows beyond the features are zeros.
 """
 
 import math
@@ -35,7 +35,7 @@ Tile = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
 
 
 class Scratch(NamedTuple):
-    """Room that `orthonormalise` works in: arrays of shape (n_panels * 8, 8), (8, 8), (8, 8) and (1, 8)."""
+    """Work arrays of `orthonormalise`, of shapes (n_panels * 8, 8), (8, 8), (8, 8) and (1, 8)."""
 
     factors: Floats2D
     gram: Floats2D
@@ -44,7 +44,7 @@ class Scratch(NamedTuple):
 
 
 def make_scratch(n_panels: int) -> Scratch:
-    """Allocate room for networks of up to so many panels."""
+    """Allocate the work arrays for networks of up to n_panels panels."""
     return Scratch(
         aligned_zeros(n_panels * WIDTH, WIDTH),
         aligned_zeros(WIDTH, WIDTH),
@@ -59,15 +59,15 @@ def padded(n: int) -> int:
 
 
 def in_panels(nodes: Floats) -> Floats:
-    """Lay networks, float64 (…, n_nodes, n_features), into panels, (…, n_panels * depth, 8)."""
+    """Return networks, float64 of shape (…, n_nodes, n_features), in panels, (…, n_panels * depth, 8)."""
     *networks, n_nodes, n_features = nodes.shape
     n_panels, depth = padded(n_nodes) // WIDTH, padded(n_features)
-    room = aligned_zeros(*networks, n_panels * depth, WIDTH)
-    panels = room.reshape(*networks, n_panels, depth, WIDTH)
+    panels = aligned_zeros(*networks, n_panels * depth, WIDTH)
+    by_panel = panels.reshape(*networks, n_panels, depth, WIDTH)
     for first in range(0, n_nodes, WIDTH):
-        some = nodes[..., first : first + WIDTH, :].swapaxes(-1, -2)
-        panels[..., first // WIDTH, :n_features, : some.shape[-1]] = some
-    return room
+        eight = nodes[..., first : first + WIDTH, :].swapaxes(-1, -2)
+        by_panel[..., first // WIDTH, :n_features, : eight.shape[-1]] = eight
+    return panels
 
 
 @part
@@ -78,44 +78,41 @@ def orthonormalise(
 
     Source: slide 'Fitness evaluation', step 2.
 
-    Eight nodes B at a time lose their projections on all nodes before them, B − Σ_P P (Pᵀ B), by two products of
-    matrices; then those on each other. For these the inner products of the eight suffice, G = Bᵀ B = L Lᵀ: the
-    orthonormal nodes are L⁻¹ B. They are as far from orthonormal as 1e-16 times the square of what magnifies rounding,
-    see `_invert_factor`. Where that is beyond 50 everything is done a second time, which keeps the nodes orthonormal to
-    1e-11 even when they are nearly dependent (Daniel, Gragg, Kaufman and Stewart 1976); beyond a million the eight are
-    computed one by one.
+    From eight nodes B at a time, first their projections on all nodes before them are subtracted, B − Σ_P P (Pᵀ B), by
+    two matrix products; then those on each other: with G = Bᵀ B = L Lᵀ, the orthonormal nodes are L⁻¹ B. Their error is
+    1e-16 times the square of the amplification of rounding errors, see `_invert_factor`. If the amplification exceeds
+    50 everything is repeated, which keeps the nodes orthonormal to 1e-11 even when they are nearly dependent (Daniel,
+    Gragg, Kaufman and Stewart 1976); if it exceeds a million the eight are computed one by one.
 
-    Choice: a node that depends on the nodes before it (less than 1e-10 of its norm is left) is lost. It has
-    no direction of its own; as a zero node it would have no variance and criterion (1) would remove it.
-
-    Choice: where every node is zero the first takes the first coordinate direction, so no network is ever empty.
+    Choice: a node that depends on the nodes before it (less than 1e-10 of its norm is left) is lost, since it has no
+    direction of its own. If every node is zero the first takes the first coordinate direction, so that no network is
+    ever empty.
 
     Parameters
     ----------
     panels : float64 array of shape (n_panels * depth, 8), n_panels >= ceil(n_nodes / 8), finite
-        The nodes; what lies in places beyond the last node has no influence and becomes zero.
+        The nodes; lanes beyond the last node have no influence and become zero.
     n_nodes : int
         From 1 to n_features.
     depth : int
         ``n_features`` rounded up to a multiple of eight.
     n_features : int
     lost : bool array of shape (>= n_nodes,)
-        Receives which nodes are lost; their weights become zero.
+        Receives whether each node is lost; its weights become zero then.
     scratch : Scratch
     """
     n_lost = 0
-    # Panel by panel, in the order of the nodes: those above a panel are final when it is projected on them.
+    # In the order of the nodes: the panels above are final when a panel is projected on them.
     for first in range(0, n_nodes, WIDTH):
         row = first // WIDTH * depth
         n = WIDTH if first + WIDTH <= n_nodes else n_nodes - first
         for i in range(n):
             lost[first + i] = False
-        magnified = _orthonormalise_eight(panels, row, depth, n_features, n, scratch)
-        if magnified > _ONE_BY_ONE_ABOVE:
+        amplification = _orthonormalise_eight(panels, row, depth, n_features, n, scratch)
+        if amplification > _ONE_BY_ONE_ABOVE:
             n_lost += _orthonormalise_each(panels, row, depth, n, scratch.before, lost)
-        elif magnified > _REPEAT_ABOVE:
+        elif amplification > _REPEAT_ABOVE:
             _orthonormalise_eight(panels, row, depth, n_features, n, scratch)
-    # Every node was zero.
     if n_lost == n_nodes:
         panels[0, 0] = 1.0
         lost[0] = False
@@ -123,27 +120,25 @@ def orthonormalise(
 
 @part
 def _orthonormalise_eight(panels: Floats2D, row: int, depth: int, n_features: int, n: int, scratch: Scratch) -> float:
-    """Orthonormalise the first n nodes of the panel at a row, in place, and return what magnifies rounding.
+    """Orthonormalise the first n nodes of the panel at a row, in place, and return the amplification of rounding.
 
-    Where that is beyond a million they only lose their projections on the nodes of all panels above. Their squared
-    norms before stay in the scratch.
+    If it exceeds a million, only the projections on the nodes of all panels above are subtracted. ``scratch.before``
+    keeps the squared norms.
     """
-    # ‖b‖² before; B − Σ_P P (Pᵀ B); G = Bᵀ B; L⁻ᵀ; L⁻¹ B
+    # ‖b‖²; B − Σ_P P (Pᵀ B); G = Bᵀ B; L⁻ᵀ; L⁻¹ B
     store(scratch.before, 0, 0, _squared_norms(panels, row, depth))
     _project(panels, row, depth, n_features, scratch.factors)
     store_tile(scratch.gram, 0, 0, _overlaps(panels, row, row, n_features))
-    magnified = _invert_factor(scratch.gram, scratch.before, n, scratch.inverse)
-    if magnified <= _ONE_BY_ONE_ABOVE:
+    amplification = _invert_factor(scratch.gram, scratch.before, n, scratch.inverse)
+    if amplification <= _ONE_BY_ONE_ABOVE:
         _combine(panels, row, depth, scratch.inverse)
-    return magnified
+    return amplification
 
 
 @part
 def _squared_norms(panels: Floats2D, row: int, depth: int) -> Any:
-    """Return Σ_k b_k² of the eight nodes of the panel that starts at a row.
-
-    Four sums, of every fourth feature each: a sum alone would wait for its last addition at every step.
-    """
+    """Return Σ_k b_k² of the eight nodes of the panel at a row."""
+    # Four sums, of every fourth feature k: an addition waits for the one before it.
     a = b = c = d = zeros()
     for k in range(row, row + depth, 4):
         a = fma(load(panels, k, 0), load(panels, k, 0), a)
@@ -155,10 +150,8 @@ def _squared_norms(panels: Floats2D, row: int, depth: int) -> Any:
 
 @part
 def _project(panels: Floats2D, row: int, depth: int, n_features: int, factors: Floats2D) -> None:
-    """Subtract from the nodes B of the panel at a row their projections on all panels P above: B − Σ_P P (Pᵀ B).
-
-    The overlaps Pᵀ B of all panels come first, then each tile of B is read and written once.
-    """
+    """Set the nodes B of the panel at a row to B − Σ_P P (Pᵀ B) over all panels P above."""
+    # Pᵀ B of all panels first; then each tile of B is read and written once.
     for other in range(0, row, depth):
         store_tile(factors, other // depth * WIDTH, 0, _overlaps(panels, row, other, n_features))
     if row > 0:
@@ -169,14 +162,14 @@ def _project(panels: Floats2D, row: int, depth: int, n_features: int, factors: F
 
 @part
 def _overlaps(panels: Floats2D, row: int, other: int, n_features: int) -> Tile:
-    """Return Pᵀ B of the panel B at a row and another P: vector i holds the inner products with node i of P."""
+    """Return Pᵀ B of the panel B at a row and another, P: vector i has the inner products with node i of P."""
     return plus_products(zero_tile(), panels, other, 0, panels, row, 0, n_features)
 
 
 @part
 def _less_projections(x: Tile, panels: Floats2D, row: int, depth: int, k: int, factors: Floats2D) -> Tile:
-    """Return features k to k + 7 of eight nodes, a tile, less Σ_P P (Pᵀ B) there; Pᵀ B are the factors."""
-    # t_f holds feature k + f of the eight nodes. A row of factors, (Pᵀ B) of one node, is loaded once for all of them.
+    """Return features k to k + 7 of eight nodes, a tile, minus those of Σ_P P (Pᵀ B); the factors are Pᵀ B."""
+    # t_f is feature k + f of the eight nodes; f, the row of Pᵀ B of a node of P, is loaded once for all features.
     t0, t1, t2, t3, t4, t5, t6, t7 = x
     node = 0
     for other in range(k, row + k, depth):
@@ -196,36 +189,36 @@ def _less_projections(x: Tile, panels: Floats2D, row: int, depth: int, k: int, f
 
 @part
 def _invert_factor(gram: Floats2D, before: Floats2D, n: int, inverse: Floats2D) -> float:
-    """Set ``inverse`` to L⁻ᵀ of a Gram matrix G = L Lᵀ, which is overwritten; return what magnifies rounding.
+    """Set ``inverse`` to L⁻ᵀ of a Gram matrix G = L Lᵀ, which is overwritten; return the amplification of rounding.
 
-    Elimination turns [G | I] into [U | D L⁻¹], where U is an upper triangle and D holds the square roots of its
-    pivots. What belongs to places beyond the first n is zero.
+    Elimination turns [G | I] into [U | D L⁻¹], where U is upper triangular and D has the square roots of its pivots.
+    Rows and columns beyond the first n are zero.
 
-    What magnifies rounding is the length of the longest row of L⁻¹, were the nodes of unit norm before they were
-    projected on others; their squared norms are given. It is at least one over the share that is left of a node's
-    norm, and far more where several nodes in a row nearly depend on those before them. Infinity stands for a share
-    below a millionth; the inverse is not complete then.
+    The amplification is the norm of the longest row of L⁻¹ for nodes of unit norm; the squared norms are those before
+    any projection. It is at least one over the share that is left of a node's norm, and far more if several nodes
+    nearly depend on those before them. If a share is below a millionth, infinity is returned and the inverse is
+    incomplete.
     """
-    # The identity enters row by row, as its pivot comes up; rows beyond n stay zero.
+    # Row j of I is set at its pivot; rows beyond n stay zero.
     for j in range(WIDTH):
         store(inverse, j, 0, zeros())
     for j in range(n):
-        # The pivot G_jj is what is left of ‖b_j‖²; where that is nothing, there is no L⁻¹.
+        # The pivot G_jj is what is left of ‖b_j‖².
         if not gram[j, j] * (_ONE_BY_ONE_ABOVE * _ONE_BY_ONE_ABOVE) > before[0, j]:
             return math.inf
         inverse[j, j] = 1.0
         reciprocal = 1.0 / gram[j, j]
-        # Eight numbers of [G | I] at a time: row i − (G_ij / G_jj) row j.
+        # Row i of [G | I] minus (G_ij / G_jj) row j.
         for i in range(j + 1, n):
             factor = splat(gram[i, j] * reciprocal)
             store(gram, i, 0, subtract(load(gram, i, 0), multiply(load(gram, j, 0), factor)))
             store(inverse, i, 0, subtract(load(inverse, i, 0), multiply(load(inverse, j, 0), factor)))
-    # L⁻¹: the rows of D L⁻¹ over the square roots of the pivots.
+    # L⁻¹ = D⁻¹ (D L⁻¹), D_jj = √G_jj
     for j in range(n):
         store(inverse, j, 0, multiply(load(inverse, j, 0), splat(1.0 / math.sqrt(gram[j, j]))))
-    # L⁻ᵀ, so that `_combine` finds the factors of a node in a row.
+    # L⁻ᵀ, whose row j has the factors of node j.
     transpose(inverse, 0, 0, inverse, 0, 0)
-    # Lane i: the squared length of row i of L⁻¹, each number times the norm that its node had.
+    # Lane i is Σ_j (L⁻¹_ij ‖b_j‖)², the squared norm of row i of L⁻¹ for nodes of unit norm.
     squares = zeros()
     for j in range(n):
         factors = load(inverse, j, 0)
@@ -240,10 +233,10 @@ def _invert_factor(gram: Floats2D, before: Floats2D, n: int, inverse: Floats2D) 
 
 @part
 def _combine(panels: Floats2D, row: int, depth: int, inverse: Floats2D) -> None:
-    """Replace the eight nodes B of a panel by L⁻¹ B, in place: each feature's eight numbers times L⁻ᵀ."""
+    """Replace the eight nodes B of a panel by L⁻¹ B, in place: the row of each feature times L⁻ᵀ."""
     c0, c1, c2, c3, c4, c5, c6, c7 = load_tile(inverse, 0, 0)
     for k in range(row, row + depth):
-        # The nodes of even and odd places apart: neither sum waits for the other.
+        # Σ_j B_kj (L⁻ᵀ)_j, even and odd j apart: an addition waits for the one before it.
         a = multiply(broadcast(panels, k, 0), c0)
         b = multiply(broadcast(panels, k, 1), c1)
         a = fma(broadcast(panels, k, 2), c2, a)
@@ -257,17 +250,17 @@ def _combine(panels: Floats2D, row: int, depth: int, inverse: Floats2D) -> None:
 
 @part
 def _orthonormalise_each(panels: Floats2D, row: int, depth: int, n: int, before: Floats2D, lost: Flags1D) -> int:
-    """Orthonormalise the first n nodes of a panel, orthogonal to those above, one by one, and count the lost ones.
+    """Orthonormalise the first n nodes of a panel, which was projected on those above; return the number of lost ones.
 
-    Each is projected twice on all others: so near to dependence, once may leave too much.
+    Their projections are subtracted twice: for nearly dependent nodes, once may leave too much.
     """
-    # Places beyond the last node hold nothing that counts: zeros.
+    # Lanes beyond the last node become zero.
     for k in range(row, row + depth):
         for i in range(n, WIDTH):
             panels[k, i] = 0.0
     n_lost = 0
     for i in range(n):
-        # First against the nodes of its own panel; it was projected on those above before.
+        # b_i − Σ_{j<i} b_j (b_j b_i), in its own panel
         for j in range(i):
             _subtract_projection(panels, row, i, row, j, depth)
         norm, after = math.sqrt(before[0, i]), math.sqrt(_inner_product(panels, row, i, row, i, depth))
@@ -277,7 +270,7 @@ def _orthonormalise_each(panels: Floats2D, row: int, depth: int, n: int, before:
             lost[row // depth * WIDTH + i] = True
             n_lost += 1
             continue
-        # The second time against all.
+        # The same again over the nodes of all panels, then b_i / ‖b_i‖.
         for other in range(0, row, depth):
             for j in range(WIDTH):
                 _subtract_projection(panels, row, i, other, j, depth)
@@ -291,7 +284,7 @@ def _orthonormalise_each(panels: Floats2D, row: int, depth: int, n: int, before:
 
 @part
 def _subtract_projection(panels: Floats2D, row: int, i: int, other: int, j: int, depth: int) -> None:
-    """Subtract from node i of the panel at a row its projection on node j of another, of norm one or zero, in place."""
+    """Subtract from node i of the panel at a row its projection on node j, of norm one or zero, of another."""
     factor = _inner_product(panels, row, i, other, j, depth)
     for k in range(depth):
         panels[row + k, i] -= factor * panels[other + k, j]
@@ -310,9 +303,9 @@ def _inner_product(panels: Floats2D, row: int, i: int, other: int, j: int, depth
 def plus_products(x: Tile, A: Floats2D, row: int, column: int, B: Floats2D, other: int, place: int, n: int) -> Tile:
     """Return a tile plus Aᵀ B of eight columns each, from ``column`` and ``place`` on, and n rows.
 
-    The rows count from ``row`` in A and from ``other`` in B; vector i of the result belongs to column i of A.
+    The rows begin at ``row`` in A and at ``other`` in B; vector i of the result belongs to column i of A.
     """
-    # An outer product a step, a row of A times a row of B: sums stay in their lanes, in the order of the rows.
+    # Σ_k A_kᵀ B_k, an outer product per row k: sums stay in their lanes, in the order of the rows.
     t0, t1, t2, t3, t4, t5, t6, t7 = x
     for k in range(n):
         i, b = row + k, load(B, other + k, place)

@@ -1,9 +1,8 @@
-"""NE-pPCA, the neuroevolutionary pseudo-PCA, as a scikit-learn transformer."""
+"""Neuroevolutionary pseudo-PCA (NE-pPCA)."""
 
 import os
-from collections.abc import Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -36,7 +35,7 @@ History = dict[str, npt.NDArray[Any]]
 
 _UNIFORMS_AT_ONCE = 2**18
 _LARGEST_SCALE = 1e100
-"""Far below where squares of genes overflow."""
+"""Far below the overflow of a gene's square."""
 
 
 class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -47,10 +46,10 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     than its largest (criterion (1)). Source: slides 'The Neuroevolutionary Algorithm', 'Fitness evaluation'
     and 'Special crossing operator'.
 
-    The defaults from `population_size` to `mutation_scale` are a joint choice: of some 150 settings tried, one of the
-    closest to the published dimensionalities, checked on seeds that had no part in the trial.
+    The defaults from `population_size` to `mutation_scale` are a joint choice: of about 150 settings, among the closest
+    to the published dimensionalities, checked on other seeds.
 
-    Only the covariance matrix enters, Var(q) = q C qᵀ, so the cost does not depend on the number of samples.
+    Only the covariance matrix is used, Var(q) = q C qᵀ, so that the cost does not depend on the number of samples.
 
     Parameters
     ----------
@@ -60,7 +59,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Number of networks. Choice: the slides give none.
     n_generations : int, default=90
         Number of times that the population breeds and is evaluated after its first evaluation. Choice: the
-        slides give none; the more there are, the fewer nodes are left, and the fewer the smaller the noise.
+        slides give none; more generations leave fewer nodes, the more so the smaller the noise.
     n_components : int or None, default=None
         Nodes of each network at the start, at most n_features. Choice: None, all n_features, since the slides
         remove nodes and never add any.
@@ -74,42 +73,39 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Probability that a child is crossed from two parents; otherwise the fitter parent is copied. Choice:
         the slides give none; 0.7 to 1 give the same dimensionality.
     mutation_probability : float, default=1.0
-        Probability of each gene to mutate. Choice: the slides give none; with every gene there is one number
-        less to choose.
+        Probability of each gene to mutate. Choice: the slides give none; 1 is one number less to choose.
     mutation_scale : float, default=0.003
         Standard deviation of the Gaussian noise of a mutation, 0 to 1e100; genes are elements of unit vectors. Choice:
         the slides give none; several times as much misses the published dimensionalities by a third.
     min_components : int, default=1
-        Nodes that stay at least, >= 1: where criterion (1) would leave fewer, those of the largest variance stay, and
-        all where a network has no more. Source: slide 'Future Research', constraints.
+        Least number of nodes that an evaluation leaves, >= 1, those of the largest variance. Source: slide 'Future
+        Research', constraints.
     max_components : int or None, default=None
-        Nodes that an evaluation leaves at most, >= min_components, those of the largest variance; None sets no
-        limit. Choice: it goes before the other constraints.
+        Largest number of nodes that an evaluation leaves, >= min_components, those of the largest variance; None sets
+        no limit. Choice: it takes precedence over the other constraints.
     min_variance_ratio : float, default=0.0
-        Share of the total variance, in [0, 1], that the nodes which an evaluation leaves hold at least: beyond those
-        that criterion (1) keeps, nodes stay by decreasing variance until they do, all if need be. Source: the same,
-        'criteria from PCA'.
+        Least share of the total variance, in [0, 1], of the nodes that an evaluation leaves: nodes that criterion (1)
+        would remove stay, by decreasing variance, until it is reached. Source: the same, 'criteria from PCA'.
     initial_samples : int or None, default=None
-        Networks start as the principal components of a small block of so many samples, >= 2, drawn without
-        replacement, each but the first with noise of `mutation_scale` on every gene. Choice: of all samples where there
-        are fewer. None draws all weights at random. Source: 'Hebbian-Based Principal Component Analysis', summary.
+        Number of samples, >= 2, drawn without replacement, whose principal components are the nodes at the start, in
+        all networks but the first with noise of `mutation_scale`. Choice: of all samples if there are fewer. None draws
+        all weights at random. Source: 'Hebbian-Based Principal Component Analysis', summary.
     n_iter_no_change : int or None, default=None
-        The evolution stops when so many generations in a row, >= 1, neither raised the fitness of the fittest by
-        more than `tol` of it nor changed its number of nodes. None makes all generations.
+        Number of generations, >= 1, after which the evolution stops if the fitness of the fittest network has not grown
+        by a share of more than `tol` nor its number of nodes changed. None makes all generations.
     tol : float, default=1e-4
         >= 0; see `n_iter_no_change`.
     n_jobs : int, default=1
-        Threads that make and evaluate the networks of a generation together, one for each processor at most; -1: as
-        many. The result does not depend on it. Source: slide 'Future Research', parallel fitness. Choice: a generation
-        that one thread makes in three milliseconds, on fewer than about 135 features, is not shared.
+        Threads that share a generation, at most and with -1 the number of processors. The result does not depend on
+        it. Source: slide 'Future Research', parallel fitness. Choice: a generation of less than three milliseconds, on
+        fewer than about 135 features, is not shared.
     result : {"final", "best"}, default="final"
-        Whether the fittest network of the last generation is the result, or the fittest of all that were evaluated.
-        Choice: the slides' step 6 returns "the best found individual", which to the letter is an early one that still
-        has too many nodes.
+        The fittest network of the last generation, or of all generations. Choice: the slides' step 6 returns "the best
+        found individual", which taken literally is an early one that still has too many nodes.
     centre : bool, default=True
         True subtracts the training mean (C is the covariance matrix); False does not (C is the
-        autocorrelation matrix and a "variance" is a second moment). Choice: the slides say covariance matrix;
-        on data that are not centred the mean leads and hardly any node stays.
+        autocorrelation matrix and a "variance" is a second moment). Choice: the slides say covariance matrix; without
+        centring the mean dominates and hardly any node stays.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         Source of all randomness. The numbers drawn for a generation do not depend on `tau` nor on the nodes removed,
         so runs of one seed at several `tau` are paired.
@@ -215,30 +211,27 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         check_parameters(self)
         samples = validated_samples(self, X, reset=True, min_samples=2)
-        with np.errstate(over="ignore"):  # told by what becomes of C
+        with np.errstate(over="ignore"):  # which C shows
             self.mean_ = samples.mean(axis=0) if self.centre else np.zeros(samples.shape[1])
         C = self._second_moments(samples)
-        # Whatever the unit, squares of variances neither overflow nor vanish; a power of two changes no other digit.
+        # Scaled by a power of two, which rounds nothing, squares of variances neither overflow nor vanish.
         _, exponent = np.frexp(np.trace(C))
         C = np.ldexp(C, -exponent)
         generator = make_generator(self.random_state)
         weights = self._initial_weights(samples, generator)
         seed = int(generator.integers(2**64, dtype=np.uint64))
-        with _threads(self._n_threads()) as shared:
-            population = Population(weights, C, self._rules(C), seed, self.n_generations, *shared)
+        # More threads than processors would wait for each other.
+        n_processors = os.cpu_count() or 1
+        n_threads = n_processors if self.n_jobs == -1 else min(int(self.n_jobs), n_processors)
+        with ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else nullcontext() as others:
+            population = Population(weights, C, self._rules(C), seed, self.n_generations, n_threads, others)
             self._best = population.fittest()
             self._evolve(population, generator)
         self._take(population, C, exponent)
         return self
 
     def check_agreement(self) -> None:
-        """Check that there is a thread, room for a child beside the elite, and that numbers of nodes are in order.
-
-        Raises
-        ------
-        ParameterError
-            They are not so.
-        """
+        """Raise ParameterError if n_jobs is 0, n_elite leaves no child, or min_components exceeds max_components."""
         if self.n_jobs == 0:
             raise ParameterError("n_jobs", "a number of threads, or -1 for all processors", self.n_jobs)
         check_order(self, "n_elite", "population_size", strictly=True)
@@ -263,7 +256,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return projections
 
     def inverse_transform(self, X: npt.ArrayLike) -> Floats:
-        """Map projections back to the space of the features; what the removed nodes held is lost.
+        """Map projections back to the space of the features, without the variance of removed nodes.
 
         Parameters
         ----------
@@ -324,7 +317,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return weights
 
     def _evolve(self, population: Population, generator: np.random.Generator) -> None:
-        """Make the generations; the numbers drawn for each do not depend on removals."""
+        """Make the generations; the random numbers of each do not depend on removals."""
         n_children, n_uniforms = self.population_size - self.n_elite, 2 * self.tournament_size + 1
         step_by_step = self.n_iter_no_change is not None or self.result == "best"
         at_once = 1 if step_by_step else max(1, _UNIFORMS_AT_ONCE // max(1, n_children * n_uniforms))
@@ -332,12 +325,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             n = min(at_once, self.n_generations - population.n_generations)
             population.evolve(generator.random((n, n_children, n_uniforms)))
             if step_by_step:
-                self._best = max(self._best, population.fittest(), key=lambda one: one.fitness)
-
-    def _n_threads(self) -> int:
-        """Count the threads, one a processor at most: more of them would wait for each other."""
-        n_processors = os.cpu_count() or 1
-        return n_processors if self.n_jobs == -1 else min(int(self.n_jobs), n_processors)
+                self._best = max(self._best, population.fittest(), key=lambda individual: individual.fitness)
 
     def _rules(self, C: Floats) -> Rules:
         limits = Limits(
@@ -375,13 +363,3 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.history_["optimality"] = optimality(retained, self.history_["dimensionality"], most_variance(C))
         for name in ("variances", "fitness"):
             self.history_[name] = np.ldexp(self.history_[name], exponent)
-
-
-@contextmanager
-def _threads(n: int) -> Iterator[tuple[int, Executor | None]]:
-    """Give the number of threads and those beside the calling one."""
-    if n == 1:
-        yield 1, None
-    else:
-        with ThreadPoolExecutor(n - 1) as others:
-            yield n, others

@@ -1,4 +1,4 @@
-"""Compiled normal noise, eight numbers to a register, from seeds."""
+"""Normally distributed noise in compiled code, eight numbers per register."""
 
 import math
 from typing import Any
@@ -33,24 +33,23 @@ _SQRT_2 = math.sqrt(2.0)
 
 @part
 def normal_pair(seed: np.uint64, start: int) -> tuple[Any, Any]:
-    """Return sixteen independent numbers of the standard normal distribution as two vectors.
+    """Return two vectors of independent standard normal numbers.
 
     Source: Box and Muller 1958, "A note on the generation of random normal deviates": √(−2 ln u) times the cosine and
     the sine of 2 π v.
 
-    Choice: both uniform numbers come from the 64 bits of one random number, 38 for u and 26 for v, so that no noise is
-    larger than 7.4 standard deviations. The logarithm, sine and cosine are sums of their series, right to 1e-11.
+    Choice: u and v have 38 and 26 of the 64 bits of one random number, so that the noise is at most 7.4 standard
+    deviations. The logarithm, sine and cosine are sums of their series, exact to 1e-11.
 
     Parameters
     ----------
     seed : uint64
     start : int
-        Numbers of the seed's sequence that were used before; eight are used.
+        Place in the seed's sequence, of which eight numbers are used.
     """
-    # One hash serves both: u has its upper 38 bits, v the lower 26.
     u = random_uniform(seed, start, _ANGLE_BITS, _RADIUS_BITS)
     v = random_uniform(seed, start, 0, _ANGLE_BITS)
-    # Series converge fast near zero, so those of half the angle, h = π (v − 1/2), are summed, by Horner's rule.
+    # sin h and cos h of half the angle, h = π (v − 1/2), by Horner's rule: the series converge fast near zero.
     h = multiply(subtract(v, splat(0.5)), splat(math.pi))
     squared = multiply(h, h)
     sine, cosine = broadcast(_SINE, 0, 7), broadcast(_COSINE, 0, 8)
@@ -59,7 +58,7 @@ def normal_pair(seed: np.uint64, start: int) -> tuple[Any, Any]:
     for n in range(7, -1, -1):
         cosine = fma(cosine, squared, broadcast(_COSINE, 0, n))
     sine = multiply(sine, h)
-    # √(−2 ln u) times cos 2h = (c + s)(c − s) and sin 2h = 2 s c.
+    # √(−2 ln u) times cos 2h = (c + s)(c − s) and sin 2h = 2 s c, where c = cos h, s = sin h
     logarithm = _minus_logarithm(u)
     radius = sqrt(add(logarithm, logarithm))
     first = multiply(add(cosine, sine), subtract(cosine, sine))
@@ -69,10 +68,8 @@ def normal_pair(seed: np.uint64, start: int) -> tuple[Any, Any]:
 
 @part
 def _minus_logarithm(u: Any) -> Any:
-    """Return −ln u for numbers u = s 2ᵉ in (0, 1), 1 <= s < 2: −e ln 2 − ln √2 − ln (s / √2).
-
-    The last is 2 artanh(x) with x = (√2 − s) / (√2 + s), which is at most 0.18.
-    """
+    """Return −ln u = −e ln 2 − ln √2 − ln (s / √2) of u = s 2ᵉ in (0, 1), 1 <= s < 2."""
+    # −ln (s / √2) = 2 artanh(x) with x = (√2 − s) / (√2 + s), |x| <= 0.18
     s, root = significand(u), splat(_SQRT_2)
     x = divide(subtract(root, s), add(root, s))
     squared = multiply(x, x)

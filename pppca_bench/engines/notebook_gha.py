@@ -1,4 +1,4 @@
-"""The run of "Hebbian-Based Principal Component Analysis", pass by pass, with the numbers that it prints."""
+"""Run of "Hebbian-Based Principal Component Analysis" on iris, and its printed numbers."""
 
 from typing import Any, Self
 
@@ -13,29 +13,29 @@ from pppca_bench.samples import validated_samples
 
 
 class NotebookGHA(BaseEstimator):
-    """Learn all components as the notebook does, and tell one row of W and the norm of X − Y W.
+    """Learn all components as the notebook does, and measure a row of W and the norm of X − Y W.
 
     Source: "Hebbian-Based Principal Component Analysis", `trainNetwork`: η = 1 / n_samples, the samples in their order
-    from the second one on, each row reading those before it as just updated, Y collected in the last pass. The inputs
-    are taken as they are, centred or not.
+    from the second on, each row reading those before it as just updated, Y collected in the last pass. The inputs are
+    not centred.
 
     Parameters
     ----------
     component : int, default 1
-        The row of W whose weights are told, in [1, n_features].
+        The row of W to measure, in [1, n_features].
     n_epochs : int, default 10000
         Passes, >= 1; the notebook makes 10 to the power of its four components.
     random_state : int, Generator, RandomState or None, default None
-        Source of the first rows, which the last ones do not depend on but for their signs.
+        Source of the initial rows, on which only the signs of the last rows depend.
 
     Attributes
     ----------
     components_ : float64 array, shape (n_features, n_features)
-        W after the last pass. Choice: each row's largest weight is positive, since its sign is open.
+        W after the last pass. Choice: each row's largest weight is positive, since its sign is arbitrary.
     residual_norm_ : float
         Spectral norm of X − Y W.
     measures_ : dict of str to float
-        ``weight_1``, ``weight_2``, …: the row that is asked for; ``residual_norm``.
+        ``weight_1``, ``weight_2``, …: the weights of the row; ``residual_norm``.
     """
 
     def __init__(self, component: Count = 1, *, n_epochs: Count = 10_000, random_state: Any = None) -> None:
@@ -65,6 +65,7 @@ class NotebookGHA(BaseEstimator):
         samples = np.roll(samples, -1, axis=0)
         rate = 1.0 / len(samples)
         rows, outputs = self._first_rows(samples, rate), np.zeros((len(samples), samples.shape[1]))
+        # y_j = w_j x; Δw_j = η y_j (x − Σ_{k≤j} y_k w_k), with the rows before j as just updated
         for n, x in enumerate(samples):
             for j, row in enumerate(rows):
                 outputs[n, j] = row @ x
@@ -72,8 +73,8 @@ class NotebookGHA(BaseEstimator):
         self.residual_norm_ = float(np.linalg.norm(samples - outputs @ rows, 2))
         largest = np.take_along_axis(rows, np.abs(rows).argmax(axis=1)[:, np.newaxis], axis=1)
         self.components_ = rows * np.where(largest < 0.0, -1.0, 1.0)
-        told = {f"weight_{i + 1}": float(w) for i, w in enumerate(self.components_[self.component - 1])}
-        self.measures_ = told | {"residual_norm": self.residual_norm_}
+        weights = {f"weight_{i}": float(w) for i, w in enumerate(self.components_[self.component - 1], start=1)}
+        self.measures_ = weights | {"residual_norm": self.residual_norm_}
         return self
 
     def _first_rows(self, samples: Floats, rate: float) -> Floats:

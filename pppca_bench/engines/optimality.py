@@ -1,4 +1,4 @@
-"""How near directions come to exact PCA: the variance that they retain, over the most that so many can hold."""
+"""Optimality of directions: the share of exact PCA's variance that they retain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pppca_bench.compiled.arrays import Floats
 
 
 def most_variance(C: Floats) -> Floats:
-    """Return the most variance that 1, 2, ... m orthogonal directions hold: sums of the largest eigenvalues.
+    """Return the largest variances of 1, 2, …, m orthogonal directions: sums of the largest eigenvalues.
 
     Parameters
     ----------
@@ -21,12 +21,12 @@ def most_variance(C: Floats) -> Floats:
 
 
 def variance_of_span(rows: Floats, C: Floats) -> float:
-    """Return the variance of the orthogonal projection on the rows' span, whatever their norms and angles.
+    """Return the variance of the orthogonal projection on the rows' span, for any norms and angles of the rows.
 
     Parameters
     ----------
     rows : float64 array of shape (n_rows, m)
-        Those of zeros, and those that others span but for rounding, add nothing.
+        Rows of zeros, and rows in the span of others up to rounding, add nothing.
     C : float64 array of shape (m, m)
     """
     largest = np.abs(rows).max(axis=1, keepdims=True)
@@ -40,7 +40,7 @@ def variance_of_span(rows: Floats, C: Floats) -> float:
 
 
 def optimality(variance: NDArray[np.float64], n_directions: NDArray[np.int64], most: Floats) -> Floats:
-    """Return retained variance over the most that so many directions can hold: 1 is exact PCA, nan without variance.
+    """Return the retained variance over the largest of as many directions: 1 is exact PCA, nan if there is no variance.
 
     Parameters
     ----------

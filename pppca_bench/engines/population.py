@@ -1,4 +1,4 @@
-"""A population of linear networks that evolves: its generations, and the course that they take."""
+"""Population of linear networks: its generations and their course."""
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -14,12 +14,11 @@ from pppca_bench.engines.fitness import Networks, moments_of
 from pppca_bench.engines.gram_schmidt import in_panels, padded
 
 LEAST_SHARED_WORK = 5e7
-"""Multiply-adds from which threads share a generation: some three milliseconds of one thread. To wake a thread and to
-wait for it takes about a tenth of that."""
-
+"""Multiply-adds from which threads share a generation: about three milliseconds of one thread. Waking a thread and
+waiting for it takes about a tenth of that."""
 
 Share = tuple[int, int, Nursery]
-"""The first network that a thread makes, that after its last, and room for the work."""
+"""The networks ``first`` to ``last`` - 1 that a thread makes, and its work arrays."""
 
 
 class Individual(NamedTuple):
@@ -31,7 +30,7 @@ class Individual(NamedTuple):
 
 
 class Population:
-    """The networks of one generation, and room for the next.
+    """The networks of one generation, and arrays for the next.
 
     Parameters
     ----------
@@ -42,17 +41,17 @@ class Population:
     seed : int, 0 to 2^64 - 1
         Of the mutation's random numbers.
     n_generations : int
-        Generations at most.
+        Largest number of generations.
     n_shares : int
-        Shares in which threads make a generation of `LEAST_SHARED_WORK`. No number depends on it.
+        Shares in which threads make a generation of `LEAST_SHARED_WORK`. No result depends on it.
     threads : Executor or None
-        Makes all shares but the first, which the calling thread makes; None where there is one share.
+        Makes all shares but the first, which the calling thread makes; None if there is one share.
 
     Attributes
     ----------
     networks : Networks
     course : Course
-        The evaluations made so far; what lies beyond them means nothing.
+        The evaluations so far; later entries have no meaning.
     n_generations : int
         Generations made.
     """
@@ -69,44 +68,56 @@ class Population:
     ) -> None:
         n_individuals, n_nodes, self._n_features = weights.shape
         panels = in_panels(weights)
-        self.networks, self._next = _all_nodes(panels, n_nodes), _all_nodes(aligned_zeros(*panels.shape), n_nodes)
-        self.course = _empty_course(n_generations + 1, n_nodes)
+        self.networks, self._next = (
+            Networks(
+                weights=weights,
+                variances=np.zeros((n_individuals, padded(n_nodes))),
+                sizes=np.full(n_individuals, n_nodes),
+                fitness=np.zeros(n_individuals),
+            )
+            for weights in (panels, aligned_zeros(*panels.shape))
+        )
+        self.course = Course(
+            dimensionality=np.zeros(n_generations + 1, dtype=np.int64),
+            mean_dimensionality=np.zeros(n_generations + 1),
+            fitness=np.zeros(n_generations + 1),
+            variances=np.full((n_generations + 1, n_nodes), np.nan),
+        )
         self.n_generations = -1
         self._moments, self._rules = moments_of(C), rules
         self._seed, self._n_drawn = np.uint64(seed), 0
         self._threads = threads
-        # The calling thread has the larger share: it waits for nobody, and others have time to wake.
+        # The calling thread has the larger share, since the others have to wake.
         bounds = np.ceil(np.linspace(0, n_individuals, min(n_shares, n_individuals) + 1)).astype(int).tolist()
         nurseries = [make_nursery(self.networks, len(self._moments.full)) for _ in bounds[1:]]
         self._shares = [(*place, nursery) for place, nursery in zip(pairwise(bounds), nurseries, strict=True)]
-        self._whole = [(0, n_individuals, nurseries[0])]
         # A generation without children evaluates the networks that are there.
         self.evolve(np.zeros((1, 0, 1)))
 
     def evolve(self, uniforms: Floats) -> None:
-        """Make generations: of each the elite first, by decreasing fitness, then the children of tournaments' winners.
+        """Make generations: in each the elite, by decreasing fitness, then the children of the winners of tournaments.
 
         Parameters
         ----------
         uniforms : float64 array of shape (n_generations, n_children, 2 tournament_size + 1), see `select_parents`
         """
         for g in range(len(uniforms)):
-            # Networks only shrink: once a generation is too small to share, the rest are made in one call.
+            # Networks only shrink: when a generation is too small to share, so are all that follow.
             if len(self._shares) == 1 or self._work() < LEAST_SHARED_WORK:
                 if g > 0:
                     record(self.networks, self.course, self.n_generations)
-                self._make(uniforms[g:], self._whole)
+                self._make(uniforms[g:], [(0, len(self.networks.sizes), self._shares[0][2])])
                 return
             self._make(uniforms[g : g + 1], self._shares, records=g > 0)
         record(self.networks, self.course, self.n_generations)
 
     def _work(self) -> float:
-        """Return the multiply-adds of an evaluation of all networks: n² m of Gram-Schmidt and n m² / 2 of variances."""
-        n = self.networks.sizes.astype(np.float64)
-        return float(np.sum(n * (n + self._n_features / 2.0) * self._n_features))
+        """Return the multiply-adds of an evaluation: n² m of Gram–Schmidt and n m² / 2 of variances per network."""
+        n, m = self.networks.sizes.astype(np.float64), self._n_features
+        return float(np.sum(n * (n + m / 2.0) * m))
 
     def _make(self, uniforms: Floats, shares: Sequence[Share], *, records: bool = False) -> None:
-        """Make generations in shares, and meanwhile record the generation that is there, if that was not done."""
+        """Make generations in shares, and if ``records`` is set record the present generation meanwhile."""
         drawn = uniforms, self._seed, self._n_drawn
         course = self.course, self.n_generations + 1
 
@@ -115,7 +126,7 @@ class Population:
 
         others = [self._threads.submit(fill, share) for share in shares[1:]] if self._threads else []
         if self._threads and records:
-            # Of parents: children are complete only when all threads are done.
+            # Of the parents: children are complete only when all threads are done.
             others.append(self._threads.submit(record, self.networks, self.course, self.n_generations))
         fill(shares[0])
         for other in others:
@@ -123,12 +134,12 @@ class Population:
         n_generations, n_children, _ = uniforms.shape
         self.n_generations += n_generations
         self._n_drawn += n_generations * n_children * numbers_of_a_child(self.networks.weights.shape[1])
-        # After an odd number of generations the networks lie in the other room.
+        # After an odd number of generations the networks are in the other arrays.
         if n_generations % 2 == 1:
             self.networks, self._next = self._next, self.networks
 
     def fittest(self) -> Individual:
-        """Return the fittest network, the first of several."""
+        """Return the fittest network."""
         _, variances, sizes, fitness = self.networks
         best = int(np.argmax(fitness))
         return Individual(self.nodes_of(best), variances[best, : sizes[best]].copy(), float(fitness[best]))
@@ -139,19 +150,3 @@ class Population:
         depth = padded(self._n_features)
         nodes = weights.reshape(-1, depth, WIDTH).swapaxes(1, 2).reshape(-1, depth)
         return np.ascontiguousarray(nodes[:size, : self._n_features])
-
-
-def _all_nodes(weights: Floats, n_nodes: int) -> Networks:
-    """Return networks of equal size, not yet evaluated; those of fitness zero keep their order."""
-    n_individuals = len(weights)
-    sizes = np.full(n_individuals, n_nodes, dtype=np.int64)
-    return Networks(weights, np.zeros((n_individuals, padded(n_nodes))), sizes, np.zeros(n_individuals))
-
-
-def _empty_course(n_evaluations: int, n_nodes: int) -> Course:
-    return Course(
-        dimensionality=np.zeros(n_evaluations, dtype=np.int64),
-        mean_dimensionality=np.zeros(n_evaluations),
-        fitness=np.zeros(n_evaluations),
-        variances=np.full((n_evaluations, n_nodes), np.nan),
-    )

@@ -1,4 +1,4 @@
-"""Compiled criterion (1), which removes rows of small variance, and its constraints."""
+"""Removal of rows of small variance by criterion (1) and its constraints, in compiled code."""
 
 from typing import NamedTuple
 
@@ -7,10 +7,10 @@ from pppca_bench.compiled.jit import part
 
 
 class Limits(NamedTuple):
-    """How many rows a check keeps.
+    """Limits of removal.
 
-    tau: threshold of criterion (1), >= 1; min_components, max_components: rows that stay at least and at most, >= 1;
-    min_variance: the variance that those which stay hold at least, 0 for none.
+    tau: threshold of criterion (1), >= 1; min_components, max_components: least and largest number of rows that stay,
+    >= 1; min_variance: least variance of the rows that stay, 0 for none.
     """
 
     tau: float
@@ -21,19 +21,19 @@ class Limits(NamedTuple):
 
 @part
 def count_kept(variances: Floats1D, n: int, limits: Limits) -> int:
-    """Count the rows that criterion (1), Var(q̂0) / Var(q̂i) > tau, and its constraints leave, of n rows.
+    """Return how many of n rows stay by criterion (1), Var(q̂0) / Var(q̂i) > tau, and its constraints.
 
-    Source: slide "How to decide?", formula (1). Choice: compared as Var(q̂0) > tau Var(q̂i), so that a variance of
-    zero divides nothing: such a row goes at any finite tau unless all are zero. The first row always stays.
+    Source: slide "How to decide?", formula (1). Choice: compared as Var(q̂0) > tau Var(q̂i), so that there is no division
+    by zero: a row without variance is removed at any finite tau, unless all are. The first row always stays.
 
-    The criterion keeps rows of the largest variances, and so do its constraints: each moves the limit between those
-    that stay and those that go. The smallest number of rows comes after the share of variance, the largest last.
+    The rows of the largest variances stay. Of the constraints, the largest number of rows takes precedence over the
+    least number, and this over the least variance.
 
     Parameters
     ----------
     variances : float64 array of shape (>= n,), >= 0
-        Projection variances, the first n in decreasing order. Where ``limits.min_variance`` is above zero, of
-        orthonormal rows: the variance that they hold together is then the sum.
+        Projection variances, the first n in decreasing order; of orthonormal rows if ``limits.min_variance`` is above
+        zero, since they are summed.
     n : int, >= 1
     limits : Limits
 
@@ -43,11 +43,10 @@ def count_kept(variances: Floats1D, n: int, limits: Limits) -> int:
         In [1, n].
     """
     kept, held = 1, variances[0]
-    # λ_0 <= tau λ_i keeps row i; so does a share of the variance that is not reached yet.
+    # Row i stays if Var(q̂0) <= tau Var(q̂i), or if Σ_{k<i} Var(q̂k) is below the least variance.
     while kept < n and (variances[0] <= limits.tau * variances[kept] or held < limits.min_variance):
         held += variances[kept]
         kept += 1
-    # The largest number comes after the smallest: where they disagree it decides.
     if kept < limits.min_components:
         kept = limits.min_components
     if kept > limits.max_components:
@@ -57,13 +56,12 @@ def count_kept(variances: Floats1D, n: int, limits: Limits) -> int:
 
 @part
 def sort_decreasing(values: Floats1D, n: int, order: Indices1D) -> None:
-    """Set the first n entries of ``order`` to the indices that sort as many values in decreasing order.
+    """Set the first n entries of ``order`` to the indices that sort the first n values in decreasing order.
 
-    Equal values keep their order. By insertion, since rows that learn in order are nearly sorted.
+    Equal values keep their order. An insertion sort, since rows that learn in order are nearly sorted.
     """
     for place in range(n):
         free = place
-        # Smaller values move up; equal ones do not, so they keep their order.
         while free > 0 and values[order[free - 1]] < values[place]:
             order[free] = order[free - 1]
             free -= 1
