@@ -170,7 +170,7 @@ def test_nothing_imports_the_command_line():
 
 def test_drawing_modules_alone_draw():
     drawing = [name_of(path) for path in modules() if "matplotlib" in foreign(path)]
-    assert drawing == ["reporting/figure_drawing.py", "reporting/portrait_drawing.py", "studies/front_drawing.py"]
+    assert drawing == ["reporting/figure_drawing.py", "reporting/rank_diagram.py", "studies/front_drawing.py"]
 
 
 @pytest.mark.parametrize("path", modules(), ids=name_of)

@@ -209,7 +209,7 @@ BROKEN = [
     (
         RATE,
         RATE.replace("0.1,", ".inf,"),
-        "15: vary.methods[*].learning_rate.high: expected an integer or a finite number",
+        "15: vary.methods[*].learning_rate.high: expected an integer or a finite",
     ),
     (
         RATE,
