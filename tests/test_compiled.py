@@ -1,4 +1,4 @@
-"""Compiled kernels: what is kept, what is found again, what an edit or damage does, and the vector operations."""
+"""Compiled kernels: their cache, families, signatures and vector operations."""
 
 import gc
 import os
@@ -18,7 +18,6 @@ from pppca_bench.compiled.arrays import Floats2D, Samples2D, aligned_zeros
 from pppca_bench.compiled.jit import kernel, part, signature_of
 from pppca_bench.compiled.operation import INTERPRETED
 from pppca_bench.compiled.simd import load, reduce_add, splat, store
-from pppca_bench.parameters import make_generator
 
 compiles = pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
 
@@ -80,7 +79,7 @@ class Copy:
         return done.stdout.splitlines()
 
     def call(self, total: float = 16.0, *, loads: bool, keeps: bool = True) -> str:
-        """Call the kernel in a new process, which finds its code or not; return what is said of the cache before."""
+        """Call the kernel in a new process, which loads its code or compiles it; return the problem before."""
         before, problem, result, after = self.run(CALL)
         assert before == f"{loads} False"
         assert result == f"{total} {int(loads)}"
@@ -108,8 +107,8 @@ def copy(tmp_path) -> Copy:
 
 @compiles
 @pytest.mark.slow
-class TestWhatIsKept:
-    def test_an_edit_in_a_file_that_it_calls_compiles_it_anew_and_removes_the_old_code(self, copy):
+class TestCache:
+    def test_an_edit_of_an_imported_module_compiles_again_and_removes_the_old_code(self, copy):
         assert copy.call(loads=False) == ""
         first = copy.kept()
         copy.edit("example_part.py", "add(x, x)", "add(x, add(x, x))")
@@ -124,7 +123,7 @@ class TestWhatIsKept:
         (copy.package / "compiled" / "other.py").write_text("from pppca_bench.compiled import example\n")
         copy.call(12.0, loads=True)
 
-    def test_an_installed_package_that_cannot_be_written_keeps_code_in_the_users_cache(self, copy):
+    def test_a_package_that_cannot_be_written_uses_the_users_cache(self, copy):
         copy.seal_off()
         assert copy.call(loads=False) == ""
         copy.call(loads=True)
@@ -132,14 +131,14 @@ class TestWhatIsKept:
         assert folder.name.startswith("pppca_bench-")
         assert len(copy.kept(folder)) == 2
 
-    def test_a_folder_that_is_asked_for_is_the_only_one(self, copy, tmp_path):
+    def test_numba_cache_dir_is_the_only_folder(self, copy, tmp_path):
         copy.settings["NUMBA_CACHE_DIR"] = str(tmp_path / "mine")
         copy.call(loads=False)
         (folder,) = (tmp_path / "mine").iterdir()
         assert len(copy.kept(folder)) == 2
         assert copy.kept() == []
 
-    def test_without_a_folder_it_goes_on_and_says_so(self, copy):
+    def test_without_a_folder_kernels_are_compiled_and_the_reason_is_given(self, copy):
         copy.seal_off()
         copy.user_cache.write_bytes(b"")
         line = copy.call(loads=False, keeps=False)
@@ -148,7 +147,7 @@ class TestWhatIsKept:
         assert str(copy.package) in line
         assert str(copy.user_cache) in line
 
-    def test_a_damaged_file_is_told_compiled_anew_and_replaced(self, copy):
+    def test_a_damaged_file_is_reported_and_replaced(self, copy):
         copy.call(loads=False)
         code, index = copy.kept()
         whole = code.read_bytes()
@@ -157,16 +156,12 @@ class TestWhatIsKept:
             assert copy.call(loads=False) == str(path)
         assert copy.run(f"{FAMILY}\nprint(cache.damaged())") == ["[]"]
 
-    def test_a_family_is_compiled_ahead_of_its_first_call(self, copy):
+    @pytest.mark.parametrize("disabled", ["0", "1"])
+    def test_a_family_is_compiled_ahead_of_its_first_call_or_not_at_all(self, copy, disabled):
+        copy.settings["NUMBA_DISABLE_JIT"] = disabled
         program = f"{FAMILY}\ncache.compile_family('example'); print(cache.is_compiled('example'))"
         assert copy.run(program) == ["True"]
-        copy.call(loads=True)
-
-    def test_code_that_is_not_to_be_compiled_keeps_nobody_waiting(self, copy):
-        copy.settings["NUMBA_DISABLE_JIT"] = "1"
-        program = f"{FAMILY}\ncache.compile_family('example'); print(cache.is_compiled('example'))"
-        assert copy.run(program) == ["True"]
-        assert copy.kept() == []
+        assert len(copy.kept()) == (2 if disabled == "0" else 0)
 
 
 def test_a_kernel_is_built_from_every_module_that_it_imports():
@@ -179,7 +174,7 @@ def test_a_kernel_is_built_from_every_module_that_it_imports():
     ) == {f"pppca_bench.engines.{name}" for name in names}
 
 
-def test_without_a_home_the_package_itself_is_the_only_place(monkeypatch):
+def test_without_a_home_folder_the_package_is_the_only_place(monkeypatch):
     def homeless() -> Path:
         raise RuntimeError("Could not determine home directory.")
 
@@ -284,14 +279,6 @@ class TestSignatures:
     def test_a_number_that_would_lose_its_fraction_is_refused(self):
         with pytest.raises(TypeError, match="n in sum_of_last_row: expected int64, got float64"):
             sum_of_last_row(np.ones((8, 8)), 0.5)
-
-
-def test_one_seed_gives_one_stream_whatever_carries_it():
-    draws = [make_generator(source).random() for source in (7, np.random.default_rng(7), np.random.SeedSequence(7))]
-    assert len(set(draws)) == 1
-    one, other = (make_generator(np.random.RandomState(7)).random() for _ in range(2))
-    assert one == other != make_generator(np.random.RandomState(8)).random()
-    assert make_generator(None).random() != make_generator(None).random()
 
 
 def test_arrays_for_vectors_start_at_a_cache_line():

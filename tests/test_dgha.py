@@ -298,13 +298,6 @@ def test_a_largest_number_below_the_smallest_is_refused():
         DGHA(min_components=3, max_components=2).fit(WINE)
 
 
-def test_two_schedules_at_once_are_refused():
-    with pytest.raises(
-        ValueError, match=r"decay_samples in DGHA: expected null where decay_epochs is given, got 3\.0\.$"
-    ):
-        DGHA(decay_epochs=2.0, decay_samples=3.0).fit(WINE)
-
-
 def test_divergence_names_epoch_and_rate():
     with pytest.raises(
         ValueError, match=r"DGHA diverged in epoch \d+: learning_rate 900.0 .* Try a rate below .* per epoch"
@@ -313,25 +306,8 @@ def test_divergence_names_epoch_and_rate():
 
 
 @pytest.mark.parametrize(
-    ("parameter", "value", "error"),
-    [
-        ("tau", 0.5, ValueError),
-        ("tau", "10", TypeError),
-        ("data_fraction", 0.0, ValueError),
-        ("data_fraction", 101.0, ValueError),
-        ("min_components", 0, ValueError),
-        ("max_components", 0, ValueError),
-        ("max_components", 2.5, TypeError),
-        ("min_variance_ratio", 1.5, ValueError),
-        ("learning_rate_per", "row", ValueError),
-        ("head_start", -1, ValueError),
-        ("head_start", 1.5, TypeError),
-        ("variance", "sample", ValueError),
-        ("first_check", -1, ValueError),
-        ("check_interval", 0, ValueError),
-        ("check_interval", 1.5, TypeError),
-    ],
+    ("parameter", "value"), [("tau", 0.5), ("data_fraction", 101.0), ("min_variance_ratio", 1.5), ("head_start", -1)]
 )
-def test_values_out_of_range_are_refused_by_name(parameter, value, error):
-    with pytest.raises(error, match=rf"{parameter} in DGHA: expected .*, got {value!r}"):
+def test_values_out_of_range_are_refused_by_name(parameter, value):
+    with pytest.raises(ValueError, match=rf"{parameter} in DGHA: expected .*, got {value!r}"):
         DGHA(**{parameter: value}).fit(WINE)

@@ -283,38 +283,6 @@ class TestEvaluation:
             assert networks.fitness[p] == f
 
 
-class TestRemoval:
-    @pytest.mark.parametrize(
-        ("variances", "tau", "kept"),
-        [
-            ([8.0, 4.0, 2.0, 1.0], 4.0, 3),
-            ([8.0, 4.0, 2.0, 1.0], 3.9, 2),
-            ([8.0, 4.0, 2.0, 1.0], 1.0, 1),
-            ([8.0, 8.0], 1.0, 2),
-            ([8.0, 0.0], 1e9, 1),
-            ([0.0, 0.0], 5.0, 2),
-        ],
-    )
-    def test_criterion_1_removes_what_is_more_than_tau_times_smaller(self, variances, tau, kept):
-        assert removal.count_kept(np.array(variances), len(variances), limits(tau)) == kept
-
-    @pytest.mark.parametrize(
-        ("rule", "kept"),
-        [
-            (limits(2.0), 2),
-            (limits(2.0, min_components=3), 3),
-            (limits(2.0, min_components=9), 5),
-            (limits(2.0, max_components=1), 1),
-            (limits(2.0, min_variance=12.0), 2),
-            (limits(2.0, min_variance=12.1), 3),
-            (limits(2.0, min_variance=99.0), 5),
-            (limits(2.0, min_components=3, max_components=4, min_variance=99.0), 4),
-        ],
-    )
-    def test_constraints_move_the_limit_between_nodes_that_stay_and_go(self, rule, kept):
-        assert removal.count_kept(np.array([8.0, 4.0, 2.0, 1.0, 0.5]), 5, rule) == kept
-
-
 class TestBreeding:
     @staticmethod
     def breed(parents, n_nodes=4, sizes=(4, 2, 3)):

@@ -1,6 +1,7 @@
-"""Methods and classifiers from elsewhere: dotted paths, what they are told, and stores that outlive them."""
+"""Third-party methods and classifiers: dotted paths, errors, versions, and stores that outlive them."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from pppca_bench.cli.main import cli
+from pppca_bench.errors import ConfigError
 from pppca_bench.experiments.predictions import predictions_of
 from pppca_bench.methods.foreign import version_of
 from pppca_bench.methods.lookup import find_classifier, find_method, title_of
@@ -66,40 +68,14 @@ class Drawn(Halves):
         return super().transform(X) + self.scale * noise
 
 
-class Columns:
-    def fit(self, X, y):
-        return self
-
-    def predict(self, X):
-        return np.zeros((len(X), 2))
-
-
-class Seven(Columns):
-    value = 7
-
-    def predict(self, X):
-        return np.array([self.value] * len(X))
-
-
-class Picky(Seven):
-    value = 0
-
+class Picky:
     def fit(self, X, y):
         if len(X) < 30:
             raise TypeError("too few")
         return self
 
-
-class Words(Seven):
-    value = "a"
-
-
-class Nobody(Seven):
-    value = None
-
-
-class Undefined(Seven):
-    value = np.nan
+    def predict(self, X):
+        return np.zeros(len(X))
 
 
 class Exits(Halves):
@@ -209,65 +185,68 @@ def test_a_store_is_read_when_the_module_is_gone(module):
     assert doctor.exception is None or isinstance(doctor.exception, SystemExit)
 
 
+def run_of(method, classifier="{hidden: [], max_epochs: 5}", repeats=1, code=0):
+    """Run a method on iris by a config of its own, and return the output."""
+    Path("one.yaml").write_text(
+        f"name: one\nproblems: [iris]\nrepeats: {repeats}\nseed: 1\nmethods: ['{method}']\nclassifier: {classifier}\n"
+    )
+    return pppca("run", "one.yaml", "--workers", "0", "--quiet", "--no-tables", code=code)
+
+
 def test_random_states_are_given_and_differ_between_repeats(module):
-    Path("own.yaml").write_text(CONFIG % {"module": module})
-    pppca("run", "own.yaml", "--workers", "0", "--quiet")
+    run_of(f"{module}:Drawn", repeats=2)
     with Store(Path("results/results.sqlite"), read_only=True) as store:
-        errors = [
-            result.values["test_error_percent"]
-            for spec, result in store.runs()
-            if spec.cell.method.endswith(":Drawn") and spec.cell.problem == "wine"
-        ]
+        errors = [result.values["test_squared_error_percent"] for _, result in store.runs()]
     assert len(set(errors)) == 2
 
 
 @pytest.mark.parametrize(
-    ("entry", "told"),
+    ("path", "reason"),
     [
-        (
-            '{method: "no_such:A"}',
-            "no_such:A: expected module:Class that can be imported, got No module named",
-        ),
-        ('{method: "%s:Halve"}', "has no attribute 'Halve' (did you mean 'Halves'?)"),
-        ('{method: "%s:Nothing"}', "expected a class with fit and transform, or fit and predict, got one with none of"),
-        ('{method: "%s:Mapped"}', "Its fit_transform alone cannot be applied to the other splits"),
-        ('{method: "%s:function"}', "expected a class, got function"),
-        (
-            '{method: "%s:Halves", parameters: {powr: 2}}',
-            "parameters.powr: unknown key, expected one of power,",
-        ),
-        (
-            '{method: "%s:Halves", power: 2}',
-            "methods[0].power: unknown key, expected one of method, repeats,",
-        ),
+        ("no_such:A", "no_such:A: expected module:Class that can be imported, got No module named"),
+        ("%s:Halve", "has no attribute 'Halve' (did you mean 'Halves'?)"),
+        ("%s:Nothing", "expected a class with fit and transform, or fit and predict, got one with none of"),
+        ("%s:Mapped", "Its fit_transform alone cannot be applied to the other splits"),
+        ("%s:function", "expected a class, got function"),
+    ],
+)
+def test_a_path_to_no_method_is_refused_with_the_reason(module, path, reason):
+    with pytest.raises(ConfigError, match=re.escape(reason)):
+        find_method(path.replace("%s", module))
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ('{method: "%s:Halves", parameters: {powr: 2}}', "parameters.powr: unknown key, expected one of power,"),
+        ('{method: "%s:Halves", power: 2}', "methods[0].power: unknown key, expected one of method, repeats,"),
         ('{method: "%s:Halves", parameters: {power: {a: 1}}}', "expected a number, text, true, false, null or a list"),
         ('{method: "%s:Drawn", parameters: {scale: big}}', "parameters.scale: expected a number, got 'big'"),
-        (
-            '{method: "%s:Halves", classifier: "%s:Halves"}',
-            "expected a class with fit and predict, got one with fit and",
-        ),
+        ('{method: "%s:Halves", classifier: "%s:Halves"}', "expected a class with fit and predict, got one with fit"),
         ('{method: "sklearn.svm:SVR"}', "expected an approximation problem, which sklearn.svm:SVR needs, got iris"),
     ],
 )
-def test_a_mistake_is_told_in_a_line(module, entry, told):
+def test_a_validation_error_takes_one_line(module, entry, message):
     entry = entry.replace("%s", module)
     Path("bad.yaml").write_text(
         f"name: bad\nproblems: [iris]\nrepeats: 1\nseed: 1\nmethods:\n  - {entry}\nclassifier: {{hidden: []}}\n"
     )
-    said = pppca("run", "bad.yaml", code=2)
-    assert told in said
-    assert said.startswith("Error: bad.yaml:")
-    assert said.count("\n") == 1
+    output = pppca("run", "bad.yaml", code=2)
+    assert message in output
+    assert output.startswith("Error: bad.yaml:")
+    assert output.count("\n") == 1
 
 
-def test_an_import_that_raises_is_told_in_a_line(module):
+def test_an_import_that_raises_is_reported_in_a_line(module):
     Path(f"{module}.py").write_text("1 / 0\n")
-    told = f"Error: {module}:A: expected module:Class that can be imported, got ZeroDivisionError: division by zero.\n"
-    assert pppca("methods", f"{module}:A", code=2) == told
+    message = (
+        f"Error: {module}:A: expected module:Class that can be imported, got ZeroDivisionError: division by zero.\n"
+    )
+    assert pppca("methods", f"{module}:A", code=2) == message
 
 
-def test_another_module_of_the_same_name_is_not_taken_for_the_one_beside_the_config(module):
-    folder = Path("elsewhere")
+def test_a_module_hidden_by_another_of_its_name_is_refused(module):
+    folder = Path("beside")
     folder.mkdir()
     (folder / f"{module}.py").write_text(MODULE)
     find_method(f"{module}:Halves")
@@ -278,51 +257,45 @@ def test_another_module_of_the_same_name_is_not_taken_for_the_one_beside_the_con
 @pytest.mark.parametrize(
     ("name", "cause"),
     [
-        (
-            "Short",
-            "transform of Short, training split: expected finite numbers of shape (75, at least 1), got the",
-        ),
-        (
-            "Holes",
-            "transform of Holes, training split: expected finite numbers of shape (75, at least 1), got 150",
-        ),
-        ("Columns", "predict of Columns: expected predictions of shape (75,), got (75, 2)."),
-        ("Seven", "predict of Seven: expected classes from 0 to 2, as `fit` was given them, got 7."),
-        ("Words", "predict of Words: expected classes from 0 to 2, as `fit` was given them, got 'a'."),
-        ("Nobody", "predict of Nobody: expected classes from 0 to 2, as `fit` was given them, got None."),
-        ("Undefined", "predict of Undefined: expected classes from 0 to 2, as `fit` was given them, got nan."),
+        ("Short", "transform of Short, training split: expected finite numbers of shape (75, at least 1), got the"),
+        ("Holes", "transform of Holes, training split: expected finite numbers of shape (75, at least 1), got 150"),
         ("Exits", "repeat 0: SystemExit: 3"),
         ("Boom", "repeat 0: RuntimeError: boom\n"),
     ],
 )
-def test_what_is_no_matrix_or_prediction_or_ends_fails_the_run_with_its_cause(module, name, cause):
-    Path("bad.yaml").write_text(
-        f"name: bad\nproblems: [iris]\nrepeats: 1\nseed: 1\nmethods: ['{module}:{name}']\nclassifier: {{hidden: []}}\n"
-    )
-    assert cause in pppca("run", "bad.yaml", "--workers", "0", "--quiet", code=1)
+def test_a_run_whose_method_fails_reports_the_cause(module, name, cause):
+    assert cause in run_of(f"{module}:{name}", code=1)
 
 
-def test_what_a_method_says_of_the_tiny_data_of_the_warm_up_is_not_heard(module):
-    Path("quiet.yaml").write_text(
-        f"name: quiet\nproblems: [iris]\nrepeats: 1\nseed: 1\nmethods: ['{module}:Noisy']\nclassifier: {{hidden: []}}\n"
-    )
-    assert pppca("run", "quiet.yaml", "--workers", "0", "--quiet") == ""
+def test_warnings_about_the_data_of_the_warm_up_are_not_shown(module):
+    assert run_of(f"{module}:Noisy") == ""
 
 
-def test_a_classifier_that_refuses_the_tiny_data_of_the_warm_up_is_not_failed_for_it(module):
-    Path("picky.yaml").write_text(
-        f"name: picky\nproblems: [iris]\nrepeats: 1\nseed: 1\nmethods: [gha]\nclassifier: '{module}:Picky'\n"
-    )
-    assert pppca("run", "picky.yaml", "--workers", "0", "--quiet") == ""
+def test_a_classifier_may_reject_the_data_of_the_warm_up(module):
+    assert run_of("gha", classifier=f"'{module}:Picky'") == ""
 
 
-def test_a_regressor_that_predicts_no_numbers_fails():
-    class Undefined:
+CLASSES = "expected classes from 0 to 2, as `fit` was given them, got"
+
+
+@pytest.mark.parametrize(
+    ("value", "n_classes", "message"),
+    [
+        ([0.0, 0.0], 3, "expected predictions of shape (3,), got (3, 2)."),
+        (7, 3, f"{CLASSES} 7."),
+        ("a", 3, f"{CLASSES} 'a'."),
+        (None, 3, f"{CLASSES} None."),
+        (np.nan, 3, f"{CLASSES} nan."),
+        (np.nan, None, "expected finite numbers, got nan."),
+    ],
+)
+def test_predictions_that_are_not_targets_are_refused(value, n_classes, message):
+    class Constant:
         def predict(self, X):
-            return np.full(len(X), np.nan)
+            return np.array([value] * len(X))
 
-    with pytest.raises(ValueError, match="predict of Undefined: expected finite numbers, got nan"):
-        predictions_of(Undefined(), np.zeros((3, 1)), np.zeros((3, 1)), None)
+    with pytest.raises(ValueError, match=re.escape(f"predict of Constant: {message}")):
+        predictions_of(Constant(), np.zeros((3, 1)), np.zeros(3), n_classes)
 
 
 def test_a_change_of_the_code_is_another_version(module):
@@ -339,27 +312,29 @@ def test_the_version_of_installed_code_begins_with_the_distributions():
     assert str(find_classifier("sklearn.svm:SVC").version).startswith(f"{sklearn.__version__} ")
 
 
-def test_parameters_are_told_with_the_docstrings_types_and_the_defaults(module):
-    told = {
+def test_parameters_have_the_docstrings_types_and_the_defaults(module):
+    described = {
         row["parameter"]: (row["values"], row["default"])
         for row in describe_parameters(find_method(f"{module}:Halves"))
     }
-    assert told["power"] == ("float", "1.0")
-    assert told["weights"] == ("tuple of float", "[1.0, 1.0]")
+    assert described["power"] == ("float", "1.0")
+    assert described["weights"] == ("tuple of float", "[1.0, 1.0]")
     drawn = {row["parameter"]: row["values"] for row in describe_parameters(find_method(f"{module}:Drawn"))}
     assert drawn == {"scale": "a number"}
 
 
-def test_pppca_methods_tells_one_method(module):
-    said = pppca("methods", f"{module}:Halves")
-    assert said.startswith(f"method {module}:Halves: Halves. Mean of the first and of the second half of the features")
+def test_pppca_methods_describes_one_method(module):
+    output = pppca("methods", f"{module}:Halves")
+    assert output.startswith(
+        f"method {module}:Halves: Halves. Mean of the first and of the second half of the features"
+    )
     both = json.loads(pppca("methods", "sklearn.svm:SVC", "--format", "json"))
     assert [one["kind"] for one in both] == ["method", "classifier"]
     assert "removes nodes by criterion" in pppca("methods", "dgha")
     assert "(did you mean 'dgha'?)" in pppca("methods", "dhga", code=2)
 
 
-def test_what_the_runner_gives_is_no_parameter_but_a_share_for_validation_that_it_does_not_give_is():
+def test_only_the_runners_own_arguments_are_left_out_of_a_section():
     section = section_of(find_classifier("sklearn.neural_network:MLPClassifier"))
     assert "random_state" not in section
     assert "validation_fraction" in section

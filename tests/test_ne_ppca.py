@@ -266,36 +266,18 @@ class TestThreads:
 
 class TestRefusal:
     @pytest.mark.parametrize(
-        ("parameter", "value", "kind"),
+        ("parameter", "value"),
         [
-            ("tau", 0.5, ValueError),
-            ("tau", np.nan, ValueError),
-            ("tau", np.inf, ValueError),
-            ("tau", "10", TypeError),
-            ("population_size", 0, ValueError),
-            ("population_size", 2.0, TypeError),
-            ("n_generations", -1, ValueError),
-            ("n_generations", True, TypeError),
-            ("n_components", 14, ValueError),
-            ("tournament_size", 0, ValueError),
-            ("n_elite", -1, ValueError),
-            ("n_elite", 13, ValueError),
-            ("crossover_probability", 1.1, ValueError),
-            ("mutation_probability", -0.1, ValueError),
-            ("mutation_scale", np.inf, ValueError),
-            ("mutation_scale", 1e101, ValueError),
-            ("min_components", 0, ValueError),
-            ("max_components", 0, ValueError),
-            ("min_variance_ratio", 1.5, ValueError),
-            ("initial_samples", 1, ValueError),
-            ("initial_samples", 2.0, TypeError),
-            ("n_iter_no_change", 0, ValueError),
-            ("tol", -1.0, ValueError),
-            ("n_jobs", -2, ValueError),
+            ("tau", np.inf),
+            ("n_components", 14),
+            ("n_elite", 13),
+            ("mutation_scale", 1e101),
+            ("initial_samples", 1),
+            ("n_jobs", -2),
         ],
     )
-    def test_a_wrong_parameter_is_named_with_its_rule_and_value(self, wine, parameter, value, kind):
-        with pytest.raises(kind, match=rf"^{parameter} in NEpPCA: expected .*, got {re.escape(repr(value))}\."):
+    def test_values_out_of_range_are_refused_by_name(self, wine, parameter, value):
+        with pytest.raises(ValueError, match=rf"^{parameter} in NEpPCA: expected .*, got {re.escape(repr(value))}\."):
             NEpPCA(**{parameter: value}).fit(wine)
 
     @pytest.mark.parametrize(

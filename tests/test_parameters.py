@@ -28,6 +28,7 @@ from pppca_bench.parameters import (
     Tau,
     check_order,
     check_parameters,
+    make_generator,
     parameters_of,
 )
 
@@ -193,3 +194,11 @@ def test_fitting_holds_an_estimator_to_what_its_constructor_states(estimator, na
 def test_learning_from_a_chunk_does_too(estimator):
     with pytest.raises(ParameterError, match=r"^n_epochs in \w+: expected an integer from 1 to 1000000, got 0\.$"):
         estimator(n_epochs=0).partial_fit(np.eye(4))
+
+
+def test_one_seed_gives_one_stream_whatever_carries_it():
+    draws = [make_generator(source).random() for source in (7, np.random.default_rng(7), np.random.SeedSequence(7))]
+    assert len(set(draws)) == 1
+    one, other = (make_generator(np.random.RandomState(7)).random() for _ in range(2))
+    assert one == other != make_generator(np.random.RandomState(8)).random()
+    assert make_generator(None).random() != make_generator(None).random()
