@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from pppca_bench.experiments.run_config import run
     from pppca_bench.methods.entry import Classifier, Method
     from pppca_bench.problems import Problem, known_problems, load_problem
-    from pppca_bench.store.export import load_results
-    from pppca_bench.store.predictions import load_predictions
+    from pppca_bench.store.export import load_predictions, load_results
 
 __version__ = "0.1.0"
 
@@ -45,7 +44,7 @@ _ROOMS = {
     "Problem": "problems",
     "RpropMLPClassifier": "classifiers",
     "known_problems": "problems",
-    "load_predictions": "store.predictions",
+    "load_predictions": "store.export",
     "load_problem": "problems",
     "load_results": "store.export",
     "pipeline": "experiments.pipeline",

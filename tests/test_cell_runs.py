@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec, StoredRun
-from pppca_bench.store import database
+from pppca_bench.store import columns
 from pppca_bench.store.columns import DONE, FAILED, CellRuns, gather
 from pppca_bench.store.database import Store
 
@@ -28,7 +28,7 @@ FEW, MANY, OWN = specs(CELL, 3), specs(OTHER, 45), specs(MEASURING, 2)
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch):
     """Return a store of three configs that share runs; some are done, some failed, one is asked for by none."""
-    monkeypatch.setattr(database, "_CHUNK", 20)
+    monkeypatch.setattr(columns, "_CHUNK", 20)
     with Store(tmp_path / "results.sqlite") as store:
         plan(store, "first", [*FEW, *MANY])
         plan(store, "second", [*OWN, *FEW[1:]])
@@ -99,7 +99,6 @@ def test_records_by_columns_are_the_records(store):
         assert isinstance(runs, CellRuns)
         assert list(runs) == of_cell(records, cell)
         assert runs.configs == stored[cell].configs
-        np.testing.assert_array_equal(runs.keys, stored[cell].keys)
 
 
 def test_an_empty_store_has_no_cell(tmp_path):

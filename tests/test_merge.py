@@ -14,7 +14,7 @@ from planning import specs_of
 from pppca_bench.errors import StoreError
 from pppca_bench.experiments.queue import GROUP_SIZE
 from pppca_bench.experiments.shards import Shard
-from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec
+from pppca_bench.runs import Plan, RunResult, RunSpec
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Span, Store
 from pppca_bench.store.merge import merge
@@ -252,19 +252,6 @@ def test_a_database_of_another_version_or_none_is_refused(store, made, tmp_path)
     with pytest.raises(StoreError, match="expected another database than the one that is merged into"):
         merge(store, [store.path])
     assert content(store) == [[]] * 7
-
-
-def test_a_database_that_lacks_a_quantity_or_a_size_is_merged_without_it(store, made):
-    path = made("older", [result(SPECS[0])])
-    facts = ProblemFacts("iris", "a" * 64, "classification", "iris", 4, 3, 75, 38, 37)
-    with Store(path) as older:
-        older.describe_problems([facts])
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("ALTER TABLE runs DROP COLUMN optimality_percent")
-        connection.execute("ALTER TABLE problems DROP COLUMN n_splits")
-    merge(store, [path])
-    assert store.problems() == {"iris": facts}
-    assert store.runs_by_key([SPECS[0].key])[SPECS[0].key][1].values["test_error_percent"] == 1 / 3
 
 
 def test_a_refused_merge_ends_in_a_line_and_code_1(made, tmp_path):

@@ -5,9 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
-import threading
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +13,8 @@ import numpy as np
 import pytest
 
 from pppca_bench.errors import ConfigError, StoreError
-from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, Quantity, RunResult, RunSpec
-from pppca_bench.store import database as store_module
-from pppca_bench.store import opening, rows, schema
+from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, RunResult, RunSpec
+from pppca_bench.store import file
 from pppca_bench.store.database import Span, Store
 from pppca_bench.store.schema import SCHEMA_VERSION
 
@@ -86,7 +83,6 @@ def test_a_new_store_makes_its_folder_and_is_empty(store, path):
     assert store.runs() == []
     assert store.configs() == []
     assert store.problems() == {}
-    assert store.moved_to is None
     assert store.done(["key0"]) == set()
 
 
@@ -130,43 +126,6 @@ def test_counts_are_read_back_as_whole_numbers_and_the_rest_as_they_were(planned
     found = planned.runs()[0][1].values
     counts = {name for name, value in found.items() if type(value) is int}
     assert counts == {name for name in found if QUANTITIES[name].is_count} != set()
-
-
-@pytest.fixture
-def new_quantity(monkeypatch):
-    """Let the package know a number more."""
-    more = dict(QUANTITIES) | {"n_parameters": Quantity("Parameters", is_count=True)}
-    for module in (schema, rows, store_module):
-        monkeypatch.setattr(module, "QUANTITIES", more)
-
-
-def test_a_quantity_that_is_new_to_the_package_gets_its_column_in_an_existing_store(planned, path, request):
-    planned.record([done(SPECS[0]), RunResult("key1", "done", values={"n_parameters": 7.0})], "{}")
-    planned.close()
-    before = path.read_bytes()
-    request.getfixturevalue("new_quantity")
-    with Store(path, read_only=True) as reader:
-        assert [result and dict(result.values) for _, result in reader.runs()] == [
-            dict(done(SPECS[0]).values),
-            {"n_parameters": 7.0},
-            None,
-        ]
-    assert path.read_bytes() == before
-    with Store(path) as store:
-        store.record([RunResult("key2", "done", values={"n_parameters": 12})], "{}")
-        assert [result.values.get("n_parameters") for _, result in store.runs()] == [None, 7.0, 12]
-    assert _query(path, "SELECT key, n_parameters FROM runs ORDER BY key")[-1] == ("key2", 12.0)
-
-
-def test_a_quantity_that_the_package_no_longer_knows_is_left_where_it_is(planned, path, request, monkeypatch):
-    planned.close()
-    request.getfixturevalue("new_quantity")
-    with Store(path) as newer:
-        newer.record([RunResult("key0", "done", values={"n_parameters": 12, "dimensionality": 3})], "{}")
-    monkeypatch.undo()
-    with Store(path) as store:
-        assert store.runs()[0][1].values == {"dimensionality": 3}
-    assert _query(path, "SELECT n_parameters FROM runs WHERE key = 'key0'") == [(12.0,)]
 
 
 def test_only_done_runs_count_as_done(planned):
@@ -304,20 +263,6 @@ def test_runs_of_an_unknown_config_are_refused(store, planned_names, listed):
         store.runs(["x"])
 
 
-def test_an_older_database_whose_problems_have_one_split_is_read_and_continued(tmp_path):
-    facts = ProblemFacts("iris", "a" * 64, "classification", "iris", 4, 3, 75, 38, 37, n_splits=10)
-    with Store(tmp_path / "r.sqlite") as store:
-        store.describe_problems([facts])
-    connection = sqlite3.connect(tmp_path / "r.sqlite")
-    connection.execute("ALTER TABLE problems DROP COLUMN n_splits")
-    connection.close()
-    with Store(tmp_path / "r.sqlite", read_only=True) as store:
-        assert store.problems() == {"iris": replace(facts, n_splits=1)}
-    with Store(tmp_path / "r.sqlite") as store:
-        store.describe_problems([facts])
-        assert store.problems() == {"iris": facts}
-
-
 def test_problem_sizes_are_kept_and_renewed(store):
     facts = ProblemFacts("iris", "a" * 64, "classification", "iris", 4, 3, 75, 38, 37)
     store.describe_problems([facts, replace(facts, name="wine")])
@@ -370,7 +315,7 @@ def test_a_store_of_a_newer_version_is_refused_and_left_alone(planned, path, rea
 def test_a_file_without_a_byte_is_refused_to_readers_and_begun_anew_by_writers(path):
     path.parent.mkdir(exist_ok=True)
     path.touch()
-    with pytest.raises(StoreError, match=r"expected a results database, got a file of 0 bytes: .* Take it back from"):
+    with pytest.raises(StoreError, match=r"expected a results database, got a file of 0 bytes: .* Restore it from"):
         Store(path, read_only=True)
     assert path.stat().st_size == 0
     with Store(path) as store:
@@ -386,11 +331,11 @@ def test_a_file_that_another_process_is_just_beginning_is_no_emptied_one(path, m
     def other_begins(*arguments: object) -> str:
         monkeypatch.undo()
         Store(path).close()
-        return opening._access_mode(*arguments)
+        return file._access_mode(*arguments)
 
     path.parent.mkdir(exist_ok=True)
     path.touch()
-    monkeypatch.setattr(opening, "_access_mode", other_begins)
+    monkeypatch.setattr(file, "_access_mode", other_begins)
     with Store(path, read_only=read_only) as store:
         assert not store.was_emptied
         assert store.runs() == []
@@ -477,33 +422,23 @@ shared = [RunSpec(f"shared{i}", cell, i, i) for i in range(100)]
 print("ready", flush=True)
 sys.stdin.readline()
 with Store(path) as store:
-    print(store.moved_to or "", flush=True)
     store.plan(Plan(name, "", "", tuple(specs + shared)))
     for pair in zip(specs, shared):
         store.record([RunResult(spec.key, "done", values={"test_error_percent": 1.0}) for spec in pair], name)
 """
 
 
-def write_at_once(path: Path, names: Sequence[str]) -> list[str]:
-    """Let processes write into a store from the same moment on; return where each moved an older one."""
+def test_processes_that_begin_a_store_at_once_write_without_loss_or_repetition(path):
     command = [sys.executable, "-c", _WRITER, str(path)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    writers = [subprocess.Popen([*command, name], **pipes) for name in names]
+    writers = [subprocess.Popen([*command, name], **pipes) for name in ("a", "b")]
     for writer in writers:
         assert writer.stdout.readline() == "ready\n"
     for writer in writers:
         writer.stdin.write("\n")
         writer.stdin.flush()
-    moved = []
     for writer in writers:
-        printed, errors = writer.communicate(timeout=60)
-        assert (writer.returncode, errors) == (0, "")
-        moved.append(printed.strip())
-    return moved
-
-
-def test_two_processes_write_at_once_without_loss_or_repetition(path):
-    assert write_at_once(path, ("a", "b")) == ["", ""]
+        assert (*writer.communicate(timeout=60), writer.returncode) == ("", "", 0)
     with Store(path, read_only=True) as store:
         runs = store.runs()
     assert len(runs) == len({spec.key for spec, _ in runs}) == 300
@@ -649,103 +584,20 @@ def test_the_same_settings_of_another_problem_or_method_supersede_nothing(of_sev
     assert of_several_cells.superseded(others) == []
 
 
-OLD_TABLES = """
-CREATE TABLE runs (key TEXT PRIMARY KEY, status TEXT);
-INSERT INTO runs VALUES ('old', 'done');
-PRAGMA user_version = {version};
-"""
-
-
-def write_older(path: Path, version: int = 2) -> bytes:
-    path.parent.mkdir(exist_ok=True)
-    path.unlink(missing_ok=True)
-    connection = sqlite3.connect(path)
-    connection.executescript(OLD_TABLES.format(version=version))
-    connection.close()
-    return path.read_bytes()
-
-
-def content(database: Path | bytes) -> bytes:
-    """Return what stands after the header, which counts the changes."""
-    return (database if isinstance(database, bytes) else database.read_bytes())[100:]
-
-
-@pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
-def test_a_store_of_an_older_version_is_moved_aside_by_writers_and_begun_anew(path, version):
-    before = write_older(path, version)
-    with Store(path) as store:
-        assert store.moved_to == path.with_name(f"results.version-{version}.sqlite")
-        assert not store.was_emptied
-        assert store.runs() == []
-    assert content(path.with_name(f"results.version-{version}.sqlite")) == content(before)
-    with Store(path) as again:
-        assert again.moved_to is None
-    assert sorted(file.name for file in path.parent.iterdir()) == [
-        "results.sqlite",
-        f"results.version-{version}.sqlite",
-    ]
-
-
-def test_a_store_of_an_older_version_is_refused_to_readers_with_what_comes_next(path):
-    before = write_older(path)
-    with pytest.raises(
-        StoreError,
-        match=rf"version {SCHEMA_VERSION}, got version 2\. The next `pppca run` moves it aside and begins anew, or",
-    ):
-        Store(path, read_only=True)
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize(
+    ("change", "got"),
+    [
+        ("PRAGMA user_version = 2", "version 2"),
+        ("ALTER TABLE runs DROP COLUMN optimality_percent", "an older one without columns for optimality_percent"),
+    ],
+)
+def test_a_store_of_an_older_version_is_refused_with_a_remedy_and_left_alone(planned, path, change, got, read_only):
+    planned.close()
+    _query(path, change)
+    before = path.read_bytes()
+    remedy = r"Move it away and run the configs again, or name another folder \(--results\)\.$"
+    with pytest.raises(StoreError, match=rf"of version {SCHEMA_VERSION}, got {got}\. {remedy}"):
+        Store(path, read_only=read_only)
     assert path.read_bytes() == before
-    assert [file.name for file in path.parent.iterdir()] == ["results.sqlite"]
-
-
-def test_what_was_moved_aside_before_stays(path):
-    for number in range(3):
-        write_older(path)
-        _query(path, f"INSERT INTO runs VALUES ('{number}', 'done')")
-        Store(path).close()
-    names = ["results.version-2.sqlite", "results.version-2.1.sqlite", "results.version-2.2.sqlite"]
-    assert [_query(path.with_name(name), "SELECT max(key) FROM runs WHERE key != 'old'") for name in names] == [
-        [("0",)],
-        [("1",)],
-        [("2",)],
-    ]
-
-
-def test_a_store_of_an_older_version_that_is_in_use_is_moved_when_it_is_free(path):
-    write_older(path)
-    user = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    user.execute("BEGIN IMMEDIATE")
-    user.execute("INSERT INTO runs VALUES ('last', 'done')")
-
-    def finish() -> None:
-        user.execute("COMMIT")
-        user.close()
-
-    timer = threading.Timer(0.3, finish)
-    timer.start()
-    with Store(path) as store:
-        assert _query(store.moved_to, "SELECT count(*) FROM runs") == [(2,)]
-    timer.join()
-
-
-def test_who_has_the_older_store_open_damages_neither(path):
-    """SQLite finds a journal by its name: what was renamed would take the new one's for its own, and roll it back."""
-    before = write_older(path)
-    with closing(sqlite3.connect(path, isolation_level=None)) as user, Store(path) as store:
-        with store.transaction() as connection:
-            connection.execute("INSERT INTO provenances (description) VALUES ('kept')")
-            assert user.execute("SELECT count(*) FROM provenances").fetchone() == (0,)
-        assert user.execute("SELECT description FROM provenances").fetchall() == [("kept",)]
-    assert content(path.with_name("results.version-2.sqlite")) == content(before)
-
-
-@pytest.mark.parametrize("attempt", range(3))
-def test_of_two_processes_that_find_an_older_store_one_moves_it_and_both_write_into_the_new_one(path, attempt):
-    before = write_older(path)
-    aside = path.with_name("results.version-2.sqlite")
-    assert sorted(write_at_once(path, ("a", "b", "c"))) == ["", "", str(aside)], attempt
-    assert content(aside) == content(before)
-    with Store(path, read_only=True) as store:
-        runs = store.runs()
-    assert len(runs) == 400
-    assert all(result is not None for _, result in runs)
-    assert len(list(path.parent.iterdir())) == 2
+    assert list(path.parent.iterdir()) == [path]

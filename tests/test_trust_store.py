@@ -20,9 +20,9 @@ from pppca_bench.files import atomic_write
 from pppca_bench.reporting.comparison import Place
 from pppca_bench.reporting.regression import RecordedCell, read_baseline, write_baseline
 from pppca_bench.runs import QUANTITIES, Plan
-from pppca_bench.store import opening
+from pppca_bench.store import file
 from pppca_bench.store.database import Store
-from pppca_bench.store.opening import network_file_system
+from pppca_bench.store.file import network_file_system
 
 pytestmark = pytest.mark.usefixtures("nowhere_else")
 
@@ -140,7 +140,7 @@ class TestOneMoment:
             assert reader.plans().keys() == set(before)
 
     def test_trust_what_is_recorded_outlives_a_power_cut(self, path):
-        with closing(opening.connect(path, read_only=False)) as connection:
+        with closing(file.connect(path, read_only=False)) as connection:
             assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
             assert connection.execute("PRAGMA synchronous").fetchone() == (3,)
             assert connection.execute("PRAGMA page_size").fetchone() == (4096,)
@@ -183,13 +183,13 @@ class TestNetworkFileSystem:
     def test_trust_it_is_noticed(self, tmp_path, monkeypatch, folder, expected):
         mounts = tmp_path / "mounts"
         mounts.write_text(self.MOUNTS)
-        monkeypatch.setattr(opening, "_MOUNTS", mounts)
+        monkeypatch.setattr(file, "_MOUNTS", mounts)
         assert network_file_system(Path(folder)) == expected
 
     def test_trust_run_and_doctor_warn_of_it(self, tmp_path, monkeypatch, path):
         mounts = tmp_path / "mounts"
         mounts.write_text(f"server:/x {tmp_path} nfs4 rw 0 0\n")
-        monkeypatch.setattr(opening, "_MOUNTS", mounts)
+        monkeypatch.setattr(file, "_MOUNTS", mounts)
         config = tmp_path / "c.yaml"
         config.write_text(
             "name: c\nproblems: iris\nrepeats: 1\nseed: 1\nmethods: [{method: pca, tau: 5}]\n"

@@ -50,14 +50,8 @@ class Terminated(BaseException):
     """SIGTERM arrived."""
 
 
-def tell_what_was_found(store: Store) -> None:
-    """Say that a database was found that cannot be continued, and what became of it."""
-    if store.moved_to is not None:
-        click.echo(
-            f"{store.path} is of an older version, whose results cannot be continued. It was moved to {store.moved_to},"
-            " and everything is computed again.",
-            err=True,
-        )
+def warn_of_emptied(store: Store) -> None:
+    """Warn that the results database had no content and was created again."""
     if store.was_emptied:
         click.echo(
             f"{store.path} had 0 bytes and was created again. If it held results, restore it from a backup.",
@@ -66,8 +60,8 @@ def tell_what_was_found(store: Store) -> None:
 
 
 def warn_of_network(results: Path) -> None:
-    """Say that a results folder is where SQLite's locks may not hold."""
-    from pppca_bench.store.opening import NETWORK_REMEDY, network_file_system
+    """Warn that a results folder is on a network file system."""
+    from pppca_bench.store.file import NETWORK_REMEDY, network_file_system
 
     if (network := network_file_system(results)) is not None:
         click.echo(f"{results} is on a network file system ({network}). {NETWORK_REMEDY}", err=True)

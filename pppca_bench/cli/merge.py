@@ -12,7 +12,7 @@ from pppca_bench.cli._shared import (
     examples,
     results_option,
     stoppable,
-    tell_what_was_found,
+    warn_of_emptied,
     warn_of_network,
 )
 from pppca_bench.errors import UnknownNameError
@@ -37,13 +37,14 @@ def merge(folders: tuple[Path, ...], results: Path) -> None:
                 raise UnknownNameError(f"no results in {folder / DATABASE}: name folders that `pppca run` wrote to.")
         warn_of_network(results)
         with Store(results / DATABASE) as store:
-            tell_what_was_found(store)
-            merged = merge_databases(store, [folder / DATABASE for folder in dict.fromkeys(folders)])
+            warn_of_emptied(store)
+            sources = list(dict.fromkeys(folders))
+            merged = merge_databases(store, [folder / DATABASE for folder in sources])
             counts = dict(
                 store.rows("SELECT status, count(*) FROM runs WHERE key IN (SELECT key FROM plans) GROUP BY 1")
             )
-    for one in merged:
-        click.echo(f"{one.source.parent}: {one.n_taken} runs taken, {one.n_known} were there already.", err=True)
+    for folder, (n_taken, n_known) in zip(sources, merged, strict=True):
+        click.echo(f"{folder}: {n_taken} runs taken, {n_known} were there already.", err=True)
     click.echo(
         f"{results} has {counts.get('done', 0)} runs done, {counts.get('failed', 0)} failed and"
         f" {counts.get('planned', 0)} to do.",

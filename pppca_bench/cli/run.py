@@ -19,7 +19,7 @@ from pppca_bench.cli._shared import (
     progress_bar,
     results_option,
     stoppable,
-    tell_what_was_found,
+    warn_of_emptied,
     warn_of_network,
     workers_option,
 )
@@ -213,7 +213,7 @@ def _compute(
 
     warn_of_network(results)
     with Store(results / DATABASE) as store:
-        tell_what_was_found(store)
+        warn_of_emptied(store)
         if not quiet:
             _print_superseded(store, specs)
         with progress_bar("run", quiet=quiet) as progress:

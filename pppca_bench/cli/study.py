@@ -14,7 +14,7 @@ from pppca_bench.cli._shared import (
     progress_bar,
     results_option,
     stoppable,
-    tell_what_was_found,
+    warn_of_emptied,
     workers_option,
 )
 from pppca_bench.cli.completion import complete_studies
@@ -65,7 +65,7 @@ def study(
             check_task(place, name, problem.task, loaded.config)
             check_fit(place, name, problem, loaded.config)
         with search.TrialStore(folder / DATABASE) as store, progress_bar("run", quiet=quiet) as progress:
-            tell_what_was_found(store)
+            warn_of_emptied(store)
             table = search.run_study(
                 loaded,
                 store,

@@ -23,7 +23,7 @@ from pppca_bench.processes import is_running
 from pppca_bench.runs import RunResult, cause_of
 from pppca_bench.store.columns import DONE
 from pppca_bench.store.database import Store
-from pppca_bench.store.opening import NETWORK_REMEDY, network_file_system
+from pppca_bench.store.file import NETWORK_REMEDY, network_file_system
 from pppca_bench.store.schema import SCHEMA_VERSION
 
 DISTRIBUTION = "pppca-bench"
@@ -179,7 +179,7 @@ def _store(database: Path, command: str = "run") -> Iterator[Finding]:
                 yield Finding("store", f"{database}: damaged ({errors[0].splitlines()[0]}).", _saved(database))
                 return
             if wrong := store.wrong_rows():
-                yield from (Finding("store", f"{store.path}: {error}", "") for error in wrong.values())
+                yield from (Finding("store", str(error), "") for error in wrong.values())
                 return
             yield Finding("store", f"{store.path}: whole, of version {SCHEMA_VERSION}.")
             yield from _runs(store) if command == "run" else _trials(store)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.problems import Problem
-from pppca_bench.store.predictions import PREDICTED, PROBABILITIES, TARGETS
+from pppca_bench.store.export import PREDICTED, PROBABILITIES, TARGETS
 
 _SUM = 1e-6
 """Rows of class probabilities sum to one up to this."""

@@ -222,10 +222,8 @@ def summarise_runs(runs: CellRuns) -> CellSummary:
     quantities = {name: summarise(list(own.values())) for name in runs.values if (own := runs.of_done(name))}
     if (found := _correlation(*(values.get(name, {}) for name in CORRELATED))) is not None:
         quantities["correlation"] = found
-    done = runs.taken(runs.statuses == DONE)
-    settings = _settings(runs.cell) if len(done) else ""
-    origins = [runs.origin_texts[place] for place in set(done.origins.tolist())]
-    return CellSummary(quantities, values, len(runs), runs.count_of(FAILED), settings, _differing(origins))
+    settings = _settings(runs.cell) if runs.count_of(DONE) else ""
+    return CellSummary(quantities, values, len(runs), runs.count_of(FAILED), settings, _differing(runs.origins))
 
 
 def _differing(origins: Sequence[str]) -> tuple[str, ...]:

@@ -1,54 +1,45 @@
-"""The results database: plan runs, append results, look up what is done.
+"""Results database: plans, results, lookup of what is done.
 
-One SQLite file. ``cells`` has a row per setting on one problem's data; ``runs`` a row per run, from the moment it is
-planned; ``histories`` the learning curves; ``plans`` says which runs the last expansion of each config asked for, so
-that the tables of a changed config never mix in results of its older form (which stay in the store).
+One SQLite file. ``cells`` has a row for each setting on one problem's data; ``runs`` a row for each run, from the
+moment it is planned; ``histories`` the learning curves; ``plans`` the runs that the last expansion of each config asked
+for, so that the tables of a changed config never mix in results of its older form (which stay in the store).
 """
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple
 from typing import TYPE_CHECKING, NamedTuple
 
-from pppca_bench.errors import StoreError, UnknownConfigError, listed, nearest
+from pppca_bench.errors import ConfigError, StoreError, UnknownConfigError, listed, nearest
+from pppca_bench.processes import is_running, this_process
 from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, RunResult, StoredRun, by_cell
-from pppca_bench.store import reservations
-from pppca_bench.store.conflicts import refuse_other_seeds
 from pppca_bench.store.file import Database
 from pppca_bench.store.rows import (
     CELL_COLUMNS,
+    RUN_COLUMNS,
     CellRow,
-    RowError,
-    insert_cells,
-    intact,
+    cell_row,
     pack,
-    pair_superseded,
-    read_cells,
-    read_run,
+    read_cell,
+    reading,
     to_json,
     unpack,
 )
-from pppca_bench.store.schema import quantity_columns
 
 if TYPE_CHECKING:
-    import numpy as np
+    import pandas as pd
     from numpy.typing import NDArray
 
     from pppca_bench.store.columns import CellRuns
 
-_RUN_COLUMNS = ("key", "cell", "repeat", "seed", "status", "error", "measures", "provenance")
 _NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
-_CHUNK = 20_000
-"""Rows that are read at a time."""
 _AMONG = "IN (SELECT value FROM json_each(?))"
 
 
 class Span(NamedTuple):
-    """When the computation of a group of runs began, in UTC and ISO 8601, and how long it took."""
+    """Start of the computation of a group of runs, in UTC and ISO 8601, and its duration."""
 
     started_at: str
     duration_ms: float
@@ -58,7 +49,13 @@ class Store(Database):
     """A results database, opened for reading and, unless ``read_only``, for appending; see `Database`."""
 
     def plan(self, plan: Plan) -> None:
-        """Record a plan as what its config now asks for; results stay untouched."""
+        """Record the runs that a config asks for now; results stay untouched.
+
+        Raises
+        ------
+        ConfigError
+            Another config asks for the same repeat of a cell, with another seed.
+        """
         kept = self.done(spec.key for spec in plan.all_repeats)
         before = {key for (key,) in self.rows("SELECT key FROM plans WHERE config = ?", plan.name)}
         kept |= before.intersection(spec.key for spec in plan.left_out)
@@ -66,7 +63,7 @@ class Store(Database):
         wanted = {spec.key: spec for spec in (*plan.specs, *others)}
         specs = by_cell(wanted.values())
         with self.transaction() as connection:
-            cells = insert_cells(connection, specs)
+            cells = {cell: self._insert_cell(cell, own[0].changed) for cell, own in specs.items()}
             if wanted.keys() != before:
                 rows = ((one.key, cells[cell], one.repeat, one.seed) for cell, own in specs.items() for one in own)
                 connection.executemany(
@@ -75,17 +72,45 @@ class Store(Database):
                     rows,
                 )
                 connection.execute("DELETE FROM plans WHERE config = ?", (plan.name,))
-                # Sorted as the table is: many keys out of order would be written page by page, again and again.
+                # Sorted as the table is: SQLite would write each page many times for unsorted keys.
                 connection.executemany("INSERT INTO plans VALUES (?, ?)", [(plan.name, key) for key in sorted(wanted)])
-                refuse_other_seeds(connection, cells.values())
+                self.check_seeds(cells.values())
             connection.execute(
                 f"INSERT OR REPLACE INTO configs VALUES (?, {_NOW},"
                 " (SELECT coalesce(max(sequence), 0) + 1 FROM configs), ?, ?)",
                 (plan.name, plan.sha256, plan.text),
             )
 
+    def _insert_cell(self, cell: Cell, changed: tuple[str, ...]) -> int:
+        row, names = cell_row(cell), ", ".join(CELL_COLUMNS)
+        self._connection.execute(
+            f"INSERT INTO cells ({names}, changed) VALUES (?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT DO UPDATE SET changed = excluded.changed",
+            (*row, to_json(changed)),
+        )
+        where = " AND ".join(f"{name} = ?" for name in CELL_COLUMNS)
+        return int(self._connection.execute(f"SELECT id FROM cells WHERE {where}", row).fetchone()[0])
+
+    def check_seeds(self, cells: Iterable[int]) -> None:
+        """Raise ConfigError if plans ask for a repeat of one of the cells with several seeds.
+
+        A table could show either of them.
+        """
+        conflicts = self.rows(
+            "SELECT problem, method, repeat, json_group_array(DISTINCT config) FROM runs"
+            " JOIN plans ON plans.key = runs.key JOIN cells ON cells.id = cell"
+            f" WHERE cell {_AMONG} GROUP BY cell, repeat HAVING min(seed) < max(seed) LIMIT 1",
+            json.dumps(sorted(cells)),
+        )
+        for problem, method, repeat, configs in conflicts:
+            raise ConfigError(
+                f"{method} on {problem}, repeat {repeat}: expected one seed for the same settings, got several, of the"
+                f" configs {' and '.join(sorted(json.loads(configs)))}. Give the configs one seed, or take another"
+                " folder with --results."
+            )
+
     def describe_problems(self, facts: Sequence[ProblemFacts]) -> None:
-        """Keep the sizes of the problems as they were read from the data."""
+        """Store the sizes of problems as read from their data."""
         with self.transaction() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO problems VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -93,7 +118,7 @@ class Store(Database):
             )
 
     def problems(self) -> dict[str, ProblemFacts]:
-        """Return the sizes of every problem that was ever run into this store, by name; the latest data count."""
+        """Return the sizes of every problem of this store, by name; of several data, those that were run last."""
         rows = self.rows("SELECT * FROM problems ORDER BY rowid")
         return {row[0]: ProblemFacts(*row) for row in rows}
 
@@ -107,11 +132,11 @@ class Store(Database):
         results : sequence of RunResult
             Results of planned runs.
         provenance : str
-            JSON text that tells code, library versions and machine.
+            JSON text with the versions of code and libraries, and the machine.
         replace : bool, default False
-            Put the new results in the place of stored ones.
+            Replace stored results.
         span : Span, optional
-            When the group was computed that these runs belong to.
+            Of the group that these runs were computed in.
         """
         columns = ("status", "error", "measures", *QUANTITIES, "started_at", "duration_ms")
         update = (
@@ -132,27 +157,34 @@ class Store(Database):
                 connection.execute("DELETE FROM reservations WHERE key = ?", (result.key,))
 
     def reserve(self, keys: Collection[str]) -> set[str]:
-        """Mark runs as under way in this process, and return those that another running process has under way."""
+        """Reserve runs for this process; return those that another running process has reserved.
+
+        Choice: a reservation is advice, never a lock. A run that another process has reserved comes last, and is then
+        computed if it is still not done. So a killed process, or one that hangs, keeps no run from being computed.
+        """
+        me = this_process()
         with self.transaction() as connection:
-            return reservations.reserve(connection, keys)
+            rows = self.rows(f"SELECT key, process FROM reservations WHERE key {_AMONG}", json.dumps(list(keys)))
+            held = {key for key, process in rows if process != me and is_running(process)}
+            free = [(key, me) for key in keys if key not in held]
+            connection.executemany("INSERT OR REPLACE INTO reservations VALUES (?, ?)", free)
+        return held
 
     def release(self) -> None:
-        """Give back the runs that are marked as under way in this process, or in one that is gone."""
+        """Release the runs that this process, or one that no longer runs, has reserved."""
         with self.transaction() as connection:
-            reservations.release(connection)
+            for (process,) in self.rows("SELECT DISTINCT process FROM reservations"):
+                if process == this_process() or not is_running(process):
+                    connection.execute("DELETE FROM reservations WHERE process = ?", (process,))
 
     def reserved(self) -> list[tuple[str, str]]:
-        """Return the keys of the runs that are marked as under way, and the processes that marked them."""
+        """Return the keys of reserved runs, and the processes that reserved them."""
         return self.rows("SELECT key, process FROM reservations")
 
     def done(self, keys: Iterable[str]) -> set[str]:
         """Return those of the keys whose run is done."""
-        asked = set(keys)
-        ((n_runs,),) = self.rows("SELECT max(rowid) FROM runs")
-        if len(asked) > (n_runs or 0) / 10:  # to read all is faster than to look so many up
-            return asked.intersection(key for (key,) in self.stream("SELECT key FROM runs WHERE status = 'done'"))
-        found = self.rows(f"SELECT key FROM runs WHERE key {_AMONG} AND status = 'done'", json.dumps(list(asked)))
-        return {key for (key,) in found}
+        asked = json.dumps(list(keys))
+        return {key for (key,) in self.rows(f"SELECT key FROM runs WHERE key {_AMONG} AND status = 'done'", asked)}
 
     def superseded(self, cells: Collection[Cell]) -> list[tuple[Cell, Cell, int]]:
         """Return stored cells that differ from wanted ones in their data or algorithms alone.
@@ -160,18 +192,19 @@ class Store(Database):
         Returns
         -------
         list of (Cell, Cell, int)
-            The wanted cell, the stored one, and how many runs of the stored one are done.
+            The wanted cell, the stored one, and the number of done runs of the stored one.
         """
-        rows = self.rows(
-            "SELECT cells.id, count(*) FROM cells JOIN runs ON runs.cell = cells.id"
-            " WHERE status = 'done' GROUP BY cells.id ORDER BY cells.id"
-        )
-        return pair_superseded(cells, self._cells(), rows)
+        stored: dict[object, list[tuple[Cell, int]]] = {}
+        known = self._cells()
+        for number, n in self.rows("SELECT cell, count(*) FROM runs WHERE status = 'done' GROUP BY cell ORDER BY cell"):
+            if not isinstance(row := known.get(number), StoreError | None):  # commands that read the runs report it
+                stored.setdefault(_settings(row[0]), []).append((row[0], n))
+        return [(one, cell, n) for one in cells for cell, n in stored.get(_settings(one), ()) if cell != one]
 
     def integrity_errors(self) -> list[str]:
-        """Return what SQLite's check of the whole file finds, nothing where all is well."""
-        found = [line for (line,) in self.rows("PRAGMA integrity_check")]
-        return [] if found == ["ok"] else found
+        """Return the errors of SQLite's check of the whole file."""
+        lines = [line for (line,) in self.rows("PRAGMA integrity_check")]
+        return [] if lines == ["ok"] else lines
 
     def origins(self, configs: Sequence[str] | None = None) -> list[tuple[str, str, str | None, int]]:
         """Count the runs that the configs (all by default) ask for, by method, status and provenance."""
@@ -196,7 +229,7 @@ class Store(Database):
         """Return the text of each config that was ever planned, by name, the latest last."""
         return dict(self.rows("SELECT name, text FROM configs ORDER BY sequence"))
 
-    def runs(self, configs: Sequence[str] | None = None) -> list[StoredRun]:
+    def frame(self, configs: Sequence[str] | None = None) -> pd.DataFrame:
         """Return the runs that the configs ask for, those of later planned configs last.
 
         Parameters
@@ -204,40 +237,19 @@ class Store(Database):
         configs : sequence of str, optional
             Names of configs; all by default.
 
-        Raises
-        ------
-        UnknownConfigError
-            A config of that name was never run into this store.
-        """
-        return self._read(
-            "JOIN plans ON plans.key = runs.key JOIN configs ON configs.name = plans.config"
-            f" WHERE configs.name {_AMONG} GROUP BY runs.key ORDER BY max(sequence), repeat, runs.rowid",
-            json.dumps(self._known_configs(configs)),
-        )
-
-    def runs_by_cell(self, configs: Sequence[str] | None = None) -> dict[Cell, CellRuns]:
-        """Return what `runs` returns by cell and by columns, the cells of later planned configs last.
+        Returns
+        -------
+        pandas.DataFrame
+            A row a run: `rows.RUN_COLUMNS`, the numbers that a run has a column for, and ``configs``, the names of
+            those of the configs that ask for it, a line each.
 
         Raises
         ------
         UnknownConfigError
             A config of that name was never run into this store.
+        StoreError
+            A row was damaged or edited.
         """
-        from pppca_bench.store import columns  # NumPy, which a look at what is done does without
-
-        names, quantities = self._known_configs(configs), self._quantities()
-        which, asked = (f" WHERE config {_AMONG}", (json.dumps(names),)) if configs else ("", ())
-        rows = self.stream(
-            f"SELECT rowid, {', '.join((*_RUN_COLUMNS, *quantities))} FROM runs"
-            f" WHERE key IN (SELECT key FROM plans{which})",
-            *asked,
-        )
-        with self._located():
-            found = columns.read_columns(iter(lambda: list(itertools.islice(rows, _CHUNK)), []), quantities)
-            cells = self._cells(set(found.cells.tolist()))
-            return columns.part_by_cell(found, {name: self._asked_by(name) for name in names}, cells, self._origins())
-
-    def _known_configs(self, configs: Sequence[str] | None) -> list[str]:
         known = self.configs()
         for name in configs or ():
             if name not in known:
@@ -246,39 +258,47 @@ class Store(Database):
                     f"no runs of config {name!r} in {self.path}: expected one of {expected}{nearest(name, known)}."
                     " Run it first with `pppca run`."
                 )
-        return [name for name in known if configs is None or name in configs]
-
-    def _asked_by(self, config: str) -> NDArray[np.int64]:
-        """Return the numbers of the rows of the runs that a config asks for."""
-        import numpy as np
-
-        found = self.stream(
-            "SELECT runs.rowid FROM plans CROSS JOIN runs ON runs.key = plans.key WHERE config = ?", config
+        frame = self._intact(
+            "JOIN (SELECT key, group_concat(config, char(10)) AS configs, max(sequence) AS latest FROM plans"
+            f" JOIN configs ON name = config WHERE config {_AMONG} GROUP BY key) USING (key)",
+            json.dumps(known if configs is None else list(configs)),
+            more=("configs", "latest"),
         )
-        return np.fromiter(itertools.chain.from_iterable(found), dtype=np.int64)
+        return frame.sort_values(["latest", "repeat", "number"], ignore_index=True)
+
+    def runs(self, configs: Sequence[str] | None = None) -> list[StoredRun]:
+        """Return the records of `frame`."""
+        from pppca_bench.store.columns import records
+
+        return records(self.frame(configs), self._intact_cells(), self._provenances())
+
+    def runs_by_cell(self, configs: Sequence[str] | None = None) -> dict[Cell, CellRuns]:
+        """Return the runs of `frame` by cell, the cells of later planned configs last."""
+        from pppca_bench.store.columns import split_by_cell
+
+        return split_by_cell(self.frame(configs), self._intact_cells(), self._provenances())
 
     def runs_by_key(self, keys: Collection[str]) -> dict[str, StoredRun]:
-        """Return runs by their keys, whichever config asks for them now."""
-        return {run[0].key: run for run in self._read(f"WHERE runs.key {_AMONG}", json.dumps(list(keys)))}
+        """Return runs by their keys, whether or not a config asks for them now."""
+        from pppca_bench.store.columns import records
 
-    def wrong_rows(self) -> dict[str, RowError]:
-        """Return the keys of the runs whose row, cell or learning curves no run can have written, and what is wrong."""
-        found: dict[str, RowError] = {}
-        known = self._cells(), self._origins(), self._quantities()
-        for row in self.rows(f"SELECT {', '.join((*_RUN_COLUMNS, *known[-1]))} FROM runs"):
-            try:
-                read_run(row, *known)
-            except RowError as error:
-                found[row[0]] = error
+        frame = self._intact(f"WHERE key {_AMONG}", json.dumps(list(keys)))
+        return {run[0].key: run for run in records(frame, self._intact_cells(), self._provenances())}
+
+    def wrong_rows(self) -> dict[str, StoreError]:
+        """Return the errors of runs whose row, cell or learning curves were damaged or edited, by key."""
+        from pppca_bench.store.columns import damaged_runs
+
+        wrong = damaged_runs(self._read(""), self._cells(), self.path)
         for key, curves in self._connection.execute("SELECT key, curves FROM histories"):
             try:
-                unpack(key, curves)
-            except RowError as error:
-                found.setdefault(key, error)
-        return found
+                self._unpack(key, curves)
+            except StoreError as error:
+                wrong.setdefault(key, error)
+        return wrong
 
     def remove(self, keys: Collection[str]) -> None:
-        """Remove runs, with all that belongs to them, and the cells that no run is left of."""
+        """Remove runs, their learning curves, and cells without runs."""
         asked = json.dumps(list(keys))
         with self.transaction() as connection:
             for table in ("histories", "plans", "reservations", "runs"):
@@ -287,17 +307,15 @@ class Store(Database):
 
     def plans(self, configs: Sequence[str] | None = None) -> dict[str, list[str]]:
         """Return the keys of the runs that each config asks for, by name, the latest planned config last."""
-        wanted = [name for name in self.configs() if configs is None or name in configs]
-        found: dict[str, list[str]] = {name: [] for name in wanted}
-        for config, key in self.rows("SELECT config, key FROM plans"):
-            if config in found:
-                found[config].append(key)
-        return found
+        keys: dict[str, list[str]] = {name: [] for name in self.configs() if configs is None or name in configs}
+        for config, key in self.rows(f"SELECT config, key FROM plans WHERE config {_AMONG}", json.dumps(list(keys))):
+            keys[config].append(key)
+        return keys
 
     def histories(self, keys: Collection[str]) -> dict[str, Mapping[str, NDArray]]:  # type: ignore[type-arg]
         """Return the learning curves of those of the runs that have some."""
         rows = self.rows(f"SELECT key, curves FROM histories WHERE key {_AMONG}", json.dumps(list(keys)))
-        return {key: unpack(key, curves) for key, curves in rows}
+        return {key: self._unpack(key, curves) for key, curves in rows}
 
     def cells(self) -> dict[int, Cell]:
         """Return every cell by its number in the tables.
@@ -305,33 +323,51 @@ class Store(Database):
         Raises
         ------
         StoreError
-            A cell's row holds what no run can have written.
+            The row of a cell was damaged or edited.
         """
-        with self._located():
-            return {number: intact(found)[0] for number, found in self._cells().items()}
+        cells = {}
+        for number, row in self._cells().items():
+            if isinstance(row, StoreError):
+                raise row
+            cells[number] = row[0]
+        return cells
 
-    def _cells(self, numbers: Collection[int] | None = None) -> dict[int, CellRow | RowError]:
-        asked = () if numbers is None else (json.dumps(list(numbers)),)
-        which = f" WHERE id {_AMONG}" if asked else ""
-        return read_cells(self.rows(f"SELECT id, {CELL_COLUMNS}, changed FROM cells{which}", *asked))
+    def _unpack(self, key: str, curves: bytes) -> dict[str, NDArray]:  # type: ignore[type-arg]
+        with reading(f"{self.path}: learning curves of run {key}"):
+            return unpack(curves)
 
-    def _read(self, which: str, *values: object) -> list[StoredRun]:
-        quantities = self._quantities()
-        rows = self.rows(f"SELECT runs.{', '.join((*_RUN_COLUMNS, *quantities))} FROM runs {which}", *values)
-        known = self._cells({row[_RUN_COLUMNS.index("cell")] for row in rows}), self._origins(), quantities
-        with self._located():
-            return [read_run(row, *known) for row in rows]
+    def _cells(self) -> dict[int, CellRow | StoreError]:
+        """Return every cell, or the error of its row."""
+        cells: dict[int, CellRow | StoreError] = {}
+        for number, *row in self.rows(f"SELECT id, {', '.join(CELL_COLUMNS)}, changed FROM cells"):
+            try:
+                with reading(f"{self.path}: cell {number} ({row[2]} on {row[0]})"):
+                    cells[number] = read_cell(row)
+            except StoreError as error:
+                cells[number] = error
+        return cells
 
-    def _origins(self) -> dict[int, str]:
+    def _intact_cells(self) -> dict[int, CellRow]:
+        return {number: row for number, row in self._cells().items() if not isinstance(row, StoreError)}
+
+    def _provenances(self) -> dict[int, str]:
         return dict(self.rows("SELECT id, description FROM provenances"))
 
-    def _quantities(self) -> list[str]:
-        return [name for name in QUANTITIES if name in quantity_columns(self._connection)]
+    def _read(self, which: str, *values: object, more: Sequence[str] = ()) -> pd.DataFrame:
+        from pppca_bench.store.columns import read_frame  # pandas, which planning and recording do without
 
-    @contextmanager
-    def _located(self) -> Iterator[None]:
-        """Say in which database a row is that cannot be read."""
-        try:
-            yield
-        except RowError as error:
-            raise StoreError(f"{self.path}: {error}") from error
+        columns = ", ".join(("runs.rowid AS number", *RUN_COLUMNS, *QUANTITIES, *more))
+        with self._explained():
+            return read_frame(self._connection, f"SELECT {columns} FROM runs {which}", values)
+
+    def _intact(self, which: str, *values: object, more: Sequence[str] = ()) -> pd.DataFrame:
+        from pppca_bench.store.columns import damaged_runs
+
+        frame = self._read(which, *values, more=more)
+        for error in damaged_runs(frame, self._cells(), self.path).values():
+            raise error
+        return frame
+
+
+def _settings(cell: Cell) -> object:
+    return (cell.problem, cell.method, cell.parameters, cell.classifier)

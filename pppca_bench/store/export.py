@@ -1,15 +1,15 @@
-"""Runs for other programs: a flat record of each, all of them as a data frame, and all that is known of one."""
+"""Runs for other programs: data frames of runs and predictions, details of a run."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pppca_bench.errors import UnknownNameError
-from pppca_bench.runs import QUANTITIES, Parameters, Scalar, StoredRun
+from pppca_bench.errors import StoreError, UnknownNameError
+from pppca_bench.runs import QUANTITIES, Parameters, Scalar
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _ORIGIN = ("version", "commit", "started_at", "finished_at", "duration_ms")
 IDENTITY = ("key", "configs", "problem", "data_sha256", "method", "repeat", "seed", "status", *_ORIGIN, "error")
 """Columns that every run has, the first ones."""
+
+TARGETS, PREDICTED, PROBABILITIES = "test_targets", "test_predicted", "test_probabilities"
+"""Names of a run's predictions among its learning curves, in single precision."""
 
 _SPANS = (
     "SELECT key, description, started_at, finished_at, duration_ms,"
@@ -34,20 +37,19 @@ def load_results(folder: str | Path = "results", configs: Sequence[str] | None =
     Parameters
     ----------
     folder : path
-        Where ``results.sqlite`` is.
+        Folder of ``results.sqlite``.
     configs : sequence of str, optional
         Names of the configs whose runs are loaded; all by default.
 
     Returns
     -------
     pandas.DataFrame
-        First what every run has (`IDENTITY`): ``configs`` holds the names of the configs that ask for it, with spaces
-        between; ``status`` is ``"done"``, ``"failed"`` or ``"planned"``; ``duration_ms`` is the run's share of the
-        time of those that were computed together. Then its settings, as ``method.tau`` and ``classifier.hidden``, and
-        its numbers by the names of `pppca_bench.runs.QUANTITIES`, percent and milliseconds where the names say so.
-        What a run has not is missing. Choice: the settings of a method have a prefix, since a number may have the
-        same name (``n_epochs``). A setting of several types, or with lists, is text as configs have it: ``"pivot"``,
-        ``"[8, 4]"``.
+        First the columns that every run has (`IDENTITY`): ``configs`` holds the names of the configs that ask for it,
+        separated by spaces; ``status`` is ``"done"``, ``"failed"`` or ``"planned"``; ``duration_ms`` is the run's share
+        of the time of the runs that were computed together. Then its settings, as ``method.tau`` and
+        ``classifier.hidden``, and its numbers by the names of `pppca_bench.runs.QUANTITIES`, in percent and
+        milliseconds where the names say so. Choice: settings have a prefix, since a number may have the same name
+        (``n_epochs``). A setting of several types, or with lists, is text as in configs: ``"pivot"``, ``"[8, 4]"``.
 
     Raises
     ------
@@ -59,46 +61,70 @@ def load_results(folder: str | Path = "results", configs: Sequence[str] | None =
     import pandas as pd
 
     with Store(Path(folder) / DATABASE, read_only=True) as store:
-        records = run_records(store, configs)
-    found = dict.fromkeys(name for record in records for name in record)
-    settings = sorted((name for name in found if "." in name), key=lambda name: (name.startswith("classifier."), name))
-    numbers = [name for name in QUANTITIES if name in found]
-    others = sorted(found.keys() - {*IDENTITY, *settings, *numbers})
-    names = (*IDENTITY, *settings, *numbers, *others)
-    columns: dict[str, Any] = {name: [record.get(name) for record in records] for name in names}
-    for name in settings:
-        given = [value for value in columns[name] if value is not None]
-        if given and all(isinstance(value, bool) for value in given):
-            columns[name] = pd.array(columns[name], dtype="boolean")
-        elif not all(isinstance(value, int | float) and not isinstance(value, bool) for value in given):
-            columns[name] = list(map(_text, columns[name]))
+        frame, cells, asking = store.frame(configs), store.cells(), store.plans()
+        origins = {key: _origin(*row) for key, *row in store.rows(_SPANS)}
+    named: dict[str, list[str]] = {}
+    for config, keys in asking.items():
+        for key in keys:
+            named.setdefault(key, []).append(config)
+    own = [cells[number] for number in frame["cell"]]
+    columns: dict[str, Any] = {name: frame[name].tolist() for name in ("key", "repeat", "seed", "status", "error")}
+    columns["configs"] = [" ".join(named[key]) for key in columns["key"]]
+    columns |= {name: [getattr(cell, name) for cell in own] for name in ("problem", "data_sha256", "method")}
+    columns |= zip(_ORIGIN, zip(*(origins[key] for key in columns["key"]), strict=True), strict=False)
+    columns = {name: columns.get(name, []) for name in IDENTITY}
+    for part, kind in (("parameters", "method"), ("classifier", "classifier")):
+        settings = [dict(getattr(cell, part)) for cell in own]
+        for name in sorted(set().union(*settings)):
+            columns[f"{kind}.{name}"] = _typed([one.get(name) for one in settings])
+    for name in QUANTITIES:
+        if name in frame:
+            whole = QUANTITIES[name].is_count and frame[name].notna().all()
+            columns[name] = frame[name].astype("int64") if whole else frame[name]
+    measures = [json.loads(text) if isinstance(text, str) else {} for text in frame["measures"]]
+    columns |= {name: [one.get(name) for one in measures] for name in sorted(set().union(*measures))}
     return pd.DataFrame(columns)
 
 
-def run_records(store: Store, configs: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    """Return a flat record of each run that the configs (all by default) ask for; see `load_results`."""
-    asking: dict[str, list[str]] = {}
-    for config, keys in store.plans().items():
-        for key in keys:
-            asking.setdefault(key, []).append(config)
-    origins = {key: _origin(*row) for key, *row in store.rows(_SPANS)}
-    return [_record(run, asking[run[0].key], origins[run[0].key]) for run in store.runs(configs)]
+def _typed(values: list[Any]) -> Any:
+    """Return the values of a setting: numbers or flags where all are, otherwise text as in configs."""
+    import pandas as pd
+
+    given = [value for value in values if value is not None]
+    if given and all(isinstance(value, bool) for value in given):
+        return pd.array(values, dtype="boolean")
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in given):
+        return values
+    return list(map(_text, values))
+
+
+def _text(value: Scalar) -> str | None:
+    """Return a setting as in configs."""
+    return value if value is None or isinstance(value, str) else json.dumps(value)
+
+
+def _origin(
+    description: str | None, started_at: str | None, finished_at: str | None, duration_ms: float | None, n_together: int
+) -> tuple[Any, ...]:
+    """Return the values of `_ORIGIN`."""
+    version, _, commit = json.loads(description)["pppca"].partition("+") if description else ("", "", "")
+    share = None if duration_ms is None else duration_ms / n_together
+    return version or None, commit or None, started_at, finished_at, share
 
 
 def find_run(store: Store, text: str) -> str:
-    """Return the key of the run that a text names.
+    """Return the key of a run.
 
     Parameters
     ----------
     store : Store
-        The results.
     text : str
         A key, its beginning, or ``config/problem/method/repeat``.
 
     Raises
     ------
     UnknownNameError
-        It names no run, or several: the message lists some of them.
+        No run has that name, or several have it: the message lists some of them.
     """
     keys = store.rows("SELECT key FROM runs WHERE substr(key, 1, ?) = ? ORDER BY key", len(text), text)
     if not keys and text.count("/") >= 3:
@@ -114,20 +140,27 @@ def find_run(store: Store, text: str) -> str:
     expected = "expected a key, its beginning, or CONFIG/PROBLEM/METHOD/REPEAT"
     if not keys:
         raise UnknownNameError(f"no run {text!r} in {store.path}: {expected}. `pppca export` lists the keys.")
-    some = "; ".join(_told_apart(store, [key for (key,) in keys])[:4]) + ("; …" if len(keys) > 4 else "")
+    some = "; ".join(_distinguished(store, [key for (key,) in keys])[:4]) + ("; …" if len(keys) > 4 else "")
     raise UnknownNameError(f"{len(keys)} runs match {text!r} in {store.path}: {expected} of one run, such as {some}.")
 
 
-def run_details(store: Store, key: str) -> dict[str, Any]:
-    """Return all that is known of a run, as plain values: the traceback of a failed one under ``error``.
+def _distinguished(store: Store, keys: Sequence[str]) -> list[str]:
+    """Return the keys of some runs, with the settings that distinguish runs of one method on one problem."""
+    cells = {key: spec.cell for key, (spec, _) in store.runs_by_key(keys).items()}
+    if len({(cell.problem, cell.method) for cell in cells.values()}) > 1:
+        return list(keys)
+    settings = {key: cell.settings for key, cell in cells.items()}
+    names = dict.fromkeys(name for own in settings.values() for name in own)
+    differing = [name for name in names if len({own.get(name) for own in settings.values()}) > 1]
+    texts = {
+        key: ", ".join(f"{name} = {str(_text(own.get(name))).removesuffix('.0')}" for name in differing)
+        for key, own in settings.items()
+    }
+    return [f"{key} ({texts[key]})" if texts[key] else key for key in keys]
 
-    Parameters
-    ----------
-    store : Store
-        The results.
-    key : str
-        The run's, which is there.
-    """
+
+def run_details(store: Store, key: str) -> dict[str, Any]:
+    """Return all facts of a stored run as plain values, the traceback of a failed run under ``error``."""
     ((_, description, started_at, finished_at, duration_ms, n_together),) = store.rows(
         f"SELECT * FROM ({_SPANS}) WHERE key = ?", key
     )
@@ -137,7 +170,7 @@ def run_details(store: Store, key: str) -> dict[str, Any]:
     problem = asdict(facts) if facts and of_these_data else {"name": cell.problem, "data_sha256": cell.data_sha256}
     configs = store.configs_of(key)
     provenance = json.loads(description) if description else {}
-    if "configs" in provenance:  # those that were run in one command with the run's own say nothing of it
+    if "configs" in provenance:  # other configs of the same command do not concern this run
         provenance["configs"] = {name: digest for name, digest in provenance["configs"].items() if name in configs}
     return {
         "key": key,
@@ -164,53 +197,52 @@ def run_details(store: Store, key: str) -> dict[str, Any]:
     }
 
 
-def _told_apart(store: Store, keys: Sequence[str]) -> list[str]:
-    """Return the keys of some runs, with the settings in which those of one method on one problem differ."""
-    cells = {key: spec.cell for key, (spec, _) in store.runs_by_key(keys).items()}
-    if len({(cell.problem, cell.method) for cell in cells.values()}) > 1:
-        return list(keys)
-    settings = {key: cell.settings for key, cell in cells.items()}
-    names = dict.fromkeys(name for one in settings.values() for name in one)
-    differing = [name for name in names if len({one.get(name) for one in settings.values()}) > 1]
-    told = {
-        key: ", ".join(f"{name} = {str(_text(one.get(name))).removesuffix('.0')}" for name in differing)
-        for key, one in settings.items()
-    }
-    return [f"{key} ({told[key]})" if told[key] else key for key in keys]
-
-
-def _origin(
-    description: str | None, started_at: str | None, finished_at: str | None, duration_ms: float | None, n_together: int
-) -> dict[str, Any]:
-    version, _, commit = json.loads(description)["pppca"].partition("+") if description else ("", "", "")
-    share = None if duration_ms is None else duration_ms / n_together
-    return dict(zip(_ORIGIN, (version or None, commit or None, started_at, finished_at, share), strict=True))
-
-
-def _record(run: StoredRun, configs: Sequence[str], origin: Mapping[str, Any]) -> dict[str, Any]:
-    spec, result = run
-    cell = spec.cell
-    return {
-        "key": spec.key,
-        "configs": " ".join(configs),
-        "problem": cell.problem,
-        "data_sha256": cell.data_sha256,
-        "method": cell.method,
-        "repeat": spec.repeat,
-        "seed": spec.seed,
-        "status": result.status if result else "planned",
-        **origin,
-        "error": result.error if result else None,
-        **{f"method.{name}": value for name, value in cell.parameters},
-        **{f"classifier.{name}": value for name, value in cell.classifier},
-        **(result.values if result else {}),
-    }
-
-
 def _plain(values: Parameters) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values}
 
 
-def _text(value: Scalar) -> str | None:
-    """Return a setting as configs have it."""
-    return value if value is None or isinstance(value, str) else json.dumps(value)
+def load_predictions(run: str, results: str | Path = "results") -> pd.DataFrame:
+    """Load the predictions of a stored run for the test split.
+
+    Parameters
+    ----------
+    run : str
+        A key, its beginning, or ``config/problem/method/repeat``.
+    results : path, default "results"
+        Folder of ``results.sqlite``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each test example, in the split's order: ``target`` and ``predicted``, for classes their numbers, and
+        ``probability_0`` and so on where there are class probabilities. With several targets, ``target_0``,
+        ``predicted_0`` and so on.
+
+    Raises
+    ------
+    UnknownNameError
+        No run, or several, have that name.
+    StoreError
+        There are no results, or the run stores no predictions.
+    """
+    import numpy as np
+    import pandas as pd
+
+    with Store(Path(results) / DATABASE, read_only=True) as store:
+        key = find_run(store, run)
+        arrays = store.histories([key]).get(key, {})
+    if TARGETS not in arrays:
+        raise StoreError(
+            f"run {key}: expected predictions, got none. Set `predictions: true` in the config to store them."
+        )
+    columns = {}
+    for name, array in (("target", arrays[TARGETS]), ("predicted", arrays[PREDICTED])):
+        if array.ndim == 1:
+            columns[name] = array.astype(np.int64)
+        elif array.shape[1] == 1:
+            columns[name] = array[:, 0]
+        else:
+            columns |= {f"{name}_{place}": array[:, place] for place in range(array.shape[1])}
+    if PROBABILITIES in arrays:
+        columns |= {f"probability_{place}": column for place, column in enumerate(arrays[PROBABILITIES].T)}
+    return pd.DataFrame(columns)

@@ -1,7 +1,8 @@
-"""The file of a results database: it is opened, asked and changed, and what SQLite refuses is told in a line."""
+"""The SQLite file of the results database: connection, transactions, errors."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,45 +11,45 @@ from types import TracebackType
 from typing import Any, Self
 
 from pppca_bench.errors import StoreError
-from pppca_bench.store.opening import connect, remedy, set_older_version_aside
-from pppca_bench.store.schema import SCHEMA_VERSION, is_older, prepare, read_version
+from pppca_bench.store.schema import create_tables, read_version, version_error
+
+BUSY_TIMEOUT_S = 60.0
+NETWORK_REMEDY = "Its locks may fail, and two writers can damage a database: give a local folder with --results DIR."
+
+_NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ncpfs", "9p", "fuse.sshfs", "fuse.glusterfs"})
+_MOUNTS = Path("/proc/self/mounts")
 
 
 class Database:
-    """The SQLite file of a results database: queries, and changes that are made whole or not at all.
+    """The SQLite file of a results database.
 
     Parameters
     ----------
     path : Path
-        The SQLite file; it and its folder are made when they do not exist.
+        The file; it and its folder are created if they do not exist.
     read_only : bool, default False
-        Refuse to create or to change anything.
+        Create and change nothing; all queries see the database as it was at the first one.
 
     Attributes
     ----------
     was_emptied : bool
-        Whether the file was there without a byte, which then is a new database. Choice: that is no error, since there
-        is nothing left that could be lost, and a run that was killed at its start leaves such a file, too.
-    moved_to : Path or None
-        Where what stood here, a database of an older version, is now.
+        Whether the file existed with 0 bytes and was created again. Choice: that is no error, since nothing is left
+        that could be lost, and a run that was killed at its start leaves such a file, too.
 
     Raises
     ------
     StoreError
-        The file cannot be opened, is empty though it is to be read, is no results database, or was written by another
-        version.
+        The file cannot be opened, is empty though it is to be read, is no results database, or has another version.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
+        self.was_emptied = False
         if read_only and not path.exists():
             raise StoreError(f"no results in {path}: run `pppca run CONFIG` first, or name the folder with --results.")
-        self.was_emptied = False
-        self.moved_to: Path | None = None
         with self._explained():
             if not read_only:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                self.moved_to = set_older_version_aside(path)
             had_no_byte = path.exists() and path.stat().st_size == 0
             self._connection = connect(path, read_only)
             with ExitStack() as on_failure:
@@ -65,42 +66,30 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Close the database; what was recorded is safe without it."""
+        """Close the connection; recorded results are on the disk already."""
         self._connection.close()
 
     def rows(self, query: str, *values: object) -> list[Any]:
-        """Return the rows that a query of the tables (`pppca_bench.store.schema`) finds."""
+        """Return the rows of a query of the tables (`pppca_bench.store.schema`)."""
         with self._explained():
             return self._connection.execute(query, values).fetchall()
 
-    def stream(self, query: str, *values: object) -> Iterator[Any]:
-        """Yield the rows that a query finds, one after another, however many they are."""
-        with self._explained():
-            yield from self._connection.execute(query, values)
-
     def _prepare(self, read_only: bool, had_no_byte: bool) -> None:
-        if read_only:
-            if had_no_byte and read_version(self._connection) == 0:
-                raise StoreError(
-                    f"{self.path}: expected a results database, got a file of 0 bytes: no run has written to it yet, or"
-                    " what it held is lost. Take it back from a copy; else the next run begins it anew."
-                )
-        else:
+        if not read_only:
             with self.transaction() as connection:
-                # Asked under the lock: where two begin a database at once, one finds the other's file, and then tables.
-                self.was_emptied = prepare(connection) and had_no_byte
-        version = read_version(self._connection)
-        if version != SCHEMA_VERSION:
-            moves = "The next `pppca run` moves it aside and begins anew"
-            remedy = moves if is_older(version) else "Use the pppca that wrote it"
+                # Checked under the lock: another process may have created the tables since.
+                self.was_emptied = create_tables(connection) and had_no_byte
+        elif had_no_byte and read_version(self._connection) == 0:
             raise StoreError(
-                f"{self.path}: expected a results database of version {SCHEMA_VERSION}, got version {version}."
-                f" {remedy}, or name another folder (--results)."
+                f"{self.path}: expected a results database, got a file of 0 bytes: no run has written to it yet, or its"
+                " content is lost. Restore it from a backup; otherwise the next run creates it again."
             )
+        if (wrong := version_error(self._connection)) is not None:
+            raise StoreError(f"{self.path}: {wrong}, or name another folder (--results).")
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Make all changes within, or none where it raises; one that is opened within another is part of it."""
+        """Make all changes within, or none if it raises; a transaction within another is part of it."""
         is_part = self._connection.in_transaction
         with self._explained():
             if not is_part:
@@ -110,7 +99,7 @@ class Database:
                 if not is_part:
                     self._connection.execute("COMMIT")
             finally:
-                # Still open after an error, unless it ended the transaction itself, as a full disk does.
+                # Still open after an error, unless the error ended it, as a full disk does.
                 if not is_part and self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
 
@@ -119,6 +108,50 @@ class Database:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            raise StoreError(
-                f"{self.path}: cannot be used as the results database ({error}). {remedy(error)}"
-            ) from error
+            remedy = "Check the disk and the file, or name another folder with --results."
+            if getattr(error, "sqlite_errorname", None) in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):
+                remedy = "Recorded results are kept: free some space on the disk, then run the same command again."
+            raise StoreError(f"{self.path}: cannot be used as the results database ({error}). {remedy}") from error
+
+
+def connect(path: Path, read_only: bool) -> sqlite3.Connection:
+    """Open a database.
+
+    Choice: SQLite's rollback journal, flushed to the disk with every transaction (``synchronous = EXTRA``). A killed
+    process or a power cut loses at most the groups of runs that were not recorded yet, the file alone is the whole
+    database, and it can be read in a read-only folder; a write-ahead log is faster by milliseconds a group, but
+    gives all of that up. Pages have the size of the file systems', 4096 bytes.
+    """
+    uri = f"{path.absolute().as_uri()}?mode={_access_mode(path, read_only)}"
+    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+    settings: dict[str, object] = {"busy_timeout": int(BUSY_TIMEOUT_S * 1000), "page_size": 4096}
+    # The cache, in KiB, holds the keys of a million runs; memory is allocated as it is used.
+    settings |= {"query_only": "ON"} if read_only else {"synchronous": "EXTRA", "cache_size": -131072}
+    with ExitStack() as on_failure:
+        on_failure.callback(connection.close)
+        for name, value in settings.items():
+            connection.execute(f"PRAGMA {name} = {value}")
+        if read_only:
+            connection.execute("BEGIN")
+        on_failure.pop_all()
+    return connection
+
+
+def _access_mode(path: Path, read_only: bool) -> str:
+    if not read_only:
+        return "rwc"
+    # After a killed run, the next reader rolls its unfinished transaction back, which needs the right to write.
+    return "rw" if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK) else "ro"
+
+
+def network_file_system(folder: Path) -> str | None:
+    """Return the type of the network file system of a folder, which need not exist; None on a local disk."""
+    try:
+        mounts = [line.split() for line in _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()]
+    except OSError:  # not Linux
+        return None
+    path = folder.absolute().resolve()
+    # A blank in a mount point is written as \\040.
+    types = {Path(mount[1].replace("\\040", " ")): mount[2] for mount in mounts}
+    nearest = next((types[parent] for parent in (path, *path.parents) if parent in types), "")
+    return nearest if nearest in _NETWORK else None

@@ -1,4 +1,4 @@
-"""Rows of the results database to records and back; a row that no run can have written is refused by its name."""
+"""Rows of the results database: cells, results, learning curves."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import io
 import json
 import math
 import re
-import sqlite3
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,185 +17,106 @@ from pppca_bench.runs import QUANTITIES, Cell, Parameters, RunResult, RunSpec, S
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-CELL_COLUMNS = "problem, data_sha256, method, parameters, classifier, algorithms"
-"""What tells cells apart, in the order of `cell_row`."""
-_FOREIGN_VERSION = re.compile(r"(\S+ )?[0-9a-f]{12}|unknown")
-"""How the versions of methods from elsewhere look (`methods.foreign.version_of`)."""
+CELL_COLUMNS = ("problem", "data_sha256", "method", "parameters", "classifier", "algorithms")
+"""Columns that identify a cell."""
 
-STATUSES = ("planned", "done", "failed")
+RUN_COLUMNS = ("key", "cell", "repeat", "seed", "status", "error", "measures", "provenance")
+"""Columns of a run; one for each of `QUANTITIES` follows."""
+
+_FOREIGN_VERSION = re.compile(r"(\S+ )?[0-9a-f]{12}|unknown")
+"""Versions of third-party methods (`methods.foreign.version_of`)."""
 
 CellRow = tuple[Cell, tuple[str, ...]]
 """A cell, and the names of its settings that are not a config's defaults."""
 
 
-class RowError(StoreError):
-    """A row holds what no run can have written.
-
-    Parameters
-    ----------
-    row : str
-        Which one, such as ``"run 0123abc"``.
-    wrong : str
-        What was expected there, and what was found.
-    """
-
-    def __init__(self, row: str, wrong: str) -> None:
-        self.row = row
-        super().__init__(
-            f"{row}: {wrong}. The row was damaged or edited: `pppca doctor --mend` removes it, and the next"
-            " `pppca run` computes it again."
-        )
+@contextmanager
+def reading(row: str) -> Iterator[None]:
+    """Raise StoreError with the row's name and a remedy if its content was not written by `Store`."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, OverflowError, EOFError, zipfile.BadZipFile) as error:
+        wrong = f"expected JSON text ({error})" if isinstance(error, json.JSONDecodeError) else str(error)
+        raise StoreError(
+            f"{row}: {wrong.removesuffix('.')}. The row was damaged or edited: `pppca doctor --mend` removes it, and"
+            " the next `pppca run` computes it again."
+        ) from error
 
 
 def to_json(values: object) -> str:
-    """Write values as JSON text with sorted keys."""
+    """Return JSON text with sorted keys."""
     return json.dumps(values, sort_keys=True)
 
 
-def cell_row(cell: Cell) -> tuple[object, ...]:
-    """Return the columns that identify a cell."""
+def cell_row(cell: Cell) -> tuple[str, ...]:
+    """Return the values of `CELL_COLUMNS`."""
     settings = (to_json(dict(part)) for part in (cell.parameters, cell.classifier, cell.algorithms))
     return (cell.problem, cell.data_sha256, cell.method, *settings)
 
 
-def insert_cells(connection: sqlite3.Connection, specs: Mapping[Cell, Sequence[RunSpec]]) -> dict[Cell, int]:
-    """Insert the cells of runs that are not there yet, and return the numbers of all."""
-    found: dict[Cell, int] = {}
-    for cell, own in specs.items():
-        row = (*cell_row(cell), to_json(own[0].changed))
-        connection.execute(
-            f"INSERT INTO cells ({CELL_COLUMNS}, changed) VALUES (?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT DO UPDATE SET changed = excluded.changed",
-            row,
-        )
-        (found[cell],) = connection.execute(
-            "SELECT id FROM cells WHERE problem = ? AND data_sha256 = ? AND method = ? AND parameters = ?"
-            " AND classifier = ? AND algorithms = ?",
-            row[:-1],
-        ).fetchone()
-    return found
-
-
-def read_cell(row: Sequence[Any]) -> Cell:
-    """Return the cell of the columns of `cell_row`.
-
-    Raises
-    ------
-    ValueError
-        A column holds something else than a cell has.
-    """
-    problem, data_sha256, method, *settings = row
+def read_cell(row: Sequence[str]) -> CellRow:
+    """Return the cell of a row of `CELL_COLUMNS` and ``changed``; raise ValueError for other content."""
+    problem, data_sha256, method, *settings, changed = row
     parameters, classifier, algorithms = map(_parameters, settings)
     if not all(isinstance(value, int) or _FOREIGN_VERSION.fullmatch(str(value)) for _, value in algorithms):
-        raise ValueError(f"expected whole numbers, or digests of code from elsewhere, as versions, got {settings[2]}")
-    return Cell(problem, data_sha256, method, parameters, classifier, algorithms)  # type: ignore[arg-type]
-
-
-def read_cells(rows: Sequence[Sequence[Any]]) -> dict[int, CellRow | RowError]:
-    """Return each cell by its number, or what is wrong with its row.
-
-    Parameters
-    ----------
-    rows : sequence of (id, columns of `cell_row`, changed)
-    """
-    found: dict[int, CellRow | RowError] = {}
-    for number, *columns, changed in rows:
-        try:
-            with _named(f"cell {number} ({columns[2]} on {columns[0]})"):
-                found[number] = read_cell(columns), _names(changed)
-        except RowError as error:
-            found[number] = error
-    return found
-
-
-def pair_superseded(
-    wanted: Iterable[Cell], known: Mapping[int, CellRow | RowError], counts: Iterable[tuple[int, int]]
-) -> list[tuple[Cell, Cell, int]]:
-    """Pair wanted cells with stored ones of other data or algorithms; ``counts`` has numbers of cells and their runs.
-
-    A damaged row is left out: it is told by the commands that read its runs.
-    """
-    stored: dict[tuple[object, ...], list[tuple[Cell, int]]] = {}
-    for number, n in counts:
-        if not isinstance(found := known[number], RowError):
-            stored.setdefault(_without_origin(found[0]), []).append((found[0], n))
-    return [(one, cell, n) for one in wanted for cell, n in stored.get(_without_origin(one), ()) if cell != one]
-
-
-def _without_origin(cell: Cell) -> tuple[object, ...]:
-    return (cell.problem, cell.method, cell.parameters, cell.classifier)
-
-
-def intact(row: CellRow | RowError) -> CellRow:
-    """Return a cell, or raise what is wrong with its row."""
-    if isinstance(row, RowError):
-        raise row
-    return row
+        raise ValueError(f"expected whole numbers, or digests of third-party code, as versions, got {settings[2]}")
+    names = json.loads(changed)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"expected a list of names, got {changed}")
+    return Cell(problem, data_sha256, method, parameters, classifier, algorithms), tuple(names)  # type: ignore[arg-type]
 
 
 def read_run(
-    row: Sequence[Any],
-    cells: Mapping[int, CellRow | RowError],
-    origins: Mapping[int, str],
-    quantities: Sequence[str],
+    row: Sequence[Any], quantities: Sequence[str], cells: Mapping[int, CellRow], origins: Mapping[int, str]
 ) -> StoredRun:
-    """Return a run as it was stored.
+    """Return the record of a run.
 
     Parameters
     ----------
     row : sequence
-        Key, cell, repeat, seed, status, error, measures, provenance, and the quantities.
-    cells : mapping of int to (Cell, changed) or RowError
-        See `read_cells`.
-    origins : mapping of int to str
-        Provenances by number.
+        `RUN_COLUMNS`, then numbers, nan where the run has none.
     quantities : sequence of str
-        Names of the row's last columns.
+        Names of these numbers.
+    cells : mapping of int to (Cell, changed)
+    origins : mapping of int to str
+        Provenances.
 
     Raises
     ------
-    RowError
-        The row, or that of its cell, holds what no run can have written.
+    ValueError
+        A value is outside its range, or not finite; or the row of a done run has no number.
     """
-    place = cells.get(row[1])
-    with _named(f"run {row[0]}"):
-        if place is None:
-            raise ValueError(f"expected one of the stored cells, got number {row[1]!r}")
-        cell, changed = intact(place)
-    result = read_result(row, origins, quantities)
-    return RunSpec(row[0], cell, row[2], row[3], changed), result
+    key, number, repeat, seed, status, error, measures, provenance, *numbers = row
+    if number not in cells:
+        raise ValueError(f"expected one of the stored cells, got number {number!r}")
+    if repeat < 0 or seed < 0:
+        raise ValueError(f"expected a repeat and a seed of at least 0, got {repeat} and {seed}")
+    cell, changed = cells[number]
+    spec = RunSpec(key, cell, repeat, seed, changed)
+    if status == "planned":
+        return spec, None
+    known = {name: value for name, value in zip(quantities, numbers, strict=True) if not math.isnan(value)}
+    has_measures = isinstance(measures, str)
+    if status == "done" and not known and not has_measures:
+        raise ValueError("expected numbers, since it is done, got none")
+    values = read_measures(measures) if has_measures else {}
+    for name, value in (known | values).items():
+        if not (isinstance(value, int | float) and math.isfinite(value)):
+            raise ValueError(f"expected {name} to be a finite number, got {value!r}")
+    values = {name: int(value) if QUANTITIES[name].is_count else value for name, value in known.items()} | values
+    cause = error if isinstance(error, str) else None
+    return spec, RunResult(key, status, cause, values, origin=origins.get(provenance, ""))
 
 
-def read_result(row: Sequence[Any], origins: Mapping[int, str], quantities: Sequence[str]) -> RunResult | None:
-    """Return what came of a run, None until it is done or failed; see `read_run`."""
-    key, _, repeat, seed, status, error, measures, origin, *numbers = row
-    with _named(f"run {key}"):
-        if repeat < 0 or seed < 0:
-            raise ValueError(f"expected a repeat and a seed of at least 0, got {repeat} and {seed}")
-        if status not in STATUSES:
-            raise ValueError(f"expected {' or '.join(STATUSES)} as its status, got {status!r}")
-        if status == "planned":
-            return None
-        values = {
-            name: int(value) if QUANTITIES[name].is_count else value
-            for name, value in zip(quantities, map(_finite, quantities, numbers), strict=True)
-            if value is not None
-        }
-        if status == "done" and not values and not measures:
-            raise ValueError("expected numbers, since it is done, got none")
-        return RunResult(key, status, error, values | read_measures(key, measures), origin=origins.get(origin, ""))
-
-
-def read_measures(key: str, text: str | None) -> dict[str, float]:
+def read_measures(text: str) -> dict[str, float]:
     """Return the numbers of a run that have no column of their own."""
-    with _named(f"run {key}"):
-        return {name: _finite(name, value) for name, value in _mapping(text or "{}").items()}
+    return {} if text == "{}" else _mapping(text)
 
 
 def pack(history: Mapping[str, NDArray]) -> bytes:  # type: ignore[type-arg]
     """Return learning curves as a compressed NumPy archive of float32.
 
-    Choice: the lightest compression, which takes a third of NumPy's time, and makes of such numbers no more bytes.
+    Choice: the lightest compression, which takes a third of NumPy's time and yields no more bytes for such numbers.
     """
     import numpy as np
 
@@ -208,28 +128,12 @@ def pack(history: Mapping[str, NDArray]) -> bytes:  # type: ignore[type-arg]
     return buffer.getvalue()
 
 
-def unpack(key: str, blob: bytes) -> Mapping[str, NDArray]:  # type: ignore[type-arg]
-    """Return a run's learning curves.
-
-    Raises
-    ------
-    RowError
-        They are damaged.
-    """
+def unpack(blob: bytes) -> dict[str, NDArray]:  # type: ignore[type-arg]
+    """Return the learning curves of `pack`."""
     import numpy as np
 
-    with _named(f"learning curves of run {key}"), np.load(io.BytesIO(blob), allow_pickle=False) as curves:
+    with np.load(io.BytesIO(blob), allow_pickle=False) as curves:
         return {name: curves[name] for name in curves.files}
-
-
-@contextmanager
-def _named(row: str) -> Iterator[None]:
-    """Turn what reading a row can raise into a `RowError` that names the row."""
-    try:
-        yield
-    except (ValueError, TypeError, KeyError, OverflowError, EOFError, zipfile.BadZipFile) as error:
-        wrong = f"expected JSON text ({error})" if isinstance(error, json.JSONDecodeError) else str(error)
-        raise RowError(row, wrong.removesuffix(".")) from error
 
 
 def _parameters(text: str) -> Parameters:
@@ -244,22 +148,8 @@ def _scalar(name: str, value: object) -> Scalar:
     raise ValueError(f"expected {name} to be a number, text or a list of numbers, got {value!r}")
 
 
-def _names(text: str) -> tuple[str, ...]:
-    names = json.loads(text)
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"expected a list of names, got {text}")
-    return tuple(names)
-
-
 def _mapping(text: str) -> dict[str, Any]:
-    found = json.loads(text)
-    if not isinstance(found, dict):
+    values = json.loads(text)
+    if not isinstance(values, dict):
         raise ValueError(f"expected a mapping of names to values, got {text}")
-    return found
-
-
-def _finite(name: str, value: Any) -> Any:
-    """Return a number, or None where there is none."""
-    if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
-        raise ValueError(f"expected {name} to be a finite number, got {value!r}")
-    return value
+    return values
