@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec, StoredRun

@@ -296,29 +296,6 @@ class TestRun:
         assert said not in pppca("run", config, "--workers", 0, "--repeats", 1).stderr
         assert pppca("run", config, "--quiet", "--workers", 0).stderr == ""
 
-    def test_an_older_store_is_moved_aside_and_told_once(self, config):
-        Path("results").mkdir()
-        with closing(sqlite3.connect("results/results.sqlite")) as connection:
-            connection.executescript("CREATE TABLE runs (key TEXT); PRAGMA user_version = 2;")
-        result = pppca("run", config, "--workers", 0, "--repeats", 1)
-        assert (result.exit_code, "\n14 runs done" in result.stderr) == (0, True)
-        assert result.stderr.startswith(
-            "results/results.sqlite is of an older version, whose results cannot be continued. It was moved to"
-            " results/results.version-2.sqlite, and everything is computed again.\n"
-        )
-        with closing(sqlite3.connect("results/results.version-2.sqlite")) as connection:
-            assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("runs",)]
-        assert "older version" not in pppca("run", config, "--workers", 0, "--repeats", 1).stderr
-
-    def test_an_older_store_is_left_alone_by_a_dry_run(self, config):
-        Path("results").mkdir()
-        with closing(sqlite3.connect("results/results.sqlite")) as connection:
-            connection.executescript("CREATE TABLE runs (key TEXT); PRAGMA user_version = 2;")
-        result = pppca("run", config, "--dry-run")
-        assert result.exit_code == 1
-        assert "got version 2. The next `pppca run` moves it aside and begins anew" in result.stderr
-        assert [path.name for path in Path("results").iterdir()] == ["results.sqlite"]
-
     def test_a_list_of_values_of_any_parameter_is_a_cell_each(self, config):
         text = SMALL.replace("{method: gha, n_epochs: 10}", "{method: gha, n_epochs: [5, 10], centre: [true, false]}")
         config.write_text(text)

@@ -233,17 +233,6 @@ class TestStore:
         (line,) = told(doctor._store(path))
         assert line.endswith("got version 4. Use the pppca that wrote it, or name another folder (--results).")
 
-    def test_an_older_store_is_told_with_what_becomes_of_it(self, store, path):
-        store.close()
-        query(path, "PRAGMA user_version = 2")
-        before = path.read_bytes()
-        (line,) = told(doctor._store(path))
-        assert line == (
-            f"{path}: expected a results database of version 3, got version 2. The next `pppca run` moves it aside and"
-            " begins anew, or name another folder (--results)."
-        )
-        assert path.read_bytes() == before
-
     def test_a_damaged_store_is_told_and_can_be_put_aside(self, store, path):
         store.close()
         query(

@@ -194,7 +194,7 @@ def test_an_older_store_is_told_by_every_command_that_reads_and_left_alone(folde
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 2")
     before = path.read_bytes()
-    assert_refused(pppca(*command), r"version 3, got version 2\. The next `pppca run` moves it aside and begins anew")
+    assert_refused(pppca(*command), r"version 3, got version 2\. Move it away and run the configs again")
     assert path.read_bytes() == before
 
 

@@ -64,15 +64,15 @@ def _quantities(columns: Iterable[Any]) -> list[str]:
     return [name for name in QUANTITIES if name in names]
 
 
-def _arrays(frame: pd.DataFrame) -> dict[str, NDArray[Any]]:
-    """Return the columns of a frame; equal texts share an object, missing texts are None."""
+def _arrays(frame: pd.DataFrame, order: NDArray[np.intp] | slice = slice(None)) -> dict[str, NDArray[Any]]:
+    """Return the columns of a frame in an order of its rows; equal texts share an object, missing texts are None."""
     arrays = {}
-    for name in map(str, frame):
+    for name in map(str, frame):  # column by column, since the frame may be large
         if pd.api.types.is_numeric_dtype(frame[name]):
-            arrays[name] = frame[name].to_numpy()
+            arrays[name] = frame[name].to_numpy()[order]
         else:
             places, texts = pd.factorize(frame[name])  # -1 for a missing text
-            arrays[name] = np.array([*texts, None], dtype=object)[places]
+            arrays[name] = np.array([*texts, None], dtype=object)[places[order]]
     return arrays
 
 
@@ -164,7 +164,7 @@ def split_by_cell(
     same = {number: first.setdefault(cell, number) for number, (cell, _) in cells.items()}
     places, _ = pd.factorize(frame["cell"].map(same))
     order = np.argsort(places, kind="stable")
-    columns = _arrays(frame.iloc[order])
+    columns = _arrays(frame, order)
     starts = np.flatnonzero(np.diff(places[order], prepend=-1)).tolist()
     split = {}
     for start, stop in pairwise([*starts, len(order)]):
