@@ -1,4 +1,4 @@
-"""``pppca methods`` and ``pppca rank``: what can be run, and how it compares over problems."""
+"""``pppca methods`` and ``pppca rank``: methods, classifiers and their comparison."""
 
 from __future__ import annotations
 
@@ -30,57 +30,57 @@ def methods(name: str | None, form: str) -> None:
     from pppca_bench.methods.lookup import classifier_names, find_classifier, find_method, method_names
 
     search_also([Path.cwd()])
+    finders = {"method": (find_method, method_names()), "classifier": (find_classifier, classifier_names())}
     if name is not None:
-        _print_parameters(_found(name, {"method": find_method, "classifier": find_classifier}), form)
+        _print_parameters(_entries(name, finders), form)
         return
-    named = [("method", find_method, method_names()), ("classifier", find_classifier, classifier_names())]
     rows = []
-    for kind, find, names in named:
-        for one in names:
+    for kind, (find, names) in finders.items():
+        for listed in names:
             try:
-                rows.append({"kind": kind, **_described(find(one))})
-            except ConfigError as error:  # of an entry point, which takes nothing from the others
+                rows.append({"kind": kind, **_described(find(listed))})
+            except ConfigError as error:  # a broken entry point; the others are listed
                 click.echo(str(error), err=True)
     _print(rows, form)
 
 
-def _found(name: str, finders: Mapping[str, Callable[[str], Entry]]) -> dict[str, Entry]:
-    """Return what a name stands for, as a method, as a classifier, or as both."""
-    from pppca_bench.methods.lookup import classifier_names, method_names
-
-    found, refusals = dict[str, Any](), list[ConfigError]()
-    for kind, find in finders.items():
+def _entries(name: str, finders: Mapping[str, tuple[Callable[[str], Entry], list[str]]]) -> dict[str, Entry]:
+    """Return the entries of a name, which may be that of a method, a classifier, or both."""
+    entries, refusals = dict[str, Any](), list[ConfigError]()
+    for kind, (find, _) in finders.items():
         try:
-            found[kind] = find(name)
+            entries[kind] = find(name)
         except UnknownNameError:
             continue
         except ConfigError as error:
             refusals.append(error)
-    if not found and refusals:
+    if not entries and refusals:
         raise refusals[0]
-    if not found:
-        hint = nearest(name, [*method_names(), *classifier_names()])
+    if not entries:
+        hint = nearest(name, [known for _, names in finders.values() for known in names])
         raise UnknownNameError(f"expected a name that `pppca methods` prints, or module:Class, got {name!r}{hint}.")
-    return found
+    return entries
 
 
 def _described(entry: Entry) -> dict[str, str]:
     return {"name": entry.name, "title": entry.title, "does": entry.does, "source": entry.source}
 
 
-def _print_parameters(found: Mapping[str, Entry], form: str) -> None:
-    """Print what an entry is and what a config may set of it."""
+def _print_parameters(entries: Mapping[str, Entry], form: str) -> None:
+    """Print the description of entries and their parameters in a config."""
     from pppca_bench.methods.sections import describe_parameters
 
-    told = {kind: describe_parameters(entry) for kind, entry in found.items()}
     if form == "json":
-        facts = {kind: {**_described(entry), "estimator": entry.estimator} for kind, entry in found.items()}
-        _print([{"kind": kind, **facts[kind], "parameters": rows} for kind, rows in told.items()], form)
+        rows = [
+            {"kind": kind, **_described(entry), "estimator": entry.estimator, "parameters": describe_parameters(entry)}
+            for kind, entry in entries.items()
+        ]
+        _print(rows, form)
         return
-    for kind, entry in found.items():
+    for kind, entry in entries.items():
         click.echo(f"{kind} {entry.name}: {entry.title}. {entry.does} ({entry.source}).")
         click.echo(f"{entry.estimator}, version {entry.version}\n")
-        _print(told[kind], form)
+        _print(describe_parameters(entry), form)
         if entry.foreign:
             click.echo("\nIn a config its parameters stand under `parameters:`.")
         click.echo()
@@ -109,7 +109,7 @@ def _print(rows: Sequence[Mapping[str, Any]], form: str) -> None:
 @results_option
 @click.option("--within", metavar="PROBLEM", help="Compare methods on this problem alone [default: the only problem].")
 @click.option("--matters", type=click.FloatRange(min=0), help="Difference that matters [default: 1 point of percent].")
-@click.option("--quantity", default="test_error_percent", show_default=True, help="What is compared on one problem.")
+@click.option("--quantity", default="test_error_percent", show_default=True, help="Quantity to compare on one problem.")
 @click.option("--only", multiple=True, metavar="KEY=VALUE,…", help="Take only these runs, as in `pppca run`.")
 @click.option("--format", "form", type=click.Choice(("terminal", "markdown", "json")), default="terminal")
 def rank(
