@@ -17,7 +17,7 @@ from benchmarks.torch_backprop import build, learn, matrices, train
 from pppca_bench.classifiers.backprop import BackpropRule
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight
-from pppca_bench.classifiers.training import Task, train_by_backprop
+from pppca_bench.classifiers.training import BackpropLanes, Task
 from pppca_bench.methods.lookup import find_classifier
 from pppca_bench.problems import load_problem
 
@@ -49,9 +49,7 @@ def nets_of_a_cell(X: Floats, targets: Floats, hidden: tuple[int, ...], n_nets: 
         inputs = np.ascontiguousarray(standardised @ np.linalg.qr(rng.standard_normal((X.shape[1],) * 2))[0])
         weights = uniform_per_weight(architecture, -limit, limit, rng)
         source = np.random.default_rng(k)
-        tasks.append(
-            Task(architecture, inputs, targets, inputs[:8], targets[:8], weights, steps=[], rng=source)
-        )
+        tasks.append(Task(architecture, inputs, targets, inputs[:8], targets[:8], weights, steps=[], rng=source))
     return tasks
 
 
@@ -59,7 +57,7 @@ def train_ours(tasks: list[Task], n_epochs: int) -> list[list[Floats]]:
     """Train all nets for n_epochs; return their matrices, the bias in the first column."""
     rule = BackpropRule(settings()["learning_rate"], settings()["decay_epochs"], 0.0)
     stopping = StoppingRule(n_epochs, math.inf, 0.0, n_epochs)
-    nets = train_by_backprop(tasks, rule, stopping, keeps_best=False)
+    nets = BackpropLanes(tasks, rule, stopping, keeps_best=False).train()
     return [net.weights for net in nets]
 
 

@@ -17,7 +17,7 @@ from benchmarks.measuring import Contestant, Row, compare
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight
 from pppca_bench.classifiers.rprop import RpropRule
-from pppca_bench.classifiers.training import Task, train_by_rprop
+from pppca_bench.classifiers.training import RpropLanes, Task
 from pppca_bench.problems import load_problem
 
 Floats = NDArray[np.float64]
@@ -62,7 +62,7 @@ def nets_of_a_cell(X: Floats, targets: Floats, hidden: tuple[int, ...], *, short
 
 def train_ours(tasks: list[Task], n_epochs: int) -> list[list[Floats]]:
     """Train all nets for n_epochs; return their matrices, the bias in the first column."""
-    nets = train_by_rprop(tasks, RULE, StoppingRule(n_epochs, math.inf, 0.0, n_epochs))
+    nets = RpropLanes(tasks, RULE, StoppingRule(n_epochs, math.inf, 0.0, n_epochs)).train()
     return [net.weights for net in nets]
 
 

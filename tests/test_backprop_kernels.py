@@ -12,7 +12,7 @@ from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.lanes import LANES
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight
 from pppca_bench.classifiers.passes import LOGISTIC, activate
-from pppca_bench.classifiers.training import BackpropLanes, Task, train_by_backprop
+from pppca_bench.classifiers.training import BackpropLanes, Task
 from pppca_bench.compiled.arrays import aligned_zeros
 
 HIDDEN = [(), (3,), (4, 2), (2, 3, 2)]
@@ -32,7 +32,7 @@ def make_task(hidden, seed, n_samples=6, n_inputs=3, n_outputs=2, names=("logist
 def train(*tasks, max_epochs=7, keeps_best=False, loss=math.inf, **rule):
     constants = {"learning_rate": 0.2, "decay_epochs": math.inf, "momentum": 0.0} | rule
     stopping = StoppingRule(3, loss, 0.0, max_epochs)
-    return train_by_backprop(tasks, kernels.BackpropRule(**constants), stopping, keeps_best=keeps_best)
+    return BackpropLanes(tasks, kernels.BackpropRule(**constants), stopping, keeps_best=keeps_best).train()
 
 
 def as_lists(matrices):

@@ -8,9 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
-from pppca_bench.classifiers import expressions
 from pppca_bench.classifiers.expressions import (
-    Evolution,
     crossed,
     evolve,
     features_of,
@@ -18,10 +16,9 @@ from pppca_bench.classifiers.expressions import (
     random_expression,
     replaced,
     subtree,
-    text_of,
     values_of,
 )
-from pppca_bench.classifiers.flgp import FLGPClassifier, share_correct, used_features
+from pppca_bench.classifiers.flgp import FLGPClassifier, share_correct, through, used_features
 
 TINY = {"n_populations": 2, "population_size": 12, "n_generations": 4, "tournament_size": 3}
 TREE = ("-", "*", 0, 2, "/", 1.5, 1)  # x0 x2 − 1.5 / x1
@@ -33,10 +30,10 @@ def test_values_of_an_expression_by_hand():
     np.testing.assert_array_equal(values_of((0.25,), columns), [0.25, 0.25])
 
 
-def test_values_are_finite_whatever_the_inputs():
+def test_outputs_of_layers_are_finite_whatever_the_inputs():
     columns = np.array([[1e200, -1e200, 0.0]])
-    np.testing.assert_array_equal(values_of(("*", 0, 0), columns), [np.finfo(float).max] * 2 + [0.0])
-    np.testing.assert_array_equal(values_of(("-", "*", 0, 0, "*", 0, 0), columns), [0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(through([[("*", 0, 0)]], columns), [[1.0, 1.0, 0.0]])
+    np.testing.assert_array_equal(through([[("-", "*", 0, 0, "*", 0, 0)]], columns), [[0.0, 0.0, 0.0]])
 
 
 def test_division_by_nearly_nothing_is_one():
@@ -44,8 +41,7 @@ def test_division_by_nearly_nothing_is_one():
     np.testing.assert_array_equal(values_of(("/", 0, 1), columns), [1.0, 1.0, 2.5])
 
 
-def test_text_and_features_of_an_expression():
-    assert text_of(TREE) == "((x0 * x2) - (1.5 / x1))"
+def test_features_of_an_expression():
     assert features_of(TREE) == {0, 1, 2}
     assert features_of(("+", 0.5, 3)) == {3}
 
@@ -74,7 +70,7 @@ def test_random_crossed_and_mutated_trees_are_trees(seed, n_features, depth):
     for tree in (first, second, crossed(first, second, rng), mutated(first, n_features, rng)):
         assert subtree(tree, 0) == slice(0, len(tree))
         assert features_of(tree) <= set(range(n_features))
-        assert np.isfinite(values_of(tree, columns)).all()
+        assert np.isfinite(through([[tree]], columns)).all()
     assert len(first) < 2 ** (depth + 1)
 
 
@@ -82,7 +78,8 @@ def test_the_fittest_of_a_generation_never_gets_worse():
     def fitness(expression):
         return (float(-np.abs(values_of(expression, np.array([[0.3], [0.7]]))[0] - 2.0)),)
 
-    found = list(evolve(fitness, 2, Evolution(30, 15, 3, 0.2, 15), np.random.default_rng(0)))
+    settings = {"population_size": 30, "n_generations": 15, "tournament_size": 3, "mutation_probability": 0.2}
+    found = list(evolve(fitness, 2, np.random.default_rng(0), **settings, max_nodes=15))
     assert len(found) == 15
     assert all(before[1] <= after[1] for before, after in itertools.pairwise(found))
     assert found[-1][1][0] > -0.05
@@ -90,11 +87,18 @@ def test_the_fittest_of_a_generation_never_gets_worse():
 
 
 def test_no_child_is_larger_than_the_limit():
-    rng = np.random.default_rng(0)
-    evolution = Evolution(10, 3, 2, 0.5, 7)
-    sizes = [len(expressions._child(TREE, TREE, 3, evolution, rng)) for _ in range(200)]
-    assert max(sizes) <= 7
-    assert min(sizes) < 7
+    seen, rng = [], np.random.default_rng(0)
+
+    def fitness(expression):
+        seen.append(len(expression))
+        return (float(len(expression)),)
+
+    settings = {"population_size": 60, "n_generations": 6, "tournament_size": 2, "mutation_probability": 0.5}
+    assert max(len(tree) for tree, _ in evolve(fitness, 3, rng, **settings, max_nodes=31)) == 31
+    n_before = len(seen)
+    fittest = [len(tree) for tree, _ in evolve(fitness, 3, rng, **settings, max_nodes=3)]
+    # The first generation is not bounded; no child is larger than its parents or the limit.
+    assert max(seen[n_before:]) == fittest[0] == fittest[-1]
 
 
 def test_share_of_samples_that_the_sign_tells_rightly_by_hand():
@@ -143,7 +147,7 @@ def test_layers_feed_each_other_and_the_sign_decides(product):
     assert [len(layer) for layer in layers] == [2, 2, 1]
     columns = product[2].T
     for layer in layers:
-        values = np.array([values_of(expression, columns) for expression in layer])
+        values = np.nan_to_num([values_of(expression, columns) for expression in layer])
         columns = values / (1.0 + np.abs(values))
     np.testing.assert_array_equal(found.decision_function(product[2]), columns[0])
     np.testing.assert_array_equal(found.predict(product[2]), np.where(columns[0] > 0.0, "yes", "no"))

@@ -21,8 +21,13 @@ from pppca_bench.classifiers.lanes import (
 )
 from pppca_bench.classifiers.network import Architecture, network_outputs, pack, uniform_per_weight, unpack
 from pppca_bench.classifiers.rprop import RpropRule, RpropState
-from pppca_bench.classifiers.training import RpropLanes, Task, train_by_rprop
+from pppca_bench.classifiers.training import RpropLanes, Task
 from pppca_bench.compiled.arrays import aligned_zeros
+
+
+def train_by_rprop(tasks, rule, stop):
+    return RpropLanes(tasks, rule, stop).train()
+
 
 RPROP = RpropRule(eta_plus=1.2, eta_minus=0.5, step_min=0.0, step_max=50.0)
 ARCHITECTURES = [

@@ -10,7 +10,7 @@ from annotated_types import Ge, Lt
 
 from pppca_bench.classifiers.backprop import BackpropRule
 from pppca_bench.classifiers.mlp import MLPClassifier
-from pppca_bench.classifiers.training import Task, TrainedNet, train_by_backprop
+from pppca_bench.classifiers.training import BackpropLanes, Task, TrainedNet
 from pppca_bench.classifiers.training_data import Split
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import Count, LayerSizes, NotNegative, NotNegativeOrInfinite, Positive
@@ -109,11 +109,10 @@ class BackpropMLPClassifier(MLPClassifier):
         self.keep = keep
         self.random_state = random_state
 
-    def _task(self, split: Split) -> Task:
-        decides = self.keep == "best" or self.generalisation_loss < math.inf
-        if not len(split.X_val) and not decides:
-            split = replace(split, X_val=split.X, y_val=split.y)
-        return super()._task(split)
+    def _hold_out(self, split: Split, rng: np.random.Generator) -> Split:
+        if self.keep == "best" or self.generalisation_loss < math.inf:
+            return super()._hold_out(split, rng)
+        return replace(split, X_val=split.X, y_val=split.y)
 
     def _started(self, split: Split, rng: np.random.Generator) -> Task:
         n_features = split.X.shape[1]
@@ -130,4 +129,4 @@ class BackpropMLPClassifier(MLPClassifier):
     def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
         decay_epochs = math.inf if self.decay_epochs is None else float(self.decay_epochs)
         rule = BackpropRule(float(self.learning_rate), decay_epochs, float(self.momentum))
-        return train_by_backprop(tasks, rule, self._stopping_rule(), keeps_best=self.keep == "best")
+        return BackpropLanes(tasks, rule, self._stopping_rule(), keeps_best=self.keep == "best").train()

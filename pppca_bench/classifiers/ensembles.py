@@ -5,18 +5,18 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
-from pppca_bench.classifiers.mlp import MLP
-from pppca_bench.classifiers.training_data import FittedBySplit, Labels, Split, one_hot
+from pppca_bench.classifiers.mlp import MLP, ByLargestOutput
+from pppca_bench.classifiers.training_data import FittedBySplit, Split, one_hot
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
 from pppca_bench.parameters import Count, Share
 from pppca_bench.samples import validated_samples
 
 
-class _Ensemble(ClassifierMixin, FittedBySplit):
+class _Ensemble(ByLargestOutput, FittedBySplit):
     """Base of ensembles of classifiers, the members, each trained on its own sample of the training data."""
 
     def __init__(
@@ -36,16 +36,6 @@ class _Ensemble(ClassifierMixin, FittedBySplit):
             self.n_epochs_ = sum(net.n_epochs_ for net in self.estimators_)
             self.best_epoch_ = sum(net.best_epoch_ for net in self.estimators_)
 
-    def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the support of each class, (n_samples, n_classes); for two the second less the first, (n_samples,)."""
-        support = self._support(X)
-        return support[:, 1] - support[:, 0] if support.shape[1] == 2 else support
-
-    def predict(self, X: ArrayLike) -> Labels:
-        """Return the class with the largest support for each sample."""
-        winners = self._support(X).argmax(axis=1)
-        return self.classes_[winners]
-
     @abstractmethod
     def _train(self, split: Split, rng: np.random.Generator) -> None:
         """Train the members and set ``estimators_``."""
@@ -54,15 +44,13 @@ class _Ensemble(ClassifierMixin, FittedBySplit):
     def _combine(self, outputs: list[Floats]) -> Floats:
         """Combine the members' outputs into the support of each class, (n_samples, n_classes)."""
 
-    def _support(self, X: ArrayLike) -> Floats:
-        """Validate X and return the support of each class."""
+    def _outputs(self, X: ArrayLike) -> Floats:
+        """Return the support of each class: of a member that is no network 1 for the class that it predicts."""
         check_is_fitted(self)
-        inputs = validated_samples(self, X)
-        return self._combine([self._outputs_of(member, inputs) for member in self.estimators_])
-
-    def _outputs_of(self, member: Any, X: Floats) -> Floats:
-        """Return a network's outputs, or 1 for the class that another classifier predicts, (n_samples, n_classes)."""
-        return member._outputs(X) if hasattr(member, "_outputs") else one_hot(member.predict(X), self.classes_)
+        inputs, members = validated_samples(self, X), self.estimators_
+        if hasattr(members[0], "_outputs"):
+            return self._combine([member._outputs(inputs) for member in members])
+        return self._combine([one_hot(member.predict(inputs), self.classes_) for member in members])
 
     def _seeded(self, n_members: int, rng: np.random.Generator) -> list[Any]:
         """Return unfitted members, each with a seed of its own."""

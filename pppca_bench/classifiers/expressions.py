@@ -1,23 +1,23 @@
-"""Genetic programming of arithmetic expressions: random ones, their values, crossover, mutation, evolution."""
+"""Genetic programming of arithmetic expressions: values, random trees, crossover, mutation, evolution."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from pppca_bench.compiled.arrays import Flags, Floats
+from pppca_bench.compiled.arrays import Floats
 
 Expression = tuple[str | int | float, ...]
 """A tree in prefix order: a name of `OPERATORS`, before its two operands; an int, a feature; a float, a constant."""
 
 Fitness = Callable[[Expression], tuple[float, ...]]
-"""What an expression is worth: the greater, the better, a later number deciding between equal earlier ones."""
+"""Fitness of an expression: tuples are compared as Python does, the greater is better."""
 
 _LEAST_DIVISOR = 1e-6
 
 
 def _divide(dividend: Floats, divisor: Floats) -> Floats:
-    """Divide; where the divisor is nearly 0 the quotient is 1, as Koza's protected division has it."""
+    """Divide, with the quotient 1 where the divisor is nearly 0: Koza's protected division."""
     is_safe = np.abs(divisor) > _LEAST_DIVISOR
     return np.where(is_safe, dividend / np.where(is_safe, divisor, 1.0), 1.0)
 
@@ -28,27 +28,17 @@ OPERATORS: dict[str, Callable[[Floats, Floats], Floats]] = {
     "*": np.multiply,
     "/": _divide,
 }
-"""Functions of two operands by the name that expressions give them."""
+"""Functions of two operands by their name in expressions."""
 
 _NAMES = tuple(OPERATORS)
 _LEAF_PROBABILITY = 0.3
 _CONSTANT_PROBABILITY = 0.2
 _MUTANT_DEPTH = 2
-
-
-class Evolution(NamedTuple):
-    """The constants of an evolution; see `FLGPClassifier` for what they mean."""
-
-    population_size: int
-    n_generations: int
-    tournament_size: int
-    mutation_probability: float
-    max_nodes: int
-    initial_depth: int = 4
+_INITIAL_DEPTH = 4
 
 
 def values_of(expression: Expression, columns: Floats) -> Floats:
-    """Compute an expression for every sample.
+    """Compute an expression for every sample; overflow gives infinity, and undefined values are nan.
 
     Parameters
     ----------
@@ -59,28 +49,7 @@ def values_of(expression: Expression, columns: Floats) -> Floats:
     Returns
     -------
     float64 array, shape (n_samples,)
-        Finite: what overflows is the largest number, and what then has no value is 0.
     """
-    return np.nan_to_num(_computed(expression, columns))
-
-
-def signs_of(expression: Expression, columns: Floats) -> Flags:
-    """Tell for every sample whether an expression is above 0.
-
-    Parameters
-    ----------
-    expression, columns
-        Those of `values_of`.
-
-    Returns
-    -------
-    bool array, shape (n_samples,)
-    """
-    return _computed(expression, columns) > 0.0
-
-
-def _computed(expression: Expression, columns: Floats) -> Floats:
-    """Compute an expression for every sample; what overflows is infinite, and what has no value is nan."""
     operands: list[Any] = []
     with np.errstate(over="ignore", invalid="ignore"):
         for node in reversed(expression):
@@ -88,28 +57,17 @@ def _computed(expression: Expression, columns: Floats) -> Floats:
                 operands.append(OPERATORS[node](operands.pop(), operands.pop()))
             else:
                 operands.append(columns[node] if isinstance(node, int) else node)
-    # Of constants alone it is a number.
+    # An expression of constants alone is a number.
     return operands[0] if np.ndim(operands[0]) else np.full(columns.shape[1], operands[0])
 
 
 def features_of(expression: Expression) -> set[int]:
-    """Return the features that an expression names."""
+    """Return the features in an expression."""
     return {node for node in expression if isinstance(node, int)}
 
 
-def text_of(expression: Expression, name: str = "x") -> str:
-    """Return an expression as people write it, such as ``"(x0 + (x2 * 0.5))"``, features counted from 0."""
-    operands: list[str] = []
-    for node in reversed(expression):
-        if isinstance(node, str):
-            operands.append(f"({operands.pop()} {node} {operands.pop()})")
-        else:
-            operands.append(f"{name}{node}" if isinstance(node, int) else f"{node:.3g}")
-    return operands[0]
-
-
 def random_expression(n_features: int, max_depth: int, rng: np.random.Generator) -> Expression:
-    """Grow a random tree, of at most `max_depth` operators on each way down."""
+    """Grow a random tree with at most `max_depth` operators on each path to a leaf."""
     if max_depth > 0 and rng.random() >= _LEAF_PROBABILITY:
         operands = (random_expression(n_features, max_depth - 1, rng) for _ in range(2))
         return (_NAMES[rng.integers(len(_NAMES))], *next(operands), *next(operands))
@@ -119,7 +77,7 @@ def random_expression(n_features: int, max_depth: int, rng: np.random.Generator)
 
 
 def subtree(expression: Expression, start: int) -> slice:
-    """Return where the tree lies whose root is at `start`."""
+    """Return the slice of the tree whose root is at `start`."""
     n_missing = 1
     for end in range(start, len(expression)):
         n_missing += 1 if isinstance(expression[end], str) else -1
@@ -147,12 +105,20 @@ def mutated(expression: Expression, n_features: int, rng: np.random.Generator) -
 
 
 def evolve(
-    fitness: Fitness, n_features: int, evolution: Evolution, rng: np.random.Generator
+    fitness: Fitness,
+    n_features: int,
+    rng: np.random.Generator,
+    *,
+    population_size: int,
+    n_generations: int,
+    tournament_size: int,
+    mutation_probability: float,
+    max_nodes: int,
 ) -> Iterator[tuple[Expression, tuple[float, ...]]]:
     """Evolve a population and yield each generation's fittest expression with its fitness.
 
     Parents are chosen by tournament; a child is either crossed from two or mutated from one; the fittest passes
-    unchanged to the next generation; a child of more than ``max_nodes`` nodes gives way to its first parent.
+    unchanged to the next generation; a child of more than ``max_nodes`` nodes is replaced by its first parent.
     """
     known: dict[Expression, tuple[float, ...]] = {}
 
@@ -161,21 +127,16 @@ def evolve(
             known[expression] = fitness(expression)
         return known[expression]
 
-    size, depth = evolution.population_size, evolution.initial_depth
-    population = [random_expression(n_features, depth, rng) for _ in range(size)]
-    for _ in range(evolution.n_generations):
+    def child_of(first: Expression, second: Expression) -> Expression:
+        mutates = rng.random() < mutation_probability
+        child = mutated(first, n_features, rng) if mutates else crossed(first, second, rng)
+        return child if len(child) <= max_nodes else first
+
+    population = [random_expression(n_features, _INITIAL_DEPTH, rng) for _ in range(population_size)]
+    for _ in range(n_generations):
         worths = [fitness_of(expression) for expression in population]
-        fittest = max(range(size), key=worths.__getitem__)
+        fittest = max(range(population_size), key=worths.__getitem__)
         yield population[fittest], worths[fittest]
-        draws = rng.integers(size, size=(size - 1, 2, evolution.tournament_size)).tolist()
+        draws = rng.integers(population_size, size=(population_size - 1, 2, tournament_size)).tolist()
         parents = [[population[max(drawn, key=worths.__getitem__)] for drawn in pair] for pair in draws]
-        children = [_child(one, other, n_features, evolution, rng) for one, other in parents]
-        population = [population[fittest], *children]
-
-
-def _child(
-    first: Expression, second: Expression, n_features: int, evolution: Evolution, rng: np.random.Generator
-) -> Expression:
-    mutates = rng.random() < evolution.mutation_probability
-    child = mutated(first, n_features, rng) if mutates else crossed(first, second, rng)
-    return child if len(child) <= evolution.max_nodes else first
+        population = [population[fittest], *(child_of(*pair) for pair in parents)]

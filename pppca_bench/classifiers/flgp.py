@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pppca_bench.classifiers.expressions import Evolution, Expression, evolve, features_of, signs_of, text_of, values_of
+from pppca_bench.classifiers.expressions import Expression, evolve, features_of, values_of
 from pppca_bench.classifiers.training_data import FittedBySplit, Labels, Split
 from pppca_bench.compiled.arrays import Flags, Floats
 from pppca_bench.parameters import Count, Probability
@@ -67,8 +67,6 @@ class FLGPClassifier(ClassifierMixin, FittedBySplit):
     n_features_ : int
     n_generations_ : int
         Generations of all layers.
-    expressions_ : list of str
-        The last layer's functions, over the outputs of the layer before.
     history_ : dict
         ``correct_percent``, float64 (n_generations_,): the fittest of each generation, mean over populations.
     """
@@ -101,14 +99,13 @@ class FLGPClassifier(ClassifierMixin, FittedBySplit):
         self.selected_ = np.array(sorted(set().union(*map(used_features, self.layers_))), dtype=np.int64)
         self.n_features_ = len(self.selected_)
         self.n_generations_ = self.n_layers * self.n_generations
-        self.expressions_ = [text_of(layers[-1][0], "x" if len(layers) == 1 else "f") for layers in self.layers_]
         self.history_ = {"correct_percent": np.mean(np.reshape(self._curves, (-1, self.n_generations_)), axis=0)}
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the functions' squashed outputs, (n_samples, n_classes); of two classes the one's, (n_samples,)."""
         check_is_fitted(self)
         inputs = validated_samples(self, X)
-        outputs = np.array([_through(layers, inputs.T)[0] for layers in self.layers_])
+        outputs = np.array([through(layers, inputs.T)[0] for layers in self.layers_])
         return outputs[0] if len(self.classes_) == 2 else outputs.T
 
     def predict(self, X: ArrayLike) -> Labels:
@@ -128,7 +125,7 @@ class FLGPClassifier(ClassifierMixin, FittedBySplit):
             found = [self._evolve(training, validation, rng) for _ in range(1 if is_last else self.n_populations)]
             layers.append([expression for expression, _ in found])
             self._curves.append(np.mean([curve for _, curve in found], axis=0))
-            columns, columns_val = (_through(layers[-1:], values) for values in (columns, columns_val))
+            columns, columns_val = (through(layers[-1:], values) for values in (columns, columns_val))
         return layers
 
     def _evolve(
@@ -142,10 +139,18 @@ class FLGPClassifier(ClassifierMixin, FittedBySplit):
         def fitness(expression: Expression) -> tuple[float, ...]:
             return share_correct(expression, *training), -len(features_of(expression)), -len(expression)
 
-        evolution = Evolution(
-            self.population_size, self.n_generations, self.tournament_size, self.mutation_probability, self.max_nodes
+        fittest = list(
+            evolve(
+                fitness,
+                len(training[0]),
+                rng,
+                population_size=self.population_size,
+                n_generations=self.n_generations,
+                tournament_size=self.tournament_size,
+                mutation_probability=self.mutation_probability,
+                max_nodes=self.max_nodes,
+            )
         )
-        fittest = list(evolve(fitness, len(training[0]), evolution, rng))
         # Of generations that do as well the first: its function has had the least time to fit the training data.
         chosen = max((expression for expression, _ in fittest), key=lambda one: share_correct(one, *validation))
         return chosen, np.array([100.0 * correct for _, (correct, *_) in fittest])
@@ -169,7 +174,7 @@ def share_correct(expression: Expression, columns: Floats, is_positive: Flags, w
     weights : float64 array, shape (n_samples,)
         Their sum is 1.
     """
-    return float(weights[signs_of(expression, columns) == is_positive].sum())
+    return float(weights[(values_of(expression, columns) > 0.0) == is_positive].sum())
 
 
 def used_features(layers: Layers) -> set[int]:
@@ -180,9 +185,10 @@ def used_features(layers: Layers) -> set[int]:
     return used
 
 
-def _through(layers: Layers, columns: Floats) -> Floats:
-    """Return what layers make of features, a row an expression: f / (1 + |f|) of each."""
+def through(layers: Layers, columns: Floats) -> Floats:
+    """Return the outputs f / (1 + |f|) of the last layer's expressions f, (n_expressions, n_samples)."""
     for expressions in layers:
-        values = np.array([values_of(expression, columns) for expression in expressions])
+        # Overflow becomes the largest number and undefined values 0, so that all outputs are finite.
+        values = np.nan_to_num([values_of(expression, columns) for expression in expressions])
         columns = values / (1.0 + np.abs(values))
     return columns

@@ -13,12 +13,12 @@ from pppca_bench.classifiers.network import Architecture, pack, uniform_per_weig
 from pppca_bench.classifiers.passes import measure_networks
 from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier
 from pppca_bench.classifiers.training import (
+    RpropLanes,
     Task,
     TrainedNet,
     empty_samples,
     fill,
     network_and_block,
-    train_by_rprop,
 )
 from pppca_bench.compiled.arrays import Flags, Floats, Indices, aligned_zeros
 from pppca_bench.parameters import Count, LayerSizes, Positive, Probability, check_order
@@ -191,7 +191,7 @@ class GAMLPClassifier(MLPClassifier):
             )
             for weights in population
         ]
-        nets = train_by_rprop(tasks, trainer._rprop_rule(), trainer._stopping_rule())
+        nets = RpropLanes(tasks, trainer._rprop_rule(), trainer._stopping_rule()).train()
         return np.array([pack(net.weights, architecture, architecture) for net in nets])
 
     def _breed(self, population: Floats, errors: Floats, rng: np.random.Generator) -> Floats:

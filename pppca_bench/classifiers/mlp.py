@@ -2,11 +2,11 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -20,20 +20,20 @@ from pppca_bench.classifiers.network import (
 )
 from pppca_bench.classifiers.training import Task, TrainedNet
 from pppca_bench.classifiers.training_data import (
+    FittedBySplit,
     Labels,
     Split,
     TrainingSet,
     check_both_or_neither,
     hold_out,
     one_hot,
-    validated_split,
 )
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import check_parameters, make_generator
 from pppca_bench.samples import is_plain, validated_samples
 
 
-class MLP(BaseEstimator):
+class MLP(FittedBySplit):
     """Base of multi-layer perceptrons with early stopping.
 
     Attributes
@@ -91,10 +91,6 @@ class MLP(BaseEstimator):
         return network_outputs(self._architecture, self._weights, self._scaled(inputs))
 
     @abstractmethod
-    def _validated(self, data: TrainingSet, classes: ArrayLike | None) -> Split:
-        """Validate the arguments of `fit` and set the attributes that depend on the data alone."""
-
-    @abstractmethod
     def _targets(self, y: Labels) -> Floats:
         """Return the targets of the outputs, (n_samples, n_outputs)."""
 
@@ -107,11 +103,14 @@ class MLP(BaseEstimator):
         return X
 
     def _task(self, split: Split) -> Task:
-        """Hold out validation data where there are none, and draw the initial state."""
+        """Hold out validation data if there are none, and draw the initial state."""
         rng = make_generator(self.random_state)
-        if not len(split.X_val):
-            split = hold_out(split, rng, stratified=is_classifier(self))
-        return self._started(split, rng)
+        return self._started(split if len(split.X_val) else self._hold_out(split, rng), rng)
+
+    def _learn(self, split: Split, rng: np.random.Generator) -> None:
+        task = self._started(split, rng)
+        (net,) = self._train([task])
+        self._store(net, task)
 
     def _started(self, split: Split, rng: np.random.Generator) -> Task:
         targets, sizes = self._targets(split.y), tuple(int(size) for size in self.hidden_layer_sizes)
@@ -173,43 +172,8 @@ class MLP(BaseEstimator):
             self.measures_["connection_traversals"] = passes * sum(matrix.size for matrix in net.weights)
 
 
-class MLPClassifier(ClassifierMixin, MLP):
-    """Base of classifiers by the largest output of a multi-layer perceptron.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-    """
-
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        X_val: ArrayLike | None = None,
-        y_val: ArrayLike | None = None,
-        *,
-        classes: ArrayLike | None = None,
-    ) -> Self:
-        """Train on (X, y) and stop by (X_val, y_val).
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Finite numbers.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        X_val, y_val : array-like, optional
-            Validation samples. Without them a third of X is held out where the training needs it.
-        classes : array-like, optional
-            All classes of the problem, an output each; by default those of y and y_val. The target of a class that y
-            lacks is always 0, so the network has the problem's number of outputs whatever the split.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of its range, the data are invalid, or the training diverges.
-        """
-        return fit_together([self], [(X, y, X_val, y_val)], classes=classes)[0]
+class ByLargestOutput(ClassifierMixin):
+    """Mixin of classifiers whose ``_outputs``, (n_samples, n_classes), are largest for the class that they predict."""
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the outputs; for two classes, the second minus the first.
@@ -243,6 +207,15 @@ class MLPClassifier(ClassifierMixin, MLP):
         winners = self._outputs(X).argmax(axis=1)
         return self.classes_[winners]
 
+
+class MLPClassifier(ByLargestOutput, MLP):
+    """Base of classifiers by the largest output of a multi-layer perceptron.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    """
+
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return class probabilities.
 
@@ -261,32 +234,12 @@ class MLPClassifier(ClassifierMixin, MLP):
         """
         return nearest_probabilities(self._outputs(X))
 
-    def _validated(self, data: TrainingSet, classes: ArrayLike | None) -> Split:
-        return validated_split(self, *data, classes)
-
     def _targets(self, y: Labels) -> Floats:
         return one_hot(y, self.classes_)
 
 
 class MLPRegressor(RegressorMixin, MLP):
     """Base of regressors for one or more targets by the outputs of a multi-layer perceptron."""
-
-    def fit(self, X: ArrayLike, y: ArrayLike, X_val: ArrayLike | None = None, y_val: ArrayLike | None = None) -> Self:
-        """Train on (X, y) and stop by (X_val, y_val).
-
-        Parameters
-        ----------
-        X, X_val : array-like of shape (n_samples, n_features)
-            Finite numbers. Without X_val a third of X is held out where the training needs it.
-        y, y_val : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets, finite numbers.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of its range, the data are invalid, or the training diverges.
-        """
-        return fit_together([self], [(X, y, X_val, y_val)])[0]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -312,6 +265,9 @@ class MLPRegressor(RegressorMixin, MLP):
         if shapes[0] != shapes[1]:
             raise ValueError(f"y_val of {self}: expected as many outputs as y has, {shapes[0]}, got {shapes[1]}")
         return Split(*training, *validation)
+
+    def _hold_out(self, split: Split, rng: np.random.Generator) -> Split:
+        return hold_out(split, rng, stratified=False)
 
     def _with_targets(self, X: ArrayLike, y: ArrayLike | None, *, reset: bool = False) -> tuple[Floats, Floats]:
         """Return validated samples and targets."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier
 from pppca_bench.classifiers.saliency import connected_inputs, optimal_brain_damage
-from pppca_bench.classifiers.training import Task, TrainedNet, train_by_rprop
+from pppca_bench.classifiers.training import RpropLanes, Task, TrainedNet
 from pppca_bench.compiled.arrays import Flags, Floats
 from pppca_bench.parameters import (
     Count,
@@ -121,7 +121,7 @@ class PrunedMLPClassifier(RpropMLPClassifier):
         while active:
             starts = [replace(tasks[k], weights=rounds[k][-1].weights) if rounds[k] else tasks[k] for k in active]
             masked = [start.masked(masks[k]) for k, start in zip(active, starts, strict=True)]
-            for k, net in zip(active, train_by_rprop(masked, self._rprop_rule(), rule), strict=True):
+            for k, net in zip(active, RpropLanes(masked, self._rprop_rule(), rule).train(), strict=True):
                 rounds[k].append(replace(net, kept=masks[k]))
             active = [k for k in active if _may_lose_weights(rounds[k][-1])]
             for k in active:

@@ -10,7 +10,7 @@ from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.mlp import MLP, MLPClassifier, MLPRegressor
 from pppca_bench.classifiers.network import Activation, uniform_per_weight
 from pppca_bench.classifiers.rprop import RpropRule
-from pppca_bench.classifiers.training import Task, TrainedNet, train_by_rprop
+from pppca_bench.classifiers.training import RpropLanes, Task, TrainedNet
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import (
     FINITE,
@@ -86,7 +86,7 @@ class RpropMLP(MLP):
         return weights, uniform_per_weight(self._architecture, *self.initial_step_range, rng)
 
     def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
-        return train_by_rprop(tasks, self._rprop_rule(), self._stopping_rule())
+        return RpropLanes(tasks, self._rprop_rule(), self._stopping_rule()).train()
 
     def _stopping_rule(self) -> StoppingRule:
         increases, quotient = int(self.successive_increases), float(self.progress_quotient)

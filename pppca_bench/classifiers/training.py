@@ -87,26 +87,11 @@ class TrainedNet:
     history: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
 
-def train_by_rprop(tasks: Sequence[Task], rule: rprop.RpropRule, stop: stopping.StoppingRule) -> list[TrainedNet]:
-    """Train networks of the same `Task.shape`, each with the result, to the last bit, of training alone.
-
-    The result has the weights of the validation minimum.
-    """
-    return RpropLanes(tasks, rule, stop).train()
-
-
-def train_by_backprop(
-    tasks: Sequence[Task], rule: backprop.BackpropRule, stop: stopping.StoppingRule, *, keeps_best: bool
-) -> list[TrainedNet]:
-    """Train networks of the same `Task.shape`, each with the result, to the last bit, of training alone.
-
-    The result has the weights of the validation minimum where ``keeps_best``, else those after the last epoch.
-    """
-    return BackpropLanes(tasks, rule, stop, keeps_best=keeps_best).train()
-
-
 class Lanes:
-    """Networks in training, one a lane; a subclass has the learning rule."""
+    """Networks in training, one a lane; a subclass has the learning rule.
+
+    The tasks have the same `Task.shape`. Each gets the result, to the last bit, of training alone.
+    """
 
     is_online = False
     training: Any
@@ -174,7 +159,7 @@ class Lanes:
 
 
 class RpropLanes(Lanes):
-    """Networks in training by RPROP."""
+    """Networks in training by RPROP; the result has the weights of the validation minimum."""
 
     training: Samples
     state: rprop.RpropState
@@ -196,7 +181,10 @@ class RpropLanes(Lanes):
 
 
 class BackpropLanes(Lanes):
-    """Networks in training by online backpropagation, each in its own order of the samples."""
+    """Networks in training by online backpropagation, each in its own order of the samples.
+
+    The result has the weights of the validation minimum where ``keeps_best``, else those after the last epoch.
+    """
 
     is_online = True
     training: backprop.Pool

@@ -53,16 +53,16 @@ class FittedBySplit(BaseEstimator):
         *,
         classes: ArrayLike | None = None,
     ) -> Self:
-        """Learn from (X, y); decide by the errors on (X_val, y_val).
+        """Learn from (X, y); decide by the errors on (X_val, y_val), such as when to stop or which candidate to choose.
 
         Parameters
         ----------
         X, X_val : array-like of shape (n_samples, n_features)
-            Finite numbers. Without X_val a third of X is held out, stratified.
+            Finite numbers. Without X_val a third of X is held out, stratified by classes.
         y, y_val : array-like of shape (n_samples,)
-            Class labels.
+            Class labels; of a regressor targets, also of shape (n_samples, n_outputs).
         classes : array-like, optional
-            All classes of the problem; by default those of y and y_val.
+            All classes of the problem; by default those of y and y_val. Not for regressors.
 
         Raises
         ------
@@ -70,15 +70,23 @@ class FittedBySplit(BaseEstimator):
             If a parameter is out of its range, the data are invalid, or the training diverges.
         """
         check_parameters(self)
-        split = validated_split(self, X, y, X_val, y_val, classes)
+        split = self._validated((X, y, X_val, y_val), classes)
         rng = make_generator(self.random_state)
-        self._learn(split if len(split.X_val) else hold_out(split, rng), rng)
+        self._learn(split if len(split.X_val) else self._hold_out(split, rng), rng)
         return self
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+    def _validated(self, data: TrainingSet, classes: ArrayLike | None) -> Split:
+        """Validate the arguments of `fit` and set ``classes_`` and ``n_features_in_``."""
+        return validated_split(self, *data, classes)
+
+    def _hold_out(self, split: Split, rng: np.random.Generator) -> Split:
+        """Return the split with validation data."""
+        return hold_out(split, rng)
 
     @abstractmethod
     def _learn(self, split: Split, rng: np.random.Generator) -> None:

@@ -12,12 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import Count, Positive, Share, Tau, check_parameters, make_generator
-from pppca_bench.reducers.linear_projection import (
-    CountedByEigenvalues,
-    count_components,
-    covariance,
-    descending_eigenvalues,
-)
+from pppca_bench.reducers.linear_projection import CountedByEigenvalues, covariance, descending_eigenvalues
 from pppca_bench.samples import validated_samples
 
 
@@ -95,7 +90,7 @@ class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, Transfo
         """
         check_parameters(self)
         samples = validated_samples(self, X, reset=True, min_samples=2)
-        self.n_components_ = count_components(self, descending_eigenvalues(covariance(samples)))
+        self.n_components_ = self._count(descending_eigenvalues(covariance(samples)))
         self.mean_ = samples.mean(axis=0)
         self._train(samples - self.mean_)
         return self

@@ -1,8 +1,7 @@
 """Selection of features by scores: the estimator `FilterSelector`, and what each score is."""
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Annotated, Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -16,13 +15,6 @@ from pppca_bench.reducers.path_selector import PathSelector, Step, ranking_of
 from pppca_bench.reducers.wrapper_scores import subset, validation_errors
 
 Criterion = Literal["mutual_information", "conditional_mutual_information", "chi_squared", "accuracy", "t_test"]
-
-
-class Scored(NamedTuple):
-    """Scores of all features, float64 (n_features,), and the features by them, the best first."""
-
-    scores: Floats
-    order: Indices
 
 
 class FilterSelector(PathSelector):
@@ -86,9 +78,8 @@ class FilterSelector(PathSelector):
         self.random_state = random_state
 
     def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], Indices]:  # noqa: ARG002
-        self.scores_, order = _CRITERIA[self.criterion](
-            split.X, np.unique(split.y, return_inverse=True)[1], self.n_bins
-        )
+        labels = np.unique(split.y, return_inverse=True)[1]
+        self.scores_, order = scored(split.X, labels, self.criterion, self.n_bins)
         sizes = range(1, len(order) + 1) if self.n_features is None else [self.n_features]
         errors = validation_errors(classifier, [subset(split, order[:size]) for size in sizes], split)
         path = [Step(tuple(order[:size].tolist()), float(error)) for size, error in zip(sizes, errors, strict=True)]
@@ -175,29 +166,36 @@ def variance_ratios(X: Floats, y: NDArray[Any]) -> tuple[Floats, tuple[int, int]
         return np.where(np.ptp(X, axis=0) > 0.0, (between / df[0]) / (within / df[1]), np.nan), df
 
 
-def _tables(X: Floats, y: Indices, n_bins: int) -> list[Floats]:
-    return [table(discretise(column, n_bins), y) for column in X.T]
+def scored(X: Floats, y: Indices, criterion: Criterion, n_bins: int) -> tuple[Floats, Indices]:
+    """Return the scores of all features, float64 (n_features,), and the features in descending order of them.
 
-
-def _descending(scores: Floats) -> Scored:
-    return Scored(scores, np.argsort(np.where(np.isnan(scores), np.inf, -scores), kind="stable"))
-
-
-def _by_p_value(X: Floats, y: Indices, n_bins: int) -> Scored:  # noqa: ARG001
-    """Order features by F, as p would, which is below the smallest number for some; return −log₁₀ p."""
-    ratios, df = variance_ratios(X, y)
-    return Scored(-f_distribution.logsf(ratios, *df) / np.log(10.0), _descending(ratios).order)
-
-
-def _of_tables(score: Callable[[Floats], float]) -> Callable[[Floats, Indices, int], Scored]:
-    """Return the scoring of features one by one by their tables."""
-    return lambda X, y, n_bins: _descending(np.array([score(counts) for counts in _tables(X, y, n_bins)]))
-
-
-def _conditional(X: Floats, y: Indices, n_bins: int) -> Scored:
-    """Take features one by one, each by what it adds to every one that was taken before."""
+    Parameters
+    ----------
+    X : float64 array, shape (n_samples, n_features)
+    y : int array, shape (n_samples,)
+        Classes, from 0.
+    criterion, n_bins
+        As in `FilterSelector`.
+    """
+    if criterion == "t_test":
+        ratios, df = variance_ratios(X, y)
+        # Features are ordered by F, as by p, which for some is below the smallest number.
+        return -f_distribution.logsf(ratios, *df) / np.log(10.0), _descending(ratios)
     codes = [discretise(column, n_bins) for column in X.T]
-    scores = np.array([mutual_information(table(one, y)) for one in codes])
+    if criterion == "conditional_mutual_information":
+        return _conditional(codes, y)
+    score = {"mutual_information": mutual_information, "chi_squared": chi_squared, "accuracy": accuracy}[criterion]
+    scores = np.array([score(table(values, y)) for values in codes])
+    return scores, _descending(scores)
+
+
+def _descending(scores: Floats) -> Indices:
+    return np.argsort(np.where(np.isnan(scores), np.inf, -scores), kind="stable")
+
+
+def _conditional(codes: Sequence[Indices], y: Indices) -> tuple[Floats, Indices]:
+    """Take features step by step, each by its least information given any of those taken before."""
+    scores = np.array([mutual_information(table(values, y)) for values in codes])
     order: list[int] = []
     while len(order) < len(codes):
         left = np.setdiff1d(np.arange(len(codes)), order)
@@ -206,15 +204,4 @@ def _conditional(X: Floats, y: Indices, n_bins: int) -> Scored:
         for other in left[left != taken]:
             given_taken = conditional_mutual_information(table(codes[other], y, codes[taken]))
             scores[other] = given_taken if len(order) == 1 else min(scores[other], given_taken)
-    return Scored(scores, np.array(order, dtype=np.int64))
-
-
-_CRITERIA: Mapping[str, Callable[[Floats, Indices, int], Scored]] = MappingProxyType(
-    {
-        "mutual_information": _of_tables(mutual_information),
-        "conditional_mutual_information": _conditional,
-        "chi_squared": _of_tables(chi_squared),
-        "accuracy": _of_tables(accuracy),
-        "t_test": _by_p_value,
-    }
-)
+    return scores, np.array(order, dtype=np.int64)

@@ -8,12 +8,10 @@ from numpy.typing import ArrayLike
 from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 
-from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import Count, Positive, Share, Tau, check_parameters, make_generator
 from pppca_bench.reducers.linear_projection import (
     CountedByEigenvalues,
     LinearProjection,
-    count_components,
     covariance,
     descending_eigenvalues,
 )
@@ -21,7 +19,7 @@ from pppca_bench.samples import validated_samples
 
 
 class ICA(CountedByEigenvalues, LinearProjection):
-    """Turn the leading principal components so that they are as independent as can be (Hyvärinen & Oja 2000).
+    """Rotate the leading principal components to be as independent as possible (Hyvärinen & Oja 2000).
 
     scikit-learn's FastICA, contrast log cosh, all components at once. Give exactly one of the first three parameters;
     they count principal components, whose span the independent ones share.
@@ -31,12 +29,12 @@ class ICA(CountedByEigenvalues, LinearProjection):
     n_components, variance_ratio, tau
         As in `CovariancePCA`; never more than the rank of the centred samples.
     max_iter : int, default=1000
-        >= 1. Choice: where FastICA has not settled by then (nearly Gaussian components have no preferred turn), the
-        rows are taken as they are: they span the same space. ``converged_`` tells.
+        >= 1. Choice: if FastICA has not converged by then (nearly Gaussian components have no preferred rotation), the
+        rows are used as they are, since they span the same space; ``converged_`` is then False.
     tol : float, default=1e-4
         Largest change of a row's direction in the last iteration; > 0.
     random_state : int, RandomState, Generator or None, default=None
-        Source of the first turn.
+        Source of the initial rotation.
 
     Attributes
     ----------
@@ -79,16 +77,18 @@ class ICA(CountedByEigenvalues, LinearProjection):
         """
         check_parameters(self)
         samples = validated_samples(self, X, reset=True, min_samples=2)
-        n_components = self._count(samples)
+        rank = int(np.linalg.matrix_rank(samples - samples.mean(axis=0)))
+        if rank == 0:
+            raise ValueError("X in ICA: expected a feature that varies, got constants. Leave out the reduction.")
         fast_ica = FastICA(
-            n_components,
+            min(self._count(descending_eigenvalues(covariance(samples))), rank),
             whiten="unit-variance",
             whiten_solver="svd",
             max_iter=self.max_iter,
             tol=self.tol,
             random_state=int(make_generator(self.random_state).integers(2**31)),
         )
-        # It divides by the variance of every direction before it leaves out those of none.
+        # FastICA divides by the variance of every direction before it drops those without variance.
         with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
             warnings.simplefilter("ignore", ConvergenceWarning)
             fast_ica.fit(samples)
@@ -96,10 +96,3 @@ class ICA(CountedByEigenvalues, LinearProjection):
         self.n_iter_ = int(fast_ica.n_iter_)
         self.converged_ = self.n_iter_ < self.max_iter
         return self
-
-    def _count(self, X: Floats) -> int:
-        eigenvalues = descending_eigenvalues(covariance(X))
-        rank = int(np.linalg.matrix_rank(X - X.mean(axis=0)))
-        if rank == 0:
-            raise ValueError("X in ICA: expected a feature that varies, got constants. Leave out the reduction.")
-        return min(count_components(self, eigenvalues), rank)

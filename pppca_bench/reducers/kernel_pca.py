@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from pppca_bench.classifiers.training_data import FittedBySplit, Split
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import Count, Positives, Share, Tau
-from pppca_bench.reducers.linear_projection import CountedByEigenvalues, count_components
+from pppca_bench.reducers.linear_projection import CountedByEigenvalues
 from pppca_bench.reducers.wrapper_scores import Candidate, seeded, validation_errors
 from pppca_bench.samples import validated_samples
 
@@ -72,7 +72,7 @@ class GaussianKernelPCA(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, T
             KernelPCA(min(split.X.shape), kernel="rbf", gamma=0.5 / width**2, eigen_solver="dense").fit(split.X)
             for width in widths
         ]
-        counts = np.array([count_components(self, fit.eigenvalues_) for fit in fits])
+        counts = np.array([self._count(fit.eigenvalues_) for fit in fits])
         candidates = [_candidate(fit, count, split) for fit, count in zip(fits, counts, strict=True)]
         errors = validation_errors(seeded(self.estimator, rng), candidates, split)
         best = int(np.lexsort((counts, errors))[0])

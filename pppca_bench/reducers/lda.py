@@ -50,10 +50,26 @@ class LDA(LinearProjection):
         check_parameters(self)
         samples, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(labels)
-        n_most = self._count_directions(samples, np.unique(labels).size)
-        _check_spread(samples, labels)
+        classes = [samples[labels == label] for label in np.unique(labels)]
+        if not 2 <= len(classes) < len(samples):
+            raise ValueError(
+                f"y in LDA: expected at least 2 classes and fewer than the {len(samples)} samples, got {len(classes)}"
+                f" class{'es' if len(classes) > 1 else ''}. Discriminants need several samples of several classes."
+            )
+        n_most, n = min(len(classes) - 1, samples.shape[1]), self.n_components
+        if n is not None and n > n_most:
+            raise ParameterError("n_components", f"an integer from 1 to {n_most} or null", n, where="LDA")
+        if not any(np.ptp(members, axis=0).any() for members in classes):
+            raise ValueError(
+                "X in LDA: expected samples that vary within a class, got all samples of a class alike."
+                " Leave out the reduction."
+            )
+        if not np.ptp([members.mean(axis=0) for members in classes], axis=0).any():
+            raise ValueError(
+                "X in LDA: expected classes of different means, got one mean for all. Leave out the reduction."
+            )
         lda = LinearDiscriminantAnalysis(solver="svd").fit(samples, labels)
-        rows: Floats = lda.scalings_[:, : self.n_components or n_most].T
+        rows: Floats = lda.scalings_[:, : n or n_most].T
         self._publish(rows, samples)
         return self
 
@@ -61,28 +77,3 @@ class LDA(LinearProjection):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-    def _count_directions(self, X: Floats, n_classes: int) -> int:
-        if not 2 <= n_classes < len(X):
-            raise ValueError(
-                f"y in LDA: expected at least 2 classes and fewer than the {len(X)} samples, got {n_classes}"
-                f" class{'es' if n_classes > 1 else ''}. Discriminants need several samples of several classes."
-            )
-        n_most = min(n_classes - 1, X.shape[1])
-        n = self.n_components
-        if n is not None and n > n_most:
-            raise ParameterError("n_components", f"an integer from 1 to {n_most} or null", n, where="LDA")
-        return n_most
-
-
-def _check_spread(X: Floats, y: Floats) -> None:
-    classes = [X[y == label] for label in np.unique(y)]
-    if not any(np.ptp(members, axis=0).any() for members in classes):
-        raise ValueError(
-            "X in LDA: expected samples that vary within a class, got all samples of a class alike."
-            " Leave out the reduction."
-        )
-    if not np.ptp([members.mean(axis=0) for members in classes], axis=0).any():
-        raise ValueError(
-            "X in LDA: expected classes of different means, got one mean for all. Leave out the reduction."
-        )

@@ -31,56 +31,40 @@ class AllFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return np.asarray(X, dtype=np.float64)
 
 
-def count_components(estimator: Any, eigenvalues: Floats) -> int:
-    """Return the number of components that an estimator keeps, by its one rule that is given.
-
-    Parameters
-    ----------
-    estimator : object
-        Has ``n_components``, an integer from 1 to the number of eigenvalues; ``variance_ratio``, in (0, 1]: the
-        fewest components that hold this share of the variance; and ``tau`` >= 1, the slides' criterion (1): those
-        with λ1 / λi <= tau. Exactly one of them is not None.
-    eigenvalues : float64 array, shape (n,)
-        In descending order, >= 0.
-
-    Returns
-    -------
-    int
-        At least 1.
-
-    Raises
-    ------
-    ValueError
-        When none of the rules is given, or n_components is more than there are eigenvalues.
-    """
-    where = type(estimator).__name__
-    if estimator.n_components is not None:
-        if estimator.n_components > len(eigenvalues):
-            expected = f"an integer from 1 to {len(eigenvalues)}"
-            raise ParameterError("n_components", expected, estimator.n_components, where=where)
-        return int(estimator.n_components)
-    if estimator.tau is not None:
-        return int(np.sum(eigenvalues[0] <= estimator.tau * eigenvalues))
-    if estimator.variance_ratio is None:
-        raise ParameterError("n_components", "an integer where variance_ratio and tau are null", None, where=where)
-    cumulative = np.cumsum(eigenvalues)
-    # Rounding must not keep a sum below the share that it reaches.
-    reached = estimator.variance_ratio * cumulative[-1] * (1.0 - 1e-12)
-    return int(np.searchsorted(cumulative, reached)) + 1
-
-
 class CountedByEigenvalues:
-    """Mixin of estimators with three rules for the number of components: see `count_components`."""
+    """Mixin of estimators with three rules, of which exactly one is given, for the number of components.
+
+    ``n_components`` itself; ``variance_ratio``: the fewest components that hold this share of the variance; ``tau``:
+    the components with λ1 / λi <= tau, the slides' criterion (1).
+    """
 
     n_components: int | None
     variance_ratio: float | None
     tau: float | None
 
     def check_agreement(self) -> None:
-        """Raise ParameterError if several rules are given; `count_components` needs exactly one."""
+        """Raise ParameterError if several rules are given; none is an error only when components are counted."""
         given = [name for name in ("n_components", "variance_ratio", "tau") if getattr(self, name) is not None]
         if len(given) > 1:
             raise ParameterError(given[1], f"null where {given[0]} is given", getattr(self, given[1]))
+
+    def _count(self, eigenvalues: Floats) -> int:
+        """Return the number of components, at least 1, for eigenvalues >= 0 in descending order."""
+        where = type(self).__name__
+        if self.n_components is not None:
+            if self.n_components > len(eigenvalues):
+                expected = f"an integer from 1 to {len(eigenvalues)}"
+                raise ParameterError("n_components", expected, self.n_components, where=where)
+            return int(self.n_components)
+        if self.tau is not None:
+            return int(np.sum(eigenvalues[0] <= self.tau * eigenvalues))
+        if self.variance_ratio is None:
+            expected = "an integer where variance_ratio and tau are null"
+            raise ParameterError("n_components", expected, None, where=where)
+        cumulative = np.cumsum(eigenvalues)
+        # Rounding must not keep a sum below the share that it reaches.
+        reached = self.variance_ratio * cumulative[-1] * (1.0 - 1e-12)
+        return int(np.searchsorted(cumulative, reached)) + 1
 
 
 def covariance(X: Floats) -> Floats:
@@ -191,7 +175,7 @@ class _ExactPCA(CountedByEigenvalues, LinearProjection):
         check_parameters(self)
         samples = validated_samples(self, X, reset=True, min_samples=2)
         self.eigenvalues_, rows = self._spectrum(samples)
-        self._publish(with_fixed_signs(rows[: count_components(self, self.eigenvalues_)]), samples)
+        self._publish(with_fixed_signs(rows[: self._count(self.eigenvalues_)]), samples)
         return self
 
     @abstractmethod
