@@ -40,17 +40,17 @@ class AtOnce(Executor):
         self.n_workers = n_workers
 
     def submit(self, call: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
-        """Return the results of a task's groups, each of which says that it took a millisecond; compile nothing."""
-        from pppca_bench.experiments.runner import compute_task
+        """Return the results of a group, as if computed in a millisecond; compile nothing."""
+        from pppca_bench.experiments.worker import compute
         from pppca_bench.store.database import Span
 
         future: Future[Any] = Future()
-        if call is not compute_task:
+        if call is not compute:
             future.set_result(None)
             return future
-        _, task, *_ = arguments
+        group, *_ = arguments
         span = Span("2026-01-01T00:00:00.000+00:00", 1.0)
-        future.set_result([([result(spec) for spec in group], span) for group in task])
+        future.set_result(([result(spec) for spec in group], span))
         return future
 
 
@@ -127,7 +127,7 @@ def record(n_runs: int, repeats: int, folder: Path) -> dict[str, float]:
     """Measure how many runs a second the loop hands over and records."""
     from benchmarks.processes import peak_mb
     from pppca_bench.config.request import read_request
-    from pppca_bench.experiments.backends import Executors
+    from pppca_bench.experiments.executors import Workers
     from pppca_bench.experiments.runner import run
     from pppca_bench.store.database import Store
 
@@ -136,9 +136,7 @@ def record(n_runs: int, repeats: int, folder: Path) -> dict[str, float]:
     request = read_request([path], force=True)
     with Store(folder / "recorded.sqlite") as store:
         store.plan(request.plans[0])
-        outcome, seconds = timed(
-            lambda: run(request.specs, store, request.problems, new_backend=lambda: Executors(2, AtOnce))
-        )
+        outcome, seconds = timed(lambda: run(request.specs, store, request.problems, backend=Workers(2, AtOnce)))
     return {"runs_a_second": outcome.n_done / seconds, "record_mb": peak_mb()}
 
 

@@ -38,18 +38,6 @@ def _die_for_each(names: tuple[str, ...], group: Group, loads: worker.Loads) -> 
     return worker.compute(group, loads)
 
 
-def die_three_times(group: Group, loads: worker.Loads) -> worker.Computed:
-    """Compute a group, but end the process at the first three calls, each of which leaves a file behind."""
-    return _die_for_each(("first", "second", "third"), group, loads)
-
-
-def stop_once(group: Group, loads: worker.Loads) -> worker.Computed:
-    """Compute a group, but stop the process at the first call, as a debugger does, until somebody lets it go on."""
-    if _is_first(loads):
-        os.kill(os.getpid(), signal.SIGSTOP)
-    return worker.compute(group, loads)
-
-
 def kill_the_server_once(group: Group, loads: worker.Loads) -> worker.Computed:
     """Compute a group, but at the first call kill the server that workers are forked from, and never return."""
     if _is_first(loads):

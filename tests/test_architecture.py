@@ -20,22 +20,22 @@ PACKAGE = Path(__file__).parents[1] / "pppca_bench"
 # A room of the package, and what it may import of the others. Data flow downwards.
 MAY_IMPORT = {
     "compiled": "",
-    "problems": "errors files processes",
-    "store": "errors runs processes",
+    "problems": "errors files",
+    "store": "errors runs",
     "documents": "errors parameters",
     "references": "errors runs documents",
     "engines": "parameters samples compiled",
     "classifiers": "parameters samples compiled",
     "reducers": "parameters samples compiled classifiers",
-    "methods": "errors parameters importing",
+    "methods": "errors parameters",
     "config": "errors runs parameters documents problems references methods",
-    "experiments": "errors runs processes importing compiled problems store references engines classifiers reducers"
+    "experiments": "errors runs compiled problems store references engines classifiers reducers"
     " methods documents config",
     "reporting": "errors files runs store references methods",
     "studies": "errors files runs parameters documents problems store references methods config experiments reporting",
     "cli": "errors files runs documents problems store references methods config experiments reporting studies",
 }
-LEAVES = ("errors", "files", "runs", "parameters", "processes", "importing", "samples")
+LEAVES = ("errors", "files", "runs", "parameters", "samples")
 ALONE = ("engines", "reducers", "classifiers")
 SCIENCE = (*ALONE, "problems", "experiments")
 AFTER_THE_STORE = ("reporting", "studies", "cli")

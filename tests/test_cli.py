@@ -286,7 +286,7 @@ class TestRun:
         pppca("run", config, "--workers", 0, "--repeats", 1)
         before = stored(Path("results"))
         write_dt(Path("own.dt"), shift=0.1)
-        said = "7 stored results of own.dt are of other data; today's are run instead.\n"
+        said = "7 stored results of own.dt are of other data and computed again.\n"
         planned = pppca("run", config, "--repeats", 1, "--dry-run")
         assert (planned.stdout, planned.stderr) == ("14 runs planned, 7 done, 7 to run in 7 cells.\n", said)
         result = pppca("run", config, "--workers", 0, "--repeats", 1)
@@ -850,7 +850,8 @@ class TestProcess:
         assert running.returncode == exit_code
         assert "Traceback" not in errors
         assert errors.endswith(
-            "\nStopped. What was done is kept in kept; go on with `pppca run long.yaml --results kept --workers 1`.\n"
+            "\nStopped. Completed runs are saved in kept."
+            " Resume with `pppca run long.yaml --results kept --workers 1`.\n"
         )
         assert sorted(status for _, status, _ in stored(tmp_path / "kept").values()) == ["done", "planned"]
 
@@ -868,7 +869,7 @@ class TestProcess:
         _, errors = running.communicate(timeout=60)
         assert running.returncode == 130
         assert errors.strip() == (
-            "Stopped. What was done is kept in results; go on with `pppca run long.yaml --workers 2`."
+            "Stopped. Completed runs are saved in results. Resume with `pppca run long.yaml --workers 2`."
         )
 
     @pytest.mark.slow

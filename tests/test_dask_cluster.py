@@ -69,8 +69,9 @@ def test_without_dask_one_line_says_how_to_install_it(monkeypatch, tmp_path):
 
 def test_a_scheduler_that_does_not_answer_is_told_in_a_line(monkeypatch):
     monkeypatch.setattr(dask_cluster, "TIMEOUT_S", 0.2)
+    cluster = DaskCluster(1, "tcp://127.0.0.1:9")
     with pytest.raises(ClusterError, match=r"^no Dask scheduler answers at tcp://127\.0\.0\.1:9 \(.*--scheduler\.$"):
-        DaskCluster(1, "tcp://127.0.0.1:9")
+        cluster.submit(os.getpid)
 
 
 def test_the_fingerprint_tells_code_and_libraries(monkeypatch, tmp_path):
@@ -126,11 +127,12 @@ def test_a_worker_that_is_killed_loses_nothing_and_data_travel_once_a_worker(pla
     monkeypatch.setattr(
         dask_cluster.Client, "register_plugin", lambda *given, name: (sent.append(name), register(*given, name=name))
     )
-    outcome = runner.run(SPECS, planned, IRIS, new_backend=lambda: DaskCluster(2))
+    with DaskCluster(2) as cluster:
+        outcome = runner.run(SPECS, planned, IRIS, backend=cluster)
     assert (tmp_path / "died").exists()
     assert (outcome.n_done, outcome.n_failed) == (len(SPECS), 0)
     ((_, sha256),) = IRIS
-    assert sent == ["pppca deaf", f"pppca data {sha256} 0"]
+    assert sent == [f"pppca data {sha256} 0"]
     with Store(tmp_path / "b.sqlite") as here:
         here.plan(Plan("a", "", "", tuple(SPECS)))
         monkeypatch.undo()
@@ -141,6 +143,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_data_travel_once_a_worker(pla
 @pytest.mark.slow
 def test_a_worker_of_other_code_is_refused_at_the_start_and_when_it_joins_later(monkeypatch):
     cluster = DaskCluster(1)
+    cluster.submit(os.getpid).result(timeout=60)
     try:
         monkeypatch.setattr(dask_cluster, "__version__", "9.9")
         dask_cluster.fingerprint.cache_clear()
@@ -150,7 +153,7 @@ def test_a_worker_of_other_code_is_refused_at_the_start_and_when_it_joins_later(
         future = cluster.submit(os.getpid)
         future.exception(timeout=60)
         with pytest.raises(ClusterError, match=expected):
-            cluster.has_lost(future)
+            cluster.is_lost(future)
     finally:
         monkeypatch.undo()
         dask_cluster.fingerprint.cache_clear()
@@ -209,7 +212,7 @@ def test_a_scheduler_that_goes_away_ends_the_run_with_what_is_done_kept(tmp_path
             running.kill()
     assert running.returncode == 1
     assert message == (
-        f"Error: the Dask scheduler at {address} is gone. What was done is kept: start it again, and run the same"
+        f"Error: the Dask scheduler at {address} is gone. Completed runs are saved: start it again, and run the same"
         " command.\n"
     )
     assert n_done(database) > 0

@@ -219,7 +219,7 @@ def test_results_of_an_older_algorithm_are_not_reused_and_the_run_says_so(folder
     old = METHODS["gha"].version
     before = rows(path)
     register(replace(METHODS["gha"], version=old + 1))
-    said = f"32 stored results of gha are of version {old}; version {old + 1} computes them anew.\n"
+    said = f"32 stored results of gha are of version {old} (now {old + 1}) and computed again.\n"
     planned = pppca("run", "small.yaml", "--dry-run")
     assert (planned.stderr, planned.stdout) == (said, "160 runs planned, 128 done, 32 to run in 1 cells.\n")
     result = pppca("run", "small.yaml", "--workers", "0")
@@ -240,7 +240,7 @@ def test_another_version_of_the_classifier_computes_everything_anew(register):
     planned = pppca("run", "small.yaml", "--dry-run")
     assert planned.stdout == "160 runs planned, 0 done, 160 to run in 5 cells.\n"
     assert planned.stderr.splitlines() == [
-        f"{n} stored results of {method} are of version {old} of rprop; version {old + 1} computes them anew."
+        f"{n} stored results of {method} are of version {old} of rprop (now {old + 1}) and computed again."
         for method, n in (("dgha", 128), ("gha", 32))
     ]
 

@@ -12,8 +12,7 @@ from command_line import pppca
 from planning import specs_of
 
 from pppca_bench.errors import StoreError
-from pppca_bench.experiments.queue import GROUP_SIZE
-from pppca_bench.experiments.shards import Shard
+from pppca_bench.experiments.queue import GROUP_SIZE, shard
 from pppca_bench.runs import Plan, RunResult, RunSpec
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Span, Store
@@ -88,14 +87,14 @@ def content(store: Store) -> list[list[tuple]]:
 
 @pytest.mark.parametrize("n", [1, 3, 4, 50])
 def test_shards_are_whole_groups_disjoint_and_together_the_plan(n):
-    shards = [Shard(number, n).take(SPECS) for number in range(1, n + 1)]
-    keys = [spec.key for shard in shards for spec in shard]
+    shards = [shard(SPECS, number, n) for number in range(1, n + 1)]
+    keys = [spec.key for part in shards for spec in part]
     assert sorted(keys) == sorted(spec.key for spec in SPECS)
-    groups = [{(spec.cell, spec.repeat // GROUP_SIZE) for spec in shard} for shard in shards]
+    groups = [{(spec.cell, spec.repeat // GROUP_SIZE) for spec in part} for part in shards]
     assert len(set().union(*groups)) == sum(map(len, groups)), "no group is in two shards"
     assert max(map(len, groups)) - min(map(len, groups)) <= 1
     order = [spec.key for spec in SPECS]
-    assert all(sorted(shard, key=lambda spec: order.index(spec.key)) == shard for shard in shards)
+    assert all(sorted(part, key=lambda spec: order.index(spec.key)) == part for part in shards)
 
 
 @pytest.mark.parametrize("text", ["0/4", "5/4", "3", "1/0", "a/b", "1/2/3", "-1/2"])

@@ -118,10 +118,10 @@ def test_what_is_computed_anew_is_told_by_its_cause_in_a_line_each():
         (cell(dgha=3, rprop=2, backprop=1), cell(dgha=2, rprop=2, backprop=1), 6),
     ]
     assert superseded_lines(stored) == [
-        "1 stored result of dgha is of version 1 of rprop; version 2 computes it anew.",
-        "10 stored results of dgha are of version 2; version 3 computes them anew.",
-        "5 stored results of gha are of version 1; version 2 computes them anew.",
-        "30 stored results of iris are of other data; today's are run instead.",
+        "1 stored result of dgha is of version 1 of rprop (now 2) and computed again.",
+        "10 stored results of dgha are of version 2 (now 3) and computed again.",
+        "5 stored results of gha are of version 1 (now 2) and computed again.",
+        "30 stored results of iris are of other data and computed again.",
     ]
 
 

@@ -9,7 +9,6 @@ import random
 import re
 import subprocess
 import sys
-import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -25,11 +24,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from pppca_bench.config.request import Request, read_request
 from pppca_bench.engines import GHA, NEpPCA
 from pppca_bench.errors import DataError
-from pppca_bench.experiments import backends, runner, worker
 from pppca_bench.experiments import cell as experiment
+from pppca_bench.experiments import executors, runner, worker
 from pppca_bench.experiments import queue as queues
 from pppca_bench.experiments.queue import GROUP_SIZE
-from pppca_bench.experiments.runner import Outcome, available_cores, run
+from pppca_bench.experiments.runner import Outcome, run
 from pppca_bench.methods.registry import METHODS as REGISTERED
 from pppca_bench.problems import Problem, load_problem
 from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec
@@ -286,7 +285,7 @@ def test_a_worker_that_is_killed_once_loses_no_run(open_store, monkeypatch, tmp_
     assert (tmp_path / "died").exists()
 
 
-def test_a_worker_found_dead_when_work_is_handed_out_is_told_as_any_other(open_store, monkeypatch):
+def test_a_pool_that_broke_before_its_first_call_loses_no_run(open_store, monkeypatch):
     specs = planned(repeats=2)
     store = open_store(specs)
     pools = []
@@ -297,8 +296,8 @@ def test_a_worker_found_dead_when_work_is_handed_out_is_told_as_any_other(open_s
             pools[0].submit(os._exit, 9).exception()
         return pools[-1]
 
-    original = backends._new_pool
-    monkeypatch.setattr(backends, "_new_pool", break_first)
+    original = executors._process_pool
+    monkeypatch.setattr(executors, "_process_pool", break_first)
     assert run(specs, store, IRIS, workers=1) == Outcome(4, 0, 4, 0, None)
 
 
@@ -353,7 +352,7 @@ def test_a_run_whose_worker_died_is_tried_again_too(open_store, monkeypatch, tmp
     specs = planned(repeats=2, tau=(5,))
     once, twice, expected = open_store(specs, "once"), open_store(specs, "twice"), open_store(specs, "expected")
     run(specs, expected, IRIS, workers=0)
-    monkeypatch.setattr(runner, "compute", dying_workers.die_three_times)
+    monkeypatch.setattr(runner, "compute", dying_workers.die_twice)
     for store, retries, n_failed in ((once, 0, 1), (twice, 1, 0)):
         folder = tmp_path / str(retries)
         folder.mkdir()
@@ -377,12 +376,6 @@ def test_failing_fast_waits_for_the_last_attempt(open_store, failing):
     specs = planned(methods=METHODS[:1])
     failing(4)
     assert run(specs, open_store(specs), IRIS, workers=0, fail_fast=True, retries=1) == Outcome(4, 0, 4, 0, None)
-
-
-def test_no_thread_that_waits_for_workers_outlives_a_run(open_store):
-    before = set(threading.enumerate())
-    run(specs := planned(repeats=1), open_store(specs), IRIS, workers=1)
-    assert set(threading.enumerate()) <= before
 
 
 def test_failing_fast_ends_the_workers(open_store, monkeypatch):
@@ -630,116 +623,35 @@ def test_timed_runs_come_last_and_one_after_another(open_store, computed):
     assert kinds == [("dgha_speedup", False), ("gha", None), ("dgha_speedup", True)]
 
 
-class TestTasks:
-    """Groups that are expected to be short are handed out together."""
-
-    SPECS = specs_of(
-        {
-            "name": "a",
-            "problems": ["iris", "wine"],
-            "repeats": 2,
-            "seed": 1,
-            "tau": [5, 10, 15, 20],
-            "methods": METHODS[2:],
-            "classifier": {"hidden": [4], "max_epochs": 20},
-        }
-    )
-
-    def queue(self, open_store, **options: float) -> queues.Queue:
-        return queues.Queue(self.SPECS, open_store(self.SPECS), **options)
-
-    def sizes(self, queue: queues.Queue) -> list[int]:
-        return [len(task) for task in iter(lambda: queue.next(timed=False), None)]
-
-    def test_until_a_duration_is_known_each_is_handed_out_alone(self, open_store):
-        assert self.sizes(self.queue(open_store)) == [1] * 8
-
-    @pytest.mark.parametrize(("seconds", "sizes"), [(0.01, [3]), (0.4, [3]), (0.6, [2, 1]), (1.0, [1, 1, 1])])
-    def test_they_last_long_enough_together_and_no_longer(self, open_store, seconds, sizes):
-        queue = self.queue(open_store)
-        queue.learn(queue.next(timed=False)[0], seconds)
-        assert self.sizes(queue) == [*sizes, 1, 1, 1, 1], "of wine nothing is known"
-
-    def test_the_last_are_smaller_so_that_workers_end_together(self, open_store):
-        queue = self.queue(open_store, n_workers=2)
-        for place in (0, 8):
-            queue.learn((self.SPECS[place],), 0.125)
-        assert self.sizes(queue) == [4, 2, 1, 1]
-
-    def test_those_of_other_data_are_never_in_one_task(self, open_store):
-        queue = self.queue(open_store)
-        for place in (0, 8):
-            queue.learn((self.SPECS[place],), 0.001)
-        tasks = list(iter(lambda: queue.next(timed=False), None))
-        assert [{group[0].cell.problem for group in task} for task in tasks] == [{"iris"}, {"wine"}]
-        assert [spec for task in tasks for group in task for spec in group] == self.SPECS
-
-    def test_what_another_process_has_under_way_is_left_out_and_comes_last(self, open_store, monkeypatch):
-        queue = self.queue(open_store)
-        queue.learn(queue.next(timed=False)[0], 0.001)
-        held = {self.SPECS[2].key, *(spec.key for spec in self.SPECS[4:6])}
-        monkeypatch.setattr(queue._store, "reserve", lambda keys: held.intersection(keys))
-        first = queue.next(timed=False)
-        assert [[spec.key for spec in group] for group in first] == [
-            [self.SPECS[3].key],
-            [spec.key for spec in self.SPECS[6:8]],
-        ]
-        rest = [group for task in iter(lambda: queue.next(timed=False), None) for group in task]
-        assert [spec for group in rest[-2:] for spec in group] == [self.SPECS[2], *self.SPECS[4:6]]
-
-    def test_none_is_where_the_first_failure_is_to_end_the_run(self, open_store):
-        queue = self.queue(open_store, task_s=0.0)
-        queue.learn(queue.next(timed=False)[0], 0.001)
-        assert self.sizes(queue) == [1] * 7
-
-    def test_a_transaction_within_another_is_part_of_it(self, open_store):
-        store = open_store(self.SPECS)
-        run(self.SPECS, store, opened(), workers=0)
-        before = store.runs_by_key([self.SPECS[0].key])
-
-        def record_and_fail() -> None:
-            with store.transaction():
-                store.record([RunResult(self.SPECS[0].key, "done", values={"n_epochs": 1})], "{}", replace=True)
-                raise ZeroDivisionError
-
-        with pytest.raises(ZeroDivisionError):
-            record_and_fail()
-        assert store.runs_by_key([self.SPECS[0].key]) == before
+TIMED = {"method": "dgha_speedup", "n_epochs": 3}
 
 
 def test_nothing_is_computed_beside_timed_runs(open_store, monkeypatch):
-    speedup = {"method": "dgha_speedup", "n_epochs": 3}
-    specs = planned(repeats=1, methods=[speedup, METHODS[0]])
-    widths = []
-    original = backends.LocalProcesses.submit
+    specs = planned(repeats=1, methods=[TIMED, METHODS[0]])
+    sizes = []
+    original = executors.Workers.submit
 
     def submit(self, call, *arguments):
-        if call is worker.compute_task:
-            widths.extend((group[0].cell.method, self.n_workers) for group in arguments[1])
+        if call is worker.compute:
+            sizes.append((arguments[0][0].cell.method, self._size))
         return original(self, call, *arguments)
 
-    monkeypatch.setattr(backends.LocalProcesses, "submit", submit)
+    monkeypatch.setattr(executors.Workers, "submit", submit)
     assert run(specs, open_store(specs), IRIS, workers=2).n_done == 3
-    assert widths == [("gha", 2), ("dgha_speedup", 1), ("dgha_speedup", 1)]
+    assert sizes == [("gha", 2), ("dgha_speedup", 1), ("dgha_speedup", 1)]
 
 
-def test_a_backend_that_is_given_serves_further_calls_as_it_was(open_store):
+def test_workers_that_are_given_serve_further_calls(open_store):
     """After timed runs, which one process computes alone, and after a run that was stopped at a failure."""
-    speedup = {"method": "dgha_speedup", "n_epochs": 3}
-    specs = planned(repeats=1, methods=[speedup, METHODS[0]])
+    specs = planned(repeats=1, methods=[TIMED, METHODS[0]])
     store = open_store(specs)
-    with runner.ended(runner.local(2)) as backend:
+    with executors.local(2) as backend:
         assert run(specs, store, IRIS, backend=backend).n_done == 3
-        assert backend.n_workers == 2
+        assert backend.n_held == 4
         failing = planned(repeats=2, methods=[{"method": "gha", "learning_rate": 1e6}])
         store.plan(Plan("failing", "a", "", tuple(failing)))
         assert run(failing, store, IRIS, backend=backend, fail_fast=True).n_failed
         assert run(specs, store, IRIS, backend=backend, fresh=True).n_done == 3
-
-
-def test_the_cores_are_those_that_this_process_may_use():
-    expected = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    assert available_cores() == expected
 
 
 class TestKernels:

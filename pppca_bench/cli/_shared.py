@@ -1,4 +1,4 @@
-"""What commands have in common: their options, progress, how they stop, and how they read results."""
+"""Parts shared by commands: options, progress, interruption, reading results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from pppca_bench.cli.terminal import Steering, printable, tell_of_lost_stderr
+from pppca_bench.cli.terminal import Guarded, printable
 from pppca_bench.store import DATABASE as DATABASE
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pppca_bench.store.database import Store
 
 STUDIES = "studies"
-"""Folder, in that of the results, of a folder for each study, with a database of its own."""
+"""Subfolder of the results with a folder, and a database, for each study."""
 
 EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
 
@@ -69,7 +69,7 @@ def warn_of_network(results: Path) -> None:
 
 @contextmanager
 def stoppable(results: Path) -> Iterator[None]:
-    """Stop on Ctrl-C and SIGTERM with what is done kept, and say how to go on."""
+    """Turn Ctrl-C and SIGTERM into an exit code and a line that says how to resume."""
 
     def terminate(*_: object) -> NoReturn:
         raise Terminated
@@ -77,19 +77,18 @@ def stoppable(results: Path) -> Iterator[None]:
     previous = signal.signal(signal.SIGTERM, terminate)
     try:
         yield
-        tell_of_lost_stderr()
     except (KeyboardInterrupt, Terminated) as stop:
         for number in (signal.SIGINT, signal.SIGTERM):  # an impatient second one would only spoil the message
             signal.signal(number, signal.SIG_IGN)
         again = shlex.join(["pppca", *(argument for argument in sys.argv[1:] if argument != "--fresh")])
-        click.echo(f"\nStopped. What was done is kept in {results}; go on with `{again}`.", err=True)
+        click.echo(f"\nStopped. Completed runs are saved in {results}. Resume with `{again}`.", err=True)
         sys.exit(EXIT_INTERRUPTED if isinstance(stop, KeyboardInterrupt) else EXIT_TERMINATED)
     finally:
         signal.signal(signal.SIGTERM, previous)
 
 
 class Display:
-    """A bar on stderr.
+    """A progress bar on stderr, and warnings.
 
     Parameters
     ----------
@@ -102,13 +101,13 @@ class Display:
         self._warned: set[str] = set()
 
     def __call__(self, n_finished: int, n_total: int) -> None:
-        """Show how far it is."""
+        """Show the progress."""
         if self._bar is not None:
             self._bar.total = n_total
             self._bar.update(n_finished - self._bar.n)
 
     def stage(self, text: str) -> None:
-        """Show what is done before; with "" the time, and what is left of it, is counted from now on."""
+        """Show the name of a step before the runs; with "" the time, and the estimate of the rest, begin now."""
         if self._bar is not None:
             n_finished = self._bar.n
             self._bar.set_description_str(text, refresh=bool(text))
@@ -127,26 +126,22 @@ class Display:
 
 @contextmanager
 def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Display]:
-    """Show one bar on stderr, once there is something to wait for.
+    """Show one progress bar on stderr after a fifth of a second, and yield its display.
 
     Parameters
     ----------
     unit : str
-        What is counted.
+        Name of what is counted.
     quiet : bool, default False
         Show nothing but warnings.
-
-    Yields
-    ------
-    Display
-        To be called with every step.
     """
     if quiet:
         yield Display(None)
         return
     from tqdm import tqdm  # needed only here, and start-up time counts
 
-    with tqdm(unit=unit, file=Steering(sys.stderr), dynamic_ncols=True, leave=False, delay=0.2) as bar:
+    stream: Any = sys.stderr.steering() if isinstance(sys.stderr, Guarded) else sys.stderr
+    with tqdm(unit=unit, file=stream, dynamic_ncols=True, leave=False, delay=0.2) as bar:
         yield Display(bar)
 
 
@@ -168,5 +163,5 @@ def read_snapshot(
 
 
 def examples(*lines: str) -> str:
-    """Return the end of a command's help: how it is called, one line each."""
+    """Return the end of a command's help: examples of its use, one per line."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

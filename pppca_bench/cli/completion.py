@@ -1,4 +1,4 @@
-"""What the shell offers for an argument: names of configs and problems, and files where no name fits."""
+"""Shell completion of arguments: names of configs and problems, and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ``pppca doctor`` command: what stands in the way of an experiment, and what to do about it."""
+"""The ``pppca doctor`` command: environment checks and their remedies."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from pppca_bench.cli.data import data_option
 def doctor(data_dir: Path | None, results: Path, mend: bool) -> None:
     """Check the installation, the data and the results.
 
-    Each finding comes with what to do about it. The exit code is 1 if there is anything to do.
+    Each finding comes with its remedy. The exit code is 1 if there is anything to do.
     """
-    from pppca_bench.experiments import doctor as room
+    from pppca_bench.experiments import doctor as checks
 
     n_wrong = 0
     studies = sorted(results.glob(f"{STUDIES}/*/{DATABASE}"))
     for database in (results / DATABASE, *studies) if mend else ():
-        if database.exists() and (n := room.mend(database)):
+        if database.exists() and (n := checks.mend(database)):
             click.echo(f"Removed {n} damaged rows from {database}: the next `pppca run` computes them again.")
-    for finding in room.examine(data_dir, results / DATABASE, studies):
+    for finding in checks.examine(data_dir, results / DATABASE, studies):
         n_wrong += finding.remedy is not None
         mark = "ok" if finding.remedy is None else "!!"
         click.echo(f"{mark}  {finding.subject}: {finding.text} {finding.remedy or ''}".rstrip())

@@ -1,6 +1,6 @@
-"""The ``pppca`` command: parse, call, print, exit code (0 done, 1 something failed, 2 the user's own mistake).
+"""The ``pppca`` command: its subcommands, and exit codes (0 done, 1 something failed, 2 wrong usage or config).
 
-Heavy imports stand inside the commands, so that ``pppca --help`` answers at once.
+Commands import heavy modules when they are called, so that ``pppca --help`` answers at once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pppca_bench.errors import PppcaError
 
 
 class _Commands(click.Group):
-    """Turn the package's errors into one line and an exit code, whichever command raises them."""
+    """Commands whose errors become one line and an exit code."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         with guarded():

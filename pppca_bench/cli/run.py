@@ -1,15 +1,12 @@
-"""The ``pppca run`` command: configs to results, with what was done already left as it is."""
+"""The ``pppca run`` command: configs to results and tables."""
 
 from __future__ import annotations
 
 import re
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,55 +26,23 @@ from pppca_bench.errors import ConfigError
 
 if TYPE_CHECKING:
     from pppca_bench.config.request import Request
-    from pppca_bench.experiments.backends import Backend
+    from pppca_bench.experiments.executors import Workers
     from pppca_bench.experiments.runner import Outcome
-    from pppca_bench.experiments.shards import Shard
     from pppca_bench.runs import RunSpec
     from pppca_bench.store.database import Store
 
+MOST_PRINTED = 3
+"""Number of configs whose tables are printed; with more, only the folders of the tables are."""
 
-def _read_shard(context: click.Context, parameter: click.Parameter, text: str | None) -> Shard | None:
-    """Return the part of a plan that a text such as 3/8 names."""
+
+def _read_shard(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[int, int] | None:
+    """Return number and count of shards from a text such as 3/8."""
     if text is None:
         return None
-    from pppca_bench.experiments.shards import Shard
-
-    found = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", text)
-    if found is None or int(found[1]) > int(found[2]):
+    match = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", text)
+    if match is None or int(match[1]) > int(match[2]):
         raise click.BadParameter(f"expected I/N with 1 ≤ I ≤ N, such as 3/8, got {text!r}.", context, parameter)
-    return Shard(int(found[1]), int(found[2]))
-
-
-class Where(NamedTuple):
-    """Say what computes: an executor, its scheduler, and the number of workers, all None where not given."""
-
-    executor: str
-    scheduler: str | None
-    workers: int | None
-
-    @property
-    def n_workers(self) -> int:
-        """Return the workers that were asked for, or as many as there are cores."""
-        from pppca_bench.experiments.runner import available_cores
-
-        return available_cores() if self.workers is None else self.workers
-
-    def join(self, quiet: bool) -> Backend:
-        """Start a Dask cluster, or join that of the scheduler."""
-        try:
-            from pppca_bench.experiments.dask_cluster import DaskCluster
-        except ModuleNotFoundError as error:
-            raise ConfigError(
-                f"--executor dask needs Dask, which is not installed ({error}): `pip install 'pppca-bench[dask]'`."
-            ) from None
-        cluster = DaskCluster(max(self.n_workers, 1), self.scheduler)
-        if not quiet:
-            click.echo(f"Dask's dashboard: {cluster.dashboard}", err=True)
-        return cluster
-
-
-MOST_PRINTED = 3
-"""With more configs than these, only the folders of their tables are printed: nobody reads so many tables."""
+    return int(match[1]), int(match[2])
 
 
 @click.command(
@@ -138,7 +103,7 @@ def run(
     repeats: int | None,
     only: tuple[str, ...],
     changes: tuple[str, ...],
-    shard: Shard | None,
+    shard: tuple[int, int] | None,
     executor: str,
     scheduler: str | None,
     workers: int | None,
@@ -163,49 +128,62 @@ def run(
     """
     if scheduler and (executor != "dask" or workers is not None):
         raise click.UsageError("expected --scheduler with --executor dask, and without --workers: it has its own.")
-    forks = not (dry_run or workers == 0 or executor == "dask")
     with stoppable(results):
-        request = _read(
-            configs,
-            forks=forks,
-            data_dir=data_dir,
-            repeats=repeats,
-            only=only,
-            changes=changes,
-            only_plan=dry_run,
-            force=force,
-        )
-        specs = request.specs if shard is None else shard.take(request.specs)
-        if dry_run:
-            _print_dry_run(specs, results, fresh)
-            return
-        where = Where(executor, scheduler, workers)
-        with _importing_what_tables_need() if forks and not (no_tables or shard) else nullcontext():
-            outcome = _compute(request, specs, results, where, quiet, fresh=fresh, retries=retries, fail_fast=fail_fast)
+        with _workers("processes" if dry_run else executor, scheduler, 0 if dry_run else workers, quiet) as backend:
+            # While the server of the workers starts.
+            from pppca_bench.config.request import read_request
+            from pppca_bench.config.shipped import find_experiment
+            from pppca_bench.experiments import queue
+
+            request = read_request(
+                list(map(find_experiment, configs)),
+                data_dir=data_dir,
+                repeats=repeats,
+                only=only,
+                changes=changes,
+                only_plan=dry_run,
+                force=force,
+            )
+            specs = request.specs if shard is None else queue.shard(request.specs, *shard)
+            if dry_run:
+                _print_dry_run(specs, results, fresh)
+                return
+            options = {"fresh": fresh, "retries": retries, "fail_fast": fail_fast}
+            outcome = _compute(request, specs, results, backend, quiet, **options)
         try:
             if not (no_tables or shard):
-                _tell_tables([plan.name for plan in request.plans], results, quiet)
-        finally:  # what became of the runs is told whatever becomes of the tables
+                _write_tables([plan.name for plan in request.plans], results, quiet)
+        finally:  # also where the tables cannot be written
             _print_outcome(outcome, results, quiet)
     if outcome.n_failed:
         sys.exit(1)
 
 
-def _read(configs: Sequence[Path], *, forks: bool, **options: Any) -> Request:
-    """Read the configs, while the server that workers are forked from starts, if there will be any."""
-    from pppca_bench.config.shipped import find_experiment
-    from pppca_bench.experiments.backends import prepared_workers
+def _workers(executor: str, scheduler: str | None, workers: int | None, quiet: bool) -> Workers:
+    """Return the workers that the options ask for; local ones begin to import, a cluster waits for its first call."""
+    from pppca_bench.experiments.executors import available_cores, local, start_server
 
-    paths = list(map(find_experiment, configs))
-    prepared = prepared_workers() if forks else nullcontext()
-    with prepared:
-        from pppca_bench.config.request import read_request  # slow, so it comes while the server starts
+    n_workers = available_cores() if workers is None else workers
+    if executor == "processes":
+        if n_workers:
+            start_server()
+        return local(n_workers)
+    try:
+        from pppca_bench.experiments.dask_cluster import DaskCluster
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"--executor dask needs Dask, which is not installed ({error}): `pip install 'pppca-bench[dask]'`."
+        ) from None
 
-        return read_request(paths, **options)
+    def announce(address: str) -> None:
+        if not quiet:
+            click.echo(f"Dask's dashboard: {address}", err=True)
+
+    return DaskCluster(max(n_workers, 1), scheduler, announce)
 
 
 def _compute(
-    request: Request, specs: Sequence[RunSpec], results: Path, where: Where, quiet: bool, **options: Any
+    request: Request, specs: Sequence[RunSpec], results: Path, backend: Workers, quiet: bool, **options: Any
 ) -> Outcome:
     """Plan the runs of the request and compute those of ``specs``, some or all of them, that are not done."""
     from pppca_bench.experiments.run_config import carry_out
@@ -221,8 +199,7 @@ def _compute(
                 request,
                 store,
                 specs,
-                workers=where.n_workers,
-                new_backend=partial(where.join, quiet) if where.executor == "dask" else None,
+                backend=backend,
                 **options,
                 progress=progress,
                 stage=progress.stage,
@@ -230,25 +207,7 @@ def _compute(
             )
 
 
-@contextmanager
-def _importing_what_tables_need() -> Iterator[None]:
-    """Import what tables need while the workers compute; later it would take half a second."""
-
-    def load() -> None:
-        import pandas.io.formats.style  # noqa: F401 - loaded when the first LaTeX table is written
-
-        from pppca_bench.references.reference import own_references
-        from pppca_bench.reporting import rendering, snapshot, table_text  # noqa: F401
-
-        own_references()
-
-    thread = threading.Thread(target=load, daemon=True)
-    thread.start()
-    yield
-    thread.join()  # who would use it now might find a module half loaded
-
-
-def _tell_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
+def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
     """Write the tables of each config, then print them, or where they are."""
     from pppca_bench.cli.tables import write_by_config
     from pppca_bench.reporting.table_text import render

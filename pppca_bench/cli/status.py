@@ -1,9 +1,10 @@
-"""``pppca status`` and ``pppca list``: which configs were run, how far they are, and what failed."""
+"""The ``pppca status`` and ``pppca list`` commands: progress of configs, failed runs."""
 
 from __future__ import annotations
 
 import sys
 import threading
+from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,37 +38,32 @@ def status(results: Path, workers: int | None, pause_s: float | None) -> None:
     and problem, with all workers busy; "?" means that there are none yet. The command also works during `pppca run`, on
     any machine that sees the folder.
     """
-    from pppca_bench.experiments.runner import available_cores
+    from pppca_bench.experiments.executors import available_cores
 
     n_workers = available_cores() if workers is None else workers
-    found = _tell_standings(results, n_workers)
+    printed = _print_standings(results, n_workers)
     try:
-        while pause_s is not None and any(one.n_to_do or one.n_under_way for one in found):
+        while pause_s is not None and any(config.n_to_do or config.n_under_way for config in printed):
             threading.Event().wait(pause_s)
-            if sys.stdout.isatty():
-                click.clear()
-            else:
-                click.echo()
-            found = _tell_standings(results, n_workers)
+            click.echo()
+            printed = _print_standings(results, n_workers)
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
 
 
-def _tell_standings(results: Path, workers: int) -> list[Standing]:
-    """Read the database, by a connection that sees what was written meanwhile, and print how far it is."""
+def _print_standings(results: Path, workers: int) -> list[Standing]:
+    """Print the progress of each config, as a new connection to the database sees it."""
     from tabulate import tabulate
 
     from pppca_bench.experiments.time_left import standings
     from pppca_bench.store.database import Store
 
     with Store(results / DATABASE, read_only=True) as store:
-        found = standings(store, workers)
-    rows = [
-        (one.config, one.n_done, one.n_failed, one.n_to_do, one.n_under_way, _time(one.seconds_left)) for one in found
-    ]
+        read = standings(store, workers)
+    rows = [(*astuple(config)[:-1], _time(config.seconds_left)) for config in read]
     headers = ("config", "done", "failed", "to do", "under way", "time left")
     click.echo(tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * 5) if rows else None))
-    return found
+    return read
 
 
 @click.command("list", epilog=examples("pppca list", "pppca list --failed", "pppca list --text cancer1 > cancer1.yaml"))
@@ -113,7 +109,7 @@ def _failed(store: Store) -> list[tuple[str, str, str, int, str]]:
 
 
 def _time(seconds: float | None) -> str:
-    """Return a time as a few words, rounded up; "–" for none and "?" for an unknown one."""
+    """Return a time in words, rounded up; "–" for no time, "?" for an unknown one."""
     if seconds is None:
         return "?"
     if seconds == 0.0:

@@ -48,7 +48,7 @@ def study(
     from pppca_bench import problems
     from pppca_bench.config.request import check_fit, check_task
     from pppca_bench.config.shipped import find_study
-    from pppca_bench.experiments import runner
+    from pppca_bench.experiments.executors import available_cores
     from pppca_bench.studies import scoring, search
     from pppca_bench.studies.config import load_study
 
@@ -71,7 +71,7 @@ def study(
                 store,
                 folder,
                 problems={(name, source.sha256): (source, problem) for name, (source, problem) in opened.items()},
-                workers=runner.available_cores() if workers is None else workers,
+                workers=available_cores() if workers is None else workers,
                 progress=progress,
                 stage=progress.stage,
                 warn=progress.warn,

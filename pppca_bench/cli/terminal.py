@@ -1,8 +1,4 @@
-"""Standard output and error as they may be: of an old encoding, closed, full, or a terminal that obeys what it shows.
-
-Nothing that a server, a file's name or a config holds may steer the terminal, no character may end a command that an
-old encoding lacks, and progress and warnings are no reason to lose a run: where stderr fails it goes on without them.
-"""
+"""Guarded standard streams: no control characters, old encodings, closed or full stderr."""
 
 from __future__ import annotations
 
@@ -15,138 +11,96 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import click
-
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""All but tab and line feed, and what turns the direction of text."""
+"""Control characters but tab and line feed, and those that reverse the direction of text."""
 
 _PLAIN = {"−": "-", "–": "-", "—": "-", "τ": "tau", "χ": "chi", "²": "2", "×": "x", "≥": ">=", "≤": "<=", "…": "..."}
-"""What tables hold that Latin-1, cp1252 or ASCII lacks."""
+"""Characters of tables that Latin-1, cp1252 or ASCII lacks."""
 
 _FALLBACK = "pppca_plain"
 
 
 def printable(text: str) -> str:
-    """Return text with control characters shown as codes, such as ``\\x1b``."""
+    """Return text with control characters as codes, such as ``\\x1b``: names and configs may hold any."""
     return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 class Guarded:
-    """A text stream that obeys the rules above; whatever else is asked of it, the stream itself answers.
+    """A text stream that escapes control characters.
 
     Parameters
     ----------
     stream : text stream
+        Anything but `write` and `flush` is passed on to it.
     needed : bool
-        Whether a failure to write is an error; else the stream is silent from then on, and `lost` says why.
+        Whether a failure to write is an error; otherwise the stream is silent from then on.
+    escapes : bool, default True
+        False writes control characters as they are, for a progress bar.
     """
 
-    def __init__(self, stream: Any, *, needed: bool) -> None:
-        self.lost: str | None = None
-        self._stream = stream
-        self._needed = needed
+    def __init__(self, stream: Any, *, needed: bool, escapes: bool = True) -> None:
+        self._stream, self._needed, self._escapes = stream, needed, escapes
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Write text that a terminal may show."""
-        return self.write_as_it_is(printable(text) if isinstance(text, str) else text)
-
-    def write_as_it_is(self, text: str) -> int:
-        """Write text that may steer the terminal."""
-        return int(self._try(self._stream.write, text) or 0)
+        """Write text."""
+        is_raw = not self._escapes or not isinstance(text, str)
+        return int(self._try(self._stream.write, text if is_raw else printable(text)) or 0)
 
     def flush(self) -> None:
-        """Write what was kept back."""
+        """Flush the stream."""
         self._try(self._stream.flush)
 
+    def steering(self) -> Guarded:
+        """Return the same stream for a progress bar, which moves the cursor."""
+        return Guarded(self._stream, needed=False, escapes=False)
+
     def _try(self, call: Any, *arguments: Any) -> Any:
-        if self.lost is not None:
-            return None
         try:
             return call(*arguments)
-        except (OSError, ValueError) as error:  # ValueError: it was closed
+        except (OSError, ValueError) as error:  # ValueError: the stream is closed
             if self._needed or isinstance(error, UnicodeError):
                 raise
-            self.lost = getattr(error, "strerror", None) or str(error)
-            _silence(self._stream)
-            return None
-
-
-class Steering:
-    """What a progress bar writes to: a stream that may be told to go back to the line's beginning."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        """Write text as it is."""
-        return int(getattr(self._stream, "write_as_it_is", self._stream.write)(text))
-
-
-class _Nowhere(io.TextIOBase):
-    """What a closed stream is replaced by."""
-
-    def write(self, text: str) -> int:
-        return len(text)
+            with suppress(OSError, ValueError):  # also for what C libraries write
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, self._stream.fileno())
+                os.close(nowhere)
+            self._stream = io.StringIO()
 
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Guard standard output and error for the time of a command."""
-    _fill_closed()
+    """Guard standard output and error during a command."""
+    for number in (0, 1, 2):  # a closed one would be the next file's, such as the database's
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     codecs.register_error(_FALLBACK, _fall_back)
     before = sys.stdout, sys.stderr
-    for stream in before:
+    out, err = (io.StringIO() if stream is None else stream for stream in before)
+    for stream in (out, err):
         if hasattr(stream, "reconfigure"):
-            # click, too, takes ASCII for a locale that was never set, and would write UTF-8 past the guard.
+            # ASCII stands for a locale that was never set.
             is_ascii = codecs.lookup(stream.encoding).name == "ascii"
             stream.reconfigure(encoding="utf-8" if is_ascii else None, errors=_FALLBACK)
-    out, err = (stream if stream is not None else _Nowhere() for stream in before)
     during = Guarded(out, needed=True), Guarded(err, needed=False)
     sys.stdout, sys.stderr = during
     try:
         yield
     finally:
-        # One that is another now was replaced by click, whose reader has gone, so that the end of Python is silent too.
+        # click replaces a stream whose reader has gone; it stays, so that Python ends in silence too.
         if sys.stdout is during[0]:
             sys.stdout = before[0]
         if sys.stderr is during[1]:
             sys.stderr = before[1]
 
 
-def tell_of_lost_stderr() -> None:
-    """Say on stdout that warnings and progress could not be shown, where that is so."""
-    lost = getattr(sys.stderr, "lost", None)
-    if lost is not None:
-        click.echo(f"Progress and warnings could not be written to stderr ({lost}).")
-
-
-def _fill_closed() -> None:
-    """Put nothing in the place of streams that are closed, else the next file, such as the database, would be there."""
-    for number in (0, 1, 2):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # for workers, too
-
-
-def _silence(stream: Any) -> None:
-    """Let what a stream still holds, and what C libraries write beside it, go nowhere."""
-    with suppress(OSError, ValueError):
-        number = stream.fileno()
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, number)
-        os.close(nowhere)
-
-
 def _fall_back(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end]
-    plain = "".join(_PLAIN.get(one, one) for one in text)
+    plain = "".join(_PLAIN.get(character, character) for character in text)
     return plain.encode("ascii", "backslashreplace").decode("ascii"), error.end

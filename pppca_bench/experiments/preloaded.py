@@ -1,20 +1,14 @@
-"""What the server of worker processes imports, so that a worker that is forked from it begins at once.
-
-Kernels that are kept are loaded too: the first costs a quarter of a second, which each worker would pay.
-"""
+"""Imports and compiled kernels of the server that local workers are forked from, so that they begin at once."""
 
 import gc
 from contextlib import suppress
 
 from pppca_bench.compiled import cache
-from pppca_bench.importing import quick_imports
+from pppca_bench.experiments import choosing, worker  # noqa: F401 everything that a run calls
 
-with quick_imports():
-    from pppca_bench.experiments import choosing, worker  # noqa: F401 - with all that a run calls
+for _family in cache.FAMILIES:
+    with suppress(Exception):  # the runs that call the kernel record its failure
+        if cache.is_compiled(_family):
+            cache.compile_family(_family)
 
-    for _family in cache.FAMILIES:
-        with suppress(Exception):  # the runs that call the kernel meet its failure, and record it
-            if cache.is_compiled(_family):
-                cache.compile_family(_family)
-
-gc.freeze()  # what stays is not searched for garbage, so that forked processes keep sharing its memory
+gc.freeze()  # objects that no collection visits stay in memory that all workers share

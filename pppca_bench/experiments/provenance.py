@@ -1,4 +1,4 @@
-"""What a stored number came from: code, algorithms, configs, libraries, interpreter and machine."""
+"""Provenance of results: code, algorithms, configs, libraries, interpreter and machine."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import platform
 import subprocess
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -42,7 +43,7 @@ def describe(configs: Mapping[str, str] | None = None) -> str:
 
 
 def superseded_lines(stored: Iterable[tuple[Cell, Cell, int]]) -> list[str]:
-    """Say, in a line for each cause, which stored results are computed anew.
+    """Return a line for each reason why stored results are computed again.
 
     Parameters
     ----------
@@ -50,24 +51,22 @@ def superseded_lines(stored: Iterable[tuple[Cell, Cell, int]]) -> list[str]:
         Wanted cells, stored ones that differ in their data or algorithms, and how many of their runs are done.
     """
     causes = Counter[tuple[str, str]]()
-    for wanted, found, n in stored:
-        if wanted.data_sha256 != found.data_sha256:
-            causes[wanted.problem, "other data; today's are run"] += n
+    for wanted, old, n in stored:
+        if wanted.data_sha256 != old.data_sha256:
+            causes[wanted.problem, "of other data"] += n
         versions = dict(wanted.algorithms)
-        for name, old in found.algorithms:
-            if name in versions and versions[name] != old:
+        for name, version_then in old.algorithms:
+            if name in versions and versions[name] != version_then:
                 of_what = f" of {name}" if name != wanted.method else ""
-                causes[wanted.method, f"version {old}{of_what}; version {versions[name]} computes"] += n
-    lines = []
-    for (what, cause), n in sorted(causes.items()):
-        are, them = ("are", "them") if n > 1 else ("is", "it")
-        end = f"{cause} {them} anew." if cause.endswith("computes") else f"{cause} instead."
-        lines.append(f"{n} stored result{'s' if n > 1 else ''} of {what} {are} of {end}")
-    return lines
+                causes[wanted.method, f"of version {version_then}{of_what} (now {versions[name]})"] += n
+    return [
+        f"{n} stored result{'s' if n > 1 else ''} of {what} {'are' if n > 1 else 'is'} {cause} and computed again."
+        for (what, cause), n in sorted(causes.items())
+    ]
 
 
 def older_algorithms(algorithms: Iterable[tuple[str, int | str]]) -> list[tuple[str, int | str, int | str]]:
-    """Return name, stored version and today's version of each algorithm of the package that was changed since."""
+    """Return name, stored version and today's version of each algorithm of the package that changed since."""
     today = {entry.name: entry.version for entry in (*METHODS.values(), *CLASSIFIERS.values())}
     known = [(name, old, today[name]) for name, old in algorithms if name in today]
     return [(name, old, new) for name, old, new in known if isinstance(old, int) and isinstance(new, int) and old < new]
@@ -75,7 +74,7 @@ def older_algorithms(algorithms: Iterable[tuple[str, int | str]]) -> list[tuple[
 
 @cache
 def code_version() -> str:
-    """Return the package's version and, in a git checkout, its commit, marked when files were changed."""
+    """Return the package's version and, in a git checkout, its commit, with ``.dirty`` where files were changed."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return __version__
@@ -93,18 +92,16 @@ def _git(root: Path, *arguments: str) -> str:
 
 
 def _processor() -> str:
-    try:
+    with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
-    except OSError:
-        pass
     return platform.processor() or platform.machine()
 
 
 @cache
 def _blas() -> str:
-    """Return name, version and, where it tells, the kernels of the library behind NumPy's matrix products."""
+    """Return name, version and, where known, the kernels of the library behind NumPy's matrix products."""
     import numpy as np
     from threadpoolctl import threadpool_info
 

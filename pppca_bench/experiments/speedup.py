@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pppca_bench.engines import DGHA, GHA
-from pppca_bench.experiments.quiet import watched
+from pppca_bench.experiments.timing import watched
 
 N_ROUNDS = 3
 """Times that DGHA learns, and GHA at first; the median counts, so that a disturbance of one round does not."""

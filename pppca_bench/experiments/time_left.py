@@ -1,4 +1,4 @@
-"""How far each config's runs are, and how long the rest will take."""
+"""Progress of each config's runs, and an estimate of the time left."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from typing import Any
 
 from pppca_bench.experiments.queue import is_timed
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.processes import is_running
 from pppca_bench.runs import Cell
 from pppca_bench.store.database import Store
+from pppca_bench.store.file import is_running
 
-ALL = "all"
+Durations = Mapping[tuple[str | None, str], float]
+"""Mean seconds of a run by problem and method, and by None and method over all problems."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Count the runs that a config asks for.
+    """Counts of the runs that a config asks for.
 
     Attributes
     ----------
@@ -31,7 +32,7 @@ class Standing:
     n_under_way : int
         Those of the runs that are not done which a process has reserved.
     seconds_left : float or None
-        Estimated time for what failed and what is to do; None where no run of a method was done yet.
+        Estimated time for the failed runs and those to do; None where a method has no completed run yet.
     """
 
     config: str
@@ -45,9 +46,9 @@ class Standing:
 def standings(store: Store, workers: int) -> list[Standing]:
     """Count the runs of each config, and estimate the time that the rest takes.
 
-    A run is taken to last as long as the done ones of its method on its problem did, or of its method on any problem
-    where there are none. Choice: runs whose result is their time are computed alone, the others by all workers at once;
-    what the last ones wait for is left out, so that it is rather too short.
+    A run is taken to last as long as the completed ones of its method on its problem, or of its method on any problem
+    where there are none. Choice: timed runs are computed alone, the others by all workers at once; that the last ones
+    leave workers idle is ignored, so that the estimate is rather too short.
 
     Parameters
     ----------
@@ -59,62 +60,52 @@ def standings(store: Store, workers: int) -> list[Standing]:
     Returns
     -------
     list of Standing
-        One a config, in the order of the plans, then one of all where there are several.
+        One per config, in the order of the plans, then one for all where there are several.
     """
     under_way = json.dumps([key for key, process in store.reserved() if is_running(process)])
     count = "cell, status, count(*), sum(key IN (SELECT value FROM json_each(?)))"
-    parts: dict[str, list[Any]] = {name: [] for name in store.configs()}
-    for config, *part in store.rows(
-        f"SELECT config, {count} FROM plans JOIN runs USING (key) GROUP BY 1, 2, 3", under_way
-    ):
+    parts: dict[str, list[Sequence[Any]]] = {name: [] for name in store.configs()}
+    by_config = f"SELECT config, {count} FROM plans JOIN runs USING (key) GROUP BY 1, 2, 3"
+    for config, *part in store.rows(by_config, under_way):
         parts[config].append(part)
     if len(parts) > 1:
         of_all = f"SELECT {count} FROM runs WHERE key IN (SELECT key FROM plans) GROUP BY 1, 2"
-        parts[ALL] = store.rows(of_all, under_way)
-    cells, durations = store.cells(), _Durations(store)
+        parts["all"] = store.rows(of_all, under_way)
+    cells, durations = store.cells(), _durations(store)
     return [_standing(name, of, cells, durations, max(workers, 1)) for name, of in parts.items()]
 
 
-class _Durations:
-    """Mean durations of a run, in seconds, by problem and method."""
-
-    def __init__(self, store: Store) -> None:
-        self._of_both: dict[tuple[str, str], float] = {}
-        of_method = defaultdict[str, list[float]](list)
-        # Runs that were computed together have one span.
-        for problem, method, mean_ms in store.rows(
-            "WITH spans AS (SELECT started_at, duration_ms, duration_ms / count(*) AS mean_ms FROM runs"
-            " WHERE status = 'done' AND duration_ms IS NOT NULL GROUP BY 1, 2)"
-            " SELECT problem, method, avg(mean_ms) FROM runs JOIN spans USING (started_at, duration_ms)"
-            " JOIN cells ON cells.id = cell WHERE status = 'done' GROUP BY 1, 2"
-        ):
-            self._of_both[problem, method] = mean_ms / 1e3
-            of_method[method].append(mean_ms / 1e3)
-        self._of_method = {method: fmean(means) for method, means in of_method.items()}
-
-    def of(self, problem: str, method: str) -> float | None:
-        """Return the mean for a method on a problem, or on any; None where none was done."""
-        return self._of_both.get((problem, method), self._of_method.get(method))
+def _durations(store: Store) -> Durations:
+    means: dict[tuple[str | None, str], float] = {}
+    of_method = defaultdict[str, list[float]](list)
+    # Runs of a group have one span, which they share.
+    for problem, method, mean_ms in store.rows(
+        "WITH spans AS (SELECT started_at, duration_ms, duration_ms / count(*) AS mean_ms FROM runs"
+        " WHERE status = 'done' AND duration_ms IS NOT NULL GROUP BY 1, 2)"
+        " SELECT problem, method, avg(mean_ms) FROM runs JOIN spans USING (started_at, duration_ms)"
+        " JOIN cells ON cells.id = cell WHERE status = 'done' GROUP BY 1, 2"
+    ):
+        means[problem, method] = mean_ms / 1e3
+        of_method[method].append(mean_ms / 1e3)
+    return means | {(None, method): fmean(seconds) for method, seconds in of_method.items()}
 
 
 def _standing(
-    name: str, parts: Iterable[Sequence[Any]], cells: Mapping[int, Cell], durations: _Durations, workers: int
+    name: str, parts: Iterable[Sequence[Any]], cells: Mapping[int, Cell], durations: Durations, workers: int
 ) -> Standing:
-    """Sum up parts of the runs: a cell's number, one status, how many runs have it, and how many are under way."""
+    """Sum up counts of runs, each with a cell's number, a status, the number of runs and of those under way."""
     counts = {"done": 0, "failed": 0, "planned": 0}
-    n_under_way, alone, together, is_known = 0, 0.0, 0.0, True
+    n_under_way, seconds_left = 0, 0.0
+    is_known = True
     for number, status, n, n_reserved in parts:
         counts[status] += n
         if status == "done":
             continue
         n_under_way += n_reserved
         cell = cells[number]
-        seconds = durations.of(cell.problem, cell.method)
-        if seconds is None:
-            is_known = False
-        elif cell.method in METHODS and is_timed(cell):
-            alone += n * seconds
-        else:
-            together += n * seconds
-    left = alone + together / workers if is_known else None
+        seconds = durations.get((cell.problem, cell.method), durations.get((None, cell.method)))
+        is_known &= seconds is not None
+        is_alone = cell.method in METHODS and is_timed(cell)
+        seconds_left += n * (seconds or 0.0) / (1 if is_alone else workers)
+    left = seconds_left if is_known else None
     return Standing(name, counts["done"], counts["failed"], counts["planned"], n_under_way, left)

@@ -1,4 +1,4 @@
-"""What a worker does: it computes a task's groups of runs, once what they call is compiled and loaded."""
+"""Computation of a group of runs in a worker: data, warm-up, one thread for linear algebra, failures."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from pppca_bench.compiled import cache
-from pppca_bench.experiments import quiet
-from pppca_bench.experiments.queue import Group, Task, is_timed, same_problem
-from pppca_bench.importing import load_late
+from pppca_bench.experiments.queue import Group, is_timed, same_problem
+from pppca_bench.experiments.timing import machine_lock
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem
 from pppca_bench.runs import RunResult, RunSpec, by_cell, failed
@@ -34,41 +33,28 @@ _warmed: set[Hashable] = set()
 
 
 def needed_families(specs: Iterable[RunSpec]) -> set[str]:
-    """Return the families of kernels that runs call, by their methods' and classifiers' entries.
-
-    Parameters
-    ----------
-    specs : iterable of RunSpec
-        Their cells' `algorithms` name method and classifiers.
-    """
+    """Return the families of kernels that runs call, by the registry entries of their methods and classifiers."""
     names = {name for cell in by_cell(specs) for name, _ in cell.algorithms}
     entries = [table[name] for table in (METHODS, CLASSIFIERS) for name in names if name in table]
     return {family for entry in entries for family in entry.kernels}
 
 
 def compile_kernels(family: str) -> None:
-    """Compile a family of kernels; a failure is left to the runs that call them, which record it."""
+    """Compile a family of kernels; the runs that call them record a failure."""
     with suppress(Exception):
         cache.compile_family(family)
 
 
-def compute_task(
-    compute_group: Callable[[Group, Loads], Computed], task: Task, loads: Sequence[Loads]
-) -> list[Computed]:
-    """Compute the groups of a task, one after another."""
-    return [compute_group(*one) for one in zip(task, loads, strict=True)]
-
-
 def compute(group: Group, loads: Loads) -> Computed:
-    """Compute a group; one whose computation broke gives failed results with the traceback."""
-    with quiet.machine_lock() if is_timed(group[0].cell) else nullcontext():
+    """Compute a group; an exception gives failed results with the traceback."""
+    with machine_lock() if is_timed(group[0].cell) else nullcontext():
         started_at, start = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
         results = _results(group, loads)
         return results, Span(started_at, 1e3 * (time.perf_counter() - start))
 
 
 def _results(group: Group, loads: Loads) -> list[RunResult]:
-    """Return the results of a group; where its computation breaks, each cell is computed apart."""
+    """Return the results of a group; after an exception each cell is computed apart."""
     try:
         opened = {of: loads[of]() for of in set(map(same_problem, group))}
         return _computed(group, [opened[same_problem(spec)] for spec in group])
@@ -89,24 +75,22 @@ def _computed(group: Group, problems: Sequence[Problem]) -> list[RunResult]:
         if called not in _warmed:
             if families:
                 _warm_up(group[0], problems[0])
-            else:  # nothing is compiled, and what others build on is loaded where they call it
-                load_late()
             _warmed.add(called)
         return run_group(group, problems)
 
 
 @lru_cache(maxsize=1)
 def _thread_pools(_n_modules: int) -> ThreadpoolController:
-    """Find the libraries that compute in threads, again whenever modules were imported, which may bring more."""
+    """Return the libraries that compute in threads, looked up again whenever a module was imported."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
 def _warm_up(spec: RunSpec, problem: Problem) -> None:
-    """Warm a run's method and classifier up.
+    """Warm up a run's method and classifier.
 
-    One from elsewhere may refuse the tiny data, warn of them, or print: what it says of the real ones is heard.
+    Third-party estimators may reject the warm-up data, warn of them, or print; ignore that.
     """
     from pppca_bench.experiments.cell import warm_up
     from pppca_bench.experiments.choosing import candidates, settled

@@ -13,9 +13,8 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING, NamedTuple
 
 from pppca_bench.errors import ConfigError, StoreError, UnknownConfigError, listed, nearest
-from pppca_bench.processes import is_running, this_process
 from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, RunResult, StoredRun, by_cell
-from pppca_bench.store.file import Database
+from pppca_bench.store.file import Database, is_running, this_process
 from pppca_bench.store.rows import (
     CELL_COLUMNS,
     RUN_COLUMNS,

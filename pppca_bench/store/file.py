@@ -1,8 +1,9 @@
-"""The SQLite file of the results database: connection, transactions, errors."""
+"""The SQLite file of the results database: connection, transactions, errors, processes that share it."""
 
 from __future__ import annotations
 
 import os
+import platform
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -155,3 +156,22 @@ def network_file_system(folder: Path) -> str | None:
     types = {Path(mount[1].replace("\\040", " ")): mount[2] for mount in mounts}
     nearest = next((types[parent] for parent in (path, *path.parents) if parent in types), "")
     return nearest if nearest in _NETWORK else None
+
+
+def this_process() -> str:
+    """Return the name of this process: its number and its machine."""
+    return f"{os.getpid()} {platform.node()}"
+
+
+def is_running(process: str) -> bool:
+    """Return whether a process of that name is running; one of another machine is assumed to be."""
+    number, _, machine = process.partition(" ")
+    if machine != platform.node() or os.name != "posix":
+        return True
+    try:
+        os.kill(int(number), 0)
+    except (ProcessLookupError, ValueError, OverflowError):
+        return False
+    except PermissionError:  # another user's
+        return True
+    return True

@@ -22,6 +22,7 @@ import pandas as pd
 from pppca_bench.config.plan import Identities, Identity, expand
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import runner
+from pppca_bench.experiments.executors import local
 from pppca_bench.files import atomic_write
 from pppca_bench.runs import Plan, RunResult, RunSpec
 from pppca_bench.store.database import Store
@@ -62,8 +63,8 @@ def run_study(
     problems: runner.OpenProblems,
     workers: int = 1,
     progress: runner.Progress | None = None,
-    stage: runner.Tell | None = None,
-    warn: runner.Tell | None = None,
+    stage: runner.Notify | None = None,
+    warn: runner.Notify | None = None,
 ) -> pd.DataFrame:
     """Run the trials that Optuna's journal in ``folder`` lacks.
 
@@ -93,7 +94,7 @@ def run_study(
     n_trials = study.settings.trials
     search = _open_search(study, folder, needed_runs(study, expand(study.config, identities)))
     # The same workers serve all trials: new ones would load the kernels again.
-    with runner.ended(runner.local(workers)) as backend:
+    with local(workers) as backend:
         for number in range(n_trials):
             trial = _ask(search, number, study.settings)
             if trial is None:

@@ -1,4 +1,4 @@
-"""Whether the machine leaves a measurement of time alone: one at a time, and a look at what else runs."""
+"""Undisturbed timing: one measurement at a time on a machine, and a check of what else runs."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 LOCK_FOLDER = Path("/tmp") if os.name == "posix" else Path(tempfile.gettempdir())
-"""One for all users and jobs of a machine, whose own temporary folders may differ."""
+"""The same for all users and jobs of a machine, whose own temporary folders may differ."""
 
 LOCK_NAME = "pppca-timed.lock"
 
 LOST_SHARE, LOST_S = 0.05, 0.5e-3
-"""Share of its time, and time, that a measurement may go without the processor: clock ticks and short interrupts."""
+"""Share of its time, and seconds, that a measurement may wait for the processor: clock ticks, short interrupts."""
 
 
 @contextmanager
 def machine_lock() -> Iterator[None]:
-    """Wait until nobody else on this machine holds the lock, and hold it; where there is none, go on without it."""
+    """Hold the machine's lock, once no other process does; go on without it where there is none."""
     held = _open_lock()
     if isinstance(held, str):
         yield
@@ -38,7 +38,7 @@ def machine_lock() -> Iterator[None]:
 
 
 def hindrance() -> str | None:
-    """Say in a sentence or two why times may be disturbed or have to wait; None where nothing is in the way."""
+    """Return why timed runs may be disturbed or have to wait; None if nothing is in the way."""
     lock = _open_lock()
     if isinstance(lock, str):
         return f"times are measured without a lock against other measurements ({lock}). Run no other beside them."
@@ -47,7 +47,7 @@ def hindrance() -> str | None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return "another process measures times on this machine: this one waits for it, group by group."
+        return "another process measures times on this machine: each group of timed runs waits for it."
     finally:
         os.close(lock)
     if (n_others := n_running_beside()) >= n_processors():
@@ -59,11 +59,11 @@ def hindrance() -> str | None:
 
 
 def watched(call: Callable[[], Result]) -> tuple[Result, bool]:
-    """Return what a call returns, and whether something disturbed it.
+    """Return the result of a call, and whether something disturbed it.
 
-    Choice: it was disturbed where it went without the processor for more than `LOST_SHARE` of its time and `LOST_S`, or
-    where before or after it so many other threads were running that two had to share a processor. A neighbour that
-    leaves it a whole processor counts for nothing, though memory and clock rate are shared.
+    Choice: a call is disturbed if it waited for the processor longer than `LOST_SHARE` of its time and `LOST_S`, or if
+    before or after it so many other threads were running that two had to share a processor. Other processes that
+    leave it a whole processor do not count, though memory and clock rate are shared.
     """
     n_others = n_running_beside()
     start, start_cpu = time.perf_counter(), time.thread_time()
@@ -74,7 +74,7 @@ def watched(call: Callable[[], Result]) -> tuple[Result, bool]:
 
 
 def n_running_beside() -> int:
-    """Return how many other threads run or are ready to run on this machine now; 0 where Linux does not tell."""
+    """Return how many other threads run or are ready to run on this machine now; 0 without Linux's /proc."""
     try:
         fields = Path("/proc/loadavg").read_text(encoding="ascii").split()
         return max(0, int(fields[3].partition("/")[0]) - 1)
@@ -88,7 +88,7 @@ def n_processors() -> int:
 
 
 def _open_lock() -> int | str:
-    """Return an open file to be locked, or why there is none."""
+    """Return an open file to lock, or why there is none."""
     if os.name != "posix":
         return "this system has none"
     path = LOCK_FOLDER / LOCK_NAME

@@ -1,0 +1,186 @@
+"""Executors: in-process, local processes, or any other of ``concurrent.futures``."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager, suppress
+from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from pppca_bench.problems import Problem, ProblemSource
+
+PRELOAD = "pppca_bench.experiments.preloaded"
+
+
+def available_cores() -> int:
+    """Return the number of processor cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Workers:
+    """An executor that is created at the first call, and again after it broke or was discarded.
+
+    As a context manager it waits for its workers at the end, or kills them where an exception leaves the block.
+
+    Parameters
+    ----------
+    n_workers : int
+        Number of calls that are computed at a time.
+    new_executor : callable(n_workers) -> Executor, optional
+        Creates the executor; by default a pool of local processes.
+    """
+
+    def __init__(self, n_workers: int, new_executor: Callable[[int], Executor] | None = None) -> None:
+        self.n_workers = n_workers
+        self._size = n_workers
+        self._new_executor = new_executor or _process_pool
+        self._executor: Executor | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.renew()
+            stop_server()
+
+    @property
+    def n_held(self) -> int:
+        """Number of calls to hand over at a time: each worker's current one and its next."""
+        return 2 * self._size
+
+    def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem] | None:  # noqa: ARG002
+        """Return how a call gets a problem's data; None where the worker reads them from ``source``.
+
+        Parameters
+        ----------
+        source : ProblemSource
+            Of the split that the call is about.
+        problem : Problem
+            The data of the first split.
+        """
+        return None
+
+    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Submit a call; where the executor is broken, the future holds the exception."""
+        try:
+            self._executor = self._executor or self._new_executor(self._size)
+            return self._executor.submit(call, *arguments)
+        except BrokenExecutor as error:
+            future: Future[Any] = Future()
+            future.set_exception(error)
+            return future
+        except (EOFError, ConnectionError, FileNotFoundError):  # the server of the workers was killed meanwhile
+            stop_server()
+            self._executor = self._new_executor(self._size)
+            return self._executor.submit(call, *arguments)
+
+    def is_lost(self, future: Future[Any]) -> bool:
+        """Return whether a finished call has no result since its worker died."""
+        return isinstance(future.exception(), BrokenExecutor)
+
+    def renew(self, n_workers: int | None = None) -> None:
+        """Discard the executor and its calls; the next one has ``n_workers`` workers, by default as many."""
+        executor, self._executor = self._executor, None
+        self._size = n_workers or self._size
+        if executor is not None:
+            processes = list((getattr(executor, "_processes", None) or {}).values())
+            for process in processes:  # Python 3.14 has `kill_workers` for this
+                process.kill()
+            executor.shutdown(wait=bool(processes), cancel_futures=True)
+
+    def close(self) -> None:
+        """Wait for the calls in flight and for the workers' end."""
+        if self._executor is not None:
+            self._executor.shutdown()
+        self._executor = None
+
+
+class InProcess(Workers):
+    """Compute each call in this process when it is submitted."""
+
+    n_held = 1
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem] | None:
+        """Return a function that returns the data of the first split; None for other splits."""
+        return None if source.split else lambda: problem
+
+    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Compute a call."""
+        future: Future[Any] = Future()
+        future.set_result(call(*arguments))
+        return future
+
+
+def local(n_workers: int) -> Workers:
+    """Return an executor of local processes; with 0 of this process."""
+    return Workers(n_workers) if n_workers else InProcess()
+
+
+@contextmanager
+def uninterrupted_children() -> Iterator[None]:
+    """Let processes that start meanwhile ignore Ctrl-C, which a terminal sends to all of them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def start_server() -> BaseContext:
+    """Start the server that imports what workers need and forks them, and return how workers are started."""
+    methods = multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+    if context.get_start_method() == "forkserver":
+        from multiprocessing import forkserver, resource_tracker
+
+        context.set_forkserver_preload([PRELOAD])
+        resource_tracker.ensure_running()  # before the server, whose start it would let Ctrl-C through again
+        with uninterrupted_children():
+            forkserver.ensure_running()
+    return context
+
+
+def stop_server() -> None:
+    """Kill the server at once: still starting, it would fork workers for a parent that is gone."""
+    with suppress(ImportError):  # Windows has none
+        from multiprocessing import forkserver
+
+        server: Any = getattr(forkserver, "_forkserver")  # noqa: B009 no public interface ends it
+        if server._forkserver_pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(server._forkserver_pid, signal.SIGKILL)
+            server._stop()
+
+
+def _process_pool(n_workers: int) -> Executor:
+    return ProcessPoolExecutor(n_workers, mp_context=start_server(), initializer=_prepare_worker)
+
+
+def _prepare_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if (parent := multiprocessing.parent_process()) is not None:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: BaseProcess) -> None:
+    """End this worker with its parent, also where that was killed."""
+    parent.join()
+    os._exit(1)

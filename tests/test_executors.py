@@ -1,0 +1,176 @@
+"""Workers: in this process or others, which may die, be discarded, or lose the server that forks them."""
+
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import forkserver
+from pathlib import Path
+
+import pytest
+
+from pppca_bench.experiments import executors
+from pppca_bench.experiments.executors import InProcess, Workers, available_cores, local
+
+WITH_SERVER = pytest.mark.skipif(
+    "forkserver" not in multiprocessing.get_all_start_methods(), reason="workers have no server here"
+)
+
+
+def process_and_sum(*numbers: int) -> tuple[int, int]:
+    return os.getpid(), sum(numbers)
+
+
+def refuse() -> None:
+    raise ValueError("no")
+
+
+def wait_for(path: Path) -> str:
+    while not path.exists():
+        time.sleep(0.01)
+    return path.name
+
+
+def ignores_interruptions() -> bool:
+    return signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+
+
+@pytest.fixture
+def workers(monkeypatch):
+    """Return a function that makes workers that need no imports."""
+    monkeypatch.setattr(executors, "PRELOAD", "pppca_bench.runs")
+    made = []
+
+    def make(n_workers: int) -> Workers:
+        made.append(Workers(n_workers))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def test_the_cores_are_those_that_this_process_may_use():
+    expected = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    assert available_cores() == expected
+
+
+def test_without_workers_this_process_computes_a_call_at_once():
+    here = local(0)
+    assert isinstance(here, InProcess)
+    future = here.submit(process_and_sum, 2, 3)
+    assert future.done()
+    assert not here.is_lost(future)
+    assert future.result() == (os.getpid(), 5)
+    assert here.n_held == 1, "so that each result is recorded before the next is computed"
+    here.renew(5)
+    assert (here.n_workers, here.submit(process_and_sum, 1).result()) == (1, (os.getpid(), 1))
+
+
+def test_workers_compute_calls_in_other_processes_and_side_by_side(workers, tmp_path):
+    two = workers(2)
+    assert two.n_held == 4
+    assert multiprocessing.active_children() == [], "no worker starts before there is a call"
+    first = two.submit(wait_for, tmp_path / "second")
+    second = two.submit((tmp_path / "second").touch)
+    assert first.result(timeout=60) == "second"
+    assert second.result(timeout=60) is None
+    process, total = two.submit(process_and_sum, 1, 2).result(timeout=60)
+    assert total == 3
+    assert process != os.getpid()
+    assert two.submit(ignores_interruptions).result(timeout=60)
+
+
+def test_an_error_of_a_call_is_its_result_and_loses_nothing(workers):
+    one = workers(1)
+    future = one.submit(refuse)
+    with pytest.raises(ValueError, match=r"^no$"):
+        future.result(timeout=60)
+    assert not one.is_lost(future)
+
+
+def test_a_call_whose_worker_died_is_lost_and_new_workers_compute_the_next(workers):
+    one = workers(1)
+    lost = one.submit(os._exit, 9)
+    lost.exception(timeout=60)
+    assert one.is_lost(lost)
+    assert one.is_lost(one.submit(process_and_sum))
+    one.renew(2)
+    assert one.n_held == 4
+    assert one.submit(process_and_sum, 4).result(timeout=60)[1] == 4
+    one.renew()
+    assert one.n_held == 4
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="Linux waits for a process that is no child")
+@pytest.mark.parametrize(
+    ("error", "is_stopped"), [(None, False), (KeyboardInterrupt, False), (KeyboardInterrupt, True)]
+)
+def test_no_worker_and_no_thread_is_left_at_the_end(workers, error, is_stopped):
+    before = set(threading.enumerate())
+    with pytest.raises(error) if error else workers(0), workers(2) as two:
+        number, _ = two.submit(process_and_sum).result(timeout=60)
+        worker = os.pidfd_open(number)
+        if is_stopped:
+            os.kill(number, signal.SIGSTOP)
+        if error:
+            raise error
+    assert multiprocessing.connection.wait([worker], timeout=60) == [worker]
+    os.close(worker)
+    for thread in set(threading.enumerate()) - before:
+        thread.join(timeout=60)
+    assert multiprocessing.active_children() == []
+    assert set(threading.enumerate()) <= before
+
+
+def test_closing_waits_for_the_calls_in_flight_and_renewing_does_not(workers, tmp_path):
+    one = workers(1)
+    one.submit(process_and_sum).result(timeout=60)
+    slow = one.submit(process_and_sum, 1)
+    one.close()
+    assert slow.done()
+    never = one.submit(wait_for, tmp_path / "never")
+    one.renew()
+    assert never.exception(timeout=60) is not None
+
+
+@WITH_SERVER
+def test_workers_start_again_after_their_server_was_killed(workers):
+    for number in range(3):
+        one = workers(1)
+        assert one.submit(process_and_sum, number).result(timeout=60)[1] == number
+        one.renew()
+        executors.stop_server()
+
+
+@WITH_SERVER
+def test_a_server_that_dies_as_new_workers_are_asked_for_is_started_again(workers, monkeypatch):
+    """While it dies it counts as alive, but answers no more."""
+    refused = []
+
+    def connect(fds: list[int]) -> tuple[int, int]:
+        if not refused:
+            refused.append(forkserver._forkserver._forkserver_pid)
+            raise ConnectionRefusedError
+        return connect_to_server(fds)
+
+    connect_to_server = forkserver.connect_to_new_process
+    monkeypatch.setattr(forkserver, "connect_to_new_process", connect)
+    assert workers(1).submit(os.getppid).result(timeout=60) == forkserver._forkserver._forkserver_pid
+    assert refused != [forkserver._forkserver._forkserver_pid]
+
+
+def test_any_executor_of_the_standard_library_serves():
+    with Workers(2, ThreadPoolExecutor) as threads:
+        assert threads.submit(process_and_sum, 1, 2).result(timeout=60) == (os.getpid(), 3)
+
+
+def test_a_worker_does_not_import_the_command_line_that_its_parent_was_started_with():
+    program = "import sys, pppca_bench.__main__; print(*sorted({'click', 'pppca_bench.cli.main'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
