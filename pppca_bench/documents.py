@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, NoReturn, Self, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pppca_bench.errors import ConfigError, nearest
-from pppca_bench.parameters import describe, kind_of, shown
+from pppca_bench.parameters import REQUIRED, describe, kind_of, shown
 
 MAX_BYTES = 1_000_000
 """A config is written by hand; anything longer is a mistake or an attack."""
@@ -94,6 +94,11 @@ class Section(BaseModel):
         """Return the keys that the mapping may have."""
         return [field.alias or name for name, field in cls.model_fields.items()]
 
+    def given(self) -> dict[str, Any]:
+        """Return the values that the document has, by key; of a section inside its own values."""
+        values = {type(self).model_fields[name].alias or name: getattr(self, name) for name in self.model_fields_set}
+        return {key: value.given() if isinstance(value, Section) else value for key, value in values.items()}
+
     @classmethod
     def hint(cls, key: str) -> str:
         """Return the end of the message about an unknown key."""
@@ -140,6 +145,11 @@ class Section(BaseModel):
             lists = {one["loc"][:end] for one in errors for end in range(len(one["loc"]))}
             kept = (one for one in errors if one["type"] != "too_short" or one["loc"] not in lists)
             raise_errors(_explained(cls, value, dict(one)) for one in kept)
+
+
+def absent(**options: Any) -> Any:
+    """Return the pydantic field of a key that may be left out, without a default: it is `REQUIRED` then."""
+    return Field(default_factory=lambda: REQUIRED, **options)
 
 
 def broken_rule(text: str) -> PydanticCustomError:
@@ -191,6 +201,8 @@ def _explained(model: type[Section], value: object, error: Mapping[str, Any]) ->
         return location, f"unknown key, expected one of {', '.join(owner.known_keys())}{owner.hint(key)}"
     value = error["input"] if place == location else _value_at(value, place)
     got = "nothing" if value is None and _is_section(kind_of(annotation)) else as_written(value)
+    if error["type"] == "too_long" and isinstance(value, tuple):
+        got = f"{len(value)} of them"
     return place, f"expected {describe(annotation, value)}, got {got}"
 
 

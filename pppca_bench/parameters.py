@@ -12,6 +12,7 @@ import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
@@ -211,7 +212,7 @@ def describe(annotation: Any, refused: object = None) -> str:
         The value that the words are said of: where it is infinite, numbers are finite.
     """
     schema = adapter_of(annotation).json_schema()
-    words = _in_words(schema, schema.get("$defs", {}))
+    words = in_words(schema, schema.get("$defs", {}))
     return words.replace("a number", "a finite number") if refused == math.inf else words
 
 
@@ -237,12 +238,12 @@ _NOUNS = {"boolean": "true or false", "integer": "an integer", "number": "a numb
 _SIGNS = {"exclusiveMinimum": ">", "minimum": ">=", "exclusiveMaximum": "<", "maximum": "<="}
 
 
-def _in_words(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
-    """Return the values that a JSON schema admits in words."""
+def in_words(schema: Mapping[str, Any], definitions: Mapping[str, Any] = MappingProxyType({})) -> str:
+    """Return the values that a JSON schema admits in words; ``definitions`` are those it refers to."""
     if "$ref" in schema:
-        schema = definitions[schema["$ref"].rpartition("/")[2]]
+        schema = definitions.get(schema["$ref"].rpartition("/")[2], {})
     if "anyOf" in schema:
-        return " or ".join(_in_words(one, definitions) for one in schema["anyOf"])
+        return " or ".join(in_words(one, definitions) for one in schema["anyOf"])
     if "const" in schema or "enum" in schema:
         *others, last = map(repr, schema.get("enum") or [schema["const"]])
         return f"{', '.join(others)} or {last}" if others else last
@@ -252,7 +253,7 @@ def _in_words(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
         case "object":
             return "a mapping of names to values"
         case "array":
-            return f"a list of {_items_in_words(schema, definitions)}"
+            return f"a list of {_itemsin_words(schema, definitions)}"
         case "string":
             count = _count(schema, "Length")
             pattern = f" that matches {schema['pattern']!r}" if "pattern" in schema else ""
@@ -261,11 +262,11 @@ def _in_words(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
             return _NOUNS.get(str(kind), "a value") + _range(schema)
 
 
-def _items_in_words(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
+def _itemsin_words(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     of_one = (schema.get("prefixItems") or [schema["items"]])[0]
     count = str(len(schema["prefixItems"])) if "prefixItems" in schema else _count(schema, "Items")
-    item = _in_words(of_one, definitions).partition(" with the keys")[0].removeprefix("an ").removeprefix("a ")
-    for noun in ("integer", "number", "mapping"):
+    item = in_words(of_one, definitions).partition(" with the keys")[0].removeprefix("an ").removeprefix("a ")
+    for noun in ("integer", "number", "mapping", "value"):
         item = item.replace(noun, f"{noun}s")
     return f"{count and f'{count} '}{item}"
 

@@ -11,7 +11,7 @@ from planning import config_of, specs_of
 
 import pppca_bench
 from pppca_bench.cli.main import cli
-from pppca_bench.config.choosing import AUTO_TAUS
+from pppca_bench.config.sections import AUTO_TAUS
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import cell
 from pppca_bench.experiments.choosing import run_group

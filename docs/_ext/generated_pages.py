@@ -15,13 +15,12 @@ from numpydoc.docscrape import ClassDoc
 from sphinx.application import Sphinx
 
 import pppca_bench
-from pppca_bench.config.choosing import CHOICE_VALUES
-from pppca_bench.config.experiment import KEYS, VALUES
+from pppca_bench.config.experiment import Experiment
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.methods.sections import constructor_arguments, section_of
-from pppca_bench.parameters import REQUIRED, Parameter
+from pppca_bench.parameters import REQUIRED, Parameter, Tau
 
 _ABSOLUTE = re.compile(r"\|(\w+)\|")
 _LEARNED = re.compile(r"(?<![`\w])([A-Za-z]\w*)_(?=[\s,.;:)\]+]|$)")
@@ -66,7 +65,7 @@ def results_page() -> str:
 
 def config_keys_page() -> str:
     """Return a section for each method and classifier that a config can name, with its keys."""
-    parts = ["## The whole config", *(_term((VALUES | CHOICE_VALUES).get(key), key, _WHOLE[key]) for key in KEYS)]
+    parts = ["## The whole config", *_whole_config()]
     parts += ["## Any method", *(_term(None, key, text) for key, text in _ANY_METHOD.items())]
     parts += ["## Methods"]
     parts += [_entry_section("method", entry) for entry in METHODS.values()]
@@ -113,6 +112,15 @@ def _entry_section(key: str, entry: Entry) -> str:
     text = f"### `{key}: {entry.name}`\n\n{entry.title}: {entry.does}. Source: {entry.source}."
     notes = " ".join(_notes(entry))
     return "\n\n".join(filter(None, [text, notes, *(terms or ["It has no keys of its own."])]))
+
+
+def _whole_config() -> Iterator[str]:
+    """Yield each key of a config, with its values and its default if it has a single value."""
+    for key, field in Experiment.model_fields.items():
+        annotation = Tau if key == "tau" else field.rebuild_annotation()
+        default = REQUIRED if field.is_required() or key == "repeats" else field.default
+        is_section = key in ("problems", "classifier", "methods")
+        yield _term(None if is_section else Parameter(key, annotation, default), key, _WHOLE[key])
 
 
 def _term(parameter: Parameter | None, key: str, text: str) -> str:

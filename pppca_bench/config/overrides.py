@@ -13,20 +13,18 @@ from typing import Any
 
 import yaml
 
-from pppca_bench.config.choosing import CHOICE_KEYS
-from pppca_bench.config.filled import spelled_out
-from pppca_bench.config.own_data import SPLIT_KEYS
+from pppca_bench.config.experiment import Experiment
+from pppca_bench.config.sections import spelled_out
 from pppca_bench.documents import YamlSource, parse_yaml
 from pppca_bench.errors import ConfigError, UnknownNameError, listed, nearest
 from pppca_bench.methods.registry import METHODS
-from pppca_bench.methods.sections import PREDICTIONS
 from pppca_bench.parameters import shown
 from pppca_bench.runs import Cell
 
 LONGEST_NAME = 120
 """Of a changed config, in characters: its tables have a folder of this name."""
 
-_OF_THE_CONFIG = ("problems", "repeats", *SPLIT_KEYS, "seed", "tau", *CHOICE_KEYS, PREDICTIONS)
+_OF_THE_CONFIG = [key for key in Experiment.known_keys() if key not in ("name", "classifier", "methods")]
 _APART = re.compile(r",(?![^\[]*\])")
 """A comma that stands in no list."""
 

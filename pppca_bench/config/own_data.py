@@ -1,102 +1,126 @@
-"""What a config says of the problems of the user's own: which table, which column to learn, how to split."""
+"""Tables of the user's own in a config: their place, the columns to learn, and the split of their rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, cast
 
 from annotated_types import Ge, Le, MaxLen, MinLen
-from pydantic import StringConstraints
+from pydantic import StringConstraints, ValidationInfo, create_model, model_validator
 
-from pppca_bench.config.messages import Reader
-from pppca_bench.documents import Location
-from pppca_bench.parameters import REQUIRED, Parameter, shown
+from pppca_bench.documents import Section, absent, as_written, broken_rule, raise_errors
 from pppca_bench.problems import OwnData, SplitRule
 
-SPLIT_KEYS = ("splits", "folds")
-"""Keys of a config, and of a table in it, that say how often its rows are dealt."""
-
 NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}"
-
-_SOURCES = ("csv", "parquet", "sklearn", "openml", "dt")
-_KEYS = ("target", "task", "categorical", "drop", "split", *SPLIT_KEYS, "name")
-
-_Text = Annotated[str, StringConstraints(min_length=1)]
+Name = Annotated[str, StringConstraints(pattern=f"^{NAME_PATTERN}$")]
+Splits = Annotated[int, Ge(1), Le(1000)]
+Folds = Annotated[int, Ge(3), Le(100)]
+_Text = Annotated[str, MinLen(1)]
 _Names = Annotated[tuple[_Text, ...], MinLen(1), MaxLen(10_000)]
-PLACES = {name: Parameter(name, _Text, REQUIRED) for name in _SOURCES} | {
-    "openml": Parameter("openml", Annotated[int, Ge(1), Le(10**9)], REQUIRED)
-}
-_TARGET = Parameter("target", _Text | _Names, ())
-_TASK = Parameter("task", Literal["classification", "approximation"] | None, None)
-_CATEGORICAL, _DROP = Parameter("categorical", _Names, ()), Parameter("drop", _Names, ())
-COLUMN = Parameter("column", _Text, REQUIRED)
-_NAME = Parameter("name", Annotated[str, StringConstraints(pattern=f"^{NAME_PATTERN}$")], "")
-_SPLITS = Parameter("splits", Annotated[int, Ge(1), Le(1000)], 1)
-_FOLDS = Parameter("folds", Annotated[int, Ge(3), Le(100)], 0)
-
-SPLIT_VALUES = (_SPLITS, _FOLDS)
-TABLE_VALUES = (_TARGET, _TASK, _CATEGORICAL, _DROP, _SPLITS, _FOLDS, _NAME)
-"""What the keys of a table may be beside its place (`PLACES`) and ``split: {column: …}``."""
 
 
-def read_own_data(reader: Reader, value: Mapping[str, Any], place: Location, shared: SplitRule) -> str | OwnData | None:
-    """Return what a mapping among a config's problems stands for; None with a mistake.
+@dataclass(frozen=True)
+class Context:
+    """Facts that a config is validated against beside its own text.
 
-    Parameters
+    Attributes
     ----------
-    reader : Reader
-        Takes the mistakes.
-    value : mapping
-        Such as ``{csv: digits.csv, target: digit}``; ``{dt: own.dt}`` is a longer form of the path alone.
-    place : tuple
-        Where it stands.
-    shared : SplitRule
-        The config's own rule, for a table that states none.
+    problems : collection of str
+        Names of the known problems.
+    given : collection of str
+        Names of the tables that the caller has.
+    folder : Path
+        The config's folder.
     """
-    sources = [name for name in _SOURCES if name in value]
+
+    problems: Collection[str]
+    given: Collection[str]
+    folder: Path
+
+
+def context_of(info: ValidationInfo) -> Context:
+    """Return the context that `Section.read` was called with."""
+    return cast("Context", info.context)
+
+
+class _SplitColumn(Section):
+    column: _Text
+
+
+class _Table(Section):
+    """The keys of a table beside its place."""
+
+    target: _Text | _Names = ()
+    task: Literal["classification", "approximation"] | None = None
+    categorical: _Names = ()
+    drop: _Names = ()
+    split: _SplitColumn = absent()
+    splits: Splits = 1
+    folds: Folds = 0
+    name: Name = ""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.task == "classification" and not isinstance(self.target, str) and len(self.target) > 1:
+            raise_errors([(("target",), f"expected one column of classes, got {as_written(self.target)}")])
+        if "split" in self.model_fields_set and (beside := self.model_fields_set & {"splits", "folds"}):
+            beside_it = " and ".join(key for key in ("splits", "folds") if key in beside)
+            raise_errors([(("split",), f"expected split: {{column: …}} alone, got it beside {beside_it}")])
+        return self
+
+    def rule(self, shared: SplitRule) -> SplitRule:
+        """Return the rule that the table states, or else the config's."""
+        if "split" in self.model_fields_set:
+            return SplitRule(column=self.split.column)
+        own = self.model_fields_set & {"splits", "folds"}
+        return SplitRule(splits=self.splits, folds=self.folds) if own else shared
+
+
+class _DtFile(Section):
+    dt: Annotated[str, StringConstraints(pattern=r"\.dt$")]
+
+    @classmethod
+    def hint(cls, key: str) -> str:
+        return " (a .dt file states its targets and its split itself)" if key in _Table.known_keys() else ""
+
+
+_PLACES: dict[str, Any] = {
+    "csv": (_Text, ...),
+    "parquet": (_Text, ...),
+    "sklearn": (_Text, ...),
+    "openml": (Annotated[int, Ge(1), Le(10**9)], ...),
+}
+SOURCES: dict[str, type[Section]] = {"dt": _DtFile}
+SOURCES = {name: create_model(name, __base__=_Table, **{name: field}) for name, field in _PLACES.items()} | SOURCES
+"""Models of the tables, by the key of their place; ``{dt: own.dt}`` is a longer form of the path alone."""
+
+
+def read_table(value: Mapping[str, Any], info: ValidationInfo) -> str | OwnData:
+    """Return the problem of a mapping such as ``{csv: digits.csv, target: digit}``; pydantic's validator of it.
+
+    The config's ``splits`` and ``folds``, validated before, hold for a table that states none.
+    """
+    sources = [name for name in SOURCES if name in value]
     if len(sources) != 1:
         got = " and ".join(sources) or f"the keys {', '.join(map(str, value)) or 'of none'}"
-        reader.mistakes.add(place, f"expected one of the keys {', '.join(_SOURCES)}, got {got}")
-        return None
+        raise broken_rule(f"expected one of the keys {', '.join(SOURCES)}, got {got}")
     (source,) = sources
-    given = reader.mapping(value, place, [source, *(_KEYS if source != "dt" else ())], hint=_hint_for(source))
-    where = reader.one(PLACES[source], given, place)
+    table: Any = SOURCES[source].part(value)
     if source == "dt":
-        if isinstance(where, str) and not where.endswith(".dt"):
-            reader.mistakes.add((*place, "dt"), f"expected a path that ends in .dt, got {shown(where)}")
-        return where if isinstance(where, str) else None
-    target, task, categorical, drop, name = (
-        reader.one(parameter, given, place) for parameter in (_TARGET, _TASK, _CATEGORICAL, _DROP, _NAME)
+        return str(table.dt)
+    if table.name in context_of(info).problems:
+        text = f"expected another name than that of a known problem, got {table.name!r}"
+        raise_errors([(("name",), text)])
+    shared = SplitRule(splits=info.data.get("splits", 1), folds=info.data.get("folds", 0))
+    return OwnData(
+        source,  # type: ignore[arg-type]
+        str(getattr(table, source)),
+        (table.target,) if isinstance(table.target, str) else table.target,
+        table.task,
+        table.categorical,
+        table.drop,
+        table.rule(shared),
+        table.name,
     )
-    targets = (target,) if isinstance(target, str) else target or ()
-    if task == "classification" and len(targets) > 1:
-        reader.mistakes.add((*place, "target"), f"expected one column of classes, got {shown(targets)}")
-    rule = _rule(reader, given, place, shared)
-    if reader.mistakes.at(place):
-        return None
-    return OwnData(source, str(where), targets, task, categorical, drop, rule, name)  # type: ignore[arg-type]
-
-
-def read_split_rule(reader: Reader, given: Mapping[str, Any], place: Location) -> SplitRule:
-    """Return the rule that the keys ``splits`` and ``folds`` of a mapping state."""
-    splits, folds = reader.one(_SPLITS, given, place), reader.one(_FOLDS, given, place)
-    return SplitRule(splits=splits or 1, folds=folds or 0)
-
-
-def _rule(reader: Reader, given: Mapping[str, Any], place: Location, shared: SplitRule) -> SplitRule:
-    own = [key for key in SPLIT_KEYS if key in given]
-    if "split" not in given:
-        return read_split_rule(reader, given, place) if own else shared
-    if own:
-        text = f"expected split: {{column: …}} alone, got it beside {' and '.join(own)}"
-        reader.mistakes.add((*place, "split"), text)
-    column = reader.one(COLUMN, reader.mapping(given["split"], (*place, "split"), ["column"]), (*place, "split"))
-    return SplitRule(column=column or "")
-
-
-def _hint_for(source: str) -> Any:
-    """Return what tells of a key that a .dt file has no use for."""
-    keys: Sequence[str] = _KEYS
-    if source != "dt":
-        return lambda _: ""
-    return lambda key: " (a .dt file states its targets and its split itself)" if key in keys else ""

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pppca_bench.config.experiment import ClassifierRequest, Config, MethodRequest, variants
+from pppca_bench.config.experiment import Config
+from pppca_bench.config.sections import ClassifierRequest, MethodRequest, variants
 from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.registry import DEFAULT_RULE
 from pppca_bench.methods.sections import PIVOT, PIVOTAL, STORED_BESIDE, section_of

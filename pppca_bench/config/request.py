@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from pppca_bench.config.experiment import Config, parse_config
-from pppca_bench.config.messages import where
 from pppca_bench.config.overrides import Only, changed, changed_name, explained, parse_changes, parse_only
 from pppca_bench.config.plan import Identities, Identity, count_runs, expand
 from pppca_bench.documents import YamlSource, read_yaml
@@ -141,7 +140,7 @@ def _identities(source: YamlSource, config: Config, files: Files, opened: Opened
         label = labels[entry]
         if file in opened:
             found, problem = opened[file]
-            check_fit(where(source, ("problems", index)), label, problem, config)
+            check_fit(source.where(("problems", index)), label, problem, config)
             identities[entry] = Identity(label, found.sha256, found.sha256 if found.is_own else label)
         else:
             identities[entry] = Identity(label, registered()[label].sha256, label)
@@ -155,7 +154,7 @@ def _key(identity: Identity) -> tuple[str, str]:
 def _check_tasks(source: YamlSource, config: Config, files: Files, opened: Opened) -> None:
     for index, (entry, file) in enumerate(files.items()):
         task = opened[file][1].task if file in opened else registered()[str(file)].task
-        check_task(where(source, ("problems", index)), entry, task, config)
+        check_task(source.where(("problems", index)), entry, task, config)
 
 
 def _validated(source: YamlSource, changes: Mapping[str, Any], given: Mapping[str, Path]) -> Config:
@@ -219,7 +218,7 @@ def _found(source: YamlSource, config: Config, given: Mapping[str, Path]) -> dic
                 is_file = entry.endswith(".dt")
                 found[entry] = str(find_own_file(entry, source.path.parent)) if is_file else entry
         except DataError as error:
-            raise ConfigError(f"{where(source, ('problems', index))}: {error}") from None
+            raise ConfigError(f"{source.where(('problems', index))}: {error}") from None
     return found
 
 
@@ -280,7 +279,7 @@ def _labels(source: YamlSource, files: Files) -> dict[Entry, str]:
             labels[one] = label if isinstance(one, OwnData) and (one.name or not one.is_file) else path
     for index, (one, label) in enumerate(labels.items()):
         if isinstance(one, OwnData) and (label in registered() or list(labels.values()).count(label) > 1):
-            place = where(source, ("problems", index))
+            place = source.where(("problems", index))
             raise ConfigError(f"{place}: expected a name of its own, got {label!r} again. Add the key `name`.")
     return labels
 

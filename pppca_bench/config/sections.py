@@ -1,0 +1,367 @@
+"""Sections of methods and classifiers in a config: their values, defaults, and settings that runs choose themselves."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Annotated, Any, ClassVar, Literal
+
+from annotated_types import Ge, Le, MaxLen, MinLen
+from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, WithJsonSchema, create_model
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from pppca_bench.config.own_data import context_of
+from pppca_bench.documents import Location, Section, absent, as_written, broken_rule, raise_errors
+from pppca_bench.errors import ConfigError, nearest
+from pppca_bench.methods.entry import Classifier, Entry, Method
+from pppca_bench.methods.foreign import check_not_hidden, is_path
+from pppca_bench.methods.lookup import classifier_names, find_classifier, find_method, method_names
+from pppca_bench.methods.protocol import contract_of
+from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE
+from pppca_bench.methods.sections import PORTRAIT, PREDICTIONS, constructor_arguments, section_of
+from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, parameters_of, shown
+from pppca_bench.runs import AUTO, CHOOSE, Scalar
+
+MOST_VARIANTS = 10_000
+"""Combinations of a section's values: far more than anybody waits for, and few enough to list in a second."""
+
+AUTO_TAUS = (2.0, 5.0, 10.0, 15.0, 20.0, 50.0, 100.0)
+"""Candidates of ``tau: auto``. Choice: the slides' four, and others around them, for other spectra."""
+
+Grid = Mapping[str, tuple[Scalar, ...]]
+"""Values of each parameter, by key; a single value where the config does not vary it."""
+
+Repeats = Annotated[int, Ge(1), Le(10_000)]
+By = Literal["validation_error", "retained_variance"]
+Names = Annotated[tuple[str, ...], MinLen(1), MaxLen(10)]
+
+_STORABLE = (float, int, str, type(None))
+
+
+@dataclass(frozen=True)
+class ClassifierRequest:
+    """The classifiers that a config asks for.
+
+    Attributes
+    ----------
+    grid : mapping of str to tuple
+        ``rule`` and the parameters' values; the keys of an ensemble's members begin with ``base.``.
+    """
+
+    grid: Grid
+
+    @property
+    def rules(self) -> list[str]:
+        """Return the names of the classifiers, an ensemble before its members."""
+        return [str(self.grid[key][0]) for key in ("rule", "base.rule") if key in self.grid]
+
+
+@dataclass(frozen=True)
+class MethodRequest:
+    """A method that a config asks for.
+
+    Attributes
+    ----------
+    entry : Method
+        The method.
+    grid : mapping of str to tuple
+        Its parameters' values, thresholds and data fractions among them, defaults filled in.
+    classifier : ClassifierRequest or None
+        Classifier of its features; None for a method that needs no classifier.
+    repeats : int
+        Its own number of repeats, or the config's.
+    """
+
+    entry: Method
+    grid: Grid
+    classifier: ClassifierRequest | None
+    repeats: int
+
+    @property
+    def needs_classes(self) -> str:
+        """Return the name of a method or classifier whose targets have to be classes, or ""."""
+        return next((entry.name for entry in self._entries if entry.needs_classes), "")
+
+    @property
+    def needs_numbers(self) -> str:
+        """Return the name of a method or classifier whose targets have to be numbers, or ""."""
+        return next((entry.name for entry in self._entries if entry.needs_numbers), "")
+
+    @property
+    def _entries(self) -> list[Method | Classifier]:
+        rules = self.classifier.rules if self.classifier else []
+        return [self.entry, *map(find_classifier, rules)]
+
+
+def variants(grid: Grid) -> Iterator[tuple[tuple[str, Scalar], ...]]:
+    """Yield every combination of a grid's values, as sorted parameters; thresholds and data fractions vary fastest."""
+    keys = sorted(grid, key=lambda key: {"tau": 1, "data_fraction": 2}.get(key, 0))
+    for values in itertools.product(*(grid[key] for key in keys)):
+        yield tuple(sorted(zip(keys, values, strict=True)))
+
+
+class Values:
+    """Type of a key that takes one value of a parameter or, to run them all, a list of several; for pydantic.
+
+    It gives a tuple of values.
+    """
+
+    def __init__(self, parameter: Parameter) -> None:
+        self._parameter = parameter
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return self.json_schema()
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return the JSON schema of the key."""
+        one = self._parameter.json_schema()
+        several = {"type": "array", "items": one, "minItems": 1, "maxItems": 1000, "uniqueItems": True}
+        if self._parameter.is_list:  # a list of numbers is one value then
+            several["contains"] = {"type": "array"}
+        expected, default = self._parameter.expected, self._parameter.default
+        described = {"anyOf": [one, several], "description": f"{expected[0].upper()}{expected[1:]}."}
+        # JSON has no infinity.
+        is_finite = default is not REQUIRED and default not in (math.inf, -math.inf)
+        return {**described, "default": default} if is_finite else described
+
+    def read(self, value: Any) -> tuple[Any, ...]:
+        """Return the values, each once."""
+        is_list = self._parameter.is_list
+        if not isinstance(value, tuple) or (is_list and not any(isinstance(item, tuple) for item in value)):
+            return (self._checked(value),)
+        if not 1 <= len(value) <= 1000:
+            raise broken_rule(f"expected 1 to 1000 values, got {len(value)}")
+        found: list[Any] = []
+        errors: list[tuple[Location, str]] = []
+        for index, item in enumerate(value):
+            try:
+                checked = self._checked(item)
+            except PydanticCustomError as error:
+                errors.append(((index,), error.message()))
+                continue
+            if checked in found:
+                errors.append(((index,), f"expected each value once, got {as_written(item)} again"))
+            found.append(checked)
+        if errors:
+            raise_errors(errors)
+        return tuple(found)
+
+    def _checked(self, value: Any) -> Any:
+        try:
+            checked = self._parameter.checked(value)
+        except ParameterError as error:
+            raise broken_rule(f"expected {error.expected}, got {as_written(value)}") from None
+        if not is_storable(checked):
+            text = f"expected a number, text, true, false, null or a list, got {as_written(value)}"
+            raise broken_rule(text)
+        return checked
+
+
+def is_storable(value: object) -> bool:
+    """Return whether the store accepts a value of a parameter: a number, a text, a flag, None, or a tuple of them."""
+    parts = value if isinstance(value, tuple) else (value,)
+    return all(isinstance(part, _STORABLE) and not isinstance(part, type) and part == part for part in parts)
+
+
+def spelled_out(value: Any, key: str) -> Any:
+    """Return the mapping that a bare name is short for; anything else as it is."""
+    return {key: value} if isinstance(value, str) else value
+
+
+class EntrySection(Section):
+    """Base of the models of methods' and classifiers' sections."""
+
+    entry: ClassVar[Entry]
+
+    @classmethod
+    def hint(cls, key: str) -> str:
+        """Return the section that the key belongs to, or the most similar key of this one."""
+        if cls.entry.foreign:
+            return " (a key of parameters:)" if key in section_of(cls.entry) else nearest(key, cls.known_keys())
+        rules = [rule for rule, one in CLASSIFIERS.items() if key in section_of(one)]
+        if rules and isinstance(cls.entry, Classifier):
+            return f" (a key of rule: {' and '.join(rules)})"
+        return nearest(key, cls.known_keys())
+
+
+@cache
+def model_of(entry: Method | Classifier) -> type[EntrySection]:
+    """Return the model of a method's or classifier's section."""
+    fields: dict[str, Any] = {"rule": (Literal[entry.name], absent())}
+    if isinstance(entry, Method):
+        fields = {"method": (Literal[entry.name], ...), "repeats": (Repeats, absent())}
+    if entry.foreign:
+        parameters = create_model("parameters", __base__=Section, **_fields(entry))
+        or_nothing = BeforeValidator(lambda value: {} if value in (None, REQUIRED) else value)
+        fields["parameters"] = (Annotated[parameters, or_nothing], absent(validate_default=True))
+    else:
+        fields |= _fields(entry)
+    if isinstance(entry, Method) and entry.makes == "features":
+        fields |= {"classifier": (ClassifierSection, absent()), PORTRAIT: (bool, False)}
+    if isinstance(entry, Classifier) and entry.is_ensemble:
+        fields["base"] = (MemberSection, absent())
+    model: type[EntrySection] = create_model(entry.name, __base__=EntrySection, **fields)
+    model.entry = entry
+    return model
+
+
+def _fields(entry: Entry) -> dict[str, Any]:
+    """Return a field for each parameter; an alias is its key, since names such as copy are pydantic's own."""
+    return {
+        f"key_{number}": (
+            Annotated[Any, Values(parameter)],
+            Field(alias=key) if parameter.default is REQUIRED and key != "tau" else absent(alias=key),
+        )
+        for number, (key, parameter) in enumerate(section_of(entry).items())
+    }
+
+
+def _named(value: Any, key: str, default: str | None, info: ValidationInfo, *, in_ensemble: bool = False) -> Any:
+    """Return the entry that a section names."""
+    if not isinstance(value, dict):
+        raise broken_rule(f"expected a name or a mapping of keys to values, got {as_written(value)}")
+    names, find = (method_names(), find_method) if key == "method" else (classifier_names(), find_classifier)
+    if in_ensemble:
+        names = [name for name in names if name not in CLASSIFIERS or not CLASSIFIERS[name].is_ensemble]
+    name = value.get(key, default)
+    try:
+        if isinstance(name, str) and (name in names or is_path(name)):
+            entry = find(name)
+            section_of(entry)  # raises ConfigError for a class that breaks the protocol
+            if is_path(name):
+                check_not_hidden(name, context_of(info).folder)
+            return entry
+    except ConfigError as error:
+        raise_errors([((key,), str(error).removesuffix("."))])
+    got = as_written(name) if name is not None else "none"
+    hint = nearest(name, names) if isinstance(name, str) else ""
+    raise broken_rule(f"expected {key} to be one of {', '.join(names)}, got {got}{hint}")
+
+
+def read_classifier(value: Any, info: ValidationInfo, *, in_ensemble: bool = False) -> ClassifierRequest:
+    """Return the classifiers of a section; pydantic's validator of it."""
+    value = spelled_out(value, "rule")
+    entry = _named(value, "rule", DEFAULT_RULE, info, in_ensemble=in_ensemble)
+    section = model_of(entry).part(value, context=info.context)
+    grid = {"rule": (entry.name,), **_grid(entry, section.given())}
+    if entry.is_ensemble:
+        members = section.given().get("base") or read_classifier({}, info, in_ensemble=True)
+        grid |= {f"base.{key}": values for key, values in members.grid.items()}
+    return ClassifierRequest(grid)
+
+
+ClassifierSection = Annotated[Any, PlainValidator(read_classifier), WithJsonSchema({"definition": "classifier"})]
+MemberSection = Annotated[
+    Any, PlainValidator(partial(read_classifier, in_ensemble=True)), WithJsonSchema({"definition": "single_classifier"})
+]
+
+
+def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
+    """Return the method of a section; pydantic's validator of it.
+
+    The config's other keys, validated before, hold where the section has none of its own.
+    """
+    shared = info.data
+    value = spelled_out(value, "method")
+    entry = _named(value, "method", None, info)
+    names = shared.get("choose", ())
+    if AUTO in (shared.get("tau"), value.get("tau")):
+        names = tuple(dict.fromkeys([*names, "tau"]))
+    if "tau" in section_of(entry) and not entry.foreign:
+        value = {key: item for key, item in value.items() if key != "tau" or item is not None}
+        if value.get("tau") == AUTO:
+            value["tau"] = AUTO_TAUS
+    section = model_of(entry).part(value, context=info.context)
+    given = section.given()
+    grid = _grid(entry, _shared_tau(entry, value, shared) | given)
+    grid = _choosing(entry, grid, names, shared.get("by", "validation_error"), shared.get("retain", 95.0))
+    if shared.get(PREDICTIONS) and entry.makes != "measures":
+        grid[PREDICTIONS] = (True,)
+    if given.get(PORTRAIT):
+        grid[PORTRAIT] = (True,)
+    classifier = given.get("classifier", shared.get("classifier")) if entry.makes == "features" else None
+    return MethodRequest(entry, grid, classifier, given.get("repeats", shared.get("repeats", 0)))
+
+
+def _shared_tau(entry: Method, value: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, tuple[Scalar, ...]]:
+    """Return the config's thresholds for a method that needs some and has none of its own."""
+    needs_them = "tau" in section_of(entry) and "tau" not in value and not entry.foreign
+    if not needs_them or any(value.get(name) is not None for name in entry.instead_of_tau) or "tau" not in shared:
+        return {}
+    if shared["tau"] is None:
+        raise broken_rule(f"{entry.name} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none")
+    return {"tau": AUTO_TAUS if shared["tau"] == AUTO else shared["tau"]}
+
+
+def _grid(entry: Method | Classifier, given: Mapping[str, Any]) -> dict[str, tuple[Scalar, ...]]:
+    """Return the values of every parameter, those that are not given by default.
+
+    A third-party default that the store does not accept, such as a function, is left to the constructor.
+    """
+    place: Location = ("parameters",) if entry.foreign else ()
+    if entry.foreign:
+        given = given.get("parameters", {})
+    grid: dict[str, tuple[Scalar, ...]] = {}
+    for key, parameter in section_of(entry).items():
+        if key in given:
+            grid[key] = given[key]
+        elif key == "tau" and not entry.foreign:
+            grid[key] = (None,)
+        elif is_storable(parameter.default) or not entry.foreign:
+            grid[key] = (parameter.default,)
+    n_variants = math.prod(map(len, grid.values()))
+    if n_variants > MOST_VARIANTS:
+        raise_errors([(place, f"expected at most {MOST_VARIANTS} combinations of values, got {n_variants}")])
+    estimator = contract_of(entry).estimator
+    if hasattr(estimator, "check_agreement"):
+        required = {name: None for name, one in parameters_of(estimator).items() if one.default is REQUIRED}
+        for settings in variants(grid):
+            try:
+                estimator(**required | constructor_arguments(estimator, dict(settings))).check_agreement()
+            except ParameterError as error:
+                text = f"expected {error.expected}, got {shown(error.value)}"
+                raise_errors([((*place, error.name), text)])
+    return grid
+
+
+def _choosing(
+    entry: Method, grid: dict[str, tuple[Scalar, ...]], names: tuple[str, ...], by: By, retain: float
+) -> dict[str, tuple[Scalar, ...]]:
+    """Return a method's values, with the candidates that its runs choose among as a single value.
+
+    Parameters
+    ----------
+    entry : Method
+    grid : dict of str to tuple
+        Values of each parameter.
+    names : tuple of str
+        Parameters whose values are candidates, where there are several.
+    by : {"validation_error", "retained_variance"}
+        The least error on the validation split, or the fewest features that retain enough of the training split's
+        variance.
+    retain : float
+        Percent of the variance that is enough.
+    """
+    candidates = {name: grid[name] for name in names if len(grid.get(name, ())) > 1}
+    if not candidates:
+        return grid
+    if entry.makes == "measures":
+        text = f"expected no settings to choose among, since {entry.name} only measures, got some"
+        raise broken_rule(text)
+    if entry.makes == "classes" and by == "retained_variance":
+        expected = "features whose variance is known"
+        text = f"expected {expected}, got {entry.name}, which classifies: choose by validation_error"
+        raise broken_rule(text)
+    for name, values in candidates.items():
+        for value in values:
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise_errors([((name,), f"expected numbers to choose among, got {shown(value)}")])
+    numbers: dict[str, Any] = {f"{CHOOSE}{name}": (values,) for name, values in candidates.items()}
+    enough = {f"{CHOOSE}retain": (retain,)} if by == "retained_variance" else {}
+    return {**grid, **dict.fromkeys(candidates, (AUTO,)), **numbers, f"{CHOOSE}by": (by,), **enough}
