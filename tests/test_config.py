@@ -350,7 +350,8 @@ def test_each_mistake_is_told_once_by_line_key_expectation_and_value(refusal, ol
 def test_all_mistakes_are_told_at_once_each_on_its_line(refusal):
     assert refusal("repeats: 2\nseed: 1\n", "repeat: 2\nseed: x\n") == [
         "c.yaml:1: repeats: expected a value, got none. Add the key `repeats`.",
-        f"c.yaml:3: repeat: unknown key, expected one of {', '.join(Experiment.known_keys())} (did you mean 'repeats'?).",
+        f"c.yaml:3: repeat: unknown key, expected one of {', '.join(Experiment.known_keys())}"
+        " (did you mean 'repeats'?).",
         "c.yaml:4: seed: expected an integer >= 0 and < 9223372036854775808, got 'x'.",
     ]
 

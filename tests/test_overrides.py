@@ -156,7 +156,7 @@ class TestSet:
         [
             (
                 "classifer.hidden=3",
-                r"^--set classifer\.hidden: expected one of problems, .*classifier\.KEY, gha\.KEY, dgha\.KEY",
+                r"^--set classifer\.hidden: expected one of .*classifier\.KEY, gha\.KEY, dgha\.KEY",
             ),
             ("ne_ppca.tau=3", r"^--set ne_ppca\.tau: expected one of "),
             ("name=other", r"^--set name: expected one of "),

@@ -198,10 +198,6 @@ def test_what_is_no_list_of_names_is_told_by_the_config(tmp_path, problems):
     assert "problems" in refused(write(tmp_path, problems=problems))
 
 
-def test_a_document_that_is_no_mapping_is_told_by_the_config(tmp_path):
-    assert "expected a mapping with the keys name, problems" in refused(write(tmp_path, text="- 1\n"))
-
-
 def test_a_plan_alone_needs_no_data_of_known_problems_and_is_the_same(tmp_path, monkeypatch):
     write_dt(tmp_path / "own.dt")
     path = write(tmp_path, problems="[wine, own.dt, iris]")
