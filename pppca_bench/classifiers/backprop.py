@@ -1,4 +1,4 @@
-"""Compiled online backpropagation of many networks at once, each of which takes the samples in its own order."""
+"""Compiled online backpropagation of many networks side by side, each with its own order of the samples."""
 
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from pppca_bench.compiled.simd import add, load, multiply, splat, store
 
 
 class BackpropRule(NamedTuple):
-    """The constants of the step: −learning_rate times the gradient, and momentum times the step before."""
+    """Constants of the step Δw ← μ Δw − η ∂E/∂w: η = learning_rate / (1 + epoch / decay_epochs); momentum is μ."""
 
     learning_rate: float
     decay_epochs: float
@@ -31,10 +31,10 @@ class BackpropRule(NamedTuple):
 
 
 class BackpropState(NamedTuple):
-    """What changes in training.
+    """State of the training: lane arrays.
 
-    weights, step: lane arrays with one row a weight; ``step`` is unused without momentum. minus_rates: float64
-    (1, LANES), each network's learning rate in this epoch, negative.
+    weights, step: w and Δw, a row for each weight; ``step`` is unused without momentum. minus_rates: (1, LANES), −η of
+    each network in this epoch.
     """
 
     weights: Floats2D
@@ -43,7 +43,7 @@ class BackpropState(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """The training samples of each network, to be taken in any order.
+    """Training samples of each network, in random access.
 
     inputs: float64 (LANES, n_samples, n_inputs), the constant of the bias first; targets: float64
     (LANES, n_samples, n_outputs).
@@ -55,10 +55,10 @@ class Pool(NamedTuple):
 
 @part
 def learn(network: Network, momentum: float, state: BackpropState, sample: Samples, block: Block) -> None:
-    """Update all weights from one sample, in place: step = momentum · step − rate · gradient; weights += step.
+    """Update all weights from one sample, in place: Δw ← μ Δw − η ∂E/∂w, w ← w + Δw.
 
-    Rumelhart, Hinton & Williams 1986. The gradient is that of half the squared error at the weights as they were.
-    All errors are linear in those of the outputs, so these carry the factor −rate down to the weights.
+    Rumelhart, Hinton & Williams 1986. E is half the squared error, its gradient taken at the old weights. All errors
+    are linear in those of the outputs, so the factor −η enters there and is passed down with them.
 
     Parameters
     ----------
@@ -70,25 +70,27 @@ def learn(network: Network, momentum: float, state: BackpropState, sample: Sampl
         The sample's values and its output units' errors; the errors change.
     """
     output = network.layers[len(network.layers) - 1]
-    # D of the outputs times −η: the gradients that follow from it are −η ∂E/∂w, ready to be added.
+    # D ← −η D of the outputs: the backward pass then gives −η ∂E/∂w.
     for row in range(output[UNIT], output[UNIT] + output[N_UNITS]):
         store(block.errors, row, 0, multiply(load(block.errors, row, 0), load(state.minus_rates, 0, 0)))
-    # Without momentum they go straight into the weights: each layer passes its errors back before its own change.
+    # Without momentum, w ← w − η ∂E/∂w at once: `backward` passes a layer's errors back before it changes the layer.
     step = state.weights
     if momentum > 0.0:
+        # Δw ← μ Δw, to which `backward` adds −η ∂E/∂w.
         step = state.step
         for k in range(len(step)):
             store(step, k, 0, multiply(load(step, k, 0), splat(momentum)))
     backward(network, state.weights, sample, 0, 1, block, step, ADD)
     if momentum > 0.0:
+        # w ← w + Δw.
         for k in range(len(step)):
             store(state.weights, k, 0, add(load(state.weights, k, 0), load(step, k, 0)))
 
 
 @part
 def take_samples(pool: Pool, order: Indices2D, position: int, sample: Samples) -> None:
-    """Copy the sample that each network takes next, a row of the order, into the lanes, in place."""
-    # Every network has an order of its own, so lanes are filled one by one.
+    """Copy each network's sample at a position of its order into the lanes, in place."""
+    # Networks take different samples, so the lanes of a vector are filled one after another.
     for lane in range(LANES):
         index = order[position, lane]
         for i in range(pool.inputs.shape[2]):
@@ -107,14 +109,14 @@ def learn_epoch(
     sample: Samples,
     block: Block,
 ) -> None:
-    """Learn from every sample once, in place; the block's squared error is that of each sample before its update.
+    """Learn from every sample once, in place; the block's squared error sums those of the samples before their updates.
 
     Parameters
     ----------
     order : int64 (n_samples, LANES)
-        The samples of each network in the order of their learning.
+        Indices of each network's samples in the order of learning.
     sample : Samples
-        Room for one sample.
+        Memory for a single sample.
     """
     clear_error(block)
     for position in range(len(order)):
@@ -138,7 +140,7 @@ def train_epochs(
     stopping_rule: StoppingRule,
     progress: Progress,
 ) -> None:
-    """Train all lanes for the given epochs, or until the network of at least one of them has stopped, in place.
+    """Train all lanes for the given epochs, or until at least one network has stopped, in place.
 
     The validation error is measured at the end of each strip, as in RPROP's training.
 
@@ -147,13 +149,13 @@ def train_epochs(
     network : Network
         Without shortcuts.
     orders : int64 (n_epochs, n_samples, LANES)
-        The samples of each network in the order of their learning.
+        Indices of each network's samples in the order of learning.
     sample : Samples
-        Room for one sample.
+        Memory for a single sample.
     """
     for epoch in range(len(orders)):
         for lane in range(LANES):
-            # η / (1 + epoch / decay_epochs), by the age of each network: they did not start together.
+            # −η = −learning_rate / (1 + epoch / decay_epochs), by the age of each network: they started apart.
             age = progress.epochs[lane] / rule.decay_epochs
             state.minus_rates[0, lane] = -(rule.learning_rate / (1.0 + age))
         learn_epoch(network, pool, orders[epoch], rule.momentum, state, sample, block)

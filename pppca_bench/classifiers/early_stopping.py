@@ -1,4 +1,4 @@
-"""Compiled early stopping of many networks at once: error curves, strips, the validation minimum of each lane.
+"""Compiled early stopping of many networks side by side: error curves, strips, and the validation minimum.
 
 Proben1 report, section 3.3: training is cut into strips of a few epochs, and the validation error is measured at the
 end of each.
@@ -25,8 +25,8 @@ class StoppingRule(NamedTuple):
     """The constants of the Proben1 report's early stopping (section 3.3); see `RpropMLPClassifier`.
 
     Training stops by the validation error once each of three conditions has held at the end of some strip: GL above
-    ``generalisation_loss``, ``successive_increases`` strips in a row that raised the error, and GL / P_k above
-    ``progress_quotient``. Of the last two, 0 asks for nothing.
+    ``generalisation_loss``; ``successive_increases`` successive strips that raised the error; GL / P_k above
+    ``progress_quotient``. 0 switches the second or the third off.
     """
 
     strip_length: int
@@ -38,13 +38,12 @@ class StoppingRule(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far each lane's network has come, arrays with LANES columns.
+    """State of the training of each lane's network.
 
     ``status``, ``epochs``, ``best_epoch``, ``n_validations``, ``n_increases``, ``conditions_met``: int64 (LANES,).
     ``best_error``, ``last_error``, ``strip_sum``, ``strip_min``: float64 (LANES,), squared error percentage.
     ``conditions_met`` has a bit for each condition of `StoppingRule` that has held. ``best_weights``: float64
-    (n_weights, LANES).
-    ``training_curve``: float64 (max_epochs, LANES); ``validation_curve``: float64 (one a strip, LANES).
+    (n_weights, LANES); ``training_curve``: (max_epochs, LANES); ``validation_curve``: (n_strips, LANES).
     """
 
     status: Indices1D
@@ -63,7 +62,7 @@ class Progress(NamedTuple):
 
 
 def begin(progress: Progress, lane: int) -> None:
-    """Set a lane's state to that of a network that has not been trained, in place."""
+    """Set a lane's state to that of an untrained network, in place."""
     progress.status[lane] = TRAINING
     for counts in (progress.epochs, progress.n_validations, progress.n_increases, progress.conditions_met):
         counts[lane] = 0
@@ -87,7 +86,7 @@ def generalisation_loss(error: float, best_error: float) -> float:
 def training_progress(mean_error: float, min_error: float) -> float:
     """Return P_k = 1000 (mean / min - 1) of a strip's training errors (Proben1 report, section 3.3).
 
-    Choice: 0 where both are 0 (nothing is left to learn), infinity where only the least one is.
+    Choice: 0 where both are 0 (nothing is left to learn), infinity where only the minimum is.
     """
     if mean_error == min_error:
         return 0.0
@@ -96,13 +95,14 @@ def training_progress(mean_error: float, min_error: float) -> float:
 
 @part
 def end_epoch(rule: StoppingRule, progress: Progress, error: Floats1D) -> bool:
-    """Enter an epoch's training errors; tell whether a lane is at the end of a strip."""
+    """Record an epoch's training errors E_tr; return whether a lane is at the end of a strip."""
     at_strip_end = False
     for lane in range(LANES):
-        # Other lanes compute too, idle or stopped; nothing of them is entered.
+        # Idle and stopped lanes compute as well; their errors are ignored.
         if progress.status[lane] == TRAINING:
             progress.training_curve[progress.epochs[lane], lane] = error[lane]
             progress.epochs[lane] += 1
+            # Σ E_tr and min E_tr over the strip, for P_k.
             progress.strip_sum[lane] += error[lane]
             if error[lane] < progress.strip_min[lane]:
                 progress.strip_min[lane] = error[lane]
@@ -112,13 +112,13 @@ def end_epoch(rule: StoppingRule, progress: Progress, error: Floats1D) -> bool:
 
 @part
 def _is_strip_end(rule: StoppingRule, epochs: int) -> bool:
-    """Tell whether a net of this age is due for validation."""
+    """Return whether a network of this age is due for validation."""
     return epochs % rule.strip_length == 0 or epochs == rule.max_epochs
 
 
 @part
 def end_strips(rule: StoppingRule, progress: Progress, error: Floats1D, weights: Floats2D) -> bool:
-    """Enter the validation errors of the lanes at the end of a strip; tell whether one of them stops."""
+    """Record the validation errors E_va of the lanes at the end of a strip; return whether one of them stops."""
     stopped = False
     for lane in range(LANES):
         if progress.status[lane] == TRAINING and _is_strip_end(rule, progress.epochs[lane]):
@@ -132,7 +132,7 @@ def end_strips(rule: StoppingRule, progress: Progress, error: Floats1D, weights:
 
 @part
 def _keep_if_best(progress: Progress, lane: int, error: float, weights: Floats2D) -> None:
-    """Enter a validation error; copy the weights where it is the least so far."""
+    """Record a validation error; keep the weights where E_va < E_opt, the least error so far."""
     progress.validation_curve[progress.n_validations[lane], lane] = error
     progress.n_validations[lane] += 1
     if error < progress.best_error[lane]:
@@ -144,8 +144,8 @@ def _keep_if_best(progress: Progress, lane: int, error: float, weights: Floats2D
 
 @part
 def _conditions_met(rule: StoppingRule, progress: Progress, lane: int, loss: float, speed: float, error: float) -> int:
-    """Enter which conditions of the rule hold at the end of a strip; return all that have held by now, as bits."""
-    # A condition counts once it has held, so its bit is never cleared: GL 1, rising strips 2, GL / P_k 4.
+    """Record which conditions of the rule hold at the end of a strip; return all that have held so far, as bits."""
+    # A condition need not hold still, so no bit is cleared: GL > limit is 1, E_va rising 2, GL / P_k > quotient 4.
     progress.n_increases[lane] = progress.n_increases[lane] + 1 if error > progress.last_error[lane] else 0
     progress.last_error[lane] = error
     if loss > rule.generalisation_loss:
@@ -165,7 +165,8 @@ def _judge(rule: StoppingRule, progress: Progress, lane: int, error: float) -> i
     n_epochs = (epochs - 1) % rule.strip_length + 1
     if not (math.isfinite(error) and math.isfinite(progress.strip_sum[lane])):
         return NOT_FINITE
-    # Of several causes the first is told: the conditions (GL), P_k, the number of epochs.
+    # GL = 100 (E_va / E_opt − 1); P_k = 1000 (mean E_tr / min E_tr − 1). If several rules end the training, the first
+    # of GL, P_k and the number of epochs is the reason.
     loss = generalisation_loss(error, progress.best_error[lane])
     speed = training_progress(progress.strip_sum[lane] / n_epochs, progress.strip_min[lane])
     if _conditions_met(rule, progress, lane, loss, speed, error) == _ALL_CONDITIONS:

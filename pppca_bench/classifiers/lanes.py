@@ -1,8 +1,8 @@
-"""Networks side by side: one to a lane of a vector register, and the product of matrices of such vectors.
+"""Networks side by side, each in a lane of the vector registers, and the product of matrices of such vectors.
 
-A lane array is float64, C-contiguous, of shape (n_rows, LANES): a row holds the same number, such as a weight, of
+A lane array is float64, C-contiguous, of shape (n_rows, LANES): a row has the same quantity, such as a weight, of
 eight networks. No operation mixes columns, and the order of the additions within a column depends on shapes only. So a
-network's result does not depend, to the last bit, on what the other columns hold.
+network's result does not depend, to the last bit, on the other columns.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from pppca_bench.compiled.operation import INT, VECTOR, WIDTH, Call, cgutils, co
 LANES: Final = WIDTH
 """Networks side by side."""
 
-# What a product does with a sum; the bits add up. Other activations have the bits between.
+# Modes of a product C = A Bᵀ, which combine bitwise; 4 and 8 are activations of `passes`.
 LINEAR: Final = 0
 ADD: Final = 1
 SOFTSIGN: Final = 2
@@ -42,8 +42,8 @@ class LaneMatrix(NamedTuple):
 def write_softsigns(builder: Any, xs: list[Any]) -> list[Any]:
     """Write x / (1 + |x|) of several vectors.
 
-    A division takes as long as some twenty multiplications, so four vectors share one. A group whose divisors have a
-    product above 1.8e308 (four sums of 1e77) gives 0 or nan.
+    A division takes as long as twenty multiplications, so four vectors share one. If the product of their divisors
+    overflows (four sums of 1e77), the results are 0 or nan.
     """
     results = []
     for start in range(0, len(xs), 4):
@@ -55,10 +55,10 @@ def write_softsigns(builder: Any, xs: list[Any]) -> list[Any]:
 
 
 def _reciprocals(builder: Any, numbers: list[Any]) -> list[Any]:
-    """Write the reciprocals of vectors with one division: 1 / a = b / (a b), and the same for products."""
+    """Write the reciprocals of vectors with a single division: 1 / a = b (1 / (a b)), recursively."""
     if len(numbers) == 1:
         return [builder.fdiv(constant(1.0), numbers[0])]
-    # By twos, and their products by twos again: two or three multiplications a number in the place of a division.
+    # Pairs (a, b), then pairs of their products: two or three multiplications for each number replace a division.
     evens, odds = numbers[::2], numbers[1::2]
     products = [builder.fmul(a, b) for a, b in zip(evens, odds, strict=False)] + evens[len(odds) :]
     inverses = _reciprocals(builder, products)
@@ -92,10 +92,10 @@ class _Matrix(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """What tiles do with finished sums, and how large they are.
+    """The operation of tiles on finished sums, and their sizes.
 
-    ``flag``: the mode's bit that asks for them. ``heights``, ``widths``: rows and columns of the next tile by how many
-    are left, from 1 on; the last counts for all numbers beyond.
+    ``flag``: the mode's bit for this kind. ``heights``, ``widths``: rows and columns of the next tile by the number of
+    those left, from 1 on; the last entry serves all larger numbers.
     """
 
     name: str
@@ -104,10 +104,10 @@ class _Kind(NamedTuple):
     widths: tuple[int, ...]
 
 
-# Fours, then a two, then a one. The softsign's are fixed: which sums share a division decides how each is rounded.
+# Fours, then a two, then a one. The softsign's sizes are fixed: the sums that share a division decide its rounding.
 _FOURS: Final = (1, 2, 2, 4)
-# At most 24 sums and eight of the numbers that they are made of, in 32 registers, and parts as equal as can be: a
-# column by itself loads five numbers for four multiply-adds, and four sums are too few to keep the processor busy.
+# At most 24 sums and eight factors fit in 32 registers. Tiles are as equal as possible: a single column of four loads
+# five numbers for four multiply-adds, and four independent sums are too few to hide the latency of an addition.
 _KINDS: Final = (
     _Kind("plain", 0, heights=(1, 2, 3, 4, 3, 3, 4), widths=(1, 2, 3, 4, 5, 6, 4, 4, 5, 5, 6)),
     _Kind("softsign", SOFTSIGN, _FOURS, _FOURS),
@@ -118,8 +118,8 @@ _KINDS: Final = (
 def _tile_function(module: Any, kind: _Kind, height: int, width: int) -> Any:
     """Return LLVM's function that computes a tile of C: its sums live in stack slots, which become vector registers.
 
-    Each size is a function of its own, so that the integer registers hold the addresses of one tile, not of all. It is
-    optimised for size, which keeps LLVM from unrolling the loop over k: most sums are of a few numbers.
+    Each size is a function of its own, so that the integer registers hold the addresses of a single tile. It is
+    optimised for size, which keeps LLVM from unrolling the loop over k: most sums are short.
     """
     types_of_arguments = [VECTOR.as_pointer(), INT, INT] * 3 + [VECTOR.as_pointer(), INT, INT]
     function_type = ir.FunctionType(ir.VoidType(), types_of_arguments)
@@ -134,17 +134,18 @@ def _tile_function(module: Any, kind: _Kind, height: int, width: int) -> Any:
     sums = {(i, j): cgutils.alloca_once(builder, VECTOR) for i in range(height) for j in range(width)}
     for total in sums.values():
         builder.store(constant(0.0), total)
-    # C = 0 + …, or what C holds + …
+    # c_ij ← 0, or the old C_ij with ADD.
     with builder.if_then(builder.icmp_signed("!=", builder.and_(mode, INT(ADD)), INT(0))):
         for (i, j), total in sums.items():
             builder.store(C.load(builder, rows[i], columns[j]), total)
-    # Column k of A times column k of B: each number loaded serves a whole row or column of the tile.
+    # c_ij += A_ik B_jk: each number loaded serves a whole row or column of the tile.
     with cgutils.for_range(builder, n) as loop:
         a = [A.load(builder, i, loop.index) for i in rows]
         b = [B.load(builder, j, loop.index) for j in columns]
         for (i, j), total in sums.items():
             builder.store(llvm_fma(builder, a[i], b[j], builder.load(total)), total)
     results = [builder.load(total) for total in sums.values()]
+    # C_ij ← c_ij, or c_ij / (1 + |c_ij|), or c_ij (1 − |V_ij|)².
     if kind.flag == SOFTSIGN:
         results = write_softsigns(builder, results)
     if kind.flag == SLOPE:
@@ -159,7 +160,7 @@ def _tile_function(module: Any, kind: _Kind, height: int, width: int) -> Any:
 
 @contextmanager
 def _strips(builder: Any, length: Any, sizes: tuple[int, ...]) -> Iterator[tuple[Any, Any]]:
-    """Write a loop that cuts a length into strips; its body gets the start and the size of one."""
+    """Write a loop that cuts a length into strips; its body gets the start and the size of a strip."""
     end_of_last = cgutils.alloca_once(builder, INT)
     builder.store(INT(0), end_of_last)
     head, body, end = (builder.append_basic_block(f"strips_{name}") for name in ("head", "body", "end"))
@@ -169,7 +170,7 @@ def _strips(builder: Any, length: Any, sizes: tuple[int, ...]) -> Iterator[tuple
     rest = builder.sub(length, start)
     builder.cbranch(builder.icmp_signed(">", rest, INT(0)), body, end)
     builder.position_at_end(body)
-    # The sizes are a table in one integer, four bits each; entry 0 is never read.
+    # The sizes are a table packed into an integer, four bits each; entry 0 is never read.
     table = INT(sum(size << 4 * k for k, size in enumerate(sizes, 1)))
     entry = builder.select(builder.icmp_signed("<", rest, INT(len(sizes))), rest, INT(len(sizes)))
     size = builder.and_(builder.lshr(table, builder.shl(entry, INT(2))), INT(15))
@@ -193,7 +194,7 @@ def _write_tiles(builder: Any, kind: _Kind, matrices: list[_Matrix], rest: Seque
             mode,
         ]
         end = builder.append_basic_block("tile_end")
-        # Rows and columns are below eight: the two digits of one number.
+        # Rows and columns are below eight, so 8 · rows + columns identifies a tile.
         chosen = builder.switch(builder.add(builder.shl(n_rows, INT(3)), n_columns), end)
         for size in product(sorted({*kind.heights}), sorted({*kind.widths})):
             block = builder.append_basic_block("tile")
@@ -207,7 +208,7 @@ def _write_tiles(builder: Any, kind: _Kind, matrices: list[_Matrix], rest: Seque
 def _multiply_function(module: Any) -> Any:
     """Return LLVM's function for `multiply_matrices`, written at the first use in a module.
 
-    It is kept out of its callers: to have it in each of them costs more in compilation than the calls take.
+    It is not inlined: compiling it in each caller would cost more than the calls.
     """
     pointer = VECTOR.as_pointer()
     arguments = [pointer, INT, INT] * 3 + [pointer] + [INT] * 4
@@ -229,7 +230,7 @@ def _emit_multiply(call: Call) -> None:
     b, matrices = call.builder, []
     for place, matrix_type in enumerate(call.types[:3]):
         lanes, start, down, across = (b.extract_value(call.args[place], k) for k in range(4))
-        # From the lane array, the start and the strides to an address and strides, counted in vectors.
+        # Address of element (0, 0) and strides, counted in vectors.
         data = call._replace(types=matrix_type.types, args=[lanes]).data(0)
         matrices += [b.gep(b.bitcast(data, VECTOR.as_pointer()), [start]), down, across]
     values = b.gep(b.bitcast(call.data(3), VECTOR.as_pointer()), [b.extract_value(call.args[0], 1)])
@@ -264,7 +265,7 @@ def multiply_matrices(C: LaneMatrix, A: LaneMatrix, B: LaneMatrix, height: int, 
     height, width, n : int
         Numbers of elements, >= 0.
     mode : int
-        LINEAR; ADD keeps what C holds and adds to it; SOFTSIGN stores x / (1 + |x|) of each sum x; or ADD | SOFTSIGN.
+        LINEAR; ADD adds to the old C; SOFTSIGN stores x / (1 + |x|) of each sum x; or ADD | SOFTSIGN.
     """
     _multiply(C, A, B, C.lanes, height, width, n, mode)
 
@@ -280,7 +281,7 @@ def multiply_by_slopes(
     C, A, B, height, width, n
         Those of `multiply_matrices`.
     values : float64, shape of C.lanes
-        Holds the value v of each sum's unit at the place of the sum.
+        The value v of each sum's unit, in the place of the sum.
     mode : int
         LINEAR or ADD.
     """

@@ -1,6 +1,6 @@
-"""Compiled forward and backward pass of many networks of one architecture, one block of samples at a time.
+"""Compiled forward and backward pass of many networks of one architecture, a block of samples at a time.
 
-Both learning rules use them: RPROP sums the gradient over blocks, online backpropagation has blocks of one sample and
+Both learning rules use them: RPROP sums the gradient over blocks; online backpropagation has blocks of one sample and
 adds each gradient, times the negative learning rate, to the weights.
 
 With samples as rows, H_k the values of layer k and S_k those of all units that feed it (a constant 1 among them, for
@@ -26,7 +26,7 @@ from pppca_bench.compiled.simd import absolute, add, divide, fma, load, multiply
 
 LOGISTIC: Final = 4
 EXACT_SOFTSIGN: Final = 8
-"""Activations beside LINEAR and SOFTSIGN: 1 / (1 + exp(−x)); x / (1 + |x|) with a division for each number."""
+"""Activations besides LINEAR and SOFTSIGN: 1 / (1 + exp(−x)); x / (1 + |x|) with a division for each number."""
 
 N_INPUTS: Final = 0
 SOURCE: Final = 1
@@ -46,11 +46,11 @@ class Network(NamedTuple):
 
     ``layers`` is int64 (n_layers, 8), one row a layer:
 
-    - N_INPUTS: how many inputs feed it, the constant 1 included: all or none;
-    - SOURCE, N_SOURCES, N_CONSTANT: the first unit that feeds it, how many do, how many of these are a constant 1;
-    - UNIT, N_UNITS: its own first unit and how many it has;
+    - N_INPUTS: the number of inputs that feed it, the constant 1 included: all or none;
+    - SOURCE, N_SOURCES, N_CONSTANT: the first unit that feeds it, their number, and that of constants 1 among them;
+    - UNIT, N_UNITS: its own first unit and their number;
     - WEIGHT: its first weight; a unit's weights are those of the inputs, then those of the units;
-    - ADDS: 1 where a layer above has put errors into the units that feed it.
+    - ADDS: 1 if a layer above has stored errors in the units that feed it.
 
     ``n_inputs`` counts the constant 1, ``n_units`` all units of a sample; the activations are LINEAR, SOFTSIGN,
     LOGISTIC or EXACT_SOFTSIGN.
@@ -72,10 +72,10 @@ class Samples(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Room for the passes of a block of samples.
+    """Memory for the passes of a block of samples.
 
-    values, errors: lane arrays with n_units rows a sample; squared_error: lane array with a row an output, summed over
-    samples; percentage: float64 (LANES,), what that amounts to; n_samples: the most that fit.
+    values, errors: H and D, lane arrays with n_units rows a sample; squared_error: Σ (o − t)², lane array with a row an
+    output; percentage: float64 (LANES,), the squared error in percent; n_samples: the most that fit.
     """
 
     values: Floats2D
@@ -96,18 +96,20 @@ def forward(network: Network, weights: Floats2D, samples: Samples, first: int, n
         layer = network.layers[index]
         activation = network.output_activation if index == n_layers - 1 else network.hidden_activation
         last = activation & SOFTSIGN
-        # S_k is a run of inputs and a run of units, W_k has their columns side by side: two products, the second added.
+        # S_k W_kᵀ = X W_xᵀ + H W_hᵀ: S_k is a run of inputs X and a run of units H, W_k = [W_x W_h] has their columns.
         n_inputs, n_sources, n_units = layer[N_INPUTS], layer[N_SOURCES], layer[N_UNITS]
         values = LaneMatrix(block.values, layer[UNIT], network.n_units, 1)
         if n_inputs > 0:
+            # X W_xᵀ, and f of it unless H W_hᵀ follows.
             inputs = LaneMatrix(samples.inputs, first * n_inputs, n_inputs, 1)
             W = LaneMatrix(weights, layer[WEIGHT], n_inputs + n_sources, 1)
             multiply_matrices(values, inputs, W, n, n_units, n_inputs, LINEAR if n_sources > 0 else last)
         if n_sources > 0:
+            # f(… + H W_hᵀ).
             sources = LaneMatrix(block.values, layer[SOURCE], network.n_units, 1)
             W = LaneMatrix(weights, layer[WEIGHT] + n_inputs, n_inputs + n_sources, 1)
             multiply_matrices(values, sources, W, n, n_units, n_sources, last | (ADD if n_inputs > 0 else LINEAR))
-        # These have no mode of the product: they pass over the finished sums.
+        # LOGISTIC and EXACT_SOFTSIGN are no modes of the product: f in a pass of its own over the finished sums.
         if activation > SOFTSIGN:
             for s in range(n):
                 activate(activation, block.values, s * network.n_units + layer[UNIT], n_units)
@@ -134,12 +136,12 @@ def activate(activation: int, values: Floats2D, first: int, n: int) -> None:
 
 @part
 def _logistic(x: Floats1D) -> Floats1D:
-    """Return 1 / (1 + exp(−x)) of a vector, right to 1e-14.
+    """Return 1 / (1 + exp(−x)) of a vector, with an error of 1e-14.
 
     Choice: exp(−|x|) is the 256th power of a Taylor polynomial of exp(−|x| / 256); below −40 the exponent counts as
     −40, where the result is 4e-18 or 1 to the last bit.
     """
-    # exp(r) = Σ rⁿ / n! up to the ninth power, by Horner's rule; then squared eight times.
+    # r = −min(|x|, 40) / 256; exp(r) = Σ rⁿ / n! up to n = 9, by Horner's rule; exp(−|x|) = exp(r)^(2⁸).
     magnitude = absolute(x)
     r = multiply(select_less(splat(40.0), magnitude, splat(40.0), magnitude), splat(-1 / 256))
     power = add(splat(1 / 40320), multiply(r, splat(1 / 362880)))
@@ -153,7 +155,7 @@ def _logistic(x: Floats1D) -> Floats1D:
     power = add(splat(1.0), multiply(r, power))
     for _ in range(8):
         power = multiply(power, power)
-    # exp(−|x|) / (1 + exp(−|x|)) is the value at −|x|; at |x| it is 1 minus that.
+    # f(−|x|) = exp(−|x|) / (1 + exp(−|x|)), and f(|x|) = 1 − f(−|x|).
     small = divide(power, add(splat(1.0), power))
     return select_less(x, splat(0.0), small, subtract(splat(1.0), small))
 
@@ -167,7 +169,7 @@ def compare_outputs(network: Network, samples: Samples, first: int, n: int, bloc
     for j in range(n_outputs):
         total, unit, target = load(block.squared_error, j, 0), layer[UNIT] + j, first * n_outputs + j
         for _ in range(n):
-            # D of the output layer, the derivative of half the squared error by its values; f′ follows in `backward`.
+            # o − t = ∂E/∂o of E = ½ Σ (o − t)²; times f′, in `backward`, it is D of the output layer.
             error = subtract(load(block.values, unit, 0), load(samples.targets, target, 0))
             store(block.errors, unit, 0, error)
             total = fma(error, error, total)
@@ -204,13 +206,13 @@ def backward(
         layer = network.layers[index]
         activation = network.output_activation if index == n_layers - 1 else network.hidden_activation
         n_inputs, n_sources, n_units = layer[N_INPUTS], layer[N_SOURCES], layer[N_UNITS]
-        # D_k: errors times f′, unless the layer above has passed them back times f′.
+        # D_k = (∂E/∂H_k) f′. The softsign's f′ is already in what the layer above has passed back.
         if activation != LINEAR and (index == n_layers - 1 or activation == LOGISTIC):
             for s in range(n):
                 _multiply_by_slope(activation, block, s * network.n_units + layer[UNIT], n_units)
         if index > 0:
             _pass_back(network, weights, index, n, block)
-        # D_kᵀ S_k, of the inputs and of the units; D_k and S_k are read as columns, which takes no copy.
+        # ∂E/∂W_k = D_kᵀ S_k = [D_kᵀ X  D_kᵀ H]; D_k and S_k are read by columns, without a copy.
         transposed = LaneMatrix(block.errors, layer[UNIT], 1, network.n_units)
         if n_inputs > 0:
             sources = LaneMatrix(samples.inputs, first * n_inputs, 1, n_inputs)
@@ -226,21 +228,22 @@ def backward(
 def _pass_back(network: Network, weights: Floats2D, index: int, n: int, block: Block) -> None:
     """Compute D_k W_k, what layer k passes back to the hidden units that feed it, in place.
 
-    What leads to a constant 1 moves nothing. The units of the layer below have received all by then: as soon as their
-    sums are complete, still in registers, they are multiplied by the softsign's f′.
+    Constants 1 get nothing. The sums of the layer below are complete here; the softsign's f′ multiplies them while they
+    are in registers.
     """
     layer = network.layers[index]
     n_units, n_below = layer[N_UNITS], network.layers[index - 1][N_UNITS]
     n_weights, constant = layer[N_INPUTS] + layer[N_SOURCES], layer[N_CONSTANT]
     mode = ADD if layer[ADDS] > 0 else LINEAR
     errors = LaneMatrix(block.errors, layer[UNIT], network.n_units, 1)
-    # Shortcuts lead to the units of the layers before that, too, which other layers have yet to reach.
+    # ∂E/∂H += D_k W_k, without f′, for layers before the one below: with shortcuts other layers still add to them.
     n_before = layer[N_SOURCES] - constant - n_below
     unit, weight = layer[SOURCE] + constant, layer[WEIGHT] + layer[N_INPUTS] + constant
     if n_before > 0:
         received = LaneMatrix(block.errors, unit, network.n_units, 1)
         W = LaneMatrix(weights, weight, 1, n_weights)
         multiply_matrices(received, errors, W, n, n_before, n_units, mode)
+    # ∂E/∂H = … + D_k W_k for the layer below, at once times f′ if that is the softsign's.
     received = LaneMatrix(block.errors, unit + n_before, network.n_units, 1)
     W = LaneMatrix(weights, weight + n_before, 1, n_weights)
     if network.hidden_activation == SOFTSIGN or network.hidden_activation == EXACT_SOFTSIGN:
@@ -251,13 +254,14 @@ def _pass_back(network: Network, weights: Floats2D, index: int, n: int, block: B
 
 @part
 def _sum_products(G: LaneMatrix, D: LaneMatrix, S: LaneMatrix, n_units: int, n_sources: int, n: int, mode: int) -> None:
-    """Compute G = D S over n samples, the errors D of a layer and the values S of what feeds it, in place.
+    """Compute G = Dᵀ S over n samples, with the errors D of a layer and the values S that feed it, in place.
 
-    A single sample is added in the order of the memory, since no weight is read twice: tiles would gain nothing.
+    D and S come as their transposes.
     """
     if n > 1 or mode != ADD:
         multiply_matrices(G, D, S, n_units, n_sources, n, mode)
         return
+    # G += d sᵀ of a single sample, in the order of memory: no number is used twice, so tiles would gain nothing.
     for i in range(n_units):
         error, row = load(D.lanes, D.start + i, 0), G.start + i * G.down
         for j in range(n_sources):
@@ -279,7 +283,7 @@ def _multiply_by_slope(activation: int, block: Block, first: int, n: int) -> Non
 
 @part
 def measure_error(network: Network, weights: Floats2D, samples: Samples, block: Block) -> None:
-    """Compute the block's squared error over all samples, and what it amounts to in percent, in place."""
+    """Compute the block's squared error over all samples, also in percent, in place."""
     clear_error(block)
     for first in range(0, samples.n_samples, block.n_samples):
         n = fitting(block, samples, first)
@@ -290,7 +294,7 @@ def measure_error(network: Network, weights: Floats2D, samples: Samples, block: 
 
 @kernel
 def measure_networks(network: Network, weights: Floats2D, samples: Samples, block: Block) -> None:
-    """Do what `measure_error` does, for callers in Python."""
+    """Compute the squared error as `measure_error` does; the entry from Python."""
     measure_error(network, weights, samples, block)
 
 
@@ -303,7 +307,7 @@ def clear_error(block: Block) -> None:
 
 @part
 def fitting(block: Block, samples: Samples, first: int) -> int:
-    """Return how many samples from ``first`` on the block takes: all that it has room for, or the rest."""
+    """Return the number of samples from ``first`` on that the block takes: as many as fit, or the rest."""
     rest = samples.n_samples - first
     return block.n_samples if block.n_samples < rest else rest
 

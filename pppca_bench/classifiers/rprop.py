@@ -1,4 +1,4 @@
-"""Compiled training of many networks at once by RPROP, with early stopping."""
+"""Compiled training of many networks side by side by RPROP, with early stopping."""
 
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ _LEAST_NUMBER = 5e-324
 
 
 class RpropRule(NamedTuple):
-    """The constants of the RPROP step (Riedmiller & Braun 1993)."""
+    """Constants of the RPROP step: η⁺, η⁻, Δmin, Δmax (Riedmiller & Braun 1993)."""
 
     eta_plus: float
     eta_minus: float
@@ -34,7 +34,7 @@ class RpropRule(NamedTuple):
 
 
 class RpropState(NamedTuple):
-    """What RPROP remembers: lane arrays with one row a weight."""
+    """State of RPROP: weights, step sizes Δ, and the gradients g and g', lane arrays with a row for each weight."""
 
     weights: Floats2D
     steps: Floats2D
@@ -46,8 +46,8 @@ class RpropState(NamedTuple):
 def rprop_step(rule: RpropRule, state: RpropState) -> None:
     """Update every weight and its step size Δ from the signs of two successive gradients g' and g, in place.
 
-    Where g' g > 0, Δ ← min(η⁺ Δ, Δmax); where g' g < 0, Δ ← max(η⁻ Δ, Δmin). The weight moves by Δ against g, but where
-    g' g < 0 and the rule takes moves back.
+    Where g' g > 0, Δ ← min(η⁺ Δ, Δmax); where g' g < 0, Δ ← max(η⁻ Δ, Δmin). Then w ← w − sign(g) Δ, except that weight
+    backtracking undoes the last move where g' g < 0.
 
     Parameters
     ----------
@@ -65,25 +65,25 @@ def rprop_step(rule: RpropRule, state: RpropState) -> None:
 def _step_taking_back(rule: RpropRule, state: RpropState) -> None:
     """Step with weight backtracking (Riedmiller & Braun 1993).
 
-    Where g' g < 0 the previous move is taken back, and g is forgotten, so that the next step leaves Δ as it is. That
-    move has the size of Δ as it was, against −g'.
+    Where g' g < 0: w ← w + sign(g') Δ with the old Δ, the reverse of the last move, and g ← 0, so that the next step
+    leaves Δ as it is.
     """
     for k in range(len(state.weights)):
         g, previous, step = load(state.gradient, k, 0), load(state.previous_gradient, k, 0), load(state.steps, k, 0)
-        # Where g' g < 0: size Δ as it was, direction −g', so that subtracting the move undoes the last one.
+        # The move is −sign(direction) · size: of g and the new Δ; where g' g < 0 of −g' and the old Δ.
         agreement = multiply(g, previous)
         larger, smaller = _larger(rule, step), _smaller(rule, step)
         size = select_less(zeros(), agreement, larger, step)
         direction = select_less(agreement, zeros(), subtract(zeros(), previous), g)
         store(state.weights, k, 0, subtract(load(state.weights, k, 0), _move(size, direction)))
         store(state.steps, k, 0, select_less(agreement, zeros(), smaller, size))
-        # g is forgotten there: the next g' g is 0, which leaves Δ alone.
+        # g ← 0 there: the next g' g is 0, which leaves Δ as it is.
         store(state.previous_gradient, k, 0, select_less(agreement, zeros(), zeros(), g))
 
 
 @part
 def _step_by_sign(rule: RpropRule, state: RpropState) -> None:
-    """Step without weight backtracking (RPROP− of Igel & Hüsken 2003): every weight moves by its new Δ against g."""
+    """Step without weight backtracking (RPROP− of Igel & Hüsken 2003): w ← w − sign(g) Δ with the new Δ, always."""
     for k in range(len(state.weights)):
         g, previous, step = load(state.gradient, k, 0), load(state.previous_gradient, k, 0), load(state.steps, k, 0)
         agreement = multiply(g, previous)
@@ -110,8 +110,8 @@ def _smaller(rule: RpropRule, step: Any) -> Any:
 
 @part
 def _move(size: Any, direction: Any) -> Any:
-    """Return what is subtracted from a weight: ± its size by the sign of a direction, nothing where that is zero."""
-    # copysign would move a weight of gradient 0 as well.
+    """Return sign(direction) · size, to be subtracted from a weight."""
+    # sign(0) = 0, but copysign(size, 0.0) = size: |direction| below the least number selects 0.
     return select_less(absolute(direction), splat(_LEAST_NUMBER), zeros(), copysign(size, direction))
 
 
@@ -120,7 +120,7 @@ def compute_gradient(network: Network, weights: Floats2D, samples: Samples, bloc
     """Compute the gradient of half the squared error over all samples, and the block's squared error, in place."""
     clear_error(block)
     for first in range(0, samples.n_samples, block.n_samples):
-        # The first block overwrites the gradient of the epoch before, the others add.
+        # g = Σ over blocks of ∂(½ Σ (o − t)²) / ∂w; the first block overwrites the last epoch's gradient, others add.
         n = fitting(block, samples, first)
         forward(network, weights, samples, first, n, block)
         compare_outputs(network, samples, first, n, block)
@@ -139,10 +139,9 @@ def train_until_one_stops(
     stopping_rule: StoppingRule,
     progress: Progress,
 ) -> None:
-    """Train all lanes, one RPROP step an epoch, until the network of at least one of them has stopped, in place.
+    """Train all lanes, an RPROP step an epoch, until at least one network has stopped, in place.
 
-    Proben1 report, section 3.3. The validation error is measured after every ``strip_length``-th epoch of a network
-    and after its last.
+    Proben1 report, section 3.3. The validation error is measured after each strip and after the last epoch.
     Choice: the training error of an epoch is that of the weights it starts from, a by-product of the gradient.
     """
     stopped = False
