@@ -17,8 +17,8 @@ from pppca_bench.errors import StoreError
 from pppca_bench.experiments import cell, runner
 from pppca_bench.experiments.cell import run_group
 from pppca_bench.files import atomic_write
+from pppca_bench.reporting.baseline import RecordedCell, read_baseline, write_baseline
 from pppca_bench.reporting.comparison import Place
-from pppca_bench.reporting.regression import RecordedCell, read_baseline, write_baseline
 from pppca_bench.runs import QUANTITIES, Plan
 from pppca_bench.store import file
 from pppca_bench.store.database import Store

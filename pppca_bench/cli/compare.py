@@ -43,8 +43,8 @@ def compare(
     CONFIGS are names of configs that were run (all by default). With --reference, the package's own tables are left
     out where nothing of them was run.
     """
+    from pppca_bench.reporting import baseline as recorded
     from pppca_bench.reporting import comparison
-    from pppca_bench.reporting import regression as recorded
 
     snapshot = read_snapshot(results, configs, references=references)
     built = [

@@ -103,6 +103,7 @@ def write_figures(figures: Iterable[Figure], out_dir: Path) -> list[Path]:
     list of Path
         The files, three per figure.
     """
+    out_dir.mkdir(parents=True, exist_ok=True)
     return [
         path
         for figure in figures

@@ -11,8 +11,7 @@ from full_results import full_runs, published, tables_of, with_values
 
 from pppca_bench.errors import StoreError
 from pppca_bench.references.reference import own_references
-from pppca_bench.reporting.comparison import Place
-from pppca_bench.reporting.regression import (
+from pppca_bench.reporting.baseline import (
     RecordedCell,
     changes,
     read_baseline,
@@ -20,6 +19,7 @@ from pppca_bench.reporting.regression import (
     regressions,
     write_baseline,
 )
+from pppca_bench.reporting.comparison import Place
 from pppca_bench.runs import RunSpec, StoredRun
 
 N_REPEATS = 30
