@@ -6,7 +6,6 @@ from report_runs import FACTS, cell_of, results_by_config, run_of, search_runs
 from pppca_bench.classifiers.network import Architecture
 from pppca_bench.references.proben1_tables import LINEAR, SIGMOID, Network, published_searches, published_tests
 from pppca_bench.reporting.architecture_search import (
-    SearchResult,
     Trained,
     describe_search,
     n_connections,
@@ -89,12 +88,15 @@ def test_a_search_is_described_by_hand():
         trained(L8, 10.9, test=9.0, epochs=90),
         trained(S8, 11.1, test=1.0, epochs=5),
     ]
-    assert describe_search(runs) == SearchResult(runs[0], 1, 2, (40, 90), (6.0, 9.0))
+    found = describe_search(runs)
+    assert (found["network"], found["validation_error"], found["test_error"]) == ("4+0 l", 10.0, 7.0)
+    assert (found["n_within_5"], found["n_within_10"]) == (1, 2)
+    assert [found[f"{name}_{end}"] for name in ("epochs", "test") for end in ("least", "most")] == [40, 90, 6.0, 9.0]
 
 
 def test_a_search_without_others_has_no_range_of_test_errors():
     found = describe_search([trained(L4, 10.0, epochs=50), trained(L2, 20.0)])
-    assert (found.n_within_10, found.epochs, found.test_range) == (0, (50, 50), None)
+    assert (found["n_within_10"], found["epochs_least"], found["epochs_most"], found["test_least"]) == (0, 50, 50, None)
 
 
 def test_the_sheets_hold_ours_beside_the_published():

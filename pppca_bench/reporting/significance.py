@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean, variance
+from typing import NamedTuple
 
 from pppca_bench.references.proben1_tables import Better, PublishedTest, published_tests
 from pppca_bench.reporting.document import Agreement, Document
 from pppca_bench.reporting.number_text import EMPTY, number
 from pppca_bench.reporting.summary import Results
-from pppca_bench.runs import Cell, StoredRun
+from pppca_bench.runs import StoredRun
 
 PIVOT, NO_SHORTCUTS = "proben1_pivot", "proben1_no_shortcuts"
 """The configs whose runs are compared."""
@@ -35,18 +36,17 @@ _LEAST = 1e-300
 LETTERS: Mapping[Better, str] = {"pivot": "P", "no_shortcut": "N", "none": EMPTY}
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """Hold a sample without its outliers.
+class Sample(NamedTuple):
+    """Sample without its outliers.
 
     Attributes
     ----------
     values : tuple of float
-        Those that are left.
+        The remaining values.
     n_low, n_high : int
-        Values that were removed, too low and too high.
+        Numbers of removed values, too low and too high.
     is_normal : bool
-        Whether what is left passes Shapiro and Wilk's test; nothing is removed where nothing would make it pass.
+        Whether the remaining values pass Shapiro and Wilk's test; nothing is removed if no removal makes them pass.
     """
 
     values: tuple[float, ...]
@@ -55,9 +55,8 @@ class Sample:
     is_normal: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LogTest:
-    """Hold the comparison of two samples of errors.
+class LogTest(NamedTuple):
+    """Comparison of two samples of errors.
 
     Attributes
     ----------
@@ -77,7 +76,7 @@ class LogTest:
 
     @property
     def is_reliable(self) -> bool:
-        """Tell whether both samples are normal."""
+        """Return whether both samples are normal."""
         return self.pivot.is_normal and self.no_shortcut.is_normal
 
 
@@ -189,82 +188,85 @@ def significance_document(results: Results) -> Document:
     results : Results
         What was run; the runs of `PIVOT` and `NO_SHORTCUTS` count.
     """
-    samples = [_samples(results, config) for config in (PIVOT, NO_SHORTCUTS)]
-    tests: dict[str, LogTest] = {}
-    rows, records = list[tuple[str, ...]](), list[dict[str, object]]()
-    published = published_tests()
-    for problem, theirs in published.items():
-        errors = [_errors(one[problem][1]) if problem in one else [] for one in samples]
-        if test := compare_errors(*errors):
-            tests[problem] = test
-        rows.append(_row(problem, test, theirs))
-        records.append(_record(problem, [len(one) for one in errors], test, theirs))
-    agrees = tuple(tests[name].better == theirs.better if name in tests else None for name, theirs in published.items())
-    shown = [one[problem] for one in samples for problem in published if problem in one]
+    runs = [_runs_by_problem(results, config) for config in (PIVOT, NO_SHORTCUTS)]
+    rows, records, agrees, tests = (
+        list[tuple[str, ...]](),
+        list[dict[str, object]](),
+        list[bool | None](),
+        list[LogTest](),
+    )
+    for problem, theirs in published_tests().items():
+        pivot, no_shortcut = (_errors(one.get(problem, ())) for one in runs)
+        test = compare_errors(pivot, no_shortcut)
+        rows.append((problem, *_texts(test, theirs)))
+        counts = {"row": problem, "n_pivot": len(pivot), "n_no_shortcut": len(no_shortcut)}
+        records.append(counts | _record(test, theirs))
+        agrees.append(test.better == theirs.better if test else None)
+        tests += [test] if test else []
+    shown = [one[problem] for one in runs for problem in published_tests() if problem in one]
     return Document(
         "P12",
         "t-test comparison of pivot and no-shortcut results",
         "Proben1 report, table 12",
         ("Problem", "ours", "publ.", "same", "p, %", "t'", "outliers P", "outliers N"),
-        tuple(rows),
-        _notes(list(tests.values())),
-        tuple(records),
-        (Agreement("P12 same verdict", len(published), len(tests), agrees.count(True), TARGET),),
+        rows,
+        _notes(tests),
+        records,
+        (Agreement("P12 same verdict", len(agrees), len(tests), agrees.count(True), TARGET),),
         bool(shown),
-        sum(len(runs) - len(_errors(runs)) for _, runs in shown),
-        agrees,
+        sum(len(runs) - len(_errors(runs)) for runs in shown),
+        tuple(agrees),
     )
 
 
-def _samples(results: Results, config: str) -> dict[str, tuple[Cell, Sequence[StoredRun]]]:
-    """Return the runs of a config by problem; a problem that it asks several settings of has none."""
-    found: dict[str, list[tuple[Cell, Sequence[StoredRun]]]] = {}
-    for cell, runs in results.of_config(config).items():
-        found.setdefault(cell.problem, []).append((cell, runs))
-    return {problem: own[0] for problem, own in found.items() if len(own) == 1}
+def _runs_by_problem(results: Results, config: str) -> dict[str, Sequence[StoredRun]]:
+    """Return the runs of a config by problem, without those of problems with several settings."""
+    cells = results.of_config(config)
+    n_settings = Counter(cell.problem for cell in cells)
+    return {cell.problem: runs for cell, runs in cells.items() if n_settings[cell.problem] == 1}
 
 
 def _errors(runs: Sequence[StoredRun]) -> list[float]:
     return [result.values[QUANTITY] for _, result in runs if result is not None and QUANTITY in result.values]
 
 
-def _row(problem: str, test: LogTest | None, theirs: PublishedTest) -> tuple[str, ...]:
-    printed = _verdict(theirs.better, theirs.p_percent, theirs.is_reliable)
+def _texts(test: LogTest | None, theirs: PublishedTest) -> list[str]:
+    def verdict(better: Better, p_percent: str, *, is_reliable: bool) -> str:
+        text = " ".join(filter(None, (LETTERS[better], p_percent)))
+        return text if is_reliable else f"({text})"
+
+    printed = verdict(theirs.better, theirs.p_percent, is_reliable=theirs.is_reliable)
     if test is None:
-        return (problem, EMPTY, printed, *[EMPTY] * 5)
+        return [EMPTY, printed, *[EMPTY] * 5]
     significant = f"{100.0 * test.p:.1f}" if test.better != "none" else ""
-    ours = _verdict(test.better, significant, test.is_reliable)
-    same = "yes" if test.better == theirs.better else "no"
-    outliers = [f"{sample.n_low} + {sample.n_high}" for sample in (test.pivot, test.no_shortcut)]
-    return (problem, ours, printed, same, number(100.0 * test.p, 1), number(test.t, 2), *outliers)
+    return [
+        verdict(test.better, significant, is_reliable=test.is_reliable),
+        printed,
+        "yes" if test.better == theirs.better else "no",
+        number(100.0 * test.p, 1),
+        number(test.t, 2),
+        *(f"{sample.n_low} + {sample.n_high}" for sample in (test.pivot, test.no_shortcut)),
+    ]
 
 
-def _verdict(better: Better, p_percent: str, is_reliable: bool) -> str:
-    text = " ".join(filter(None, (LETTERS[better], p_percent)))
-    return text if is_reliable else f"({text})"
-
-
-def _record(problem: str, sizes: Sequence[int], test: LogTest | None, theirs: PublishedTest) -> dict[str, object]:
-    names = ("better", "p_percent", "t", "is_reliable")
-    ours: dict[str, object] = dict.fromkeys(names)
-    counts: dict[str, object] = {
-        f"n_{size}_{sample}": None for sample in ("pivot", "no_shortcut") for size in ("low", "high")
-    }
-    if test is not None:
-        t = test.t if math.isfinite(test.t) else None
-        ours = dict(zip(names, (test.better, 100.0 * test.p, t, test.is_reliable), strict=True))
-        for name, sample in (("pivot", test.pivot), ("no_shortcut", test.no_shortcut)):
-            counts |= {f"n_low_{name}": sample.n_low, f"n_high_{name}": sample.n_high}
-    printed = {
+def _record(test: LogTest | None, theirs: PublishedTest) -> dict[str, object]:
+    return {
+        "better": test and test.better,
+        "p_percent": test and 100.0 * test.p,
+        "t": test.t if test and math.isfinite(test.t) else None,
+        "is_reliable": test and test.is_reliable,
+        "n_low_pivot": test and test.pivot.n_low,
+        "n_high_pivot": test and test.pivot.n_high,
+        "n_low_no_shortcut": test and test.no_shortcut.n_low,
+        "n_high_no_shortcut": test and test.no_shortcut.n_high,
         "published_better": theirs.better,
         "published_p_percent": float(theirs.p_percent) if theirs.p_percent else None,
         "published_is_reliable": theirs.is_reliable,
     }
-    return {"row": problem, "n_pivot": sizes[0], "n_no_shortcut": sizes[1], **ours, **counts, **printed}
 
 
 def _notes(tests: Sequence[LogTest]) -> tuple[str, ...]:
-    """Say what stands in the cells, and count the outliers as the report does."""
+    """Return the legend, and the numbers of outliers as the report counts them."""
     legend = (
         "P: the pivot networks have the smaller mean logarithmic test error, N: those without shortcuts, with p in"
         " percent; a dash: no difference at the 90 % level. Parentheses: a sample is not normal even without its"
@@ -273,10 +275,11 @@ def _notes(tests: Sequence[LogTest]) -> tuple[str, ...]:
     if not tests:
         return (legend,)
     samples = [[test.pivot for test in tests], [test.no_shortcut for test in tests]]
-    counts = [(sum(one.n_low for one in own), sum(one.n_high for one in own)) for own in samples]
-    n_values = sum(len(one.values) + one.n_low + one.n_high for own in samples for one in own)
-    n_removed = sum(map(sum, counts))
-    (p_low, p_high), (n_low, n_high) = counts
+    (p_low, p_high), (n_low, n_high) = (
+        (sum(one.n_low for one in own), sum(one.n_high for one in own)) for own in samples
+    )
+    n_removed = p_low + p_high + n_low + n_high
+    n_values = sum(len(one.values) for own in samples for one in own) + n_removed
     return (
         legend,
         f"Removed as outliers: {n_removed} of {n_values} errors ({100.0 * n_removed / n_values:.1f} %); of the pivot"
