@@ -11,8 +11,7 @@ from scipy import stats
 from pppca_bench.cli.main import cli
 from pppca_bench.errors import StoreError, UnknownNameError
 from pppca_bench.reporting.paired_tests import corrected_t, holm, signed_rank
-from pppca_bench.reporting.pairs import Pairs, compare_pairs
-from pppca_bench.reporting.pairs_text import render_pairs
+from pppca_bench.reporting.pairs import Pairs, compare_pairs, render_pairs
 from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec, Scalar, StoredRun
 from pppca_bench.store.columns import gather
 

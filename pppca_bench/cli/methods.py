@@ -134,7 +134,7 @@ def rank(
     """
     from pppca_bench.config.overrides import parse_only
     from pppca_bench.reporting import ranking
-    from pppca_bench.reporting.pairs_text import render_pairs
+    from pppca_bench.reporting.pairs import render_pairs
     from pppca_bench.store.database import Store
 
     with Store(results / DATABASE, read_only=True) as store:

@@ -1,79 +1,85 @@
-"""Settings of methods compared two by two on one problem: difference, interval, p, and whether it matters."""
+"""Pairwise comparisons of methods on one problem: difference, interval, p value and verdict."""
 
 from __future__ import annotations
 
 import itertools
+import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from statistics import fmean
+from typing import Literal
 
 from pppca_bench.errors import StoreError, check_known
+from pppca_bench.reporting.number_text import SIGNED, number, printed
 from pppca_bench.reporting.paired_tests import PairedTest, corrected_t, holm, signed_rank
-from pppca_bench.reporting.ranking_columns import Column, columns
+from pppca_bench.reporting.ranking_columns import Column, columns, labels
+from pppca_bench.reporting.rendering import text_table
 from pppca_bench.runs import AUTO, Cell, ProblemFacts, described
 from pppca_bench.store.columns import CellRuns
 
 ALPHA = 0.05
 MOST_PAIRS = 500
-"""Comparisons on one problem: more than anybody reads, and each weakens the others by Holm's correction."""
+"""Largest number of pairs: nobody reads more, and each weakens the others by Holm's correction."""
 
 EQUAL_FEATURES, EQUAL_SHARE = 0.5, 0.05
-"""Mean dimensionalities count as equal that differ by at most so many features, or so much of the larger one."""
+"""Mean dimensionalities count as equal if they differ by at most as many features, or as large a share."""
+
+TITLES = {"tau": "At equal τ", "dimensionality": "At equal dimensionality"}
+HEADERS = ("First − second", "Means", "Features", "Difference", "95 % interval", "n", "p", "p (Holm)", "Verdict")
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """Hold what two settings gave.
+class Pair:
+    """Comparison of two settings.
 
     Attributes
     ----------
     first, second : str
         Their names.
     at : tuple of {"tau", "dimensionality"}
-        In what they are alike.
+        What they have in common.
     means : (float, float)
-        Of the quantity, over the pairs.
+        Of the quantity, over the pairs of values.
     dimensionalities : (float or None, float or None)
         Mean numbers of features.
     test : PairedTest
     p_holm : float
-        p with Holm's correction over all comparisons; nan where there is no test.
+        p with Holm's correction over all pairs; nan where there is no test.
     verdict : str
         Such as ``"PCA, τ = 10 is better, by more than 1"``, ``"alike within 1"`` or ``"undecided"``.
     exceeds : bool
-        Whether the difference is significant and its whole interval beyond the difference that matters.
+        Whether the whole interval is beyond the difference that matters, and the difference significant.
     """
 
     first: str
     second: str
     at: tuple[str, ...]
-    means: tuple[float, float]
-    dimensionalities: tuple[float | None, float | None]
+    means: tuple[float, ...]
+    dimensionalities: tuple[float | None, ...]
     test: PairedTest
-    p_holm: float = math.nan
-    verdict: str = "undecided"
-    exceeds: bool = False
+    p_holm: float
+    verdict: str
+    exceeds: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Hold the comparisons on one problem.
+    """Comparisons on one problem.
 
     Attributes
     ----------
     problem, quantity : str
-        On what, and by what.
     matters : float
         The difference that matters, in the quantity's unit.
     n_splits : int
         Splits of the problem; with one, the repeats differ by their seeds alone.
     ratio : float
         Test examples of a split over training examples.
-    comparisons : tuple of Comparison
+    comparisons : tuple of Pair
         In the order of the plans.
     left_out : tuple of str
-        Settings without two repeats, or splits, that are done.
+        Settings with fewer than two completed repeats, or splits.
     """
 
     problem: str
@@ -81,8 +87,8 @@ class Pairs:
     matters: float
     n_splits: int
     ratio: float
-    comparisons: tuple[Comparison, ...]
-    left_out: tuple[str, ...] = field(default=())
+    comparisons: tuple[Pair, ...]
+    left_out: tuple[str, ...] = ()
 
 
 def compare_pairs(
@@ -95,11 +101,11 @@ def compare_pairs(
 ) -> Pairs:
     """Compare settings on one problem, those of equal threshold and those of equal dimensionality.
 
-    Choice: of equal threshold are settings with the same tau; one that chooses it, or whose method has none, is
-    compared with all of them, and one with a given number of features in the place of tau with none. Of equal
-    dimensionality are, of two methods (or other parameters of one), those whose mean dimensionalities are nearest to
-    each other, seen from both sides, and differ by at most 0.5 features or 5 %. Holm's correction is over all of them,
-    each counted once.
+    Choice: of equal threshold are settings with the same tau; a setting that chooses it, or whose method has none, is
+    compared with all of them, and a setting with a given number of features in the place of tau with none. Of equal
+    dimensionality are, of two methods (or other parameters of one method), those whose mean dimensionalities are
+    nearest to each other, seen from both sides, and differ by at most 0.5 features or 5 %. Holm's correction is over
+    all pairs, each counted once.
 
     Parameters
     ----------
@@ -107,10 +113,7 @@ def compare_pairs(
         Those of other problems do not count.
     facts : mapping of str to ProblemFacts
         By problem, for its sizes and the number of its splits.
-    problem : str
-        On what.
-    quantity : str
-        What is compared.
+    problem, quantity : str
     matters : float, default 1.0
         The difference that matters, in the quantity's unit.
 
@@ -119,65 +122,56 @@ def compare_pairs(
     UnknownNameError
         Nothing was run on the problem.
     StoreError
-        Fewer than two settings have two repeats, or splits, with the quantity; or the data are several.
+        Fewer than two settings have two repeats, or splits, with the quantity; or the runs are on different data.
     """
-    own, known = _on(problem, cells, facts)
-    settings = columns(own)
-    found = {_label(column, settings): column for column in settings}
-    values = {name: _by_split(column, quantity, known.n_splits) for name, column in found.items()}
-    done = {name: column for name, column in found.items() if len(values[name]) > 1}
-    if len(done) < 2:
-        unit = "splits" if known.n_splits > 1 else "repeats"
-        raise StoreError(
-            f"{problem}: expected at least two methods, or settings of one, with two {unit} or more that have"
-            f" {quantity}, got {len(done)}.{_remedy(quantity)}"
-        )
-    pairs = _pairs(done)
-    if len(pairs) > MOST_PAIRS:
-        raise StoreError(
-            f"{problem}: expected at most {MOST_PAIRS} pairs to compare, got {len(pairs)} of {len(done)} settings."
-            " Name a config, or take some with --only, such as --only tau=15."
-        )
-    ratio = known.n_test / known.n_train
-    overlap = ratio if known.n_splits > 1 else None
-    compared = [_compared(pair, at, done, values, overlap) for pair, at in pairs.items()]
-    better = -1.0 if described(quantity).more_is_better else 1.0
-    judged = [
-        _judged(one, p, matters, better) for one, p in zip(compared, holm([c.test.p for c in compared]), strict=True)
-    ]
-    left_out = tuple(name for name in found if name not in done)
-    return Pairs(problem, quantity, matters, known.n_splits, ratio, tuple(judged), left_out)
-
-
-def _on(
-    problem: str, cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts]
-) -> tuple[dict[Cell, CellRuns], ProblemFacts]:
-    """Return the cells on a problem, which are on the same data, and what is known of these."""
     check_known("problem", [problem], list(dict.fromkeys(cell.problem for cell in cells)))
-    own = {cell: runs for cell, runs in cells.items() if cell.problem == problem}
-    known = facts.get(problem)
+    own, known = {cell: runs for cell, runs in cells.items() if cell.problem == problem}, facts.get(problem)
     if known is None or {cell.data_sha256 for cell in own} != {known.data_sha256}:
         raise StoreError(
             f"{problem}: expected runs on the same data, the last that were run, got others of that name, too."
             " Name one config, or run it again."
         )
-    return own, known
+    found = columns(own)
+    settings = dict(zip(labels(found), found, strict=True))
+    values = {name: _by_split(column, quantity, known.n_splits) for name, column in settings.items()}
+    done = {name: column for name, column in settings.items() if len(values[name]) > 1}
+    at = _common(done)
+    _check_sizes(problem, quantity, known.n_splits, len(done), len(at))
+    ratio = known.n_test / known.n_train
+    overlap = ratio if known.n_splits > 1 else None
+    tests = [_test(values[first], values[second], overlap) for first, second in at]
+    better = -1.0 if described(quantity).more_is_better else 1.0
+    compared = []
+    for pair, test, p in zip(at, tests, holm([test.p for test in tests]), strict=True):
+        shared = [place for place in values[pair[0]] if place in values[pair[1]]]
+        means = tuple(fmean(values[name][place] for place in shared) if shared else math.nan for name in pair)
+        sizes = tuple(_dimensionality(done[name]) for name in pair)
+        exceeds = p < ALPHA and (test.low > matters or test.high < -matters)
+        verdict = _verdict(*pair, test, p, matters, better)
+        compared.append(Pair(*pair, at[pair], means, sizes, test, p, verdict, exceeds))
+    left_out = tuple(name for name in settings if name not in done)
+    return Pairs(problem, quantity, matters, known.n_splits, ratio, tuple(compared), left_out)
 
 
-def _label(column: Column, others: Sequence[Column]) -> str:
-    """Name a setting, with its classifier where there are several."""
-    several = len({one.classifier for one in others} - {""}) > 1
-    return f"{column.name}, {column.classifier}" if several and column.classifier else column.name
-
-
-def _remedy(quantity: str) -> str:
-    if quantity == "test_error_percent":
-        return " Run more, or name other configs."
-    return " Does the config say `predictions: true`, and is it for such targets?"
+def _check_sizes(problem: str, quantity: str, n_splits: int, n_settings: int, n_pairs: int) -> None:
+    if n_settings < 2:
+        unit = "splits" if n_splits > 1 else "repeats"
+        remedy = "Run more, or name other configs."
+        if quantity != "test_error_percent":
+            remedy = "Does the config say `predictions: true`, and is it for such targets?"
+        raise StoreError(
+            f"{problem}: expected at least two methods, or settings of one, with two {unit} or more that have"
+            f" {quantity}, got {n_settings}. {remedy}"
+        )
+    if n_pairs > MOST_PAIRS:
+        raise StoreError(
+            f"{problem}: expected at most {MOST_PAIRS} pairs to compare, got {n_pairs} of {n_settings} settings."
+            " Name a config, or take some with --only, such as --only tau=15."
+        )
 
 
 def _by_split(column: Column, quantity: str, n_splits: int) -> dict[int, float]:
-    """Return a setting's values by split, each the mean over its repeats; of one split, by repeat."""
+    """Return a setting's values by split, each the mean over its repeats; on a single split, by repeat."""
     (cell,) = column.cells.values()
     by_repeat = cell.values.get(quantity, {})
     if n_splits == 1:
@@ -194,63 +188,102 @@ def _dimensionality(column: Column) -> float | None:
     return None if summary is None else summary.mean
 
 
-def _pairs(found: Mapping[str, Column]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Return the pairs that are compared, with what they have in common."""
-    near = _nearest(found)
-    alike: dict[tuple[str, str], tuple[str, ...]] = {}
-    for first, second in itertools.combinations(found, 2):
-        taus = [found[name].tau for name in (first, second)]
+def _common(settings: Mapping[str, Column]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return what the settings of each pair have in common; other pairs are not compared."""
+    near = _nearest(settings)
+    common: dict[tuple[str, str], tuple[str, ...]] = {}
+    for first, second in itertools.combinations(settings, 2):
+        taus = [settings[name].tau for name in (first, second)]
         is_equal = None not in taus and (taus[0] == taus[1] or AUTO in taus)
-        at = (*(["tau"] if is_equal else []), *(["dimensionality"] if (first, second) in near else []))
+        at = (*(["tau"] if is_equal else []), *(["dimensionality"] if {first, second} in near else []))
         if at:
-            alike[first, second] = at
-    return alike
+            common[first, second] = at
+    return common
 
 
-def _nearest(found: Mapping[str, Column]) -> set[tuple[str, str]]:
+def _nearest(settings: Mapping[str, Column]) -> list[set[str]]:
     """Return the pairs of different families whose mean dimensionalities are nearest to each other."""
     families: dict[object, dict[str, float]] = {}
-    for name, column in found.items():
-        if (dimensionality := _dimensionality(column)) is not None:
-            families.setdefault(column.family, {})[name] = dimensionality
-    near: set[tuple[str, str]] = set()
+    for name, column in settings.items():
+        if (size := _dimensionality(column)) is not None:
+            families.setdefault(column.family, {})[name] = size
+
+    def closest(size: float, sizes: Mapping[str, float]) -> str:
+        return min(sizes, key=lambda name: abs(sizes[name] - size))
+
+    near = []
     for ours, theirs in itertools.combinations(families.values(), 2):
         for name, size in ours.items():
-            other = _closest(size, theirs)
+            other = closest(size, theirs)
             limit = max(EQUAL_FEATURES, EQUAL_SHARE * max(size, theirs[other]))
-            if _closest(theirs[other], ours) == name and abs(theirs[other] - size) <= limit:
-                near |= {(name, other), (other, name)}
+            if closest(theirs[other], ours) == name and abs(theirs[other] - size) <= limit:
+                near.append({name, other})
     return near
 
 
-def _closest(size: float, sizes: Mapping[str, float]) -> str:
-    return min(sizes, key=lambda name: abs(sizes[name] - size))
+def _test(first: Mapping[int, float], second: Mapping[int, float], ratio: float | None) -> PairedTest:
+    """Test the differences over the places that both have; without a ratio these are the seeds of one split."""
+    differences = [first[place] - second[place] for place in first if place in second]
+    return signed_rank(differences) if ratio is None else corrected_t(differences, ratio)
 
 
-def _compared(
-    pair: tuple[str, str],
-    at: tuple[str, ...],
-    found: Mapping[str, Column],
-    values: Mapping[str, Mapping[int, float]],
-    ratio: float | None,
-) -> Comparison:
-    """Compare two settings over what both have; without a ratio the splits do not overlap, since there is one."""
-    first, second = (values[name] for name in pair)
-    both = [place for place in first if place in second]
-    differences = [first[place] - second[place] for place in both]
-    test = signed_rank(differences) if ratio is None else corrected_t(differences, ratio)
-    means = [fmean(own[place] for place in both) if both else math.nan for own in (first, second)]
-    sizes = [_dimensionality(found[name]) for name in pair]
-    return Comparison(*pair, at, (means[0], means[1]), (sizes[0], sizes[1]), test)
-
-
-def _judged(one: Comparison, p_holm: float, matters: float, better: float) -> Comparison:
-    """Return a comparison with its verdict; ``better`` is the sign of a difference in favour of the second setting."""
-    test = one.test
+def _verdict(first: str, second: str, test: PairedTest, p_holm: float, matters: float, better: float) -> str:
+    """Return the verdict; ``better`` is the sign of a difference in favour of the second setting."""
     within = -matters < test.low and test.high < matters
-    exceeds = test.low > matters or test.high < -matters
     if p_holm < ALPHA:
-        name = one.second if better * test.difference > 0.0 else one.first
+        exceeds = test.low > matters or test.high < -matters
         size = f", by more than {matters:g}" if exceeds else f", by less than {matters:g}" if within else ""
-        return replace(one, p_holm=p_holm, verdict=f"{name} is better{size}", exceeds=exceeds)
-    return replace(one, p_holm=p_holm, verdict=f"alike within {matters:g}" if within else "undecided")
+        return f"{second if better * test.difference > 0.0 else first} is better{size}"
+    return f"alike within {matters:g}" if within else "undecided"
+
+
+def render_pairs(pairs: Pairs, form: Literal["terminal", "markdown", "json"] = "terminal") -> str:
+    """Render comparisons as ``terminal`` text, ``markdown`` or ``json``."""
+    if form == "json":
+        return json.dumps(_without_nan(asdict(pairs)), indent=1, ensure_ascii=False)
+    title = f"{described(pairs.quantity).title} on {pairs.problem}"
+    parts = [f"## {title}" if form == "markdown" else f"{title}\n{'=' * len(title)}"]
+    for at, heading in TITLES.items():
+        rows = [_row(pair) for pair in pairs.comparisons if at in pair.at]
+        parts.append(f"{heading}\n\n{text_table(HEADERS, rows, form) if rows else 'No two settings.'}")
+    return "\n\n".join([*parts, *_remarks(pairs)])
+
+
+def _row(pair: Pair) -> tuple[str, ...]:
+    test = pair.test
+    interval = "–" if math.isnan(test.low) else f"{printed(test.low, SIGNED)} to {printed(test.high, SIGNED)}"
+    sizes = ", ".join(number(size, 1) for size in pair.dimensionalities)
+    means = ", ".join(number(mean, 2) for mean in pair.means)
+    p_values = ["–" if math.isnan(p) else f"{p:.2g}" for p in (test.p, pair.p_holm)]
+    difference = "–" if math.isnan(test.difference) else printed(test.difference, SIGNED)
+    return (f"{pair.first} − {pair.second}", means, sizes, difference, interval, str(test.n), *p_values, pair.verdict)
+
+
+def _remarks(pairs: Pairs) -> list[str]:
+    how = (
+        "Paired over the repeats on one split: Wilcoxon's signed-rank test, and Student's interval of the mean"
+        " difference. They tell how seeds vary, not how other examples of the same kind would."
+    )
+    if pairs.n_splits > 1:
+        how = (
+            f"Paired over the {pairs.n_splits} splits, which overlap: corrected resampled t-test (Nadeau and Bengio"
+            f" 2003), n_test / n_train = {pairs.ratio:.2f}."
+        )
+    remarks = [
+        f"{how} Holm's correction is over all pairs; the intervals are of each pair alone.",
+        "At equal τ a method that has none, or chooses it, is compared with all, one whose number of features is given"
+        " with none. Of equal dimensionality are the settings of two methods whose mean numbers of features are nearest"
+        " to each other, at most 0.5 features or 5 % apart.",
+    ]
+    if pairs.left_out:
+        remarks.append(f"With too few results to compare: {'; '.join(pairs.left_out)}.")
+    return remarks
+
+
+def _without_nan(value: object) -> object:
+    """Return a value for JSON, with None for nan."""
+    if isinstance(value, dict):
+        return {name: _without_nan(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(one) for one in value]
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -15,7 +15,7 @@ from tabulate import tabulate
 
 from pppca_bench.errors import StoreError
 from pppca_bench.reporting.paired_tests import holm
-from pppca_bench.reporting.ranking_columns import Column, columns
+from pppca_bench.reporting.ranking_columns import Column, columns, labels
 from pppca_bench.runs import Cell, ProblemFacts
 from pppca_bench.store.columns import CellRuns
 
@@ -135,11 +135,9 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts]) -> R
     settings = columns(cells)
     problems = _shared_problems(settings)
     errors = pd.DataFrame([setting.errors for setting in settings], columns=problems).dropna()
-    labels = _labels(settings, ranked=list(errors.index))
+    names = labels(settings, of=[settings[place] for place in errors.index])
     families = [facts[problem].family if problem in facts else problem for problem in problems]
-    data_sets = (
-        errors.T.set_axis([labels[place] for place in errors.index], axis=1).groupby(families, sort=False).mean()
-    )
+    data_sets = errors.T.set_axis([names[place] for place in errors.index], axis=1).groupby(families, sort=False).mean()
     n_data_sets, n_methods = data_sets.shape
     if n_methods < 2 or n_data_sets < 2:
         raise StoreError(
@@ -159,8 +157,8 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts]) -> R
         nemenyi,
         wilcoxon,
         len(problems),
-        tuple(label for label in labels if label not in data_sets),
-        _shortfalls(labels, settings, problems),
+        tuple(name for name in names if name not in data_sets),
+        _shortfalls(names, settings, problems),
     )
 
 
@@ -171,24 +169,17 @@ def _shared_problems(settings: Sequence[Column]) -> list[str]:
     return max(shared, key=len, default=[])
 
 
-def _labels(settings: Sequence[Column], ranked: Sequence[int]) -> list[str]:
-    """Label the settings, without the classifier if those that are ranked, by their places, share it."""
-    classifiers = {settings[place].classifier for place in ranked} - {""}
-    omitted = {"", *classifiers} if len(classifiers) == 1 else {""}
-    return [one.name if one.classifier in omitted else f"{one.name}, {one.classifier}" for one in settings]
-
-
-def _shortfalls(labels: Sequence[str], settings: Sequence[Column], problems: Sequence[str]) -> tuple[Shortfall, ...]:
+def _shortfalls(names: Sequence[str], settings: Sequence[Column], problems: Sequence[str]) -> tuple[Shortfall, ...]:
     cells = [
-        (label, problem, setting.cells[problem])
-        for label, setting in zip(labels, settings, strict=True)
+        (name, problem, setting.cells[problem])
+        for name, setting in zip(names, settings, strict=True)
         if setting.cells.keys() >= set(problems)
         for problem in problems
     ]
     done = [len(cell.values.get("test_error_percent", ())) for _, _, cell in cells]
     return tuple(
-        Shortfall(label, problem, cell.n_planned, cell.n_failed, n_done)
-        for (label, problem, cell), n_done in zip(cells, done, strict=True)
+        Shortfall(name, problem, cell.n_planned, cell.n_failed, n_done)
+        for (name, problem, cell), n_done in zip(cells, done, strict=True)
         if n_done < cell.n_planned
     )
 

@@ -1,9 +1,9 @@
-"""The columns of a ranking: runs sorted by their setting, each under a name that tells it from the others."""
+"""Settings as columns of a ranking: the runs of one method, its parameters, classifier and versions."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from pppca_bench.methods.lookup import stored_method
@@ -13,27 +13,27 @@ from pppca_bench.runs import AUTO, CHOOSE, Cell, Parameters, Scalar
 from pppca_bench.store.columns import CellRuns
 
 _Setting = tuple[str, Parameters, Parameters, tuple[tuple[str, int | str], ...]]
-"""Method, its parameters, classifier and the algorithms' versions: what a column has in common."""
+"""Method, parameters, classifier, and versions of the algorithms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Hold what one setting of a method gave.
+    """Results of one setting of a method.
 
     Attributes
     ----------
     name : str
-        The method with its thresholds, and with every parameter that has not its default value.
+        The method with its thresholds and every parameter that does not have its default value.
     classifier : str
-        As few of the classifier's settings as tell it from those of the other columns; "" where there is no other
-        one, or where the method classifies by itself.
+        The fewest settings of the classifier that distinguish it from those of the other columns; "" where there is
+        no other, or where the method classifies by itself.
     cells : dict of str to CellSummary
-        The repeats, by problem; one of several data goes by its name and their digest.
+        The repeats, by problem; a problem with several data goes by its name and their digest.
     tau : scalar
-        Its threshold; None where something else takes its place, `AUTO` where each run chooses one, or the method has
-        no such parameter.
+        Its threshold; None where another parameter takes its place, `AUTO` where each run chooses a threshold, or the
+        method has no such parameter.
     family : object
-        What it has in common with settings that differ from it by how many features they keep alone.
+        Equal for settings that differ only in the number of features that they keep.
     """
 
     name: str
@@ -44,78 +44,76 @@ class Column:
 
     @property
     def errors(self) -> dict[str, float]:
-        """Return the mean test errors in percent, by problem; one without a finished repeat is left out."""
-        found = {problem: cell.quantities.get("test_error_percent") for problem, cell in self.cells.items()}
-        return {problem: summary.mean for problem, summary in found.items() if summary is not None}
+        """Return the mean test errors in percent, by problem, of those with a completed repeat."""
+        errors = {problem: cell.quantities.get("test_error_percent") for problem, cell in self.cells.items()}
+        return {problem: summary.mean for problem, summary in errors.items() if summary is not None}
+
+
+def labels(settings: Sequence[Column], of: Collection[Column] | None = None) -> list[str]:
+    """Return labels of settings, without the classifier if some of them (all by default) have only one."""
+    classifiers = {setting.classifier for setting in (settings if of is None else of)} - {""}
+    omitted = {"", *classifiers} if len(classifiers) == 1 else {""}
+    return [one.name if one.classifier in omitted else f"{one.name}, {one.classifier}" for one in settings]
 
 
 def columns(cells: Mapping[Cell, CellRuns]) -> list[Column]:
-    """Sort runs into columns, one setting each: method, parameters, classifier and versions of the algorithms.
+    """Group runs by their setting.
 
     Parameters
     ----------
     cells : mapping of Cell to CellRuns
-        Planned runs and what came of them, those of later plans last; those that only measure are left out.
+        Planned runs and their results, those of later plans last; methods that only measure are left out.
 
     Returns
     -------
     list of Column
         In the order of plans.
     """
-    ranked = {cell: runs for cell, runs in cells.items() if not _only_measures(cell)}
-    problems = _problem_names(ranked)
-    found: dict[_Setting, dict[str, CellRuns]] = {}
-    for cell, runs in ranked.items():
+    entries = {cell: stored_method(cell.method) for cell in cells}
+    ranked = [cell for cell, entry in entries.items() if entry is None or entry.makes != "measures"]
+    n_data = Counter(problem for problem, _ in {(cell.problem, cell.data_sha256) for cell in ranked})
+    settings: dict[_Setting, dict[str, CellRuns]] = {}
+    for cell in ranked:
+        data = f", data {cell.data_sha256[:8]}" if n_data[cell.problem] > 1 else ""
         setting = (cell.method, cell.parameters, cell.classifier, cell.algorithms)
-        found.setdefault(setting, {})[problems[cell.problem, cell.data_sha256]] = runs
-    classifiers = classifier_names([classifier for _, _, classifier, _ in found if classifier])
-    first = {setting: next(iter(of_problems.values())) for setting, of_problems in found.items()}
-    names = _distinct({setting: (_name(first[setting]), classifiers.get(setting[2], "")) for setting in found})
+        settings.setdefault(setting, {})[f"{cell.problem}{data}"] = cells[cell]
+    classifiers = classifier_names([classifier for _, _, classifier, _ in settings if classifier])
+    names = _distinct(
+        {
+            setting: (_name(next(iter(problems.values()))), classifiers.get(setting[2], ""))
+            for setting, problems in settings.items()
+        }
+    )
     return [
         Column(
             *names[setting],
-            {problem: summarise_runs(runs) for problem, runs in of_problems.items()},
+            {problem: summarise_runs(runs) for problem, runs in problems.items()},
             dict(setting[1]).get("tau", AUTO),
-            (setting[0], tuple(item for item in setting[1] if not _sizes(item[0])), *setting[2:]),
+            (setting[0], tuple(item for item in setting[1] if not _is_size(item[0])), *setting[2:]),
         )
-        for setting, of_problems in found.items()
+        for setting, problems in settings.items()
     ]
 
 
-def _sizes(name: str) -> bool:
-    """Tell whether a parameter says how many features are kept, or among what that is chosen."""
+def _is_size(name: str) -> bool:
+    """Return whether a parameter sets the number of features that are kept, or the candidates for it."""
     return name in ("tau", "n_components") or name.startswith(CHOOSE)
 
 
-def _only_measures(cell: Cell) -> bool:
-    entry = stored_method(cell.method)
-    return entry is not None and entry.makes == "measures"
-
-
-def _problem_names(cells: Iterable[Cell]) -> dict[tuple[str, str], str]:
-    """Return what each problem goes by: its name, with the digest of its data where there are several."""
-    different = dict.fromkeys((cell.problem, cell.data_sha256) for cell in cells)
-    n_data = Counter(problem for problem, _ in different)
-    return {
-        (problem, data): problem if n_data[problem] == 1 else f"{problem}, data {data[:8]}"
-        for problem, data in different
-    }
-
-
 def _name(runs: CellRuns) -> str:
-    """Name a setting by its method, thresholds, and every parameter of the method that has not its default."""
-    unusual = [setting_text(*item) for item in own_settings(runs.cell).items() if item[0] in runs.changed]
-    return ", ".join([method_label(runs.cell, with_tau=True), *unusual])
+    """Name a setting by its method, thresholds, and every parameter that does not have its default value."""
+    changed = [setting_text(*item) for item in own_settings(runs.cell).items() if item[0] in runs.changed]
+    return ", ".join([method_label(runs.cell, with_tau=True), *changed])
 
 
 def _distinct(names: Mapping[_Setting, tuple[str, str]]) -> dict[_Setting, tuple[str, str]]:
-    """Add what differs where two settings would have one name: a parameter that is a default of one, or a version."""
+    """Add the differences to settings of equal name: a parameter that is a default of one of them, or a version."""
     groups: dict[tuple[str, str], list[_Setting]] = {}
     for setting, both in names.items():
         groups.setdefault(both, []).append(setting)
-    found = dict(names)
+    distinct = dict(names)
     for (name, classifier), group in groups.items():
-        everything = [{**dict(one[1]), **{f"{algorithm} version": n for algorithm, n in one[3]}} for one in group]
+        everything = [dict(one[1]) | {f"{algorithm} version": n for algorithm, n in one[3]} for one in group]
         for setting, different in zip(group, unusual(everything), strict=True):
-            found[setting] = ", ".join([name, *(setting_text(*item) for item in different.items())]), classifier
-    return found
+            distinct[setting] = ", ".join([name, *(setting_text(*item) for item in different.items())]), classifier
+    return distinct
