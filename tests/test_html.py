@@ -19,7 +19,6 @@ from pppca_bench.reporting.comparison import Comparison, compare
 from pppca_bench.reporting.html import Report, choices_html, gather, render_report
 from pppca_bench.reporting.html_tables import STRIP_HEIGHT, anchor, view
 from pppca_bench.reporting.inline_svg import inline_svg
-from pppca_bench.reporting.report_card import Address
 from pppca_bench.reporting.snapshot import Snapshot, take_snapshot
 from pppca_bench.reporting.summary import summarise
 from pppca_bench.reporting.table import Table, TableCell
@@ -60,7 +59,7 @@ class Page(HTMLParser):
 def read(folder: Path) -> tuple[Snapshot, Report]:
     with Store(folder / "results.sqlite", read_only=True) as store:
         snapshot = take_snapshot(store, own_references())
-        addresses = {"cancer1": Address("Proben1", "some place")}
+        addresses = {"cancer1": "Proben1 (some place)"}
         return snapshot, gather(snapshot, store, addresses, choices="# Choices\n\n## T5\n\nSee [T5](x/T5.md).")
 
 

@@ -14,13 +14,12 @@ from pppca_bench.cli.main import cli
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.methods.sections import section_of
 from pppca_bench.parameters import REQUIRED
-from pppca_bench.reporting.report_card import Address, build_card, render_card
-from pppca_bench.reporting.report_sentences import POINTS, describe_entry, listed
+from pppca_bench.reporting.report_card import POINTS, build_card, describe_entry, listed, render_card
 from pppca_bench.reporting.run_groups import group_runs
 from pppca_bench.runs import Cell, RunResult
 
 PROVENANCE = '{"pppca": "0.1.0", "python": "3.11.7", "numpy": "2.0", "processor": "a processor", "system": "Linux"}'
-ADDRESSES = {problem: Address("Proben1", "an address") for problem in FACTS}
+ADDRESSES = dict.fromkeys(FACTS, "Proben1 (an address)")
 CHECKLIST = ["Problem", "Data sets", *POINTS.values(), "Runs", "Software"]
 
 
@@ -148,7 +147,7 @@ def test_every_entry_of_the_registry_is_told_with_all_its_settings(entry):
     settings = usual(entry)
     told = describe_entry(entry, settings)
     text = " ".join(sentence for sentences in told.values() for sentence in sentences)
-    assert set(told) == set(POINTS)
+    assert set(told) == set(POINTS.values())
     assert set(entry.details) <= set(POINTS)
     spoken = describe_entry(entry, ())
     for name, value in settings:
@@ -219,7 +218,7 @@ def test_what_comes_from_elsewhere_is_named_and_a_network_is_told_where_one_is_t
 
 def test_rules_that_are_off_are_told_as_such():
     settings = (("generalisation_loss", math.inf), ("training_progress", 0.0))
-    told = describe_entry(CLASSIFIERS["backprop"], settings)["termination"]
+    told = describe_entry(CLASSIFIERS["backprop"], settings)["Termination"]
     assert told == ["No generalisation loss stops the training.", "No lack of training progress stops the training."]
 
 

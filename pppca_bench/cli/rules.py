@@ -12,7 +12,7 @@ from pppca_bench.cli.completion import complete_experiments
 from pppca_bench.errors import ConfigError
 
 if TYPE_CHECKING:
-    from pppca_bench.reporting.report_card import Address, CardFormat
+    from pppca_bench.reporting.report_card import CardFormat
 
 
 @click.command(epilog=examples("pppca rules cancer1", "pppca rules cancer1 --format latex > setup.tex"))
@@ -49,13 +49,12 @@ def _name_of(config: str) -> str:
     return name
 
 
-def addresses() -> dict[str, Address]:
+def addresses() -> dict[str, str]:
     """Return where the known problems' data come from."""
     from pppca_bench.problems.registry import PROBEN1_URL, registered
-    from pppca_bench.reporting.report_card import Address
 
     of_source = {
-        "proben1": Address("Proben1", f"{PROBEN1_URL}, for example cancer/cancer1.dt; the last digit is the variant"),
-        "bundled": Address("the data sets that come with scikit-learn", "sklearn.datasets"),
+        "proben1": f"Proben1 ({PROBEN1_URL}, for example cancer/cancer1.dt; the last digit is the variant)",
+        "bundled": "the data sets that come with scikit-learn (sklearn.datasets)",
     }
     return {name: of_source[info.source] for name, info in registered().items()}

@@ -21,7 +21,7 @@ from pppca_bench.reporting.inline_svg import inline_svg
 from pppca_bench.reporting.rank_diagram import ranking_svg
 from pppca_bench.reporting.ranking import HEADERS, Contest, Ranking, ranking_remarks, ranking_rows
 from pppca_bench.reporting.rendering import environment
-from pppca_bench.reporting.report_card import Address, Card, build_card, software
+from pppca_bench.reporting.report_card import Card, build_card, software
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.table_text import SIGNS
 from pppca_bench.store.columns import DONE, FAILED
@@ -99,7 +99,7 @@ class Report:
     software: list[str]
 
 
-def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, Address], *, choices: str = "") -> Report:
+def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, str], *, choices: str = "") -> Report:
     """Gather everything that the page shows.
 
     Parameters
@@ -108,7 +108,7 @@ def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, Address], *
         What was run.
     store : Store
         Where it was read from: curves, provenance and texts of configs are read from it too.
-    addresses : mapping of str to Address
+    addresses : mapping of str to str
         Where the problems' data come from.
     choices : str, optional
         Markdown text on what the sources leave open.
@@ -219,7 +219,7 @@ def _with_code(text: str) -> Markup:
     )
 
 
-def _config(name: str, text: str, snapshot: Snapshot, store: Store, addresses: Mapping[str, Address]) -> ConfigView:
+def _config(name: str, text: str, snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> ConfigView:
     cells = snapshot.results.of_config(name)
     methods = dict.fromkeys(title_of(one.method) for one in cells)
     problems = list(dict.fromkeys(cell.problem for cell in cells))

@@ -1,4 +1,4 @@
-"""The settings that a config ran, in groups: those of one method and classifier that form a grid."""
+"""Groups of the settings that a config ran: those of one method and classifier that form a grid."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from pppca_bench.runs import Cell, Parameters, Scalar, StoredRun
+from pppca_bench.methods.entry import Entry
+from pppca_bench.methods.lookup import stored_classifier, stored_method
+from pppca_bench.runs import Cell, Parameters, RunResult, Scalar, StoredRun
 
 Settings = Mapping[str, Scalar]
-Problems = tuple[tuple[str, int], ...]
-"""Names of problems, each with the number of runs that were asked for."""
 
-_RULES = ("classifier.rule", "classifier.base.rule")
+_NETWORKS = ("classifier.", "classifier.base.", "")
+"""Prefixes of the settings that may describe a network."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunGroup:
-    """Hold settings that are told together.
+    """Settings of one method and classifier that are described together.
 
     Attributes
     ----------
@@ -30,7 +31,7 @@ class RunGroup:
     is_grid : bool
         Whether all combinations of these were run, each once.
     cells : mapping of Cell to list of (RunSpec, RunResult or None)
-        What was run.
+        The runs.
     """
 
     method: str
@@ -46,11 +47,49 @@ class RunGroup:
 
     @property
     def n_settings(self) -> int:
-        """Return how many different settings there are."""
+        """Return the number of different settings."""
         return len({_settings_of(cell) for cell in self.cells})
 
+    @property
+    def results(self) -> list[RunResult | None]:
+        """Return the result of each run, None for a run that is not done."""
+        return [result for runs in self.cells.values() for _, result in runs]
+
+    @property
+    def learners(self) -> dict[str, tuple[str, Entry | None]]:
+        """Return method, classifier and member of an ensemble: name and registry entry, by the settings' prefix."""
+        learners: dict[str, tuple[str, Entry | None]] = {"": (self.method, stored_method(self.method))}
+        for prefix in ("classifier.", "classifier.base."):
+            if (name := self.constant.get(f"{prefix}rule")) is not None:
+                learners[prefix] = str(name), stored_classifier(str(name))
+        return learners
+
+    @property
+    def has_network(self) -> bool:
+        """Return whether a network is trained."""
+        names = {*self.constant, *self.varied}
+        return any(entry is not None and f"{prefix}hidden" in names for prefix, (_, entry) in self.learners.items())
+
+    @property
+    def reads_inputs(self) -> bool:
+        """Return whether the classifier reads the problem's own inputs, not reduced features."""
+        entry = stored_method(self.method)
+        return entry is not None and (not entry.reduces or entry.makes == "classes")
+
+    @property
+    def layers(self) -> Scalar:
+        """Return the hidden layers that all networks have in common; None if they vary."""
+        names = [f"{prefix}hidden" for prefix in _NETWORKS if f"{prefix}hidden" in self.constant]
+        return self.constant[names[0]] if names else None
+
+    @property
+    def shortcuts(self) -> Scalar:
+        """Return whether the networks have shortcuts; None if this varies."""
+        settings = {**dict.fromkeys(self.varied), **self.constant}
+        return next((settings[name] for prefix in _NETWORKS if (name := f"{prefix}shortcuts") in settings), False)
+
     def section(self, prefix: str) -> Parameters:
-        """Return the constant settings whose names begin so (but no deeper ones), without the prefix."""
+        """Return the constant settings whose names begin with a prefix (but no deeper ones), without the prefix."""
         own = {name.removeprefix(prefix): value for name, value in self.constant.items() if name.startswith(prefix)}
         return tuple((name, value) for name, value in own.items() if "." not in name)
 
@@ -61,21 +100,21 @@ def group_runs(cells: Mapping[Cell, Sequence[StoredRun]]) -> list[RunGroup]:
     Parameters
     ----------
     cells : mapping of Cell to sequence of (RunSpec, RunResult or None)
-        All that the config asks for.
+        All that the config plans.
 
     Returns
     -------
     list of RunGroup
         In the order of the runs. The settings of a group have the same method, learning rules, problems and numbers of
-        runs; those that vary form a grid where they can be parted so that they do.
+        runs. They are split by one of the settings that vary, if each part is a grid then and there are few parts.
     """
     by_settings: dict[tuple[object, ...], list[Cell]] = {}
     for cell in cells:
         by_settings.setdefault((cell.method, _settings_of(cell)), []).append(cell)
     alike: dict[tuple[object, ...], list[list[Cell]]] = {}
     for own in by_settings.values():
-        rules = tuple(own[0].settings.get(name) for name in _RULES)
-        problems: Problems = tuple((cell.problem, len(cells[cell])) for cell in own)
+        rules = tuple(own[0].settings.get(name) for name in ("classifier.rule", "classifier.base.rule"))
+        problems = tuple((cell.problem, len(cells[cell])) for cell in own)
         alike.setdefault((own[0].method, rules, problems), []).append(own)
     return [_group(part, cells) for settings in alike.values() for part in _grids(settings)]
 
@@ -85,34 +124,33 @@ def _settings_of(cell: Cell) -> Parameters:
 
 
 def _grids(settings: Sequence[list[Cell]]) -> list[Sequence[list[Cell]]]:
-    """Part settings, each a list of cells, by the values of one of them, where that makes a few grids of them."""
-    varied = _varied([cells[0].settings for cells in settings])
-    if _is_grid(settings, varied):
+    """Split settings, each a list of cells, by the values of one of them, if that makes a few grids of them."""
+    varied = _varied(settings)
+    if _is_grid(settings):
         return [settings]
     for name in sorted(varied, key=lambda name: len(varied[name])):
         parts: dict[Scalar, list[list[Cell]]] = {}
         for cells in settings:
             parts.setdefault(cells[0].settings.get(name), []).append(cells)
-        few = 2 * len(parts) <= len(settings)
-        if few and all(_is_grid(part, _varied([cells[0].settings for cells in part])) for part in parts.values()):
+        if 2 * len(parts) <= len(settings) and all(map(_is_grid, parts.values())):
             return list(parts.values())
     return [settings]
 
 
-def _is_grid(settings: Sequence[object], varied: Mapping[str, Sequence[Scalar]]) -> bool:
-    return len(settings) == prod(map(len, varied.values()))
+def _is_grid(settings: Sequence[list[Cell]]) -> bool:
+    return len(settings) == prod(map(len, _varied(settings).values()))
 
 
-def _varied(settings: Sequence[Settings]) -> dict[str, tuple[Scalar, ...]]:
-    """Return the values of the settings that are not all the same; one that is missing counts as None."""
-    names = dict.fromkeys(name for one in settings for name in one)
-    values = {name: tuple(dict.fromkeys(one.get(name) for one in settings)) for name in names}
+def _varied(settings: Sequence[list[Cell]]) -> dict[str, tuple[Scalar, ...]]:
+    """Return the values of the settings that are not all the same; a missing value counts as None."""
+    different = [cells[0].settings for cells in settings]
+    names = dict.fromkeys(name for own in different for name in own)
+    values = {name: tuple(dict.fromkeys(own.get(name) for own in different)) for name in names}
     return {name: given for name, given in values.items() if len(given) > 1}
 
 
 def _group(settings: Sequence[list[Cell]], cells: Mapping[Cell, Sequence[StoredRun]]) -> RunGroup:
-    first = settings[0][0]
-    varied = _varied([own[0].settings for own in settings])
+    first, varied = settings[0][0], _varied(settings)
     constant = {name: value for name, value in first.settings.items() if name not in varied}
     members = {cell: cells[cell] for own in settings for cell in own}
-    return RunGroup(first.method, constant, varied, _is_grid(settings, varied), members)
+    return RunGroup(first.method, constant, varied, _is_grid(settings), members)
