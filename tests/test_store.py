@@ -16,7 +16,7 @@ from pppca_bench.errors import ConfigError, StoreError
 from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, RunResult, RunSpec
 from pppca_bench.store import file
 from pppca_bench.store.database import Span, Store
-from pppca_bench.store.schema import SCHEMA_VERSION
+from pppca_bench.store.file import SCHEMA_VERSION
 
 CLASSIFIER = (("hidden", (4, 2)), ("initial_step_range", (0.005, 0.02)), ("rule", "rprop"), ("shortcuts", True))
 PARAMETERS = (

@@ -21,8 +21,7 @@ from pppca_bench.problems import known_problems, load_problem
 from pppca_bench.runs import cause_of
 from pppca_bench.store.columns import DONE
 from pppca_bench.store.database import Store
-from pppca_bench.store.file import NETWORK_REMEDY, is_running, network_file_system
-from pppca_bench.store.schema import SCHEMA_VERSION
+from pppca_bench.store.file import NETWORK_REMEDY, SCHEMA_VERSION, is_running, network_file_system
 
 DISTRIBUTION = "pppca-bench"
 ENOUGH_SPACE_MB = 200
@@ -156,10 +155,11 @@ def _store(database: Path, command: str = "run") -> Iterator[Finding]:
             yield Finding("store", f"{database}: none yet; `pppca run CONFIG` makes it.")
             return
         with Store(database, read_only=True) as store:
-            if errors := store.integrity_errors():
+            ((verdict,), *_) = store.rows("PRAGMA integrity_check")
+            if verdict != "ok":
                 aside = shlex.join(["mv", str(database), f"{database}.damaged"])
                 remedy = f"Restore it from a backup, or move it aside (`{aside}`) and run the configs again."
-                yield Finding("store", f"{database}: damaged ({errors[0].splitlines()[0]}).", remedy)
+                yield Finding("store", f"{database}: damaged ({verdict.splitlines()[0]}).", remedy)
                 return
             if wrong := store.wrong_rows():
                 yield from (Finding("store", str(error), "") for error in wrong.values())

@@ -31,26 +31,25 @@ def read_frame(connection: sqlite3.Connection, query: str, values: Sequence[obje
     return pd.concat(chunks, ignore_index=True)
 
 
-def damaged_runs(frame: pd.DataFrame, cells: Mapping[int, CellRow | StoreError], path: object) -> dict[str, StoreError]:
+def damaged_runs(
+    frame: pd.DataFrame, cells: Mapping[int, CellRow], damaged_cells: Mapping[int, StoreError], path: object
+) -> dict[str, StoreError]:
     """Return the errors of rows that were damaged or edited, by the runs' keys."""
-    numbers = frame[_quantities(frame)]
-    intact = {number: row for number, row in cells.items() if not isinstance(row, StoreError)}
+    quantities = _quantities(frame)
     suspicious = (
-        ~frame["cell"].isin(list(intact))
+        ~frame["cell"].isin(list(cells))
         | (frame[["repeat", "seed"]] < 0).any(axis=1)
         | (frame["measures"].notna() & (frame["measures"] != "{}"))
-        | numbers.isin([np.inf, -np.inf]).any(axis=1)
-        | ((frame["status"] == DONE) & numbers.isna().all(axis=1))
+        | frame[quantities].isin([np.inf, -np.inf]).any(axis=1)
+        | ((frame["status"] == DONE) & frame[quantities].isna().all(axis=1))
     )
     damaged = {}
-    for row in _rows(_arrays(frame[suspicious])):
+    for key, number, *others in _rows(_arrays(frame[suspicious])):
         try:
-            if isinstance(error := cells.get(row[1]), StoreError):
-                raise error
-            with reading(f"{path}: run {row[0]}"):
-                read_run(row, _quantities(frame), intact, {})
+            with reading(f"{path}: run {key}"):
+                read_run((key, number, *others), quantities, cells, {})
         except StoreError as error:
-            damaged[row[0]] = error
+            damaged[key] = damaged_cells.get(number, error)
     return damaged
 
 

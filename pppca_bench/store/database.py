@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pppca_bench.errors import ConfigError, StoreError, UnknownConfigError, listed, nearest
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 _NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
 _AMONG = "IN (SELECT value FROM json_each(?))"
+_INSERT_CELL = (
+    f"INSERT INTO cells ({', '.join(CELL_COLUMNS)}, changed) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT DO UPDATE SET changed = excluded.changed RETURNING id"
+)
 
 
 class Span(NamedTuple):
@@ -62,7 +66,9 @@ class Store(Database):
         wanted = {spec.key: spec for spec in (*plan.specs, *others)}
         specs = by_cell(wanted.values())
         with self.transaction() as connection:
-            cells = {cell: self._insert_cell(cell, own[0].changed) for cell, own in specs.items()}
+            cells = {}
+            for cell, own in specs.items():
+                ((cells[cell],),) = self.rows(_INSERT_CELL, *cell_row(cell), to_json(own[0].changed))
             if wanted.keys() != before:
                 rows = ((one.key, cells[cell], one.repeat, one.seed) for cell, own in specs.items() for one in own)
                 connection.executemany(
@@ -79,16 +85,6 @@ class Store(Database):
                 " (SELECT coalesce(max(sequence), 0) + 1 FROM configs), ?, ?)",
                 (plan.name, plan.sha256, plan.text),
             )
-
-    def _insert_cell(self, cell: Cell, changed: tuple[str, ...]) -> int:
-        row, names = cell_row(cell), ", ".join(CELL_COLUMNS)
-        self._connection.execute(
-            f"INSERT INTO cells ({names}, changed) VALUES (?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT DO UPDATE SET changed = excluded.changed",
-            (*row, to_json(changed)),
-        )
-        where = " AND ".join(f"{name} = ?" for name in CELL_COLUMNS)
-        return int(self._connection.execute(f"SELECT id FROM cells WHERE {where}", row).fetchone()[0])
 
     def check_seeds(self, cells: Iterable[int]) -> None:
         """Raise ConfigError if plans ask for a repeat of one of the cells with several seeds.
@@ -197,17 +193,17 @@ class Store(Database):
         list of (Cell, Cell, int)
             The wanted cell, the stored one, and the number of done runs of the stored one.
         """
-        stored: dict[object, list[tuple[Cell, int]]] = {}
-        known = self._cells()
+        known, stored = self._cells()[0], dict[object, list[tuple[Cell, int]]]()
         for number, n in self.rows("SELECT cell, count(*) FROM runs WHERE status = 'done' GROUP BY cell ORDER BY cell"):
-            if not isinstance(row := known.get(number), StoreError | None):  # commands that read the runs report it
-                stored.setdefault(_settings(row[0]), []).append((row[0], n))
-        return [(one, cell, n) for one in cells for cell, n in stored.get(_settings(one), ()) if cell != one]
-
-    def integrity_errors(self) -> list[str]:
-        """Return the errors of SQLite's check of the whole file."""
-        lines = [line for (line,) in self.rows("PRAGMA integrity_check")]
-        return [] if lines == ["ok"] else lines
+            if number in known:  # commands that read the runs report a damaged cell
+                cell, _ = known[number]
+                stored.setdefault(replace(cell, data_sha256="", algorithms=()), []).append((cell, n))
+        return [
+            (cell, old, n)
+            for cell in cells
+            for old, n in stored.get(replace(cell, data_sha256="", algorithms=()), ())
+            if old != cell
+        ]
 
     def origins(self, configs: Sequence[str] | None = None) -> list[tuple[str, str, str | None, int]]:
         """Count the runs that the configs (all by default) ask for, by method, status and provenance."""
@@ -232,19 +228,16 @@ class Store(Database):
         """Return the text of each config that was ever planned, by name, the latest last."""
         return dict(self.rows("SELECT name, text FROM configs ORDER BY sequence"))
 
-    def frame(self, configs: Sequence[str] | None = None) -> pd.DataFrame:
-        """Return the runs that the configs ask for, those of later planned configs last.
-
-        Parameters
-        ----------
-        configs : sequence of str, optional
-            Names of configs; all by default.
+    def read(self, configs: Sequence[str] | None = None) -> tuple[pd.DataFrame, dict[int, CellRow]]:
+        """Return the runs that the configs (all by default) ask for, those of later planned configs last.
 
         Returns
         -------
         pandas.DataFrame
-            A row a run: `rows.RUN_COLUMNS`, the numbers that a run has a column for, and ``configs``, the names of
-            those of the configs that ask for it, a line each.
+            A row a run: `rows.RUN_COLUMNS`, the quantities that a run has, and ``configs``, the names of those of the
+            configs that ask for it, a line each.
+        dict of int to (Cell, changed)
+            Their cells.
 
         Raises
         ------
@@ -261,38 +254,38 @@ class Store(Database):
                     f"no runs of config {name!r} in {self.path}: expected one of {expected}{nearest(name, known)}."
                     " Run it first with `pppca run`."
                 )
-        frame = self._intact(
+        frame, cells = self._read_intact(
             "JOIN (SELECT key, group_concat(config, char(10)) AS configs, max(sequence) AS latest FROM plans"
             f" JOIN configs ON name = config WHERE config {_AMONG} GROUP BY key) USING (key)",
-            json.dumps(known if configs is None else list(configs)),
+            known if configs is None else configs,
             more=("configs", "latest"),
         )
-        return frame.sort_values(["latest", "repeat", "number"], ignore_index=True)
+        return frame.sort_values(["latest", "repeat", "number"], ignore_index=True), cells
 
     def runs(self, configs: Sequence[str] | None = None) -> list[StoredRun]:
-        """Return the records of `frame`."""
+        """Return the records of `read`."""
         from pppca_bench.store.columns import records
 
-        return records(self.frame(configs), self._intact_cells(), self._provenances())
+        return records(*self.read(configs), self._provenances())
 
     def runs_by_cell(self, configs: Sequence[str] | None = None) -> dict[Cell, CellRuns]:
-        """Return the runs of `frame` by cell, the cells of later planned configs last."""
+        """Return the runs of `read` by cell, the cells of later planned configs last."""
         from pppca_bench.store.columns import split_by_cell
 
-        return split_by_cell(self.frame(configs), self._intact_cells(), self._provenances())
+        return split_by_cell(*self.read(configs), self._provenances())
 
     def runs_by_key(self, keys: Collection[str]) -> dict[str, StoredRun]:
         """Return runs by their keys, whether or not a config asks for them now."""
         from pppca_bench.store.columns import records
 
-        frame = self._intact(f"WHERE key {_AMONG}", json.dumps(list(keys)))
-        return {run[0].key: run for run in records(frame, self._intact_cells(), self._provenances())}
+        runs = records(*self._read_intact(f"WHERE key {_AMONG}", keys), self._provenances())
+        return {spec.key: (spec, result) for spec, result in runs}
 
     def wrong_rows(self) -> dict[str, StoreError]:
         """Return the errors of runs whose row, cell or learning curves were damaged or edited, by key."""
         from pppca_bench.store.columns import damaged_runs
 
-        wrong = damaged_runs(self._read(""), self._cells(), self.path)
+        wrong = damaged_runs(self._read(""), *self._cells(), self.path)
         for key, curves in self._connection.execute("SELECT key, curves FROM histories"):
             try:
                 self._unpack(key, curves)
@@ -302,11 +295,10 @@ class Store(Database):
 
     def remove(self, keys: Collection[str]) -> None:
         """Remove runs, their learning curves, and cells without runs."""
-        asked = json.dumps(list(keys))
-        with self.transaction() as connection:
+        with self.transaction():
             for table in ("histories", "plans", "reservations", "runs"):
-                connection.execute(f"DELETE FROM {table} WHERE key {_AMONG}", (asked,))
-            connection.execute("DELETE FROM cells WHERE id NOT IN (SELECT cell FROM runs)")
+                self.rows(f"DELETE FROM {table} WHERE key {_AMONG}", json.dumps(list(keys)))
+            self.rows("DELETE FROM cells WHERE id NOT IN (SELECT cell FROM runs)")
 
     def plans(self, configs: Sequence[str] | None = None) -> dict[str, list[str]]:
         """Return the keys of the runs that each config asks for, by name, the latest planned config last."""
@@ -320,57 +312,44 @@ class Store(Database):
         rows = self.rows(f"SELECT key, curves FROM histories WHERE key {_AMONG}", json.dumps(list(keys)))
         return {key: self._unpack(key, curves) for key, curves in rows}
 
-    def cells(self) -> dict[int, Cell]:
-        """Return every cell by its number in the tables.
-
-        Raises
-        ------
-        StoreError
-            The row of a cell was damaged or edited.
-        """
-        cells = {}
-        for number, row in self._cells().items():
-            if isinstance(row, StoreError):
-                raise row
-            cells[number] = row[0]
-        return cells
-
     def _unpack(self, key: str, curves: bytes) -> dict[str, NDArray]:  # type: ignore[type-arg]
         with reading(f"{self.path}: learning curves of run {key}"):
             return unpack(curves)
 
-    def _cells(self) -> dict[int, CellRow | StoreError]:
-        """Return every cell, or the error of its row."""
-        cells: dict[int, CellRow | StoreError] = {}
+    def cells(self) -> dict[int, Cell]:
+        """Return every cell by its number in the tables; raise StoreError for a damaged or edited row."""
+        cells, damaged = self._cells()
+        for error in damaged.values():
+            raise error
+        return {number: cell for number, (cell, _) in cells.items()}
+
+    def _cells(self) -> tuple[dict[int, CellRow], dict[int, StoreError]]:
+        """Return every cell, and the errors of damaged rows, by number."""
+        cells, damaged = dict[int, CellRow](), dict[int, StoreError]()
         for number, *row in self.rows(f"SELECT id, {', '.join(CELL_COLUMNS)}, changed FROM cells"):
             try:
                 with reading(f"{self.path}: cell {number} ({row[2]} on {row[0]})"):
                     cells[number] = read_cell(row)
             except StoreError as error:
-                cells[number] = error
-        return cells
-
-    def _intact_cells(self) -> dict[int, CellRow]:
-        return {number: row for number, row in self._cells().items() if not isinstance(row, StoreError)}
+                damaged[number] = error
+        return cells, damaged
 
     def _provenances(self) -> dict[int, str]:
         return dict(self.rows("SELECT id, description FROM provenances"))
 
-    def _read(self, which: str, *values: object, more: Sequence[str] = ()) -> pd.DataFrame:
+    def _read(self, which: str, *values: str, more: Sequence[str] = ()) -> pd.DataFrame:
         from pppca_bench.store.columns import read_frame  # pandas, which planning and recording do without
 
         columns = ", ".join(("runs.rowid AS number", *RUN_COLUMNS, *QUANTITIES, *more))
         with self._explained():
             return read_frame(self._connection, f"SELECT {columns} FROM runs {which}", values)
 
-    def _intact(self, which: str, *values: object, more: Sequence[str] = ()) -> pd.DataFrame:
+    def _read_intact(
+        self, which: str, among: Collection[str], more: Sequence[str] = ()
+    ) -> tuple[pd.DataFrame, dict[int, CellRow]]:
         from pppca_bench.store.columns import damaged_runs
 
-        frame = self._read(which, *values, more=more)
-        for error in damaged_runs(frame, self._cells(), self.path).values():
+        frame, (cells, damaged) = self._read(which, json.dumps(list(among)), more=more), self._cells()
+        for error in damaged_runs(frame, cells, damaged, self.path).values():
             raise error
-        return frame
-
-
-def _settings(cell: Cell) -> object:
-    return (cell.problem, cell.method, cell.parameters, cell.classifier)
+        return frame, cells

@@ -61,13 +61,13 @@ def load_results(folder: str | Path = "results", configs: Sequence[str] | None =
     import pandas as pd
 
     with Store(Path(folder) / DATABASE, read_only=True) as store:
-        frame, cells, asking = store.frame(configs), store.cells(), store.plans()
+        (frame, cells), asking = store.read(configs), store.plans()
         origins = {key: _origin(*row) for key, *row in store.rows(_SPANS)}
     named: dict[str, list[str]] = {}
     for config, keys in asking.items():
         for key in keys:
             named.setdefault(key, []).append(config)
-    own = [cells[number] for number in frame["cell"]]
+    own = [cells[number][0] for number in frame["cell"]]
     columns: dict[str, Any] = {name: frame[name].tolist() for name in ("key", "repeat", "seed", "status", "error")}
     columns["configs"] = [" ".join(named[key]) for key in columns["key"]]
     columns |= {name: [getattr(cell, name) for cell in own] for name in ("problem", "data_sha256", "method")}

@@ -1,4 +1,4 @@
-"""The SQLite file of the results database: connection, transactions, errors, processes that share it."""
+"""SQLite file of the results database: tables, connection, transactions, errors, processes that share it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,47 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from pppca_bench.errors import StoreError
-from pppca_bench.store.schema import create_tables, read_version, version_error
+from pppca_bench.runs import QUANTITIES
 
+SCHEMA_VERSION = 3
 BUSY_TIMEOUT_S = 60.0
 NETWORK_REMEDY = "Its locks may fail, and two writers can damage a database: give a local folder with --results DIR."
 
 _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ncpfs", "9p", "fuse.sshfs", "fuse.glusterfs"})
 _MOUNTS = Path("/proc/self/mounts")
+_TABLES = f"""
+CREATE TABLE cells (
+    id INTEGER PRIMARY KEY, problem TEXT NOT NULL, data_sha256 TEXT NOT NULL, method TEXT NOT NULL,
+    parameters TEXT NOT NULL, classifier TEXT NOT NULL, algorithms TEXT NOT NULL, changed TEXT NOT NULL,
+    UNIQUE (problem, data_sha256, method, parameters, classifier, algorithms)
+) STRICT;
+CREATE TABLE runs (
+    key TEXT PRIMARY KEY, cell INTEGER NOT NULL REFERENCES cells (id), repeat INTEGER NOT NULL, seed INTEGER NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('planned', 'done', 'failed')), error TEXT,
+    measures TEXT, provenance INTEGER REFERENCES provenances (id),
+    started_at TEXT, duration_ms REAL, finished_at TEXT, {", ".join(f"{name} REAL" for name in QUANTITIES)}
+) STRICT;
+CREATE INDEX runs_of_a_cell ON runs (cell);
+CREATE TABLE problems (
+    name TEXT NOT NULL, data_sha256 TEXT NOT NULL, task TEXT NOT NULL, family TEXT NOT NULL,
+    n_features INTEGER NOT NULL, n_outputs INTEGER NOT NULL,
+    n_train INTEGER NOT NULL, n_validation INTEGER NOT NULL, n_test INTEGER NOT NULL,
+    n_splits INTEGER NOT NULL DEFAULT 1, PRIMARY KEY (name, data_sha256)
+) STRICT;
+CREATE TABLE histories (key TEXT PRIMARY KEY REFERENCES runs (key), curves BLOB NOT NULL) STRICT;
+CREATE TABLE provenances (id INTEGER PRIMARY KEY, description TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE configs (
+    name TEXT PRIMARY KEY, planned_at TEXT NOT NULL, sequence INTEGER NOT NULL, sha256 TEXT NOT NULL, text TEXT NOT NULL
+) STRICT;
+CREATE TABLE plans (
+    config TEXT NOT NULL, key TEXT NOT NULL REFERENCES runs (key), PRIMARY KEY (config, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX plans_of_a_run ON plans (key);
+CREATE TABLE reservations (key TEXT PRIMARY KEY REFERENCES runs (key), process TEXT NOT NULL) STRICT;
+"""
 
 
 class Database:
@@ -48,22 +78,20 @@ class Database:
         self.was_emptied = False
         if read_only and not path.exists():
             raise StoreError(f"no results in {path}: run `pppca run CONFIG` first, or name the folder with --results.")
-        with self._explained():
+        with self._explained(), ExitStack() as on_failure:
             if not read_only:
                 path.parent.mkdir(parents=True, exist_ok=True)
             had_no_byte = path.exists() and path.stat().st_size == 0
-            self._connection = connect(path, read_only)
-            with ExitStack() as on_failure:
-                on_failure.callback(self.close)
-                self._prepare(read_only, had_no_byte)
-                on_failure.pop_all()
+            uri = f"{path.absolute().as_uri()}?mode={_access_mode(path, read_only)}"
+            self._connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+            on_failure.callback(self.close)
+            self._prepare(read_only, had_no_byte)
+            on_failure.pop_all()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -71,22 +99,54 @@ class Database:
         self._connection.close()
 
     def rows(self, query: str, *values: object) -> list[Any]:
-        """Return the rows of a query of the tables (`pppca_bench.store.schema`)."""
+        """Return the rows of a query."""
         with self._explained():
             return self._connection.execute(query, values).fetchall()
 
     def _prepare(self, read_only: bool, had_no_byte: bool) -> None:
-        if not read_only:
-            with self.transaction() as connection:
-                # Checked under the lock: another process may have created the tables since.
-                self.was_emptied = create_tables(connection) and had_no_byte
-        elif had_no_byte and read_version(self._connection) == 0:
-            raise StoreError(
-                f"{self.path}: expected a results database, got a file of 0 bytes: no run has written to it yet, or its"
-                " content is lost. Restore it from a backup; otherwise the next run creates it again."
-            )
-        if (wrong := version_error(self._connection)) is not None:
-            raise StoreError(f"{self.path}: {wrong}, or name another folder (--results).")
+        """Set up the connection, create the tables in an empty database, and check their version.
+
+        Choice: SQLite's rollback journal, flushed to the disk with every transaction (``synchronous = EXTRA``). A
+        killed process or a power cut loses at most the groups of runs that were not recorded yet, the file alone is
+        the whole database, and it can be read in a read-only folder; a write-ahead log is faster by milliseconds a
+        group, but gives all of that up. Pages have the size of the file systems', 4096 bytes.
+        """
+        # The cache, in KiB, holds the keys of a million runs; memory is allocated as it is used.
+        settings = ("query_only = ON",) if read_only else ("synchronous = EXTRA", "cache_size = -131072")
+        for setting in (f"busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}", "page_size = 4096", *settings):
+            self.rows(f"PRAGMA {setting}")
+        if read_only:
+            self.rows("BEGIN")
+            if had_no_byte and not self._tables():
+                raise StoreError(
+                    f"{self.path}: expected a results database, got a file of 0 bytes: no run has written to it yet, or"
+                    " its content is lost. Restore it from a backup; otherwise the next run creates it again."
+                )
+        else:
+            with self.transaction():  # under the lock: another process may have created the tables since
+                if not self._tables():
+                    self.was_emptied = had_no_byte
+                    for statement in (*_TABLES.split(";"), f"PRAGMA user_version = {SCHEMA_VERSION}"):
+                        self.rows(statement)
+        self._check_version()
+
+    def _tables(self) -> list[str]:
+        return self.rows("SELECT name FROM sqlite_master")
+
+    def _check_version(self) -> None:
+        """Raise StoreError for a database of another version or program."""
+        ((version,),) = self.rows("PRAGMA user_version")
+        missing = sorted(set(QUANTITIES) - {name for _, name, *_ in self.rows("PRAGMA table_info(runs)")})
+        if version == SCHEMA_VERSION and not missing:
+            return
+        got = f"version {version}"
+        if version == SCHEMA_VERSION:
+            got = f"an older one without columns for {', '.join(missing)}"
+        remedy = "Use the pppca that wrote it" if version > SCHEMA_VERSION else "Move it away and run the configs again"
+        raise StoreError(
+            f"{self.path}: expected a results database of version {SCHEMA_VERSION}, got {got}. {remedy}, or name"
+            " another folder (--results)."
+        )
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -113,29 +173,6 @@ class Database:
             if getattr(error, "sqlite_errorname", None) in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):
                 remedy = "Recorded results are kept: free some space on the disk, then run the same command again."
             raise StoreError(f"{self.path}: cannot be used as the results database ({error}). {remedy}") from error
-
-
-def connect(path: Path, read_only: bool) -> sqlite3.Connection:
-    """Open a database.
-
-    Choice: SQLite's rollback journal, flushed to the disk with every transaction (``synchronous = EXTRA``). A killed
-    process or a power cut loses at most the groups of runs that were not recorded yet, the file alone is the whole
-    database, and it can be read in a read-only folder; a write-ahead log is faster by milliseconds a group, but
-    gives all of that up. Pages have the size of the file systems', 4096 bytes.
-    """
-    uri = f"{path.absolute().as_uri()}?mode={_access_mode(path, read_only)}"
-    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)
-    settings: dict[str, object] = {"busy_timeout": int(BUSY_TIMEOUT_S * 1000), "page_size": 4096}
-    # The cache, in KiB, holds the keys of a million runs; memory is allocated as it is used.
-    settings |= {"query_only": "ON"} if read_only else {"synchronous": "EXTRA", "cache_size": -131072}
-    with ExitStack() as on_failure:
-        on_failure.callback(connection.close)
-        for name, value in settings.items():
-            connection.execute(f"PRAGMA {name} = {value}")
-        if read_only:
-            connection.execute("BEGIN")
-        on_failure.pop_all()
-    return connection
 
 
 def _access_mode(path: Path, read_only: bool) -> str:
