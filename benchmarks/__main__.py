@@ -1,4 +1,4 @@
-"""Measure the parts that are named, all without a name, print their tables, and write results/benchmarks.md."""
+"""Command that measures the named parts, or all, prints their tables and writes results/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ PARTS: dict[str, Callable[[Path], Iterator[Row | str]]] = {
     "tables": whole_run.tables_rows,
 }
 ON_DEMAND = frozenset({"tables"})
-"""Parts that are measured only when they are named: they take long."""
+"""Slow parts, which are measured only when they are named."""
 
 TITLES = {
     "rprop": "RPROP, 30 nets of a cell together",
@@ -76,7 +76,7 @@ TITLES = {
     "workers": "Workers",
     "command": "One config from the command line",
     "limits": "The machine's limit",
-    "alternatives": "Tried and lost",
+    "alternatives": "Slower alternatives",
     "scaling": "Memory",
     "scale": "A million runs",
     "tables": "`make tables`",
@@ -84,8 +84,8 @@ TITLES = {
 INTRODUCTION = """\
 # Benchmarks
 
-What `make bench` measured last: one thread, float64, the same work, compilation apart; each ratio is the median over
-rounds in which the contestants took turns in one process. How and why: [benchmarks](../benchmarks/README.md).
+Last measurements of `make bench`: one thread, float64, the same work, no compilation; each ratio is the median over
+rounds in which the contestants took turns in one process. [Method and design](../benchmarks/README.md).
 """
 FIGURES = {
     "pca": "![Angle and variance missed against time](figures/large_pca.png)\n\n"
@@ -98,7 +98,7 @@ FIGURES = {
 
 
 def write_report() -> None:
-    """Write what all parts measured last, with the machine's description; the others' sections stay as they are."""
+    """Write the last measurements of all parts and the machine; sections of other parts stay unchanged."""
     kept = sections(RESULT.read_text()) if RESULT.exists() else {}
     parts = [INTRODUCTION, "\n".join(f"- {line}" for line in machine()) + "\n"]
     for part, title in TITLES.items():
@@ -111,7 +111,7 @@ def write_report() -> None:
 
 
 def main() -> None:
-    """Run the parts; each is kept as soon as it is done, so that a stopped run goes on with the names that are left."""
+    """Measure the parts and save each at once, so that a stopped command can be repeated with the remaining names."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS], metavar="PART", help=" ".join(PARTS))
     parser.add_argument("--data", type=Path, default=Path("data"), help="folder of the Proben1 files")
@@ -119,13 +119,14 @@ def main() -> None:
     torch.set_num_threads(1)
     for part in options.parts or [part for part in PARTS if part not in ON_DEMAND]:
         start = time.perf_counter()
-        told = list(PARTS[part](options.data))
-        rows, text = [one for one in told if isinstance(one, Row)], [one for one in told if isinstance(one, str)]
+        results = list(PARTS[part](options.data))
+        rows = [result for result in results if isinstance(result, Row)]
+        text = [result for result in results if isinstance(result, str)]
         save(part, rows, "\n\n".join(text))
         print(f"\n{TITLES[part]} ({time.perf_counter() - start:.0f} s)\n\n{table(rows)}", flush=True)
         write_report()
-    measured = [one for part in PARTS if (one := load(part)) is not None]
-    short = [row for one in measured for row in one.rows if row.verdict in ("short", "not run")]
+    measured = [kept for part in PARTS if (kept := load(part)) is not None]
+    short = [row for part in measured for row in part.rows if row.verdict in ("short", "not run")]
     print(
         "\nShort of their targets, or not run:",
         *(f"  {row.what}, {row.peer}: {row.verdict}" for row in short),

@@ -1,4 +1,4 @@
-"""Other ways to train the nets of a cell that were tried and lost: matrix products (BLAS), plain compiled loops."""
+"""Slower ways to train the nets of a cell: matrix products (BLAS) and plain compiled loops."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _add_gradients(W1: Array, W2: Array, W3: Array, G1: Array, G2: Array, G3: Ar
 
 
 def rows(data: Path) -> Iterator[Row]:
-    """Measure ours against each of them."""
+    """Measure our training against each alternative."""
     for case in CASES:
         tasks, n = cell(case, data, shortcuts=False), max(5, case.n_epochs // 4)
         calls = {

@@ -24,12 +24,12 @@ from pppca_bench.problems import load_problem
 Floats = NDArray[np.float64]
 
 PROBLEMS = ("cancer1", "card1", "diabetes1", "glass1", "heart1", "horse1", "soybean1", "thyroid1")
-"""Those of the slides."""
+"""Problems of the slides."""
 
 N_NETS = 30
 TARGET = 60.0
 EPOCH_SAMPLES = 4000
-"""Samples that ours learn in one turn, for each net; the peer makes one epoch."""
+"""Samples that our nets learn in a turn, each; the peer makes an epoch."""
 
 
 def settings() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Processor time of compiling every kernel where none is kept, in a process of its own."""
+"""Processor time of compiling every kernel with an empty cache, in a separate process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ print(json.dumps(taken))
 def seconds_of(families: Sequence[str]) -> dict[str, float]:
     """Compile families of kernels one after another; return the processor seconds of each.
 
-    The first one's hold what Numba and LLVM take to get ready, about half a second; imports are not counted.
+    The first includes the start of Numba and LLVM, about half a second; imports are excluded.
     """
     with tempfile.TemporaryDirectory() as empty:
         settings = {**os.environ, "NUMBA_CACHE_DIR": empty}

@@ -1,4 +1,4 @@
-"""The peers written in C: compiled on demand, called by ctypes."""
+"""Peers in C, compiled on demand and called by ctypes."""
 
 from __future__ import annotations
 

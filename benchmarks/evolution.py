@@ -40,7 +40,7 @@ def rows(data: Path) -> Iterator[Row]:
 
 
 def fitness_rows(data: Path) -> Iterator[Row]:
-    """Measure what of the literal evolution's time is the fitness: responses, variances, their sum, and removal."""
+    """Measure the share of the fitness (responses, variances, sum, removal) in the literal evolution's time."""
     defaults = NEpPCA().get_params()
     options = {name: defaults[name] for name in SETTINGS}
     for name in FITNESS:
@@ -72,7 +72,7 @@ THREADS = {35: 0.97, 80: 0.97, 120: 0.97, 200: 1.7}
 
 
 def thread_rows(_data: Path) -> Iterator[Row]:
-    """Measure two threads against one while no node is removed, and what the machine allows."""
+    """Measure two threads against one without removal of nodes, and the limit of the machine."""
     for n_features, target in THREADS.items():
         X = np.random.default_rng(0).standard_normal((300, n_features)) * 0.99 ** np.arange(n_features)
         one, two = (

@@ -1,4 +1,4 @@
-"""Where the benchmarks' figures go, and in which formats."""
+"""Folder and formats of the benchmarks' figures."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def our_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate:
 
 
 def numpy_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rate: float) -> None:
-    """Update W in place, ΔW = η (y xᵀ − LT(y yᵀ) W), as one writes the formula in NumPy."""
+    """Update W in place, ΔW = η (y xᵀ − LT(y yᵀ) W), as the formula reads in NumPy."""
     for sample in order:
         x = X[sample] - mean
         y = W @ x
@@ -57,7 +57,7 @@ def numpy_epoch(W: Floats, X: Floats, mean: Floats, order: Indices, learning_rat
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Hold rows at the start, samples, their mean and the order in which they are learnt."""
+    """Initial rows, samples, their mean and the order in which they are learnt."""
 
     W: Floats
     X: Floats
@@ -98,7 +98,7 @@ def gha_rows(_data: Path) -> Iterator[Row]:
 
 
 def _contestant(learn: Learn, case: Case) -> Contestant:
-    """Return as many passes as make a few milliseconds."""
+    """Return the number of passes that takes a few milliseconds."""
     n_passes = 1 if learn is numpy_epoch else max(1, 1_000_000 // (len(case.order) * case.W.size))
     return Contestant(partial(learn_passes, learn, case, n_passes), n_passes * len(case.order))
 
@@ -116,7 +116,7 @@ def rows_left(variances: Floats) -> Indices:
 
 
 def check_from_responses(W: Floats, X: Floats, n_checks: int) -> Indices:
-    """Make the checks of a run as the slides do: on centred data, all responses anew each time."""
+    """Make the checks of a run as the slides do: on centred data, with all responses computed again each time."""
     centred = X - X.mean(axis=0)
     for _ in range(n_checks):
         kept = rows_left(variances_from_responses(W, centred))
@@ -134,7 +134,7 @@ def check_from_moments(W: Floats, X: Floats, n_checks: int) -> Indices:
 
 
 def removal_rows(data: Path) -> Iterator[Row]:
-    """Measure the checks of a DGHA run, C included, while all rows are there."""
+    """Measure the checks of a DGHA run, C included, with all rows."""
     for name in ("cancer1", "horse1", "soybean1", "thyroid1"):
         X = load_problem(name, data).X_train
         W = np.linalg.qr(np.random.default_rng(0).standard_normal((X.shape[1],) * 2))[0]

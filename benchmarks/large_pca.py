@@ -57,7 +57,7 @@ PEERS = (FULL, COVARIANCE, RANDOMIZED, INCREMENTAL)
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Hold a fit: what was fitted with what setting, and what came of it.
+    """A fit: method, setting and result.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """Hold C and exact PCA's rows and variances."""
+    """C and exact PCA's rows and variances."""
 
     C: Floats
     rows: Floats
@@ -116,7 +116,7 @@ def exact_pca(X: Floats) -> Exact:
 
 
 def fit(method: str, setting: str, steps: int, model: Any, X: Floats, exact: Exact) -> Point:
-    """Fit a model and say how near it came."""
+    """Fit a model and measure its angle to exact PCA."""
     seconds = processor_s(partial(model.fit, X))
     basis = np.linalg.qr(model.components_[:N_NODES].T)[0]
     angle = float(np.degrees(subspace_angles(basis, exact.rows.T)[0]))
@@ -125,7 +125,7 @@ def fit(method: str, setting: str, steps: int, model: Any, X: Floats, exact: Exa
 
 
 def gha(n_epochs: int) -> GHA:
-    """Return a GHA of so many epochs."""
+    """Return a GHA with a number of epochs."""
     return GHA(N_NODES, n_epochs=n_epochs, **HEBBIAN)
 
 
@@ -136,7 +136,7 @@ def dgha(n_epochs: int) -> DGHA:
 
 
 def ne_ppca(n_generations: int) -> NEpPCA:
-    """Return an NE-pPCA of so many generations that starts with 20 nodes and keeps them."""
+    """Return an NE-pPCA with a number of generations that keeps its 20 initial nodes."""
     options = {"n_components": N_NODES, "min_components": N_NODES}
     return NEpPCA(n_generations=n_generations, random_state=0, **options)
 
@@ -159,7 +159,7 @@ def contestants() -> Iterator[tuple[str, str, int, Any]]:
 
 
 def measure() -> tuple[list[Point], float]:
-    """Fit all of them; return what came of it, and the seconds of an epoch."""
+    """Fit all models; return the fits and the seconds of an epoch."""
     warm_up()
     X = draw_samples(N_SAMPLES, N_FEATURES)
     exact = exact_pca(X)
@@ -167,7 +167,7 @@ def measure() -> tuple[list[Point], float]:
 
 
 def warm_up() -> None:
-    """Have everything compiled and loaded."""
+    """Compile and load everything."""
     X = draw_samples(100, 2 * N_NODES)
     exact = exact_pca(X)
     epoch_seconds(X)
@@ -176,7 +176,7 @@ def warm_up() -> None:
 
 
 def first_to_reach(points: Sequence[Point], method: str, angle: float = ANGLE) -> Point | None:
-    """Return a method's cheapest fit that comes within the angle, if one does."""
+    """Return a method's cheapest fit within the angle, if any."""
     reached = [point for point in points if point.method == method and point.angle <= angle]
     return min(reached, key=lambda point: point.seconds, default=None)
 
@@ -187,7 +187,7 @@ def nearest(points: Sequence[Point], method: str) -> Point:
 
 
 def rows(_data: Path) -> Iterator[Row | str]:
-    """Measure, draw, and say when each is the right tool."""
+    """Measure, draw, and recommend a use for each method."""
     points, epoch_s = measure()
     write_figure(points)
     for method in OURS:
@@ -198,7 +198,7 @@ def rows(_data: Path) -> Iterator[Row | str]:
 
 
 def _rows_of(points: Sequence[Point], method: str) -> Iterator[Row]:
-    """Hold one of ours against every peer."""
+    """Compare one of our methods with every peer."""
     ours, what = first_to_reach(points, method), f"{method}, m = {N_FEATURES}, to {ANGLE:g}°"
     for peer in PEERS:
         theirs = first_to_reach(points, peer)
@@ -236,11 +236,11 @@ def extrapolate(points: Sequence[Point]) -> dict[str, float]:
 
 
 SHARES: dict[str, tuple[Callable[[int], Any], float]] = {OURS[0]: (gha, 1.0), OURS[1]: (dgha, 0.1)}
-"""Those that learn by epochs, and the share of the samples that an epoch takes."""
+"""Methods that learn by epochs, and the share of the samples in an epoch."""
 
 
 def epoch_seconds(X: Floats) -> float:
-    """Return the processor time of one epoch of the compiled update over all samples, without C or anything else."""
+    """Return the processor time of one epoch of the compiled update over all samples, without C."""
     rng = np.random.default_rng(0)
     W = np.ascontiguousarray(np.linalg.qr(rng.standard_normal((X.shape[1], N_NODES)))[0].T)
     order = rng.permutation(len(X))
@@ -258,14 +258,14 @@ def processor_s(call: Callable[[], object]) -> float:
 
 
 def _extrapolated_rows(larger: Mapping[str, float]) -> Iterator[Row]:
-    for method in (one for one in OURS if one in larger):
-        for peer in (one for one in PEERS if one in larger):
+    for method in filter(larger.__contains__, OURS):
+        for peer in filter(larger.__contains__, PEERS):
             ratio, times = larger[peer] / larger[method], (1e6 * larger[method], 1e6 * larger[peer])
             yield Row(f"{method}, m = {MORE_FEATURES}, extrapolated", peer, "fit", None, ratio, *times)
 
 
 def verdict(points: Sequence[Point], larger: Mapping[str, float], epoch_s: float) -> str:
-    """Say in words what was measured, and which tool suits when."""
+    """Describe the measurements and recommend a use for each method."""
     within = {method: point for method in (*PEERS, *OURS) if (point := first_to_reach(points, method)) is not None}
     fastest = min((within[peer] for peer in PEERS if peer in within), key=lambda point: point.seconds)
     told = [_told(points, method, within.get(method), fastest, epoch_s) for method in OURS]
@@ -279,7 +279,7 @@ def verdict(points: Sequence[Point], larger: Mapping[str, float], epoch_s: float
 
 
 def _told(points: Sequence[Point], method: str, point: Point | None, fastest: Point, epoch_s: float) -> str:
-    """Say what one of ours took."""
+    """Describe the cost of one of our methods."""
     if point is None:
         point = nearest(points, method)
         return (
@@ -342,7 +342,7 @@ def write_figure(points: Sequence[Point]) -> None:
 
 
 LEAST = {"angle": 1e-2, "missed": 1e-4}
-"""Where the axes end: what is nearer to exact PCA is drawn here."""
+"""Lower limits of the axes; smaller values are drawn here."""
 
 
 def _draw(ax: Axes, points: Sequence[Point], quantity: str, label: str) -> None:

@@ -1,4 +1,4 @@
-"""What the machine could do at most: multiply-adds a second in registers, and the share that the kernels reach."""
+"""Peak of the machine, in multiply-adds a second in registers, and the share that the kernels reach."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def rows(data: Path) -> Iterator[Row]:
 
 
 def _rprop_rows(library: ctypes.CDLL, places: dict[str, float], case: Case, tasks: list[Task]) -> Iterator[Row]:
-    """Measure RPROP's share, and count what it can be at most."""
+    """Measure RPROP's share of the peak and count its upper bound."""
     architecture, peak = tasks[0].architecture, "multiply-adds in registers"
     work = N_NETS * case.n_epochs * net_multiply_adds(architecture, len(tasks[0].X))
     row = _share(library, f"RPROP, {case.problem}", partial(train_ours, tasks, case.n_epochs), work)

@@ -12,7 +12,7 @@ LEAST_ROUNDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """Hold a call to time and how many units of work it does."""
+    """A call to time and its units of work."""
 
     call: Callable[[], object]
     units: float
@@ -20,7 +20,7 @@ class Contestant:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Hold one line of the table.
+    """A row of the table of results.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Say whether the target is met."""
+        """Return "met", "short" or "not run"; "" without a target."""
         if self.target is None:
             return ""
         if self.ratio is None:
@@ -54,7 +54,7 @@ class Row:
 
 
 def seconds(call: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    """Return the time of one call by a clock, in seconds."""
+    """Return the time of a call by a clock, in seconds."""
     start = clock()
     call()
     return clock() - start
@@ -63,7 +63,7 @@ def seconds(call: Callable[[], object], clock: Callable[[], float] = time.perf_c
 def alternate(
     contestants: Mapping[str, Contestant], *, budget_s: float = 4.0, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, list[float]]:
-    """Time the contestants in turns, after one turn that does not count; return seconds a unit.
+    """Time the contestants in turns, after a warm-up turn; return seconds per unit.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def alternate(
     budget_s : float
         Rounds are made until this time is used up, at least ``LEAST_ROUNDS``.
     clock : callable
-        Wall time, or `time.process_time`: that of the processor, which others' turns on it do not lengthen.
+        Wall time, or `time.process_time`, which excludes other processes.
     """
     for contestant in contestants.values():
         contestant.call()
@@ -91,7 +91,7 @@ def median_ratio(peer: list[float], ours: list[float]) -> float:
 def compare(
     what: str, unit: str, ours: Contestant, peers: Mapping[str, tuple[Contestant, float | None]], **options: float
 ) -> list[Row]:
-    """Measure ours against peers with their targets; one row a peer."""
+    """Measure our code against peers with their targets; return a row for each peer."""
     times = alternate({"ours": ours} | {name: peer for name, (peer, _) in peers.items()}, **options)
     own = 1e6 * median(times["ours"])
     return [

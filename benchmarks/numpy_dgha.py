@@ -1,4 +1,4 @@
-"""GHA and DGHA as one writes them in NumPy from the slides: sample by sample, variances from all responses."""
+"""GHA and DGHA in NumPy, as the slides define them: sample by sample, variances from all responses."""
 
 from __future__ import annotations
 

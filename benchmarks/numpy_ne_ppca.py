@@ -31,7 +31,7 @@ SETTINGS = (
 
 @dataclass
 class Network:
-    """Hold the nodes of one individual (rows), the variances of their responses and the fitness."""
+    """Nodes of an individual (rows), variances of their responses, and its fitness."""
 
     nodes: FloatArray
     variances: FloatArray

@@ -1,4 +1,4 @@
-"""The systems that train many networks, as one writes them in NumPy: one network after another, full batches by BLAS.
+"""Systems that train many networks, in NumPy: network after network, full batches by BLAS.
 
 They start from the same weights, draw from the same generators and make the same decisions as the estimators, so that
 both sides do the same work. What the estimators themselves do in NumPy, breeding and saliencies, is shared.
@@ -29,7 +29,7 @@ Data = tuple[Floats, NDArray[np.int64], Floats, NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class Net:
-    """Hold a layer's matrices, the biases first, and the least validation error, in percent of squares."""
+    """A layer's matrices, biases first, and the least squared validation error, in percent."""
 
     weights: list[Floats]
     error: float
@@ -41,7 +41,7 @@ class Net:
 
 
 def task_of(network: RpropMLPClassifier, data: Data) -> Task:
-    """Return what a network would be trained on, and from where."""
+    """Return the training data and the initial weights of a network."""
     return network._task(network._validated(data, None))
 
 

@@ -1,4 +1,4 @@
-"""Count what an RPROP epoch has to compute beside its multiply-adds, and bound the share of the peak by it."""
+"""Operations of an RPROP epoch beside its multiply-adds, and the bound of the share of the peak that follows."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def instructions(write: Callable[[ir.IRBuilder, list[ir.Value]], object], n: int
 
 
 def sample_operations(architecture: Architecture, block_samples: int) -> Operations:
-    """Count what the gradient of a sample takes, of a net without shortcuts whose outputs are linear.
+    """Count the operations of a sample's gradient, for a net without shortcuts and with linear outputs.
 
     What another product reads is stored once: hidden units' values and all units' errors; so is the gradient, once a
     block, since the numbers of more samples would leave the cache.
@@ -100,7 +100,7 @@ def measure_places(library: ctypes.CDLL) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Machine:
-    """Hold what operations on registers take here: a multiply-add of a net in µs, and the others in its places."""
+    """Costs of operations on registers: a multiply-add of a net in µs, the others as multiples of its place."""
 
     multiply_add_us: float
     places: Mapping[str, float]
@@ -134,7 +134,7 @@ def n_lanes(n_nets: int) -> int:
 
 
 def describe(counts: Operations, places: Mapping[str, float], n_nets: int) -> str:
-    """Say in words what the bound is made of."""
+    """Describe the terms of the bound."""
     others = {"multiply": "multiplications", "add": "additions", "divide": "divisions", "store": "stores"}
     listed = ", ".join(f"{getattr(counts, name):.1f} {word} ({places[name]:.2f})" for name, word in others.items())
     return (

@@ -1,4 +1,4 @@
-"""The plan that both sides of the comparison carry out: the configs behind the slides' tables, kept as they once were.
+"""Plan of both sides of the comparison: a copy of the configs behind the slides' tables.
 
 The folder kept_plan has all configs of one day, 7270 runs, so that times of different days compare; configs/ has grown.
 

@@ -1,4 +1,4 @@
-"""Commands that are run and watched: their output, wall time, and the peak memory of all their processes together."""
+"""Output, wall time and peak memory of a command and all its processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INTERVAL_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """Hold what a command printed, its wall time in seconds, and its peak memory in MB."""
+    """Output of a command, its wall time in seconds, and its peak memory in MB."""
 
     output: str
     seconds: float
@@ -38,7 +38,7 @@ def watch(command: Sequence[str]) -> Watched:
 
 
 def peak_mb() -> float:
-    """Return the most memory that this process has had, in MiB."""
+    """Return the peak memory of this process, in MiB."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM"):
             return int(line.split()[1]) / 1024.0

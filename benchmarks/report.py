@@ -1,4 +1,4 @@
-"""The table of results/benchmarks.md, from what each part measured last."""
+"""Report of the last measurements of each part, results/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LIBRARIES = ("numpy", "numba", "scipy", "scikit-learn", "torch")
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Hold what a part measured last: when and from what code, its rows, and what it says of them in words."""
+    """Last measurement of a part: date, version of the code, rows and text."""
 
     origin: str
     rows: Sequence[Row]
@@ -31,7 +31,7 @@ class Measured:
 
 
 def save(part: str, rows: Sequence[Row], text: str = "") -> None:
-    """Keep what a part measured, with its date and the code's version."""
+    """Save the measurement of a part, with date and version of the code."""
     BUILD.mkdir(parents=True, exist_ok=True)
     # What else ran tells how far times, and ratios of threads to one, can be trusted.
     load = f"load {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores"
@@ -40,7 +40,7 @@ def save(part: str, rows: Sequence[Row], text: str = "") -> None:
 
 
 def load(part: str) -> Measured | None:
-    """Return what a part measured last; None where it was not measured in this checkout."""
+    """Return the last measurement of a part; None if it was not measured in this checkout."""
     path = BUILD / f"{part}.json"
     if not path.exists():
         return None

@@ -29,7 +29,7 @@ RULE = RpropRule(1.2, 0.5, 0.0, 50.0)
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Hold a problem, its hidden layers, how many epochs are timed, and the ratios to reach."""
+    """A problem, its hidden layers, the number of timed epochs, and the target ratios."""
 
     problem: str
     hidden: tuple[int, ...]

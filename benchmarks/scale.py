@@ -20,13 +20,13 @@ from benchmarks.compiled import BUILD
 
 SIZES = (10_000, 100_000, 1_000_000)
 N_RECORDED = 20_000
-"""Runs that are recorded one task after another; what a run takes does not depend on their number."""
+"""Runs that are recorded task by task; the time of a run does not depend on their number."""
 
 REPEATS = 100
 PROBLEMS = ("iris", "wine")
 FRACTIONS = (100, 50, 25, 10, 5)
 BEFORE_RUNS_A_SECOND = 260.0
-"""What the loop recorded before groups were handed over together, on the machine of the published results."""
+"""Runs a second before groups were handed over together, on the machine of the published results."""
 
 TARGETS = {"expand_s": 30.0, "lookup_s": 10.0, "tables_s": 30.0}
 TITLES = {"expand_s": "Expansion", "plan_s": "Planning", "lookup_s": "Looking up what is done", "tables_s": "Tables"}
@@ -75,7 +75,7 @@ def result(spec: Any) -> Any:
 
 
 def config_text(n_runs: int, repeats: int = REPEATS) -> str:
-    """Return a config of so many runs."""
+    """Return a config with a number of runs."""
     n_taus = n_runs // (len(PROBLEMS) * len(FRACTIONS) * repeats)
     taus = [1 + place / 8 for place in range(n_taus)]
     return (
@@ -112,7 +112,7 @@ def measure(n_runs: int, folder: Path) -> dict[str, float]:
 
 
 def tables(folder: Path) -> dict[str, float]:
-    """Measure the tables of what `measure` left."""
+    """Measure the tables of the results of `measure`."""
     from benchmarks.processes import peak_mb
     from pppca_bench.references.reference import own_references
     from pppca_bench.reporting.snapshot import take_snapshot
@@ -141,7 +141,7 @@ def record(n_runs: int, repeats: int, folder: Path) -> dict[str, float]:
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:
-    """Return what a call returns, and its seconds."""
+    """Return the result of a call and its seconds."""
     start = time.perf_counter()
     returned = call()
     return returned, time.perf_counter() - start

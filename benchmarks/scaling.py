@@ -1,4 +1,4 @@
-"""How time and memory grow: with rows, features, samples, repeats and workers, beside the cost model's line."""
+"""Growth of time and memory with rows, features, samples, repeats and workers, and the cost model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Model = Callable[[float], float]
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Hold measured points and the cost model's at the same places."""
+    """Measured points and the cost model's values."""
 
     label: str
     x: Sequence[float]
@@ -44,7 +44,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Hold one frame of the figure."""
+    """A panel of the figure."""
 
     title: str
     x_label: str
@@ -148,7 +148,7 @@ def run_panels(data: Path) -> list[Panel]:
 
 
 def huge_row(seconds: float, peaks: dict[int, float]) -> Row:
-    """Say what data larger than memory took."""
+    """Describe the cost of data larger than memory."""
     smallest, largest = peaks[HUGE[0]], peaks[HUGE[-1]]
     note = (
         f"a pass of GHA and of DGHA, 10 nodes at the start, over {HUGE[-1]} x {HUGE_FEATURES} samples on disk, "

@@ -1,4 +1,4 @@
-"""The whole plan as it would be run without this package: NumPy methods and PyTorch nets, one run after another.
+"""Whole plan without this package: NumPy methods and PyTorch nets, run after run.
 
 That takes hours, so a stated sample is timed and scaled. Runs that agree in problem, method and classifier form a
 stratum; of each, runs drawn at random are timed. The method is carried out in full; of the net a few epochs are
@@ -39,7 +39,7 @@ NET_EPOCHS = {"rprop": 40, "slides_mlp": 2}
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Hold what a stratum would take: runs in the plan, runs timed, seconds of the methods and of the nets."""
+    """Cost of a stratum: runs in the plan, timed runs, seconds of the methods and of the nets."""
 
     stratum: Stratum
     n_runs: int

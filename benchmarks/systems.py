@@ -1,4 +1,4 @@
-"""The systems of the comparisons that train or evolve many networks: against NumPy and scikit-learn.
+"""Systems that train or evolve many networks, against NumPy and scikit-learn.
 
 Early stopping is off, so that both sides make the same epochs; a network that ours trains beside seven others, the
 peer trains alone. The rows "at most" say what ratio would remain if ours took no time but for the operations that its
@@ -68,7 +68,7 @@ def evolved_network(hidden: tuple[int, ...], n_generations: int = 100) -> GAMLPC
 
 @dataclass(frozen=True)
 class Case:
-    """Hold a problem's data, the hidden layers of its systems, and the epochs that rate a candidate."""
+    """A problem's data, the hidden layers of its systems, and the epochs that rate a candidate."""
 
     problem: str
     hidden: tuple[int, ...]

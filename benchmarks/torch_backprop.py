@@ -1,4 +1,4 @@
-"""The slides' classifier in PyTorch: one net, one sample at a time."""
+"""Slides' classifier in PyTorch: a net at a time, sample by sample."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def train(
 
 
 def build(sizes: Sequence[int]) -> nn.Sequential:
-    """Return a net with so many units in its layers, the inputs first."""
+    """Return a net with these numbers of units in its layers, the inputs first."""
     *hidden, last = [nn.Linear(n_sources, n_units, dtype=torch.float64) for n_sources, n_units in pairwise(sizes)]
     return nn.Sequential(*(part for layer in hidden for part in (layer, nn.Softsign())), last, nn.Sigmoid())
 

@@ -1,4 +1,4 @@
-"""The peer that most people would take: one net after another in PyTorch, all samples an epoch."""
+"""RPROP in PyTorch: a net at a time, with all samples in a batch."""
 
 from __future__ import annotations
 

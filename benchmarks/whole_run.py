@@ -1,4 +1,4 @@
-"""The whole reproduction against the straightforward one, two workers against one, and the memory of it all."""
+"""Whole reproduction against a straightforward program, two workers against one, and memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REPORT = ("proben1_linear", "proben1_mushroom", "proben1_pivot", "proben1_no_sho
 REPORT_LIMIT_S = 360.0
 KEPT_LIMIT_S, EVERY_LIMIT_S = 200.0, 900.0
 WORKERS_SHARE = 0.97
-"""What two workers are to reach of what two plans gain that share nothing."""
+"""Target share of the gain of two independent plans that two workers reach."""
 WORKER_REPEATS = 30
 WORKER_ROUNDS = 2
 COLD_LIMIT_S, WARM_LIMIT_S = 12.0, 2.5
@@ -32,7 +32,7 @@ WARM_ROUNDS = 5
 
 
 def our_run(data: Path, name: str, *options: str) -> tuple[float, Watched]:
-    """Carry out the plan in a process of its own; return the seconds that the runner took, and the process."""
+    """Run the plan in a separate process; return the seconds of the runner, and the process."""
     results = BUILD / name
     shutil.rmtree(results, ignore_errors=True)
     command = [sys.executable, "-m", "benchmarks.plan", str(results), "--data", str(data), *options]
@@ -66,7 +66,7 @@ def report_rows(data: Path) -> Iterator[Row]:
 
 
 def command_rows(data: Path) -> Iterator[Row]:
-    """Measure what a user waits for one config: with no kernel compiled yet, then with those that are kept."""
+    """Measure the wait for a config, with an empty and with a full cache of kernels."""
     results, kernels = BUILD / "command", BUILD / "command_kernels"
     shutil.rmtree(kernels, ignore_errors=True)
     command = [
@@ -95,7 +95,7 @@ def kept_rows(data: Path) -> Iterator[Row]:
 
 
 def tables_rows(data: Path) -> Iterator[Row]:
-    """Measure time and memory of what `make tables` does, with every config and timed runs too."""
+    """Measure time and memory of `make tables`, with every config and timed runs."""
     results = BUILD / "tables"
     watched = _run([path for path in sorted(CONFIGS.glob("*.yaml")) if path.stem != "demo"], data, results)
     yield _time_row("`pppca run`, every config", EVERY_LIMIT_S, watched)
@@ -122,7 +122,7 @@ def _memory_row(what: str, watched: Watched) -> Row:
 
 
 def _shares(estimates: Sequence[Estimate]) -> str:
-    """Say what the straightforward time is made of."""
+    """Describe the parts of the straightforward time."""
     by_method = sorted(estimates, key=lambda part: part.stratum[1])
     methods = {
         name: sum(part.method_s for part in parts) for name, parts in groupby(by_method, lambda part: part.stratum[1])
@@ -137,7 +137,7 @@ def _shares(estimates: Sequence[Estimate]) -> str:
 
 
 def worker_rows(data: Path) -> Iterator[Row]:
-    """Measure one worker against two, and what the machine allows: two plans at once, one worker each."""
+    """Measure two workers against one, and the limit of the machine: two plans at once with a worker each."""
     options = ("--repeats", str(WORKER_REPEATS), "--workers")
     times: dict[str, list[float]] = {"one": [], "two": [], "both": []}
     for _ in range(WORKER_ROUNDS):

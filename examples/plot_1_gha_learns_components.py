@@ -26,7 +26,7 @@ for _ in range(300):
     cosines.append(np.abs(np.sum(rows * eigenvectors[:4], axis=1)))
 
 # %%
-# The first rows settle first. Each later row learns from what the rows before it leave, so it has to wait for them.
+# The first rows converge first. A later row learns from the residual of earlier rows, so it converges after them.
 figure, axes = plt.subplots()
 for rank, course in enumerate(np.transpose(cosines), start=1):
     axes.plot(range(1, 301), course, label=f"row {rank}")
@@ -35,6 +35,6 @@ axes.legend()
 plt.show()
 
 # %%
-# Once settled, the rows have unit length and are orthogonal, though nothing normalises them: of their inner products,
-# each row with each, only those with itself are not zero.
+# After convergence, the rows are orthonormal, though nothing normalises them: the matrix of their inner products is
+# nearly the identity.
 print(np.abs(gha.components_ @ gha.components_.T).round(2))

@@ -24,12 +24,12 @@ right.set(yscale="log", xlabel="epoch", ylabel="variance along the node's direct
 plt.show()
 
 # %%
-# In the first epochs only the first node learns, and nothing is removed: what random nodes show is worth no decision.
-# Then most nodes go at once. With fewer nodes an epoch takes less time, which is where the speed of DGHA comes from.
+# In the first epochs only the first node learns, and nothing is removed: the variances of random nodes are no basis for
+# a decision. Then most nodes are removed at once. With fewer nodes an epoch takes less time: this makes DGHA fast.
 print(f"{dgha.n_components_} of {X.shape[1]} nodes are left.")
 
 # %%
-# Part of the data is enough to find out which nodes to remove: with ``data_fraction=10`` each epoch learns from a new
+# Part of the data is enough to choose the nodes to remove: with ``data_fraction=10`` each epoch learns from a new
 # tenth of the samples.
 for percent in (100, 50, 25, 10):
     part = DGHA(tau=10, data_fraction=percent, random_state=0).fit(X)

@@ -2,12 +2,12 @@
 NE-pPCA's networks evolve
 =========================
 
-NE-pPCA keeps a population of small linear networks. Fit ones reproduce; every network loses the nodes that criterion
-(1) condemns. The population thus shrinks while its variance grows.
+NE-pPCA keeps a population of small linear networks. Fit networks reproduce, and criterion (1)
+removes nodes from every network. The networks shrink while their variance grows.
 """
 
 # %%
-# One entry of ``history_`` is one generation, the first the random start.
+# ``history_`` has an entry for each generation; the first is the random start.
 import matplotlib.pyplot as plt
 
 from pppca_bench import NEpPCA, load_problem
@@ -27,7 +27,7 @@ right.legend()
 plt.show()
 
 # %%
-# The result is orthonormal at every step, since each evaluation applies Gram and Schmidt's process. It need not span
-# what the principal components span: how near it comes, the last example of this gallery measures.
+# The result is orthonormal at every step, since each evaluation applies Gram and Schmidt's process. Its span
+# may differ from that of the principal components: the last example of this gallery measures by how much.
 share = evolved.explained_variance_ratio_.sum()
 print(f"{evolved.n_components_} nodes retain {share:.0%} of the variance.")

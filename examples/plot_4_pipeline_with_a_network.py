@@ -17,8 +17,8 @@ from pppca_bench import DGHA, GHA, NEpPCA, RpropMLPClassifier, load_problem
 wine = load_problem("wine")
 
 # %%
-# The network holds back a third of its training samples and stops when the error on them rises. A pipeline is fitted
-# and asked as one estimator; only the training samples are ever seen by the reduction.
+# The network holds back a third of its training samples and stops when the error on them rises. A pipeline is a
+# single estimator; the reduction sees the training samples only.
 reductions = {
     "all features": "passthrough",
     "GHA, 4 rows": GHA(n_components=4, random_state=0),
@@ -33,11 +33,11 @@ for name, reduction in reductions.items():
     print(f"{name:25} {network.n_features_in_:2d} inputs, test error {error:.1%}")
 
 # %%
-# This is one split and one seed: the numbers say that the parts work together, not which method is better. For that,
-# write a config with 30 repeats and let ``pppca run`` do the work.
+# One split and one seed show that the parts work together, not which method is better. To compare methods, write a
+# config with 30 repeats for ``pppca run``.
 
 # %%
-# The network keeps the curves of its training. The weights that it ends with are those of the validation minimum.
+# The network keeps the curves of its training. Its final weights are those of the validation minimum.
 figure, axes = plt.subplots()
 axes.plot(np.arange(network.n_epochs_) + 1, network.training_curve_, label="training")
 validated = np.arange(len(network.validation_curve_)) + 1

@@ -2,8 +2,8 @@
 Choosing τ
 ==========
 
-τ says how much smaller than the largest variance a node's variance may be. A small τ leaves few features, a large one
-many. Which to take is decided on validation samples; the test samples have no say.
+τ says how much smaller than the largest variance a node's variance may be. A small τ keeps few features, a large τ
+many. Choose τ on validation samples, never on test samples.
 """
 
 # %%
@@ -38,7 +38,7 @@ right.set(xlabel="τ", ylabel="validation error (%)", ylim=(0, None))
 plt.show()
 
 # %%
-# A common rule takes the smallest τ whose error is within one standard error of the least.
+# A common rule takes the smallest τ whose error is within a standard error of the minimum.
 best = means.argmin()
 chosen = np.argmax(means <= means[best] + standard_errors[best])
 print(f"τ = {thresholds[chosen]}: {n_features[chosen].mean():.1f} features")

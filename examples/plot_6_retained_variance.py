@@ -2,13 +2,13 @@
 How much variance is retained
 =============================
 
-Exact PCA retains the most variance that any number of directions can. Pseudo-PCA settles for less. This example
-measures how much less.
+Exact PCA retains the most variance that any number of directions can. Pseudo-PCA retains less. This example
+measures the difference.
 """
 
 # %%
-# Each method is fitted with several thresholds. What counts is the number of features it leaves and the share of the
-# variance in the space that they span.
+# Each method is fitted with several thresholds. Compare the number of features and the share of the variance in
+# the space that they span.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -38,5 +38,5 @@ axes.legend()
 plt.show()
 
 # %%
-# The distance to the grey line is what pseudo-PCA gives up. Retained variance over the most that so many features can
-# hold is called *optimality*: 1 on the line, less below it.
+# The distance to the grey line is the loss of pseudo-PCA. Retained variance over that of exact PCA with as many
+# features is called *optimality*: 1 on the line, less below it.
