@@ -13,6 +13,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,28 +96,27 @@ def run_study(
     search = _open_search(study, folder, needed_runs(study, expand(study.config, identities)))
     # The same workers serve all trials: new ones would load the kernels again.
     with local(workers) as backend:
+        compute = partial(runner.run, store=store, problems=problems, backend=backend, stage=stage, warn=warn)
         for number in range(n_trials):
-            trial = _ask(search, number, study.settings)
-            if trial is None:
+            if (trial := _ask(search, number, study.settings)) is None:
                 continue
-            config = study.experiment(
-                number, {key: _suggest(trial, key, one) for key, one in study.settings.vary.items()}
-            )
+            parameters = {place: _suggest(trial, place, space) for place, space in study.settings.vary.items()}
+            config = study.experiment(number, parameters)
             specs = needed_runs(study, expand(config, identities))
             store.plan(Plan(config.name, study.source.sha256, study.source.text, tuple(specs)))
 
-            def shown(
-                n_finished: int, _: int, before: int = number * len(specs), total: int = n_trials * len(specs)
-            ) -> None:
+            def shown(n: int, _: int, before: int = number * len(specs), total: int = n_trials * len(specs)) -> None:
                 if progress:
-                    progress(before + n_finished, total)
+                    progress(before + n, total)
 
-            def compute(some: Sequence[RunSpec], shown: runner.Progress = shown) -> None:
-                runner.run(some, store, problems, backend=backend, progress=shown, stage=stage, warn=warn)
-
-            _run_trial(search, trial, study, specs, store, compute)
+            _run_trial(search, trial, study, specs, store, partial(compute, progress=shown))
             _write_trials(study, search, folder)
-    return _write_trials(study, search, folder)
+    table = _write_trials(study, search, folder)
+    if len(study.settings.score) > 1:
+        from pppca_bench.studies.front_drawing import write_front  # imports matplotlib
+
+        write_front(study, table, folder)
+    return table
 
 
 def _open_search(study: Study, folder: Path, of_base: Sequence[RunSpec]) -> optuna.Study:
@@ -133,12 +133,8 @@ def _open_search(study: Study, folder: Path, of_base: Sequence[RunSpec]) -> optu
         pruner=optuna.pruners.MedianPruner(n_startup_trials=N_STARTUP) if is_tpe else optuna.pruners.NopPruner(),
     )
     if not search.get_trials(deepcopy=False):
-        search.enqueue_trial(
-            {
-                place: value if settings.vary[place].choices is None else _label(value)
-                for place, value in study.parameters.items()
-            }
-        )
+        base = study.parameters.items()
+        search.enqueue_trial({place: _label(one) if settings.vary[place].choices else one for place, one in base})
     return search
 
 
@@ -177,7 +173,7 @@ def _run_trial(
     study: Study,
     specs: Sequence[RunSpec],
     store: Store,
-    compute: Callable[[Sequence[RunSpec]], None],
+    compute: Callable[[Sequence[RunSpec]], object],
 ) -> None:
     n_all = 1 + max(spec.repeat for spec in specs)
     shares = SHARES if study.settings.sampler == "tpe" else (1.0,)
@@ -199,7 +195,7 @@ def _run_trial(
 
 
 def _write_trials(study: Study, search: optuna.Study, folder: Path) -> pd.DataFrame:
-    """Write the table of trials, the best first, as CSV and Markdown, and the front; return the table."""
+    """Write the table of trials, the best first, as CSV and Markdown; return the table."""
     finished = [trial for trial in search.trials if trial.state.is_finished()][: study.settings.trials]
     table = pd.DataFrame([{"trial": trial.number, **trial.params, **trial.user_attrs} for trial in finished])
     table = table.sort_values(["repeats", "score", "trial"], ascending=[False, True, True])
@@ -215,10 +211,6 @@ repeats and stand last. The best {min(N_SHOWN, len(table))}; trials.csv has all.
 {shown_trials(study, table, "github")}
 """
     atomic_write(folder / "trials.md", text)
-    if len(study.settings.score) > 1:
-        from pppca_bench.studies.front_drawing import write_front  # imports matplotlib
-
-        write_front(study, table, folder)
     return table
 
 
