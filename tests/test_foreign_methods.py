@@ -12,8 +12,7 @@ from click.testing import CliRunner
 from pppca_bench.cli.main import cli
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments.predictions import predictions_of
-from pppca_bench.methods.foreign import version_of
-from pppca_bench.methods.lookup import find_classifier, find_method, title_of
+from pppca_bench.methods.lookup import find_classifier, find_method, title_of, version_of
 from pppca_bench.methods.sections import describe_parameters, section_of
 from pppca_bench.store.database import Store
 

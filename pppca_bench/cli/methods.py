@@ -26,8 +26,7 @@ def methods(name: str | None, form: str) -> None:
 
     With NAME, list its parameters and their defaults. NAME may also be the module:Class of another package.
     """
-    from pppca_bench.methods.foreign import search_also
-    from pppca_bench.methods.lookup import classifier_names, find_classifier, find_method, method_names
+    from pppca_bench.methods.lookup import classifier_names, find_classifier, find_method, method_names, search_also
 
     search_also([Path.cwd()])
     finders = {"method": (find_method, method_names()), "classifier": (find_classifier, classifier_names())}

@@ -12,7 +12,7 @@ from pppca_bench.config.overrides import Only, changed, changed_name, explained,
 from pppca_bench.config.plan import Identities, Identity, count_runs, expand
 from pppca_bench.documents import YamlSource, read_yaml
 from pppca_bench.errors import ConfigError, DataError
-from pppca_bench.methods.foreign import search_also
+from pppca_bench.methods.lookup import search_also
 from pppca_bench.problems import (
     OwnData,
     Problem,

@@ -17,8 +17,14 @@ from pppca_bench.config.own_data import context_of
 from pppca_bench.documents import Location, Section, absent, as_written, broken_rule, raise_errors
 from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.methods.entry import Classifier, Entry, Method
-from pppca_bench.methods.foreign import check_not_hidden, is_path
-from pppca_bench.methods.lookup import classifier_names, find_classifier, find_method, method_names
+from pppca_bench.methods.lookup import (
+    check_not_hidden,
+    classifier_names,
+    find_classifier,
+    find_method,
+    is_path,
+    method_names,
+)
 from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE
 from pppca_bench.methods.sections import PORTRAIT, PREDICTIONS, constructor_arguments, section_of

@@ -215,6 +215,7 @@ def remove_rows(rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: i
 @part
 def _along_direction(variance: float, rows: Floats2D, j: int) -> float:
     """Return w C wᵀ / ‖w‖², the variance along a row's direction, or 0 for a row of zeros."""
+    # ‖w_j‖²
     squared_norm = 0.0
     for i in range(rows.shape[1]):
         squared_norm += rows[j, i] * rows[j, i]

@@ -147,8 +147,7 @@ def in_place_epoch(
         The rows that learn come first; changed in place.
     n_rows : int
         l, the number of rows that learn.
-    X, mean, order, learning_rate, decay
-        As in `literal_epoch`.
+    X, mean, order, learning_rate, decay : see `literal_epoch`
     x, residual : float64 arrays, shape (m,), overwritten
     """
     n_features = W.shape[1]

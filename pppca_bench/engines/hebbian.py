@@ -10,6 +10,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
+from pppca_bench.engines.exact_pca import most_variance, optimality, principal_directions, variance_of_span
 from pppca_bench.engines.gha_epochs import (
     DIVERGED_WEIGHT,
     FAST,
@@ -22,8 +23,6 @@ from pppca_bench.engines.gha_epochs import (
     learn_epochs,
     make_room,
 )
-from pppca_bench.engines.initial_rows import principal_directions
-from pppca_bench.engines.optimality import most_variance, optimality, variance_of_span
 from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import ParameterError, check_parameters, make_generator
 from pppca_bench.samples import validated_samples
@@ -188,6 +187,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Merge the samples into the mean and C, batch by batch (Chan, Golub and LeVeque 1983)."""
         for rows in gen_batches(len(X), _SAMPLES_PER_BATCH):
             batch = X[rows]
+            # share p = n_b / (n + n_b), shift d = mean_b − mean: C ← C + p (C_b − C) + p (1 − p) d dᵀ
             share = len(batch) / (self.n_samples_seen_ + len(batch))
             mean = batch.mean(axis=0) if self.centre else self.mean_
             deviations = batch - mean
@@ -287,6 +287,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             rate = min(_SHARE_OF_TRACE / trace, _SHARE_OF_LARGEST / largest) if varies else 1.0
             if self.decay_samples is None:
                 decay_epochs = decay_epochs or _USUAL_DECAY_EPOCHS
+        # η c / (n + c) of epoch n, or of the n-th sample learnt
         rates: Floats = np.full(len(epochs), rate)
         if decay_epochs is not None:
             rates *= decay_epochs / (epochs + decay_epochs)

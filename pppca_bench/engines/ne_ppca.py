@@ -13,9 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.engines.evolution import Rules
+from pppca_bench.engines.exact_pca import most_variance, optimality, principal_directions
 from pppca_bench.engines.fitness import second_moments
-from pppca_bench.engines.initial_rows import principal_directions
-from pppca_bench.engines.optimality import most_variance, optimality
 from pppca_bench.engines.population import Population
 from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import (
@@ -359,6 +358,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_generations_ = population.n_generations
         course = population.course._asdict().items()
         self.history_: History = {name: values[: self.n_generations_ + 1] for name, values in course}
+        # Σ_i Var(q̂_i) of the fittest network
         retained = np.nansum(self.history_["variances"], axis=1)
         self.history_["optimality"] = optimality(retained, self.history_["dimensionality"], most_variance(C))
         for name in ("variances", "fitness"):

@@ -47,6 +47,7 @@ def count_kept(variances: Floats1D, n: int, limits: Limits) -> int:
     while kept < n and (variances[0] <= limits.tau * variances[kept] or held < limits.min_variance):
         held += variances[kept]
         kept += 1
+    # max(min_components, …), then min(…, max_components)
     if kept < limits.min_components:
         kept = limits.min_components
     if kept > limits.max_components:

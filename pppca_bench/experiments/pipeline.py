@@ -23,8 +23,7 @@ from pppca_bench.experiments.cell import as_matrix, error_percent, fit_run
 from pppca_bench.experiments.choosing import chosen_by
 from pppca_bench.experiments.predictions import probabilities_of
 from pppca_bench.experiments.run_config import GivenData, saved, with_given
-from pppca_bench.methods.foreign import search_also
-from pppca_bench.methods.lookup import find_method
+from pppca_bench.methods.lookup import find_method, search_also
 from pppca_bench.problems import (
     DataSet,
     Problem,

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.engines.optimality import most_variance
+from pppca_bench.engines.exact_pca import most_variance
 
 
 def measure_reconstruction(reducer: Any, X: Floats, reduced: Floats) -> dict[str, float]:

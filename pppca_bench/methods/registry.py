@@ -1,6 +1,6 @@
-"""The registry: an entry for each method and each classifier that a config can name.
+"""Registry of the methods and classifiers that a config can name.
 
-To add one, write its estimator in a module of its own and its entry here; nothing else names it.
+A new method or classifier needs an estimator in a module of its own and an entry here; no other code names it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CRITERIA: Mapping[tuple[str, object], str] = MappingProxyType(
 _PIVOT: Mapping[str, object] = MappingProxyType({"hidden": "pivot"})
 
 _SQUARED_ERROR = (
-    "What is minimised is the squared error, summed over outputs and examples; where targets are classes, they are 1 at"
+    "The squared error is minimised, summed over outputs and examples; where targets are classes, they are 1 at"
     " the output of the class and 0 at the others."
 )
 _HIDDEN = "Hidden nodes have the activation x / (1 + |x|); every hidden and output node has a bias."
@@ -71,7 +71,7 @@ _METHODS = (
     Method(
         name="dgha_speedup",
         title="DGHA against GHA",
-        does="times and operations of the two, measured beside each other",
+        does="times and operations of both, measured side by side",
         source="slides",
         estimator="pppca_bench.experiments.speedup:Speedup",
         version=2,
@@ -84,7 +84,7 @@ _METHODS = (
     Method(
         name="hebbian_pca",
         title="Hebbian PCA",
-        does="the iris notebook's run of GHA: tells one row and the error of what is rebuilt",
+        does="the iris notebook's run of GHA: weights of a row and reconstruction error",
         source="Hebbian-Based Principal Component Analysis",
         estimator="pppca_bench.engines.notebook_gha:NotebookGHA",
         kernels=("hebbian",),
@@ -285,7 +285,7 @@ _CLASSIFIERS = (
     Classifier(
         name="slides_mlp",
         title="slides' network",
-        does="one network, trained by online backpropagation as a study found it nearest to the slides' errors",
+        does="one network, trained by online backpropagation with the settings nearest to the slides' errors",
         source="docs/choices.md; the slides do not describe theirs",
         estimator="pppca_bench.classifiers.backprop_mlp:BackpropMLPClassifier",
         defaults={
@@ -306,7 +306,7 @@ _CLASSIFIERS = (
     Classifier(
         name="stump",
         title="stump",
-        does="one question of a decision tree",
+        does="decision tree of depth 1",
         source="textbook stumping",
         estimator="pppca_bench.classifiers.simple:StumpClassifier",
     ),
@@ -330,7 +330,7 @@ _CLASSIFIERS = (
     Classifier(
         name="adaboost",
         title="AdaBoost",
-        does="vote of classifiers, each trained on what others got wrong",
+        does="vote of classifiers, each trained on the errors of those before it",
         source="Freund & Schapire 1996",
         estimator="pppca_bench.classifiers.ensembles:AdaBoostClassifier",
         is_ensemble=True,
@@ -338,10 +338,10 @@ _CLASSIFIERS = (
 )
 
 METHODS: Mapping[str, Method] = MappingProxyType({entry.name: entry for entry in _METHODS})
-"""Methods by the name that ``method:`` gives them, the slides' own first."""
+"""Methods by their name in ``method:``, those of the slides first."""
 
 CLASSIFIERS: Mapping[str, Classifier] = MappingProxyType({entry.name: entry for entry in _CLASSIFIERS})
-"""Classifiers by the name that ``rule:`` gives them."""
+"""Classifiers by their name in ``rule:``."""
 
 DEFAULT_RULE = "rprop"
-"""The classifier of a config that names none: the report's."""
+"""Classifier of a config that names none: the Proben1 report's."""

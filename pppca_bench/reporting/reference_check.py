@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pppca_bench.errors import OwnDataError, nearest
-from pppca_bench.methods.foreign import is_path
-from pppca_bench.methods.lookup import method_names
+from pppca_bench.methods.lookup import is_path, method_names
 from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.own_tables import OWN_IDS, VARIANTS
 from pppca_bench.reporting.summary import Results

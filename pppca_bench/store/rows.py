@@ -24,7 +24,7 @@ RUN_COLUMNS = ("key", "cell", "repeat", "seed", "status", "error", "measures", "
 """Columns of a run; one for each of `QUANTITIES` follows."""
 
 _FOREIGN_VERSION = re.compile(r"(\S+ )?[0-9a-f]{12}|unknown")
-"""Versions of third-party methods (`methods.foreign.version_of`)."""
+"""Versions of third-party methods (`methods.lookup.version_of`)."""
 
 CellRow = tuple[Cell, tuple[str, ...]]
 """A cell, and the names of its settings that are not a config's defaults."""

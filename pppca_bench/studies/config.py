@@ -17,7 +17,7 @@ from pppca_bench.config.filled import filled_document
 from pppca_bench.config.schema import DIALECT, Schema, experiment_schema, mapping
 from pppca_bench.documents import Location, Section, YamlSource, broken_rule, dotted, read_yaml
 from pppca_bench.errors import ConfigError, nearest
-from pppca_bench.methods.foreign import search_also
+from pppca_bench.methods.lookup import search_also
 from pppca_bench.parameters import FINITE, Positive, shown
 from pppca_bench.references.layout import Scored
 
