@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -132,10 +132,8 @@ class Study:
     settings : StudyConfig
     source : YamlSource
         The study's file.
-    base : dict
+    base : YamlSource
         The base experiment in full, defaults filled in.
-    lines : mapping of tuple to int
-        Line of each of its keys.
     config : Config
         The base experiment: trial 0.
     problems : collection of str
@@ -148,8 +146,7 @@ class Study:
 
     settings: StudyConfig
     source: YamlSource
-    base: dict[str, Any]
-    lines: Mapping[Location, int]
+    base: YamlSource
     config: Config
     problems: Collection[str]
     locations: Mapping[str, Sequence[Location]]
@@ -167,17 +164,17 @@ class Study:
         ConfigError
             No experiment can have these parameters; the message names the line of the search space.
         """
-        document: dict[str, Any] = deepcopy(self.base) | {"name": f"{self.settings.name}-trial-{number}"}
-        lines = dict(self.lines)
+        document: Any = deepcopy(self.base.value)
+        document["name"] += f"-trial-{number}"
+        lines = dict(self.base.lines)
         for place, value in parameters.items():
             for *parents, last in self.locations[place]:
-                target: Any = document
+                target = document
                 for part in parents:
                     target = target[part]
                 target[last] = value
                 lines[(*parents, last)] = self.source.line(("vary", place))
-        source = YamlSource(self.source.path, self.source.text, document, lines)
-        return parse_config(source, problems=self.problems)
+        return parse_config(replace(self.base, value=document, lines=lines), problems=self.problems)
 
 
 def load_study(path: Path, *, problems: Collection[str], trials: int | None = None) -> Study:
@@ -200,23 +197,19 @@ def load_study(path: Path, *, problems: Collection[str], trials: int | None = No
     source = read_yaml(path)
     search_also([path.parent, Path.cwd()])
     settings = StudyConfig.read(source)
-    document: Any = source.value
-    update = {"base": document["base"], "trials": trials or settings.trials}  # the base with lists, not tuples
-    settings = settings.model_copy(update=update)
-    lines = {location[1:]: line for location, line in source.lines.items() if location[:1] == ("base",)}
-    config = _base_config(source, settings, lines, problems)
-    base = filled_document({"name": settings.name, **settings.base})
+    settings = settings.model_copy(update={"trials": trials or settings.trials})
+    base, config = _read_base(source, problems)
     locations, parameters, taken = dict[str, Sequence[Location]](), dict[str, Any](), dict[Location, str]()
     for place in settings.vary:
         here = source.where(("vary", place))
-        locations[place], values = zip(*_resolve(place, base, here), strict=True)
+        locations[place], values = zip(*_resolve(place, base.value, here), strict=True)
         parameters[place] = values[0]
         if shared := [taken[location] for location in locations[place] if location in taken]:
             raise ConfigError(f"{here}: expected each place once, but {shared[0]} varies it too.")
         if any(value != values[0] for value in values):
             raise ConfigError(f"{here}: expected the same value in every method of base, got several.")
         taken |= dict.fromkeys(locations[place], place)
-    study = Study(settings, source, base, lines, config, problems, locations, parameters)
+    study = Study(settings, source, base, config, problems, locations, parameters)
     for place, space in settings.vary.items():
         for value in space.extremes:
             study.experiment(0, {place: value})
@@ -227,18 +220,20 @@ def load_study(path: Path, *, problems: Collection[str], trials: int | None = No
     return study
 
 
-def _base_config(
-    source: YamlSource, settings: StudyConfig, lines: dict[Location, int], problems: Collection[str]
-) -> Config:
-    if "name" in settings.base:
+def _read_base(source: YamlSource, problems: Collection[str]) -> tuple[YamlSource, Config]:
+    """Return the base experiment in full, and its config."""
+    study: Any = source.value
+    if "name" in study["base"]:
         raise ConfigError(f"{source.where(('base', 'name'))}: expected no name, got one. The trials have the study's.")
-    document = {"name": settings.name, **settings.base}
-    config = parse_config(YamlSource(source.path, source.text, document, lines), problems=problems)
+    lines = {location[1:]: line for location, line in source.lines.items() if location[:1] == ("base",)}
+    document = {"name": study["name"], **study["base"]}
+    base = YamlSource(source.path, source.text, document, lines)
+    config = parse_config(base, problems=problems)
     for index, problem in enumerate(config.problems):
         if not isinstance(problem, str):
             here = source.where(("base", "problems", index))
             raise ConfigError(f"{here}: expected a known problem, for which there are published cells, got a table.")
-    return config
+    return replace(base, value=filled_document(document)), config
 
 
 def _resolve(place: str, document: Any, here: str) -> Iterator[tuple[Location, Any]]:
