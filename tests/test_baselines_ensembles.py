@@ -152,20 +152,6 @@ def test_ensemble_of_stumps_has_no_epochs(iris):
     assert not hasattr(ensemble, "n_epochs_")
 
 
-def test_vote_of_a_network_by_hand():
-    assert ensembles.vote(0.2, n_classes=2) == pytest.approx(np.log(4))
-    assert ensembles.vote(0.5, n_classes=3) == pytest.approx(np.log(2))
-
-
-def test_wrong_samples_hold_half_of_the_weight_after_two_class_reweighting():
-    """Freund & Schapire 1996: the last network is no better than chance on the new weights."""
-    weights = np.array([0.1, 0.2, 0.3, 0.4])
-    wrong = np.array([True, False, True, False])
-    new = ensembles.reweighted(weights, wrong, ensembles.vote(0.4, n_classes=2))
-    np.testing.assert_allclose(new, [0.125, 1 / 6, 0.375, 1 / 3])
-    assert new[wrong].sum() == pytest.approx(0.5)
-
-
 class Weak:
     """A network that misclassifies the samples it is told to; its inputs are the samples' numbers."""
 

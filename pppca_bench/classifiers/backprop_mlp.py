@@ -33,13 +33,13 @@ class BackpropMLPClassifier(MLPClassifier):
         1 / (1 + exp(-x)) or x / (1 + |x|).
     output_activation : {"linear", "logistic"}, default="linear"
     standardise : bool, default=False
-        Whether each feature is first shifted and divided, by the mean and standard deviation of the training data.
+        Whether features are first standardised by the training data.
     learning_rate : float, default=0.1
         The step η of the first epoch, > 0.
     decay_epochs : float or None, default=None
         > 0: η becomes learning_rate / (1 + epoch / decay_epochs), epochs counted from 0. None: η is constant.
     momentum : float, default=0.0
-        Share of the step before in the next one, in [0, 1).
+        Share of the previous step in the next step, in [0, 1).
     initial_weight_range : float, default=0.5
         Initial weights are uniform in plus or minus this; > 0.
     max_epochs : int, default=100
@@ -60,14 +60,14 @@ class BackpropMLPClassifier(MLPClassifier):
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     mean_, scale_ : float64 ndarrays of shape (n_features_in_,)
-        What is subtracted from a feature and what divides the rest; 0 and 1 unless ``standardise``.
+        Mean and standard deviation by which features are standardised; 0 and 1 unless ``standardise``.
     coefs_ : list of float64 ndarrays of shape (n_sources, n_units)
         Weights of each layer.
     intercepts_ : list of float64 ndarrays of shape (n_units,)
     n_epochs_, best_epoch_ : int
         Epochs trained and the epoch of the validation minimum.
     training_curve_ : float64 ndarray of shape (n_epochs_,)
-        Squared error percentage of each epoch, each sample's before its update.
+        Squared error percentage of each epoch, with each sample's error before its update.
     validation_curve_ : float64 ndarray of shape (n_strips,)
         Squared error percentage after each strip.
     stop_reason_ : {"generalisation_loss", "training_progress", "max_epochs"}

@@ -75,7 +75,7 @@ def begin(progress: Progress, lane: int) -> None:
 def generalisation_loss(error: float, best_error: float) -> float:
     """Return GL = 100 (E_va / E_opt - 1), in percent (Proben1 report, section 3.3).
 
-    Choice: 0 where both errors are 0, infinity where only the best one is; the report's ratio is undefined there.
+    Choice: 0 where both errors are 0, infinity where only E_opt is; the report's ratio is undefined there.
     """
     if error == best_error:
         return 0.0
@@ -118,7 +118,7 @@ def _is_strip_end(rule: StoppingRule, epochs: int) -> bool:
 
 @part
 def end_strips(rule: StoppingRule, progress: Progress, error: Floats1D, weights: Floats2D) -> bool:
-    """Record the validation errors E_va of the lanes at the end of a strip; return whether one of them stops."""
+    """Record the validation errors E_va of the lanes at the end of a strip; return whether any stops."""
     stopped = False
     for lane in range(LANES):
         if progress.status[lane] == TRAINING and _is_strip_end(rule, progress.epochs[lane]):

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
 from pppca_bench.classifiers.mlp import MLP, ByLargestOutput
 from pppca_bench.classifiers.training_data import FittedBySplit, Split, one_hot
-from pppca_bench.compiled.arrays import Flags, Floats, Indices
+from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.parameters import Count, Share
 from pppca_bench.samples import validated_samples
 
@@ -71,13 +71,13 @@ class _Ensemble(ByLargestOutput, FittedBySplit):
 
 
 class BaggingClassifier(_Ensemble):
-    """Average, or let vote, classifiers that are trained on bootstrap samples of the training data (Breiman 1996).
+    """Average classifiers trained on bootstrap samples of the training data, or their votes (Breiman 1996).
 
     With ``sample_share=0.5, replace=False`` it is the textbook's subagging: samples of half the size, drawn without
     replacement.
 
-    Choice: networks' outputs are averaged unless a vote is asked for, as scikit-learn averages probabilities, since
-    votes of few often tie. scikit-learn's own ensemble is not used because it hands no validation data to its members.
+    Choice: networks' outputs are averaged by default, as scikit-learn averages probabilities, since a few votes often
+    tie. scikit-learn's own ensemble is not used because it passes no validation data to its members.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class BaggingClassifier(_Ensemble):
     n_estimators : int, default=10
         Number of members, >= 1. Choice: scikit-learn's default; the textbook asks for at least 50.
     vote : {"mean", "majority"}, default="mean"
-        Average the members' outputs, or count the classes that they name; of equal counts the first class wins.
+        Average the members' outputs, or count the classes that they predict; of equal counts the first class wins.
     sample_share : float, default=1.0
         Size of a sample as a share of the training data, at least one; in (0, 1].
     replace : bool, default=True
@@ -101,7 +101,7 @@ class BaggingClassifier(_Ensemble):
     n_features_in_ : int
     estimators_ : list of the fitted members
     n_epochs_, best_epoch_ : int
-        Sums over the networks; not there for members without epochs.
+        Sums over the networks; missing if members have no epochs.
     """
 
     def __init__(
@@ -132,20 +132,20 @@ class BaggingClassifier(_Ensemble):
     def _combine(self, outputs: list[Floats]) -> Floats:
         """Average the outputs, or the members' votes."""
         if self.vote == "majority":
-            outputs = [np.eye(one.shape[1])[one.argmax(axis=1)] for one in outputs]
+            outputs = [np.eye(output.shape[1])[output.argmax(axis=1)] for output in outputs]
         return np.mean(outputs, axis=0)
 
 
 class AdaBoostClassifier(_Ensemble):
-    """Let classifiers vote, each trained to favour what its predecessors got wrong.
+    """Let classifiers vote, each trained with more weight on the samples that its predecessors misclassify.
 
     AdaBoost (Freund & Schapire 1996), for more than two classes SAMME (Zhu, Zou, Rosset & Hastie 2009): with the
-    weighted training error ε of a member and K classes its vote counts α = log((1 − ε) / ε) + log(K − 1), and the
-    weights of the samples that it misclassifies are multiplied by exp(α).
+    weighted training error ε of a member and K classes the weight of its vote is α = log((1 − ε) / ε) + log(K − 1), and
+    the weights of the samples that it misclassifies are multiplied by exp(α).
 
-    A member that takes weights, such as `StumpClassifier`, is trained with them. Choice: for networks, which take
-    none, samples are drawn with probabilities equal to the weights; the variant is Freund and Schapire's own. A member
-    no better than chance, ε ≥ 1 − 1 / K, ends the boosting and is dropped, unless it is the first; one without errors
+    A member that takes weights, such as `StumpClassifier`, is trained with them. Choice: for networks, which take no
+    weights, samples are drawn with probabilities equal to the weights, Freund and Schapire's own variant. A member no
+    better than chance, ε ≥ 1 − 1 / K, ends the boosting and is dropped, unless it is the first. A member without errors
     ends it too and votes with the ε of half a sample, since α would be infinite.
 
     Parameters
@@ -166,7 +166,7 @@ class AdaBoostClassifier(_Ensemble):
     estimator_weights_ : float64 ndarray of shape (n_members,)
         α of each.
     n_epochs_, best_epoch_ : int
-        Sums over the networks; not there for members without epochs.
+        Sums over the networks; missing if members have no epochs.
     """
 
     def _train(self, split: Split, rng: np.random.Generator) -> None:
@@ -182,10 +182,16 @@ class AdaBoostClassifier(_Ensemble):
             if no_better_than_chance and votes:
                 break
             self.estimators_.append(member)
-            votes.append(1.0 if no_better_than_chance else vote(max(error, 0.5 / n_samples), n_classes))
-            if no_better_than_chance or not wrong.any():
+            if no_better_than_chance:
+                votes.append(1.0)
                 break
-            weights = reweighted(weights, wrong, votes[-1])
+            # α = log((1 − ε) / ε) + log(K − 1), with ε of at least half a sample.
+            error = max(error, 0.5 / n_samples)
+            votes.append(float(np.log((1.0 - error) / error) + np.log(n_classes - 1.0)))
+            if not wrong.any():
+                break
+            weights = weights * np.exp(votes[-1] * wrong)
+            weights = weights / weights.sum()
         self.estimator_weights_ = np.array(votes)
 
     def _fit_next(self, split: Split, weights: Floats, rng: np.random.Generator) -> Any:
@@ -202,22 +208,3 @@ class AdaBoostClassifier(_Ensemble):
         for weight, output in zip(self.estimator_weights_, outputs, strict=True):
             support[np.arange(len(support)), output.argmax(axis=1)] += weight
         return support
-
-
-def vote(error: float, n_classes: int) -> float:
-    """Return what a member's vote counts, α = log((1 - ε) / ε) + log(K - 1) (Zhu et al. 2009).
-
-    Parameters
-    ----------
-    error : float
-        Weighted training error ε, in (0, 1 - 1 / K).
-    n_classes : int
-        K, >= 2.
-    """
-    return float(np.log((1.0 - error) / error) + np.log(n_classes - 1.0))
-
-
-def reweighted(weights: Floats, wrong: Flags, vote: float) -> Floats:
-    """Return the samples' weights, float64 (n_samples,), with those of misclassified samples raised; their sum is 1."""
-    raised = weights * np.exp(vote * wrong)
-    return raised / raised.sum()

@@ -87,19 +87,19 @@ def subtree(expression: Expression, start: int) -> slice:
 
 
 def replaced(expression: Expression, start: int, branch: Expression) -> Expression:
-    """Return an expression with another tree in place of the one whose root is at `start`."""
+    """Return an expression with another tree in place of the tree whose root is at `start`."""
     cut = subtree(expression, start)
     return (*expression[: cut.start], *branch, *expression[cut.stop :])
 
 
 def crossed(first: Expression, second: Expression, rng: np.random.Generator) -> Expression:
-    """Return the first parent with a random subtree of the second in place of one of its own."""
+    """Return the first parent with a random subtree replaced by a random subtree of the second."""
     branch = second[subtree(second, int(rng.integers(len(second))))]
     return replaced(first, int(rng.integers(len(first))), branch)
 
 
 def mutated(expression: Expression, n_features: int, rng: np.random.Generator) -> Expression:
-    """Return an expression with a random new subtree in place of one of its own."""
+    """Return an expression with a random subtree replaced by a new random tree."""
     branch = random_expression(n_features, _MUTANT_DEPTH, rng)
     return replaced(expression, int(rng.integers(len(expression))), branch)
 

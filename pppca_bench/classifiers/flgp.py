@@ -22,20 +22,20 @@ class FLGPClassifier(ClassifierMixin, FittedBySplit):
     """Classify by discriminant functions that several populations evolve in layers (FLGP).
 
     Layered genetic programming (Lin, Ke, Chien & Yang 2008): each population of a layer evolves, by +, −, × and
-    protected ÷, a function that is positive for the samples of one class and not for the others. What a layer's
-    functions give are the features of the next layer; the last layer has one population, whose function decides. The
-    features that it uses, traced back to the data, are the selected ones. Slide 'Comparison', row "FLGP".
+    protected ÷, a function that is positive for the samples of a class and not for the others. The outputs of a layer's
+    functions are the features of the next layer; the last layer has one population, whose function decides. The
+    features that it uses, traced back to the data, are the selected features. Slide 'Comparison', row "FLGP".
 
-    Fitness is the share of training samples that the sign tells rightly; of equal shares the function of fewer
-    features wins, then the shorter one.
+    Fitness is the share of training samples that the sign classifies correctly; of equal shares the function of fewer
+    features wins, then the shorter function.
 
-    Choice: the paper's abstract, which is all that could be consulted, leaves the rest open. Of each population the
-    function of the generation with the least validation error is taken. A function hands on f / (1 + |f|), which has
-    its sign and stays bounded where a divisor is small. Of two classes there is one function; of more there is one a
-    class, evolved against all others with the two sides weighing the same, and the largest output decides. The
-    abstract does not describe the paper's two ways of selecting features, so evolution alone leaves features out. The
-    defaults of layers, population and tournament have the least validation error of eleven settings tried on the three
-    problems of the slide's table, but for twice the population, which takes twice the time for the same error.
+    Choice: only the paper's abstract could be consulted; it leaves the rest open. From each population the function of
+    the generation with the least validation error is taken. The output of a function f is f / (1 + |f|), which has its
+    sign and stays bounded where a divisor is small. Two classes need one function; of more classes each has a function,
+    evolved against all others with equal weights of the two sides, and the largest output decides. The abstract does
+    not describe the paper's two ways of selecting features, so only the evolution leaves features out. The defaults of
+    layers, population and tournament have the least validation error of eleven settings tried on the three problems of
+    the slide's table, except for a doubled population, which takes twice the time for the same error.
 
     Parameters
     ----------
@@ -48,11 +48,11 @@ class FLGPClassifier(ClassifierMixin, FittedBySplit):
     n_generations : int, default=40
         >= 1.
     tournament_size : int, default=7
-        Expressions drawn, with replacement, for each choice of a parent, >= 1.
+        Expressions drawn, with replacement, to choose each parent, >= 1.
     mutation_probability : float, default=0.2
-        Of a child to have one parent and a random new subtree, and not two parents; in [0, 1].
+        Probability that a child has a single parent and a random new subtree; in [0, 1].
     max_nodes : int, default=31
-        Operators, features and constants of an expression at most, >= 1.
+        Most operators, features and constants of an expression, >= 1.
     random_state : int, RandomState, Generator or None, default=None
         Source of the held-out share and of every draw of the evolution.
 
@@ -61,14 +61,14 @@ class FLGPClassifier(ClassifierMixin, FittedBySplit):
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     layers_ : list of lists of lists of Expression
-        Of each discriminant function: of each layer its expressions.
+        The expressions of each layer of each discriminant function.
     selected_ : int64 ndarray of shape (n_features_,)
         The features that the functions use.
     n_features_ : int
     n_generations_ : int
         Generations of all layers.
     history_ : dict
-        ``correct_percent``, float64 (n_generations_,): the fittest of each generation, mean over populations.
+        ``correct_percent``, float64 (n_generations_,), of the fittest of each generation, mean over populations.
     """
 
     def __init__(
@@ -102,14 +102,14 @@ class FLGPClassifier(ClassifierMixin, FittedBySplit):
         self.history_ = {"correct_percent": np.mean(np.reshape(self._curves, (-1, self.n_generations_)), axis=0)}
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the functions' squashed outputs, (n_samples, n_classes); of two classes the one's, (n_samples,)."""
+        """Return the outputs of the functions, (n_samples, n_classes), or (n_samples,) for two classes."""
         check_is_fitted(self)
         inputs = validated_samples(self, X)
         outputs = np.array([through(layers, inputs.T)[0] for layers in self.layers_])
         return outputs[0] if len(self.classes_) == 2 else outputs.T
 
     def predict(self, X: ArrayLike) -> Labels:
-        """Return the class of each sample: by the sign of the function, of several the largest."""
+        """Return the class of each sample, by the sign of the function or the largest of several."""
         outputs = self.decision_function(X)
         return self.classes_[(outputs > 0.0).astype(int) if outputs.ndim == 1 else outputs.argmax(axis=1)]
 
@@ -122,9 +122,9 @@ class FLGPClassifier(ClassifierMixin, FittedBySplit):
         for number in range(self.n_layers):
             is_last = number == self.n_layers - 1
             training, validation = (columns, is_positive, weights), (columns_val, is_positive_val, weights_val)
-            found = [self._evolve(training, validation, rng) for _ in range(1 if is_last else self.n_populations)]
-            layers.append([expression for expression, _ in found])
-            self._curves.append(np.mean([curve for _, curve in found], axis=0))
+            evolved = [self._evolve(training, validation, rng) for _ in range(1 if is_last else self.n_populations)]
+            layers.append([expression for expression, _ in evolved])
+            self._curves.append(np.mean([curve for _, curve in evolved], axis=0))
             columns, columns_val = (through(layers[-1:], values) for values in (columns, columns_val))
         return layers
 
@@ -134,7 +134,7 @@ class FLGPClassifier(ClassifierMixin, FittedBySplit):
         validation: tuple[Floats, Flags, Floats],
         rng: np.random.Generator,
     ) -> tuple[Expression, Floats]:
-        """Evolve one population; return its best function by validation and the curve of its fittest, in percent."""
+        """Evolve a population; return its best function by validation and the curve of its fittest, in percent."""
 
         def fitness(expression: Expression) -> tuple[float, ...]:
             return share_correct(expression, *training), -len(features_of(expression)), -len(expression)
@@ -151,12 +151,12 @@ class FLGPClassifier(ClassifierMixin, FittedBySplit):
                 max_nodes=self.max_nodes,
             )
         )
-        # Of generations that do as well the first: its function has had the least time to fit the training data.
-        chosen = max((expression for expression, _ in fittest), key=lambda one: share_correct(one, *validation))
+        # Of equally good generations the first: its function has had the least time to overfit.
+        chosen = max((function for function, _ in fittest), key=lambda function: share_correct(function, *validation))
         return chosen, np.array([100.0 * correct for _, (correct, *_) in fittest])
 
     def _weights(self, is_positive: Flags) -> Floats:
-        """Return what each sample counts; the sum is 1."""
+        """Return the weight of each sample; the sum is 1."""
         if len(self.classes_) == 2:
             return np.full(len(is_positive), 1.0 / len(is_positive))
         sizes = np.where(is_positive, is_positive.sum(), (~is_positive).sum())
@@ -164,7 +164,7 @@ class FLGPClassifier(ClassifierMixin, FittedBySplit):
 
 
 def share_correct(expression: Expression, columns: Floats, is_positive: Flags, weights: Floats) -> float:
-    """Return the weight of the samples on whose side of 0 the expression is, in [0, 1].
+    """Return the total weight, in [0, 1], of the samples that the sign of the expression classifies correctly.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class GAMLPClassifier(MLPClassifier):
     string; elitism. Fitness is the squared error on the training data. Slide 'Comparison', column "GA". The network
     is the Proben1 report's: hidden activation x / (1 + |x|), targets 0 and 1, the class is the largest output.
 
-    Choice: the result is, of the generations' fittest networks, the one of the least validation error, and the
+    Choice: the result is, of the generations' fittest networks, that of the least validation error, and the
     evolution ends when this has not fallen for `patience` generations; the report's own rule would end it at the
     first rise. The textbooks leave the numbers open: of some twenty settings tried, the defaults have the least mean
     logarithm of the validation error over seven Proben1 problems (all of T2 but thyroid1, which takes too long).
@@ -51,14 +51,14 @@ class GAMLPClassifier(MLPClassifier):
     population_size : int, default=24
         Networks of a generation, >= 2.
     tournament_size : int, default=4
-        Networks drawn, with replacement, for each choice of a parent, >= 1; the fittest is taken.
+        Networks drawn, with replacement, to choose each parent, the fittest of them; >= 1.
     n_elite : int, default=1
         Fittest networks that pass unchanged to the next generation, >= 0 and below `population_size`.
     crossover : {"uniform", "single_point"}, default="uniform"
-        Each weight from either parent with equal probability, or the first part of the string, up to a random
-        point, from one parent and the rest from the other.
+        Each weight from either parent with equal probability, or the part of the string up to a random point from
+        the first parent and the rest from the second.
     crossover_probability : float, default=0.9
-        Probability that a child has two parents and is no copy of the first; in [0, 1].
+        Probability that a child has two parents instead of being a copy of the first; in [0, 1].
     mutation_probability : float or None, default=None
         Probability of each weight to change, in [0, 1]; None is 1 / number of weights.
     mutation_scale : float, default=0.1
@@ -75,7 +75,7 @@ class GAMLPClassifier(MLPClassifier):
     patience : int, default=100
         Generations without a new least validation error that end the evolution; >= 1.
     random_state : int, RandomState, Generator or None, default=None
-        Source of the held-out share, the first population and every draw of the evolution.
+        Source of the held-out share, the first population and all draws of the evolution.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class GAMLPClassifier(MLPClassifier):
         The generation of the result.
     training_curve_, validation_curve_ : float64 ndarrays
         Squared error percentage of each generation's fittest network, and on the validation data at each strip.
-    history_ : dict of float64 ndarrays of shape (n_generations_,)
+    history_ : dict of float64 ndarrays of shape (n_epochs_,)
         ``best_error`` and ``mean_error`` of each generation, squared error percentages on the training data.
     stop_reason_ : {"patience", "max_generations"}
     """
@@ -206,7 +206,7 @@ class GAMLPClassifier(MLPClassifier):
 
 
 class PopulationErrors:
-    """Measure the squared error percentage of networks of one architecture on a set of samples."""
+    """Squared error percentages of networks of one architecture on a set of samples."""
 
     def __init__(self, architecture: Architecture, X: Floats, targets: Floats) -> None:
         self._network, self._block = network_and_block(architecture)
@@ -242,7 +242,7 @@ def select(errors: Floats, n_parents: int, tournament_size: int, rng: np.random.
 
 
 def cross(first: Genes, second: Genes, how: Crossover, probability: float, rng: np.random.Generator) -> Genes:
-    """Return a child of each pair of parents, a copy of the first where the pair is not crossed.
+    """Return a child of each pair of parents, a copy of the first if the pair is not crossed.
 
     Parameters
     ----------
@@ -277,7 +277,8 @@ def mutate(children: Floats, probability: float, scale: float, rng: np.random.Ge
         Standard deviation of the noise.
     rng : Generator
     """
-    # The number of mutations, then their places: as many as there are weights would cost more than the evaluation.
+    # Drawing the number of mutations, then their places, is cheap; a draw for each weight would cost more than the
+    # evaluation.
     n_mutations = rng.binomial(children.size, probability)
     places = rng.choice(children.size, size=n_mutations, replace=False, shuffle=False)
     children.ravel()[places] += rng.normal(scale=scale, size=n_mutations)

@@ -28,14 +28,14 @@ class StructureGAClassifier(RpropMLPClassifier):
     """Classify with a network whose inputs and hidden nodes a genetic algorithm picks and that RPROP trains.
 
     Another reading of the slides' column "GA" than `GAMLPClassifier`: the string has a bit for each input and each
-    hidden node of the architecture, as the textbooks' strings have an alphabet of 0 and 1; parents by tournament,
-    uniform crossover, flipped bits with the probability 1 / length of the string, elitism. A node that is left out
-    has weights and step sizes of 0, which RPROP leaves there. Training is the Proben1 report's, section 3.3.
+    hidden node of the architecture, as the textbooks' strings are of 0 and 1; parents by tournament, uniform crossover,
+    bits flipped with the probability 1 / length of the string, elitism. A node that is left out has weights and step
+    sizes of 0, where RPROP leaves them. Training is the Proben1 report's, section 3.3.
 
-    Choice: a string's networks train on two thirds of the training data, and fitness is their least error on the other
-    third, since the training error asks for all inputs and nodes. The fittest string's network is then trained on all
-    training data, and the validation data stop that training and do nothing else, as for every other network. All
-    networks of an evolution start from the same weights and step sizes, so that a string has one fitness.
+    Choice: a string's network is trained on two thirds of the training data, and its fitness is the least error on the
+    other third, since the training error is least with all inputs and nodes. The fittest string's network is then
+    trained on all training data, and the validation data only stop that training, as for every other network. All
+    networks of an evolution start from the same weights and step sizes, so that the fitness of a string is unique.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ class StructureGAClassifier(RpropMLPClassifier):
     population_size : int, default=12
         Strings of a generation, >= 2.
     tournament_size : int, default=3
-        Strings drawn, with replacement, for each choice of a parent, >= 1.
+        Strings drawn, with replacement, to choose each parent, >= 1.
     crossover_probability : float, default=0.9
-        Probability that a child has two parents and is no copy of the first; in [0, 1].
+        Probability that a child has two parents instead of being a copy of the first; in [0, 1].
     max_generations : int, default=8
         >= 1.
     patience : int, default=4
@@ -62,13 +62,13 @@ class StructureGAClassifier(RpropMLPClassifier):
     generalisation_loss : float, default=5.0
         Training and early stopping as in `RpropMLPClassifier`.
     random_state : int, RandomState, Generator or None, default=None
-        Source of the held-out share, the initial state and every draw of the evolution.
+        Source of the held-out shares, the initial state and all draws of the evolution.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     n_features_in_, n_features_ : int
-        Inputs, and those from which a way leads to an output.
+        Inputs, and those from which a path leads to an output.
     kept_ : bool ndarray of shape (n_features_in_ + number of hidden nodes,)
         The fittest string: inputs first, then hidden nodes layer by layer.
     coefs_, intercepts_ : list of float64 ndarrays

@@ -261,7 +261,7 @@ def multiply_matrices(C: LaneMatrix, A: LaneMatrix, B: LaneMatrix, height: int, 
     Parameters
     ----------
     C, A, B : LaneMatrix
-        height x width, height x n and width x n; no element of C may be one of A or B.
+        height x width, height x n and width x n; C shares no elements with A and B.
     height, width, n : int
         Numbers of elements, >= 0.
     mode : int

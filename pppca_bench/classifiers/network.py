@@ -74,7 +74,7 @@ class Architecture:
 
 
 def uniform_per_weight(architecture: Architecture, low: float, high: float, rng: np.random.Generator) -> list[Floats]:
-    """Draw one number for each weight: a float64 (n_units, n_sources) matrix for each layer."""
+    """Draw a number for each weight: a float64 (n_units, n_sources) matrix for each layer."""
     shapes = zip(architecture.layer_sizes, architecture.n_sources, strict=True)
     return [rng.uniform(low, high, size=shape) for shape in shapes]
 

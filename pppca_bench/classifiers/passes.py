@@ -5,8 +5,8 @@ adds each gradient, times the negative learning rate, to the weights.
 
 With samples as rows, H_k the values of layer k and S_k those of all units that feed it (a constant 1 among them, for
 the biases), the forward pass is H_k = f(S_k W_kᵀ). The backward pass is that of half the squared error: D_k, its
-derivatives by the sums of layer k, give the gradient of W_k, D_kᵀ S_k, and what layer k passes back to the units that
-feed it, D_k W_k, which becomes their own D by multiplication with f′.
+derivatives by the sums of layer k, give the gradient of W_k, D_kᵀ S_k, and the derivatives by the values that feed the
+layer, D_k W_k, which it passes back and which become their D by multiplication with f′.
 """
 
 from typing import Final, NamedTuple
@@ -41,10 +41,10 @@ ADDS: Final = 7
 class Network(NamedTuple):
     """An architecture as the kernels read it.
 
-    A bias is the weight of a constant 1. One stands before the inputs of each sample and, without shortcuts, one
-    before the units of each hidden layer, so that what feeds a layer is a run of inputs and a run of units.
+    A bias is the weight of a constant 1. It precedes the inputs of each sample and, without shortcuts, the units of
+    each hidden layer, so that a layer is fed by a run of inputs and a run of units.
 
-    ``layers`` is int64 (n_layers, 8), one row a layer:
+    ``layers`` is int64 (n_layers, 8), a row for each layer:
 
     - N_INPUTS: the number of inputs that feed it, the constant 1 included: all or none;
     - SOURCE, N_SOURCES, N_CONSTANT: the first unit that feeds it, their number, and that of constants 1 among them;
@@ -206,7 +206,7 @@ def backward(
         layer = network.layers[index]
         activation = network.output_activation if index == n_layers - 1 else network.hidden_activation
         n_inputs, n_sources, n_units = layer[N_INPUTS], layer[N_SOURCES], layer[N_UNITS]
-        # D_k = (∂E/∂H_k) f′. The softsign's f′ is already in what the layer above has passed back.
+        # D_k = (∂E/∂H_k) f′; the layer above has already multiplied by the softsign's f′.
         if activation != LINEAR and (index == n_layers - 1 or activation == LOGISTIC):
             for s in range(n):
                 _multiply_by_slope(activation, block, s * network.n_units + layer[UNIT], n_units)
@@ -226,7 +226,7 @@ def backward(
 
 @part
 def _pass_back(network: Network, weights: Floats2D, index: int, n: int, block: Block) -> None:
-    """Compute D_k W_k, what layer k passes back to the hidden units that feed it, in place.
+    """Compute D_k W_k, the derivatives ∂E/∂H that layer k passes back to the hidden units that feed it, in place.
 
     Constants 1 get nothing. The sums of the layer below are complete here; the softsign's f′ multiplies them while they
     are in registers.
@@ -236,7 +236,7 @@ def _pass_back(network: Network, weights: Floats2D, index: int, n: int, block: B
     n_weights, constant = layer[N_INPUTS] + layer[N_SOURCES], layer[N_CONSTANT]
     mode = ADD if layer[ADDS] > 0 else LINEAR
     errors = LaneMatrix(block.errors, layer[UNIT], network.n_units, 1)
-    # ∂E/∂H += D_k W_k, without f′, for layers before the one below: with shortcuts other layers still add to them.
+    # ∂E/∂H += D_k W_k, without f′, for earlier layers than the next below: with shortcuts others still add to them.
     n_before = layer[N_SOURCES] - constant - n_below
     unit, weight = layer[SOURCE] + constant, layer[WEIGHT] + layer[N_INPUTS] + constant
     if n_before > 0:

@@ -25,17 +25,16 @@ Masks = list[Flags]
 
 
 class PrunedMLPClassifier(RpropMLPClassifier):
-    """Classify with a network that is trained by RPROP, pruned by saliency and trained again, round after round.
+    """Classify with a network that is trained by RPROP, pruned by saliency and retrained, round after round.
 
     Optimal Brain Damage (LeCun, Denker & Solla 1990): train, delete the weights of least saliency, train again, repeat.
-    Slide 'Comparison', column "Prunning"; training as in the Proben1 report, section 3.3.
+    Slide 'Comparison', column "Prunning"; training as in the Proben1 report, section 3.3. A deleted weight and its step
+    size are 0, where RPROP leaves them.
 
-    A deleted weight and its step size are 0, so RPROP leaves it at 0.
-
-    Choice: the pruning goes on until no more weights are left than there are outputs, and the network of the least
-    validation error in all rounds is the result, so the size is chosen on the validation data; the sources give no
-    rule. A round starts from the weights of the validation minimum of the round before it, with the first step sizes.
-    Biases are not pruned: they connect nothing.
+    Choice: the pruning ends when there are no more weights than outputs, and the result is the network of least
+    validation error in all rounds, so the size is chosen on the validation data; the sources give no rule. A round
+    starts from the weights of the previous round's validation minimum, with the initial step sizes. Biases are not
+    pruned: they connect nothing.
 
     Parameters
     ----------
@@ -44,8 +43,8 @@ class PrunedMLPClassifier(RpropMLPClassifier):
     shortcuts : bool, default=False
         Whether each layer takes the inputs and all earlier layers, or only the layer before it.
     prune_fraction : float, default=0.2
-        Share of the remaining weights that a round deletes, at least one; in (0, 1). Choice: LeCun et al. delete
-        "some".
+        Share of the remaining weights deleted in a round, at least one weight; in (0, 1). Choice: LeCun et al.
+        delete "some".
     retrain_epochs : int, default=100
         Most epochs of a round after the first, >= 1; early stopping may end it sooner.
     initial_step_range : (float, float), default=(0.005, 0.02)
@@ -74,7 +73,7 @@ class PrunedMLPClassifier(RpropMLPClassifier):
     coefs_, intercepts_ : list of float64 ndarrays
         As in `RpropMLPClassifier`; deleted weights are 0.
     n_epochs_, best_epoch_ : int
-        Epochs of all rounds, and that of the result's validation minimum counted through.
+        Epochs of all rounds, and the epoch of the result's validation minimum, counted over all rounds.
     training_curve_, validation_curve_ : float64 ndarrays
         Of all rounds.
     history_ : dict of ndarrays of shape (n_rounds,)
@@ -157,7 +156,7 @@ def _best(rounds: Sequence[TrainedNet]) -> TrainedNet:
 
 
 def pruned(masks: Masks, saliencies: Sequence[Floats], fraction: float) -> Masks:
-    """Return the masks without the share of the remaining weights that has the least saliency, at least one weight.
+    """Return the masks without the remaining weights of least saliency: a fraction of them, at least one weight.
 
     Parameters
     ----------

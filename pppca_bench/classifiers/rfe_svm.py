@@ -18,27 +18,27 @@ from pppca_bench.samples import validated_samples
 
 
 class RFESVMClassifier(ClassifierMixin, FittedBySplit):
-    """Classify by a linear support vector machine on the features that recursive elimination leaves (RFESVM).
+    """Classify by a linear support vector machine on the features left by recursive elimination (RFESVM).
 
     The machine is trained, the feature with the least sum of squared weights is dropped, and so on down to one
     feature (Guyon, Weston, Barnhill & Vapnik 2002). Slide 'Comparison', row "RFESVM". C and the number of features are
     chosen on the validation data.
 
-    Choice: features are standardised on the training data, since weights rank features of equal scale alone. Among
-    equal validation errors the fewest features win, then the smallest C. The machine that is used has seen the
-    training data alone, as every other classifier.
+    Choice: features are standardised on the training data, since weights rank only features of equal scale. Of equal
+    validation errors the fewest features are chosen, then the smallest C. As all other classifiers, the chosen machine
+    is trained on the training data alone.
 
     Parameters
     ----------
     C : sequence of float, default=(0.01, 0.1, 1.0)
         Penalties to choose from; > 0, in any order. Choice: powers of ten up to scikit-learn's default;
-        with standardised features more is slow and was never chosen.
+        with standardised features larger ones are slow and were never chosen.
     n_features : int or None, default=None
         Number of features to keep, >= 1, or None to choose it on the validation data.
     size_rule : {"least_error", "one_standard_error"}, default="least_error"
-        Take the fewest features of the least validation error, or of an error within one standard error of it.
+        Take the fewest features of the least validation error, or of an error within a standard error of it.
     random_state : int, RandomState, Generator or None, default=None
-        Source of the held-out share; with validation data nothing here is random.
+        Source of the held-out share; nothing else is random.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class RFESVMClassifier(ClassifierMixin, FittedBySplit):
     n_features_ : int
         Number of features that are used.
     support_ : bool ndarray of shape (n_features_in_,)
-        Which these are.
+        Whether each feature is used.
     C_ : float
         The penalty that was chosen.
     measures_ : dict of float

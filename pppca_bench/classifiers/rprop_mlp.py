@@ -108,8 +108,8 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
     Proben1 report, section 3.3: full batch, one update an epoch, squared error against targets 0 and 1, hidden
     activation x / (1 + |x|); the result has the weights of the validation minimum; the class is the largest output.
 
-    Choice: on a change of sign RPROP takes the last move back, as first published (Riedmiller & Braun 1993); the
-    report's own numbers fit RPROP without it, and other constants than the report prints (docs/proben1.md).
+    Choice: where the gradient changes its sign RPROP undoes the last move, as first published by Riedmiller & Braun
+    1993; the report's numbers fit RPROP without this, and other constants than the report prints (docs/proben1.md).
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
     eta_plus, eta_minus : float, default=1.2, 0.5
         Factors of a step size after equal and after opposite signs; > 1 and in (0, 1).
     weight_backtracking : bool, default=True
-        Whether a weight whose gradient changes its sign takes its last move back, or moves by the smaller step.
+        Whether a weight whose gradient changes its sign undoes its last move, or moves by the smaller step.
     initial_step_range : (float, float), default=(0.005, 0.02)
         Each weight's first step size is uniform in this range; > 0.
     step_min, step_max : float, default=0.0, 50.0
@@ -136,10 +136,10 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
     generalisation_loss : float, default=5.0
         Stop when GL = 100 (E_va / E_opt - 1) is above this, in percent; >= 0, infinity for never.
     successive_increases : int, default=0
-        Do not stop so before the validation error has also risen in this many successive strips at least once.
+        Do not stop by GL before the validation error has also risen in this many successive strips at least once.
     progress_quotient : float, default=0.0
-        Nor before GL / P_k has been above this at least once; >= 0. The search of the report's section 3.3.2 asks for
-        8 and 3.
+        Nor before GL / P_k has been above this at least once; >= 0. The search of the report's section 3.3.2 has 8
+        and 3.
     training_progress : float, default=0.1
         Stop when P_k = 1000 (mean / min - 1) of the strip's k training errors is below this; >= 0, 0 for never.
     random_state : int, RandomState, Generator or None, default=None
@@ -166,5 +166,5 @@ class RpropMLPRegressor(RpropMLP, MLPRegressor):
     """Approximate one or more targets with a small multi-layer perceptron trained by RPROP with early stopping.
 
     Proben1 report, section 3.3: the same training as `RpropMLPClassifier`, with the targets as they are. Parameters and
-    attributes are those of `RpropMLPClassifier`, but for ``classes_``; a share that is held out is not stratified.
+    attributes are those of `RpropMLPClassifier`, except ``classes_``; the held-out share is not stratified.
     """

@@ -39,7 +39,7 @@ class Task:
 
     ``X``, ``X_val``: float64 (n_samples, n_inputs). ``targets``, ``targets_val``: float64 (n_samples, n_outputs).
     ``weights``, ``steps``: a float64 (n_units, n_sources) matrix for each layer, where the training starts from such.
-    ``rng``: source of what is drawn during the training.
+    ``rng``: source of random numbers during the training.
     """
 
     architecture: Architecture
@@ -53,7 +53,7 @@ class Task:
 
     @property
     def shape(self) -> tuple[Architecture, int, int]:
-        """What networks must share to train side by side: all but the number of inputs."""
+        """Sizes that networks must share to train side by side: all but the number of inputs."""
         return replace(self.architecture, n_inputs=1), len(self.X), len(self.X_val)
 
     def masked(self, masks: Sequence[Flags]) -> "Task":
@@ -208,7 +208,7 @@ class BackpropLanes(Lanes):
         self.state.weights[:, lane] = pack(task.weights, task.architecture, self.architecture)
 
     def _advance(self) -> None:
-        """Train to the next end of a strip of one of the networks, or for `MAX_EPOCHS_A_CALL`."""
+        """Train to the next end of any network's strip, or for `MAX_EPOCHS_A_CALL`."""
         stop, n_samples = self.stop, len(self.training.targets[0])
         ages = [int(self.progress.epochs[lane]) for lane in self.seated]
         to_strip_end = min(min(stop.strip_length - age % stop.strip_length, stop.max_epochs - age) for age in ages)

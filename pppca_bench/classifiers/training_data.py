@@ -167,7 +167,7 @@ def chosen_size(errors: Sequence[float], sizes: Sequence[int], n_validation: int
     Parameters
     ----------
     errors : sequence of float
-        Validation errors in percent; nan where none was measured.
+        Validation errors in percent; nan if not measured.
     sizes : sequence of int
         Numbers of features.
     n_validation : int

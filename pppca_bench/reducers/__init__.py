@@ -1,1 +1,1 @@
-"""Textbook methods that reduce the features: components, selections, an autoencoder."""
+"""Reducers of features from the textbooks: projections, feature selection, an autoencoder."""

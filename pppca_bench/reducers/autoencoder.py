@@ -1,4 +1,4 @@
-"""The auto-associative network as a transformer."""
+"""Auto-associative network as a transformer."""
 
 import warnings
 from typing import Any, Literal, Self
@@ -17,7 +17,7 @@ from pppca_bench.samples import validated_samples
 
 
 class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Take the middle layer of a network that was trained to map its inputs to themselves.
+    """Reduce features to the middle layer of a network that is trained to reproduce its inputs.
 
     Bishop 1995, section 8.6.2 and figure 8.12: with two layers of weights the M middle nodes, linear or not, lead to
     the space of the first M principal components (Bourlard & Kamp 1988), since the linear outputs lie in M dimensions
@@ -33,11 +33,11 @@ class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, Transfo
         Inputs, M linear nodes, linear outputs; the same with M tanh nodes; or tanh nodes before, in and after the
         middle layer.
     n_hidden : int or None, default=None
-        Nodes of the layers before and after the middle one, >= 1; of the nonlinear kind alone.
-        Choice: None gives as many as there are features, the fewest that do not narrow the data before the middle.
+        Nodes of the layers before and after the middle layer, >= 1; for the nonlinear kind only.
+        Choice: None gives the number of features, the fewest that do not narrow the data before the middle.
     max_iter : int, default=1000
-        >= 1. Choice: the weights after the last iteration are taken whether or not the gradient has vanished, since a
-        flat rest changes the code little; ``converged_`` tells.
+        >= 1. Choice: the weights after the last iteration are used even if L-BFGS has not converged, since further
+        iterations would change the code little; ``converged_`` is then False.
     tol : float, default=1e-6
         Largest entry of the gradient at which L-BFGS ends; > 0.
     random_state : int, RandomState, Generator or None, default=None
@@ -86,7 +86,7 @@ class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, Transfo
         Raises
         ------
         ValueError
-            When a parameter or X is out of its range.
+            If a parameter or X is out of its range.
         """
         check_parameters(self)
         samples = validated_samples(self, X, reset=True, min_samples=2)
@@ -131,7 +131,7 @@ class Autoencoder(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, Transfo
 
     @property
     def _n_encoding(self) -> int:
-        """Layers of weights up to the middle nodes."""
+        """Number of layers of weights up to the middle nodes."""
         return len(self.coefs_) // 2
 
     def _train(self, centred: Floats) -> None:

@@ -1,4 +1,4 @@
-"""Selection of features by scores: the estimator `FilterSelector`, and what each score is."""
+"""Feature selection by scores: the estimator `FilterSelector` and its criteria."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -21,33 +21,33 @@ class FilterSelector(PathSelector):
     """Keep the features of the highest scores (Mitchell 2006, "Scoring Individual Features", "Forward1", "Forward2").
 
     ============================== =====================================================================
-    criterion                      what the score is
+    criterion                      score
     ============================== =====================================================================
     mutual_information             I(Xᵢ, Y) = Σ P(x, y) log (P(x, y) / (P(x) P(y))), in nats
-    conditional_mutual_information the same, given the features that were kept before ("Forward2")
+    conditional_mutual_information the same, given the features taken before ("Forward2")
     chi_squared                    the statistic of independence of Xᵢ and Y, Σ (observed − expected)² / expected
-    accuracy                       training accuracy of the classifier that knows Xᵢ alone
-    t_test                         −log₁₀ p that the classes have one mean of Xᵢ
+    accuracy                       training accuracy of a classifier by Xᵢ alone
+    t_test                         −log₁₀ p of the hypothesis that all classes have the same mean of Xᵢ
     ============================== =====================================================================
 
-    All but the last count samples in a table of a feature's values and the classes.
+    All but the last are computed from a contingency table of a feature's values and the classes.
 
-    Choice: a feature of at most `n_bins` distinct training values is counted as it is, one of more in `n_bins`
-    intervals that hold about equally many training samples, since the source writes values k without saying of what.
-    `t_test` is Student's for two classes, by one variance for both, and for more its extension, the analysis of
-    variance. `conditional_mutual_information` takes first the feature of most mutual information, then, again and
-    again, the one of most min over kept k of I(Xᵢ, Y | Xₖ): the source conditions on a set in words, on one feature in
-    its formula, and a table of all values of several features would be nearly empty (Fleuret 2004 takes the minimum).
-    The single-feature classifier predicts, for each value, the class that most training samples of this value have.
+    Choice: the values are the distinct training values if there are at most `n_bins`, else `n_bins` intervals of about
+    equal numbers of training samples, since the source does not define its values k. `t_test` is Student's t-test with
+    a common variance for two classes, and its extension, the analysis of variance, for more.
+    `conditional_mutual_information` takes first the feature of most mutual information, then repeatedly the feature
+    with the largest min over taken k of I(Xᵢ, Y | Xₖ): the source conditions on a set in words, but on a single feature
+    in its formula, and a table of all values of several features would be nearly empty (Fleuret 2004 has the minimum).
+    The single-feature classifier predicts, for each value, the most frequent class of the training samples.
 
     Parameters
     ----------
     n_features : int or None, default=None
         Number of features, from 1 to all; None: chosen by the validation error.
     criterion : str, default="mutual_information"
-        One of those above.
+        A criterion of the table above.
     n_bins : int, default=10
-        Most values that a table has for a feature; >= 2. Choice: 10, as the Proben1 inputs on ordinal scales have.
+        Most values of a feature in a table; >= 2. Choice: 10, as the ordinal inputs of Proben1 have.
     estimator : classifier or None, default=None
         Unfitted; its validation error chooses the number of features. None: `RpropMLPClassifier` with 16 hidden nodes.
     random_state : int, RandomState, Generator or None, default=None
@@ -56,10 +56,10 @@ class FilterSelector(PathSelector):
     Attributes
     ----------
     scores_ : float64 array, shape (n_features,)
-        Of the conditional one the score with which a feature was taken; nan where it is undefined, as the t-test of a
-        constant feature is.
+        A conditional score is that with which the feature was taken; nan if undefined, as for the t-test of a constant
+        feature.
     support_, ranking_, n_features_, history_, mean_
-        See `PathSelector`. Undefined scores come last, equal ones keep the order of the features.
+        See `PathSelector`. Undefined scores come last, equal scores keep the order of the features.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class FilterSelector(PathSelector):
 
 
 def discretise(column: Floats, n_bins: int) -> Indices:
-    """Number a feature's values from 0, or the intervals in which they lie: see `FilterSelector`.
+    """Return the index from 0 of each sample's value, or of its interval: see `FilterSelector`.
 
     Parameters
     ----------
@@ -102,14 +102,14 @@ def discretise(column: Floats, n_bins: int) -> Indices:
     values, codes = np.unique(column, return_inverse=True)
     if len(values) <= n_bins:
         return codes
-    # A value that fills several intervals is a bound more than once; the intervals between them are empty.
+    # A value that fills several intervals repeats as a bound; the empty intervals between are removed.
     bounds = np.unique(np.quantile(column, np.arange(1, n_bins) / n_bins))
     return np.unique(np.searchsorted(bounds, column, side="right"), return_inverse=True)[1]
 
 
 def table(*codes: Indices) -> Floats:
-    """Count how many samples have each combination of codes, float64 with an axis for each."""
-    counts = np.zeros([int(one.max()) + 1 for one in codes])
+    """Return the number of samples with each combination of codes, float64 with an axis for each."""
+    counts = np.zeros([int(code.max()) + 1 for code in codes])
     np.add.at(counts, codes, 1.0)
     return counts
 
@@ -137,12 +137,12 @@ def chi_squared(counts: Floats) -> float:
 
 
 def accuracy(counts: Floats) -> float:
-    """Return the share of samples whose class is the most frequent one of their value, given a table (value, class)."""
+    """Return the share of samples whose class is the most frequent for their value, given a table (value, class)."""
     return float(counts.max(axis=1).sum() / counts.sum())
 
 
 def variance_ratios(X: Floats, y: NDArray[Any]) -> tuple[Floats, tuple[int, int]]:
-    """Return F of the analysis of variance of each feature, and its degrees of freedom; of two classes F is t².
+    """Return F of the analysis of variance of each feature, and its degrees of freedom; for two classes F is t².
 
     Parameters
     ----------
@@ -152,13 +152,13 @@ def variance_ratios(X: Floats, y: NDArray[Any]) -> tuple[Floats, tuple[int, int]
     Returns
     -------
     float64 array, shape (n_features,)
-        nan where a feature is constant, or where there are not more samples than classes, or one class.
+        nan if a feature is constant, there are not more samples than classes, or there is a single class.
     (int, int)
         Between and within classes.
     """
     groups = [X[y == label] for label in np.unique(y)]
-    between = sum(len(one) * (one.mean(axis=0) - X.mean(axis=0)) ** 2 for one in groups)
-    within = sum(((one - one.mean(axis=0)) ** 2).sum(axis=0) for one in groups)
+    between = sum(len(group) * (group.mean(axis=0) - X.mean(axis=0)) ** 2 for group in groups)
+    within = sum(((group - group.mean(axis=0)) ** 2).sum(axis=0) for group in groups)
     df = len(groups) - 1, len(X) - len(groups)
     if min(df) < 1:
         return np.full(X.shape[1], np.nan), df
@@ -179,7 +179,7 @@ def scored(X: Floats, y: Indices, criterion: Criterion, n_bins: int) -> tuple[Fl
     """
     if criterion == "t_test":
         ratios, df = variance_ratios(X, y)
-        # Features are ordered by F, as by p, which for some is below the smallest number.
+        # The order by F is that by p, which may underflow.
         return -f_distribution.logsf(ratios, *df) / np.log(10.0), _descending(ratios)
     codes = [discretise(column, n_bins) for column in X.T]
     if criterion == "conditional_mutual_information":

@@ -22,7 +22,7 @@ class ICA(CountedByEigenvalues, LinearProjection):
     """Rotate the leading principal components to be as independent as possible (Hyvärinen & Oja 2000).
 
     scikit-learn's FastICA, contrast log cosh, all components at once. Give exactly one of the first three parameters;
-    they count principal components, whose span the independent ones share.
+    they count principal components, which span the same space.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class ICA(CountedByEigenvalues, LinearProjection):
         Raises
         ------
         ValueError
-            When a parameter or X is out of its range, or no feature varies.
+            If a parameter or X is out of its range, or no feature varies.
         """
         check_parameters(self)
         samples = validated_samples(self, X, reset=True, min_samples=2)

@@ -18,21 +18,21 @@ from pppca_bench.samples import validated_samples
 
 
 class GaussianKernelPCA(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedBySplit):
-    """Find principal components in the space of the kernel exp(−‖x − x'‖² / (2 width²)), by scikit-learn.
+    """Project on principal components in the space of the kernel exp(−‖x − x'‖² / (2 width²)), by scikit-learn.
 
     Schölkopf, Smola & Müller 1998. Give exactly one of the first three parameters.
 
-    Choice: never more components than there are features: a narrow kernel has nearly equal eigenvalues, as many as
-    samples, and a reduction is asked for.
+    Choice: there are never more components than features: a narrow kernel has as many nearly equal eigenvalues as
+    samples, which would be no reduction.
 
     Parameters
     ----------
     n_components, variance_ratio, tau
         As in `CovariancePCA`, on the eigenvalues of the centred kernel matrix.
     width_factors : sequence of float, default=(0.25, 0.5, 1.0, 2.0, 4.0)
-        Widths that are tried, in units of the median distance of training samples; > 0. The one of smallest validation
-        error is taken. Choice: of equal ones that with fewer components, then the first; the grid doubles from where
-        only near neighbours are alike to where the kernel is nearly linear over the data.
+        Widths to choose from by validation error, in units of the median distance of training samples; > 0. Choice: of
+        equal errors the fewest components, then the first; the widths double from a kernel for which only near
+        neighbours are similar to a nearly linear kernel.
     estimator : classifier or None, default=None
         Unfitted; its validation error chooses the width. None: `RpropMLPClassifier` with 16 hidden nodes.
     random_state : int, RandomState, Generator or None, default=None
@@ -46,7 +46,7 @@ class GaussianKernelPCA(CountedByEigenvalues, ClassNamePrefixFeaturesOutMixin, T
         Of the centred kernel matrix, the largest first.
     kernel_pca_ : sklearn.decomposition.KernelPCA
     history_ : dict
-        ``width``, ``n_components`` and ``validation_error_percent`` of what was tried.
+        ``width``, ``n_components`` and ``validation_error_percent`` of each width.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ def _candidate(fit: KernelPCA, count: int, split: Split) -> Candidate:
 def median_distance(X: Floats) -> float:
     """Return the median distance of two different training samples.
 
-    Choice: pairs of equal samples do not count, since data of few values have many; 1 where all are equal.
+    Choice: pairs of equal samples, of which discrete data have many, do not count; 1 if all are equal.
     """
     distances: Floats = pdist(X)
     apart = distances[distances > 0.0]

@@ -45,7 +45,7 @@ class LDA(LinearProjection):
         Raises
         ------
         ValueError
-            When n_components or the data are out of their range.
+            If n_components or the data are out of their range.
         """
         check_parameters(self)
         samples, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)

@@ -43,7 +43,7 @@ class CountedByEigenvalues:
     tau: float | None
 
     def check_agreement(self) -> None:
-        """Raise ParameterError if several rules are given; none is an error only when components are counted."""
+        """Raise ParameterError if several rules are given; `_count` also raises if no rule is given."""
         given = [name for name in ("n_components", "variance_ratio", "tau") if getattr(self, name) is not None]
         if len(given) > 1:
             raise ParameterError(given[1], f"null where {given[0]} is given", getattr(self, given[1]))
@@ -170,7 +170,7 @@ class _ExactPCA(CountedByEigenvalues, LinearProjection):
         Raises
         ------
         ValueError
-            When not exactly one rule for the number of components is given, or it or X is out of its range.
+            If not exactly one rule for the number of components is given, or it or X is out of its range.
         """
         check_parameters(self)
         samples = validated_samples(self, X, reset=True, min_samples=2)
@@ -200,7 +200,7 @@ class CovariancePCA(_ExactPCA):
     Attributes
     ----------
     eigenvalues_ : float64 array, shape (n_features,)
-        Of C = (X − mean)ᵀ (X − mean) / N, the largest first. N / 2 times the sum of the discarded ones is the
+        Of C = (X − mean)ᵀ (X − mean) / N, the largest first. N / 2 times the sum of those discarded is the
         reconstruction error E_M (Bishop 1995, eq. 8.23, whose Σ is N C).
     components_, mean_, n_components_, explained_variance_, explained_variance_ratio_
         See `LinearProjection`.
@@ -214,7 +214,7 @@ class CovariancePCA(_ExactPCA):
 class SingularValuePCA(_ExactPCA):
     """Keep the leading right singular vectors of the centred samples (Mitchell 2006, slide "SVD").
 
-    Give exactly one of the three parameters, as `CovariancePCA` has them; n_components is at most
+    Give exactly one of the three parameters of `CovariancePCA`; n_components is at most
     min(n_samples, n_features).
 
     Attributes

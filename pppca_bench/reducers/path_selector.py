@@ -25,7 +25,7 @@ class Step(NamedTuple):
 class PathSelector(SelectorMixin, FittedBySplit):
     """Base of selectors that choose the subset of least validation error on a path.
 
-    Choice: of subsets with equal errors the smaller one is chosen, since fewer features are the aim.
+    Choice: of subsets with equal errors the smallest is chosen, since fewer features are the aim.
 
     Attributes
     ----------

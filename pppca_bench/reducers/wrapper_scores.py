@@ -66,10 +66,8 @@ def error_percent(classifier: Any, X_val: Floats, y_val: NDArray[Any]) -> float:
 def validation_errors(classifier: Any, candidates: Sequence[Candidate], split: Split) -> Floats:
     """Return each candidate's validation error in percent, float64 (n_candidates,); the classifier is not fitted."""
     fitted = fit_candidates([classifier] * len(candidates), candidates, split)
-    errors = [
-        error_percent(classifier, X_val, split.y_val) for classifier, (_, X_val) in zip(fitted, candidates, strict=True)
-    ]
-    return np.array(errors)
+    pairs = zip(fitted, candidates, strict=True)
+    return np.array([error_percent(network, X_val, split.y_val) for network, (_, X_val) in pairs])
 
 
 def subset(split: Split, features: Sequence[int] | Indices) -> Candidate:

@@ -117,14 +117,13 @@ def _best(split: Split, classifier: Any, subsets: list[tuple[int, ...]]) -> Step
 
 
 class NetworkRFE(PathSelector):
-    """Remove, again and again, the feature that matters least to the weights of trained networks (Windeatt 2011).
+    """Remove features step by step, each the least important by the weights of trained networks (Windeatt 2011).
 
-    All features but one are removed, one at a time, networks being trained anew at each size; the validation error
-    chooses the size.
+    New networks are trained at each size, down to a single feature; the validation error chooses the size.
 
-    Choice: a feature matters as much as the products of the magnitudes of the weights on all ways from it to the
-    outputs add up to, for weights of the first layer alone ignore that a hidden node may count for nothing. Features
-    should be of one scale, as those of Proben1, or the classifier standardise.
+    Choice: the importance of a feature is the sum, over all paths from it to the outputs, of the products of the
+    magnitudes of the weights; the weights of the first layer alone would ignore that a hidden node may have no effect.
+    The features need equal scales, as those of Proben1 have, or a classifier that standardises.
 
     Parameters
     ----------
@@ -134,8 +133,8 @@ class NetworkRFE(PathSelector):
         Networks at each size, over which weights and errors are averaged; >= 1. Choice: 8 train in the time of one,
         and small weights of a single network are mostly noise.
     size_rule : {"least_error", "one_standard_error"}, default="least_error"
-        Take the smallest number of features of the least validation error, or of an error within one standard error
-        of it. Choice: the first, as the source's curves are read at their minimum; those are of test errors, though.
+        Take the fewest features of the least validation error, or of an error within a standard error of it.
+        Choice: the first, as the source's curves, of test errors though, are read at their minimum.
     estimator : classifier or None, default=None
         Unfitted; has a random_state and, after `fit`, ``coefs_``. None: `RpropMLPClassifier` with 16 hidden nodes.
     random_state : int, RandomState, Generator or None, default=None
@@ -163,36 +162,30 @@ class NetworkRFE(PathSelector):
         self.random_state = random_state
 
     def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], Indices]:
-        seeds = [int(seed) for seed in rng.integers(2**31, size=self.n_networks)]
-        networks = [clone(classifier).set_params(random_state=seed) for seed in seeds]
-        path, ranking = [], np.empty(split.X.shape[1], dtype=np.int64)
-        for step, removed in _eliminate(split, networks):
-            path.append(step)
-            ranking[removed] = len(step.features)
+        seeds = rng.integers(2**31, size=self.n_networks)
+        networks = [clone(classifier).set_params(random_state=int(seed)) for seed in seeds]
+        kept = list(range(split.X.shape[1]))
+        path, ranking = [], np.empty(len(kept), dtype=np.int64)
+        while kept:
+            candidate = subset(split, kept)
+            fitted = fit_candidates(networks, [candidate] * len(networks), split)
+            error = float(np.mean([error_percent(network, candidate[1], split.y_val) for network in fitted]))
+            path.append(Step(tuple(kept), error))
+            saliency = np.mean([weight_saliency(network) for network in fitted], axis=0)
+            weakest = kept[int(saliency.argmin())]
+            ranking[weakest] = len(kept)
+            kept.remove(weakest)
         return path, ranking
 
 
-def _eliminate(split: Split, networks: list[Any]) -> Iterator[tuple[Step, int]]:
-    """Yield each subset with the feature that is removed next."""
-    kept = list(range(split.X.shape[1]))
-    while kept:
-        candidate = subset(split, kept)
-        fitted = fit_candidates(networks, [candidate] * len(networks), split)
-        error = float(np.mean([error_percent(network, candidate[1], split.y_val) for network in fitted]))
-        saliency = np.mean([weight_saliency(network) for network in fitted], axis=0)
-        step, weakest = Step(tuple(kept), error), kept[int(saliency.argmin())]
-        yield step, weakest
-        kept.remove(weakest)
-
-
 def weight_saliency(network: Any) -> Floats:
-    """Sum, for each input, the products of the magnitudes of the weights on all ways to the outputs.
+    """Return for each input the sum, over all paths to the outputs, of the products of the weights' magnitudes.
 
     Parameters
     ----------
     network : estimator
-        Fitted; its ``coefs_`` are a float64 array (n_sources, n_units) for each layer. Where its ``shortcuts`` are
-        true, a layer's sources are the inputs and the nodes of all layers before.
+        Fitted; its ``coefs_`` are a float64 array (n_sources, n_units) for each layer. If its ``shortcuts`` is
+        True, a layer's sources are the inputs and the nodes of all earlier layers.
 
     Returns
     -------
@@ -201,7 +194,7 @@ def weight_saliency(network: Any) -> Floats:
     Raises
     ------
     ValueError
-        When the classifier has no ``coefs_``.
+        If the classifier has no ``coefs_``.
     """
     if not hasattr(network, "coefs_"):
         raise ValueError(
