@@ -43,8 +43,8 @@ def merge(folders: tuple[Path, ...], results: Path) -> None:
             counts = dict(
                 store.rows("SELECT status, count(*) FROM runs WHERE key IN (SELECT key FROM plans) GROUP BY 1")
             )
-    for folder, (n_taken, n_known) in zip(sources, merged, strict=True):
-        click.echo(f"{folder}: {n_taken} runs taken, {n_known} were there already.", err=True)
+    for folder, (n_new, n_known) in zip(sources, merged, strict=True):
+        click.echo(f"{folder}: {n_new} runs taken, {n_known} were there already.", err=True)
     click.echo(
         f"{results} has {counts.get('done', 0)} runs done, {counts.get('failed', 0)} failed and"
         f" {counts.get('planned', 0)} to do.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from pppca_bench.errors import StoreError, UnknownNameError
 from pppca_bench.runs import QUANTITIES, Parameters, Scalar
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store
+from pppca_bench.store.rows import read_measures
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,12 +25,12 @@ IDENTITY = ("key", "configs", "problem", "data_sha256", "method", "repeat", "see
 TARGETS, PREDICTED, PROBABILITIES = "test_targets", "test_predicted", "test_probabilities"
 """Names of a run's predictions among its learning curves, in single precision."""
 
-_SPANS = (
+_ORIGINS = (
     "SELECT key, description, started_at, finished_at, duration_ms,"
     " count(*) OVER (PARTITION BY started_at, duration_ms) FROM runs"
     " LEFT JOIN provenances ON provenances.id = provenance"
 )
-"""Runs that were computed together have one span."""
+"""Runs that were computed together have the same start and duration."""
 
 
 def load_results(folder: str | Path = "results", configs: Sequence[str] | None = None) -> pd.DataFrame:
@@ -61,55 +63,52 @@ def load_results(folder: str | Path = "results", configs: Sequence[str] | None =
     import pandas as pd
 
     with Store(Path(folder) / DATABASE, read_only=True) as store:
-        (frame, cells), asking = store.read(configs), store.plans()
-        origins = {key: _origin(*row) for key, *row in store.rows(_SPANS)}
-    named: dict[str, list[str]] = {}
-    for config, keys in asking.items():
+        (frame, cells), plans = store.read(configs), store.plans()
+        origins = {key: _origin(*row) for key, *row in store.rows(_ORIGINS)}
+    asking: dict[str, list[str]] = {}
+    for config, keys in plans.items():
         for key in keys:
-            named.setdefault(key, []).append(config)
+            asking.setdefault(key, []).append(config)
     own = [cells[number][0] for number in frame["cell"]]
-    columns: dict[str, Any] = {name: frame[name].tolist() for name in ("key", "repeat", "seed", "status", "error")}
-    columns["configs"] = [" ".join(named[key]) for key in columns["key"]]
-    columns |= {name: [getattr(cell, name) for cell in own] for name in ("problem", "data_sha256", "method")}
+    columns: dict[str, Any] = {name: [getattr(cell, name, None) for cell in own] for name in IDENTITY}
+    columns |= {name: frame[name].tolist() for name in ("key", "repeat", "seed", "status", "error")}
+    columns["configs"] = [" ".join(asking[key]) for key in columns["key"]]
     columns |= zip(_ORIGIN, zip(*(origins[key] for key in columns["key"]), strict=True), strict=False)
-    columns = {name: columns.get(name, []) for name in IDENTITY}
     for part, kind in (("parameters", "method"), ("classifier", "classifier")):
         settings = [dict(getattr(cell, part)) for cell in own]
         for name in sorted(set().union(*settings)):
             columns[f"{kind}.{name}"] = _typed([one.get(name) for one in settings])
     for name in QUANTITIES:
         if name in frame:
-            whole = QUANTITIES[name].is_count and frame[name].notna().all()
-            columns[name] = frame[name].astype("int64") if whole else frame[name]
-    measures = [json.loads(text) if isinstance(text, str) else {} for text in frame["measures"]]
+            is_whole = QUANTITIES[name].is_count and frame[name].notna().all()
+            columns[name] = frame[name].astype("int64") if is_whole else frame[name]
+    measures = [read_measures(text) if isinstance(text, str) else {} for text in frame["measures"]]
     columns |= {name: [one.get(name) for one in measures] for name in sorted(set().union(*measures))}
     return pd.DataFrame(columns)
+
+
+def _origin(
+    description: str | None, started_at: str | None, finished_at: str | None, duration_ms: float | None, n_together: int
+) -> tuple[Any, ...]:
+    """Return the values of `_ORIGIN`; the duration is the run's share."""
+    version, _, commit = json.loads(description)["pppca"].partition("+") if description else ("", "", "")
+    share = None if duration_ms is None else duration_ms / n_together
+    return version or None, commit or None, started_at, finished_at, share
 
 
 def _typed(values: list[Any]) -> Any:
     """Return the values of a setting: numbers or flags where all are, otherwise text as in configs."""
     import pandas as pd
 
-    given = [value for value in values if value is not None]
-    if given and all(isinstance(value, bool) for value in given):
+    types = {type(value) for value in values if value is not None}
+    if types == {bool}:
         return pd.array(values, dtype="boolean")
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in given):
-        return values
-    return list(map(_text, values))
+    return values if types <= {int, float} else list(map(_text, values))
 
 
 def _text(value: Scalar) -> str | None:
     """Return a setting as in configs."""
     return value if value is None or isinstance(value, str) else json.dumps(value)
-
-
-def _origin(
-    description: str | None, started_at: str | None, finished_at: str | None, duration_ms: float | None, n_together: int
-) -> tuple[Any, ...]:
-    """Return the values of `_ORIGIN`."""
-    version, _, commit = json.loads(description)["pppca"].partition("+") if description else ("", "", "")
-    share = None if duration_ms is None else duration_ms / n_together
-    return version or None, commit or None, started_at, finished_at, share
 
 
 def find_run(store: Store, text: str) -> str:
@@ -149,34 +148,33 @@ def _distinguished(store: Store, keys: Sequence[str]) -> list[str]:
     cells = {key: spec.cell for key, (spec, _) in store.runs_by_key(keys).items()}
     if len({(cell.problem, cell.method) for cell in cells.values()}) > 1:
         return list(keys)
-    settings = {key: cell.settings for key, cell in cells.items()}
-    names = dict.fromkeys(name for own in settings.values() for name in own)
-    differing = [name for name in names if len({own.get(name) for own in settings.values()}) > 1]
-    texts = {
-        key: ", ".join(f"{name} = {str(_text(own.get(name))).removesuffix('.0')}" for name in differing)
-        for key, own in settings.items()
-    }
-    return [f"{key} ({texts[key]})" if texts[key] else key for key in keys]
+    settings = [cells[key].settings for key in keys]
+    names = [name for name in dict.fromkeys(chain(*settings)) if len({one.get(name) for one in settings}) > 1]
+    texts = [
+        ", ".join(f"{name} = {str(_text(one.get(name))).removesuffix('.0')}" for name in names) for one in settings
+    ]
+    return [f"{key} ({text})" if text else key for key, text in zip(keys, texts, strict=True)]
 
 
 def run_details(store: Store, key: str) -> dict[str, Any]:
     """Return all facts of a stored run as plain values, the traceback of a failed run under ``error``."""
     ((_, description, started_at, finished_at, duration_ms, n_together),) = store.rows(
-        f"SELECT * FROM ({_SPANS}) WHERE key = ?", key
+        f"SELECT * FROM ({_ORIGINS}) WHERE key = ?", key
     )
     spec, result = store.runs_by_key([key])[key]
-    cell, facts = spec.cell, store.problems().get(spec.cell.problem)
-    of_these_data = facts is not None and facts.data_sha256 == cell.data_sha256
-    problem = asdict(facts) if facts and of_these_data else {"name": cell.problem, "data_sha256": cell.data_sha256}
-    configs = store.configs_of(key)
+    cell, facts, configs = spec.cell, store.problems().get(spec.cell.problem), store.configs_of(key)
+    is_of_these_data = facts is not None and facts.data_sha256 == cell.data_sha256
     provenance = json.loads(description) if description else {}
     if "configs" in provenance:  # other configs of the same command do not concern this run
         provenance["configs"] = {name: digest for name, digest in provenance["configs"].items() if name in configs}
+    curves = store.histories([key]).get(key, {})
     return {
         "key": key,
         "status": result.status if result else "planned",
         "configs": configs,
-        "problem": problem,
+        "problem": asdict(facts)
+        if facts and is_of_these_data
+        else {"name": cell.problem, "data_sha256": cell.data_sha256},
         "method": cell.method,
         "parameters": _plain(cell.parameters),
         "classifier": _plain(cell.classifier),
@@ -189,9 +187,7 @@ def run_details(store: Store, key: str) -> dict[str, Any]:
         "duration_ms": duration_ms,
         "runs_in_this_time": n_together if started_at else None,
         "values": dict(result.values) if result else {},
-        "histories": {
-            name: " × ".join(map(str, curve.shape)) for name, curve in store.histories([key]).get(key, {}).items()
-        },
+        "histories": {name: " × ".join(map(str, curve.shape)) for name, curve in curves.items()},
         "provenance": provenance,
         "error": result.error if result else None,
     }
@@ -239,10 +235,8 @@ def load_predictions(run: str, results: str | Path = "results") -> pd.DataFrame:
     for name, array in (("target", arrays[TARGETS]), ("predicted", arrays[PREDICTED])):
         if array.ndim == 1:
             columns[name] = array.astype(np.int64)
-        elif array.shape[1] == 1:
-            columns[name] = array[:, 0]
         else:
-            columns |= {f"{name}_{place}": array[:, place] for place in range(array.shape[1])}
-    if PROBABILITIES in arrays:
-        columns |= {f"probability_{place}": column for place, column in enumerate(arrays[PROBABILITIES].T)}
+            several = array.shape[1] > 1
+            columns |= {f"{name}_{place}" if several else name: column for place, column in enumerate(array.T)}
+    columns |= {f"probability_{place}": column for place, column in enumerate(arrays.get(PROBABILITIES, np.empty(0)).T)}
     return pd.DataFrame(columns)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,42 +20,46 @@ _REMEDY = (
     f" recompute (`pppca run --fresh`) one of them. {_REFUSED}"
 )
 _TIMINGS = {name for name, quantity in {**QUANTITIES, **MEASURES}.items() if quantity.is_timing}
-_RESULT = ("status", "error", "measures", "provenance", "started_at", "duration_ms", "finished_at", *QUANTITIES)
-_COLUMNS = ", ".join(("key", "cell", "repeat", "seed", *_RESULT))
+_RESULT = ("status", "error", "measures", "started_at", "duration_ms", "finished_at", *QUANTITIES)
+_COLUMNS = ", ".join(("key", "cell", "repeat", "seed", "provenance", *_RESULT))
 _CELL = ", ".join(CELL_COLUMNS)
 
-# Runs of the attached database, with the numbers that their cells and provenances have in ours.
-_INCOMING = f"""
-CREATE TEMP VIEW incoming AS
-SELECT theirs.rowid AS number, theirs.key, cells.id AS cell, theirs.repeat, theirs.seed, theirs.status, theirs.error,
-    theirs.measures, provenances.id AS provenance, {", ".join(f"theirs.{name}" for name in _RESULT[4:])}
-FROM other.runs AS theirs
-    LEFT JOIN other.cells AS their_cells ON their_cells.id = theirs.cell
-    LEFT JOIN main.cells USING ({_CELL})
-    LEFT JOIN other.provenances AS their_provenances ON their_provenances.id = theirs.provenance
-    LEFT JOIN main.provenances USING (description)
-"""
+# Facts that runs refer to, then the other database's runs, with our numbers of their cells and provenances.
+_BRING = (
+    "INSERT OR IGNORE INTO main.problems SELECT * FROM other.problems ORDER BY rowid",
+    "INSERT OR IGNORE INTO main.configs SELECT name, planned_at,"
+    " sequence + (SELECT coalesce(max(sequence), 0) FROM main.configs), sha256, text FROM other.configs",
+    f"INSERT OR IGNORE INTO main.cells ({_CELL}, changed) SELECT {_CELL}, changed FROM other.cells ORDER BY id",
+    "INSERT OR IGNORE INTO main.provenances (description) SELECT description FROM other.provenances ORDER BY id",
+    "CREATE TEMP VIEW incoming AS SELECT theirs.rowid AS number, theirs.key, cells.id AS cell, theirs.repeat,"
+    " theirs.seed, provenances.id AS provenance, " + ", ".join(f"theirs.{name}" for name in _RESULT) + " FROM"
+    " other.runs AS theirs LEFT JOIN other.cells AS their_cells ON their_cells.id = theirs.cell"
+    f" LEFT JOIN main.cells USING ({_CELL})"
+    " LEFT JOIN other.provenances AS origins ON origins.id = theirs.provenance"
+    " LEFT JOIN main.provenances USING (description)",
+)
 _TOGETHER = "incoming LEFT JOIN main.runs AS known ON known.key = incoming.key"
 _IS_NEW = (
     "(incoming.status = 'done' AND coalesce(known.status, '') != 'done'"
     " OR incoming.status = 'failed' AND coalesce(known.status, 'planned') = 'planned')"
 )
-_BOTH_DONE = "known.status = 'done' AND incoming.status = 'done'"
+_BOTH_DONE = "(known.status = 'done' AND incoming.status = 'done')"
+_ADD = (
+    "INSERT OR REPLACE INTO main.histories SELECT key, curves FROM other.histories"
+    f" WHERE key IN (SELECT incoming.key FROM {_TOGETHER} WHERE {_IS_NEW})",
+    f"INSERT INTO main.runs ({_COLUMNS}) SELECT {_COLUMNS} FROM incoming WHERE true ORDER BY number"
+    f" ON CONFLICT (key) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in ('provenance', *_RESULT))}"
+    " WHERE (runs.status = 'planned' AND excluded.status != 'planned')"
+    " OR (runs.status = 'failed' AND excluded.status = 'done')",
+    "INSERT OR IGNORE INTO main.plans SELECT config, key FROM other.plans",
+)
 _UNTIMED = f"json_remove({{}}.measures{''.join(f', {chr(39)}$.{name}{chr(39)}' for name in sorted(_TIMINGS))})"
 _DIFFER = " OR ".join(
-    f"known.{name} IS NOT incoming.{name}"
-    for name in ("cell", "repeat", "seed", *(name for name in QUANTITIES if name not in _TIMINGS))
+    f"known.{name} IS NOT incoming.{name}" for name in ("cell", "repeat", "seed", *QUANTITIES) if name not in _TIMINGS
 )
 
 
-class Merged(NamedTuple):
-    """Number of runs, done or failed, that a database added, and of its done runs that were already stored."""
-
-    n_taken: int
-    n_known: int
-
-
-def merge(store: Store, sources: Sequence[Path]) -> list[Merged]:
+def merge(store: Store, sources: Sequence[Path]) -> list[tuple[int, int]]:
     """Merge results databases into one: all of them, or none where two contradict each other.
 
     Plans, configs, problems, learning curves and provenances are merged too, runs in the order of their plans. A done
@@ -69,6 +71,11 @@ def merge(store: Store, sources: Sequence[Path]) -> list[Merged]:
         The target; it may already hold some of the results.
     sources : sequence of Path
         The other files, which are only read; runs may go on in them.
+
+    Returns
+    -------
+    list of (int, int)
+        Of each source, the number of runs, done or failed, that it added, and of its done runs that were stored before.
 
     Raises
     ------
@@ -82,52 +89,37 @@ def merge(store: Store, sources: Sequence[Path]) -> list[Merged]:
     # SQLite attaches few databases at a time, none of which it detaches within a transaction.
     with TemporaryDirectory(prefix=".merge-", dir=store.path.parent) as folder:
         with Store(Path(folder) / DATABASE) as whole:
-            _, *merged = [_take(whole, source) for source in (store.path, *sources)]
+            _, *counts = [_take(whole, source) for source in (store.path, *sources)]
         _take(store, whole.path)
-    return merged
+    return counts
 
 
-def _take(store: Store, source: Path) -> Merged:
+def _take(store: Store, source: Path) -> tuple[int, int]:
     with Store(source, read_only=True) as other:
         store.rows("ATTACH ? AS other", f"{source.absolute().as_uri()}?mode=ro")
         try:
-            with store.transaction() as connection:
-                return _take_attached(connection, store, other)
+            with store.transaction():
+                return _take_attached(store, other)
         finally:
             store.rows("DETACH other")
 
 
-def _take_attached(connection: sqlite3.Connection, store: Store, other: Store) -> Merged:
+def _take_attached(store: Store, other: Store) -> tuple[int, int]:
     _refuse_other_texts(store, other)
-    for statement in (
-        "INSERT OR IGNORE INTO main.problems SELECT * FROM other.problems ORDER BY rowid",
-        "INSERT OR IGNORE INTO main.configs SELECT name, planned_at,"
-        " sequence + (SELECT coalesce(max(sequence), 0) FROM main.configs), sha256, text FROM other.configs",
-        f"INSERT OR IGNORE INTO main.cells ({_CELL}, changed) SELECT {_CELL}, changed FROM other.cells ORDER BY id",
-        "INSERT OR IGNORE INTO main.provenances (description) SELECT description FROM other.provenances ORDER BY id",
-        _INCOMING,
-    ):
-        connection.execute(statement)
+    for statement in _BRING:
+        store.rows(statement)
     _refuse_other_numbers(store, other)
     _refuse_other_curves(store, other)
-    ((n_taken, n_known),) = store.rows(f"SELECT sum({_IS_NEW}), sum({_BOTH_DONE}) FROM {_TOGETHER}")
-    for statement in (
-        "INSERT OR REPLACE INTO main.histories SELECT key, curves FROM other.histories"
-        f" WHERE key IN (SELECT incoming.key FROM {_TOGETHER} WHERE {_IS_NEW})",
-        f"INSERT INTO main.runs ({_COLUMNS}) SELECT {_COLUMNS} FROM incoming WHERE true ORDER BY number"
-        f" ON CONFLICT (key) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _RESULT)}"
-        " WHERE (runs.status = 'planned' AND excluded.status != 'planned')"
-        " OR (runs.status = 'failed' AND excluded.status = 'done')",
-        "INSERT OR IGNORE INTO main.plans SELECT config, key FROM other.plans",
-    ):
-        connection.execute(statement)
+    ((n_new, n_known),) = store.rows(f"SELECT total({_IS_NEW}), total({_BOTH_DONE}) FROM {_TOGETHER}")
+    for statement in _ADD:
+        store.rows(statement)
     _refuse_other_origins(store, other)
     try:
         store.check_seeds(cell for (cell,) in store.rows("SELECT DISTINCT cell FROM incoming"))
     except ConfigError as error:
         raise StoreError(f"{other.path}: {error} {_REFUSED}") from None
-    connection.execute("DROP VIEW incoming")
-    return Merged(n_taken or 0, n_known or 0)
+    store.rows("DROP VIEW incoming")
+    return int(n_new), int(n_known)
 
 
 def _refuse_other_texts(store: Store, other: Store) -> None:
