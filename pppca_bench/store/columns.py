@@ -17,6 +17,7 @@ from pppca_bench.errors import StoreError
 from pppca_bench.runs import QUANTITIES, Cell, StoredRun
 from pppca_bench.store.rows import RUN_COLUMNS, CellRow, read_measures, read_run, reading, to_json
 
+Columns = pd.DataFrame | Mapping[str, NDArray[Any]]
 STATUSES = PLANNED, DONE, FAILED = ("planned", "done", "failed")
 _CHUNK = 20_000
 """Rows that are read at a time."""
@@ -44,7 +45,7 @@ def damaged_runs(
         | ((frame["status"] == DONE) & frame[quantities].isna().all(axis=1))
     )
     damaged = {}
-    for key, number, *others in _rows(_arrays(frame[suspicious])):
+    for key, number, *others in _rows(frame[suspicious]):
         try:
             with reading(f"{path}: run {key}"):
                 read_run((key, number, *others), quantities, cells, {})
@@ -53,29 +54,17 @@ def damaged_runs(
     return damaged
 
 
-def records(frame: pd.DataFrame, cells: Mapping[int, CellRow], provenances: Mapping[int, str]) -> list[StoredRun]:
-    """Return the rows of a frame as records; see `rows.read_run`."""
-    return [read_run(row, _quantities(frame), cells, provenances) for row in _rows(_arrays(frame))]
+def records(columns: Columns, cells: Mapping[int, CellRow], provenances: Mapping[int, str]) -> list[StoredRun]:
+    """Return rows as records; see `rows.read_run`."""
+    quantities = _quantities(columns)
+    return [read_run(row, quantities, cells, provenances) for row in _rows(columns)]
 
 
-def _quantities(columns: Iterable[Any]) -> list[str]:
-    names = set(columns)
-    return [name for name in QUANTITIES if name in names]
+def _quantities(columns: Columns) -> list[str]:
+    return [name for name in QUANTITIES if name in columns]
 
 
-def _arrays(frame: pd.DataFrame, order: NDArray[np.intp] | slice = slice(None)) -> dict[str, NDArray[Any]]:
-    """Return the columns of a frame in an order of its rows; equal texts share an object, missing texts are None."""
-    arrays = {}
-    for name in map(str, frame):  # column by column, since the frame may be large
-        if pd.api.types.is_numeric_dtype(frame[name]):
-            arrays[name] = frame[name].to_numpy()[order]
-        else:
-            places, texts = pd.factorize(frame[name])  # -1 for a missing text
-            arrays[name] = np.array([*texts, None], dtype=object)[places[order]]
-    return arrays
-
-
-def _rows(columns: Mapping[str, NDArray[Any]]) -> Iterator[tuple[Any, ...]]:
+def _rows(columns: Columns) -> Iterator[tuple[Any, ...]]:
     return zip(*(columns[name].tolist() for name in (*RUN_COLUMNS, *_quantities(columns))), strict=True)
 
 
@@ -89,7 +78,7 @@ class CellRuns(Sequence[StoredRun]):
     changed : tuple of str
         Names of the cell's settings that are not a config's defaults.
     columns : mapping of str to array of shape (n_runs,)
-        Columns of `Store.frame`, which a data frame a cell would be slow to give.
+        Columns of `Store.read`. Choice: arrays, since access to the columns of thousands of data frames is slow.
     provenances : mapping of int to str
         See `RunResult.origin`.
     """
@@ -106,9 +95,8 @@ class CellRuns(Sequence[StoredRun]):
         return list(self)[place]
 
     def __iter__(self) -> Iterator[StoredRun]:
-        quantities = _quantities(self.columns)
         cells = dict.fromkeys(self.columns["cell"].tolist(), (self.cell, self.changed))
-        return (read_run(row, quantities, cells, self.provenances) for row in _rows(self.columns))
+        return iter(records(self.columns, cells, self.provenances))
 
     @cached_property
     def configs(self) -> frozenset[str]:
@@ -130,10 +118,9 @@ class CellRuns(Sequence[StoredRun]):
         """Numbers of the done runs, by name; nan where a run has no such number."""
         columns = {name: self.columns[name][self._is_done] for name in _quantities(self.columns)}
         texts = self.columns["measures"][self._is_done]
-        if (texts != "{}").any():
-            measures = list(map(read_measures, texts))
-            for name in sorted(set().union(*measures)):
-                columns[name] = np.array([one.get(name, np.nan) for one in measures], dtype=float)
+        measures = list(map(read_measures, texts)) if (texts != "{}").any() else []
+        for name in sorted(set().union(*measures)):
+            columns[name] = np.array([one.get(name, np.nan) for one in measures], dtype=float)
         return {name: column for name, column in columns.items() if not np.isnan(column).all()}
 
     def count_of(self, status: str) -> int:
@@ -163,7 +150,13 @@ def split_by_cell(
     same = {number: first.setdefault(cell, number) for number, (cell, _) in cells.items()}
     places, _ = pd.factorize(frame["cell"].map(same))
     order = np.argsort(places, kind="stable")
-    columns = _arrays(frame, order)
+    columns = {}
+    for name in map(str, frame):  # column by column, since the frame may be large
+        if pd.api.types.is_numeric_dtype(frame[name]):
+            columns[name] = frame[name].to_numpy()[order]
+        else:  # equal texts share an object; -1 is the place of a missing text
+            text_places, texts = pd.factorize(frame[name])
+            columns[name] = np.array([*texts, None], dtype=object)[text_places[order]]
     starts = np.flatnonzero(np.diff(places[order], prepend=-1)).tolist()
     split = {}
     for start, stop in pairwise([*starts, len(order)]):

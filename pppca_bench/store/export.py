@@ -82,7 +82,7 @@ def load_results(folder: str | Path = "results", configs: Sequence[str] | None =
         if name in frame:
             is_whole = QUANTITIES[name].is_count and frame[name].notna().all()
             columns[name] = frame[name].astype("int64") if is_whole else frame[name]
-    measures = [read_measures(text) if isinstance(text, str) else {} for text in frame["measures"]]
+    measures = list(map(read_measures, frame["measures"]))
     columns |= {name: [one.get(name) for one in measures] for name in sorted(set().union(*measures))}
     return pd.DataFrame(columns)
 

@@ -69,22 +69,12 @@ def read_cell(row: Sequence[str]) -> CellRow:
 def read_run(
     row: Sequence[Any], quantities: Sequence[str], cells: Mapping[int, CellRow], origins: Mapping[int, str]
 ) -> StoredRun:
-    """Return the record of a run.
-
-    Parameters
-    ----------
-    row : sequence
-        `RUN_COLUMNS`, then numbers, nan where the run has none.
-    quantities : sequence of str
-        Names of these numbers.
-    cells : mapping of int to (Cell, changed)
-    origins : mapping of int to str
-        Provenances.
+    """Return the record of a row: `RUN_COLUMNS`, then numbers named by ``quantities``, nan where the run has none.
 
     Raises
     ------
     ValueError
-        A value is outside its range, or not finite; or the row of a done run has no number.
+        A value is outside its range or not finite, or the row of a done run has no number.
     """
     key, number, repeat, seed, status, error, measures, provenance, *numbers = row
     if number not in cells:
@@ -96,10 +86,9 @@ def read_run(
     if status == "planned":
         return spec, None
     known = {name: value for name, value in zip(quantities, numbers, strict=True) if not math.isnan(value)}
-    has_measures = isinstance(measures, str)
-    if status == "done" and not known and not has_measures:
+    if status == "done" and not known and not isinstance(measures, str):
         raise ValueError("expected numbers, since it is done, got none")
-    values = read_measures(measures) if has_measures else {}
+    values = read_measures(measures)
     for name, value in (known | values).items():
         if not (isinstance(value, int | float) and math.isfinite(value)):
             raise ValueError(f"expected {name} to be a finite number, got {value!r}")
@@ -108,9 +97,9 @@ def read_run(
     return spec, RunResult(key, status, cause, values, origin=origins.get(provenance, ""))
 
 
-def read_measures(text: str) -> dict[str, float]:
-    """Return the numbers of a run that have no column of their own."""
-    return {} if text == "{}" else _mapping(text)
+def read_measures(text: object) -> dict[str, float]:
+    """Return the numbers of a run that have no column of their own, none for missing text."""
+    return _mapping(text) if isinstance(text, str) and text != "{}" else {}
 
 
 def pack(history: Mapping[str, NDArray]) -> bytes:  # type: ignore[type-arg]
