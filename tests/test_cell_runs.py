@@ -61,12 +61,6 @@ def test_they_are_the_records_of_the_runs_that_the_configs_ask_for(store, config
     assert MANY[-1].key not in {spec.key for runs in found.values() for spec, _ in runs}, "nobody asks for it now"
 
 
-def test_counts_are_whole_numbers_in_records(store):
-    (_, result), *_ = store.runs_by_cell()[CELL]
-    assert type(result.values["dimensionality"]) is int
-    assert type(result.values["test_error_percent"]) is float
-
-
 def test_they_know_who_asks_for_them(store):
     found = store.runs_by_cell()
     assert {cell: runs.configs for cell, runs in found.items()} == {
