@@ -76,7 +76,7 @@ class TestOnly:
     def test_data_that_no_selected_run_needs_are_not_loaded(self, path, monkeypatch):
         path.write_text(CONFIG.replace("[iris, wine]", "[iris, cancer1, card1]"))
         opened = []
-        monkeypatch.setattr(requests, "open_problem", lambda name, _: opened.append(name) or open_problem(name))
+        monkeypatch.setattr(requests, "open_problem", lambda name, *_, **__: opened.append(name) or open_problem(name))
         plan(path, only=("problem=iris",))
         assert opened == ["iris"]
 

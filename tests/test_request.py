@@ -72,7 +72,7 @@ def test_a_file_is_read_once_so_that_its_digest_is_of_what_is_run(tmp_path, monk
 def test_a_problem_of_many_configs_is_opened_once(tmp_path, monkeypatch):
     opened = []
 
-    def open_problem(name, data_dir):
+    def open_problem(name, data_dir, **_):
         opened.append(name)
         return rooms_problems.open_problem(name, data_dir)
 
@@ -165,7 +165,7 @@ def test_a_problem_without_test_examples_is_refused(tmp_path):
     (tmp_path / "own.dt").write_text(text)
     assert refused(write(tmp_path, problems="[iris, own.dt]")) == (
         f"{tmp_path}/a.yaml:2: problems[1]: expected training, validation and test examples, got 20 / 20 / 0 in own.dt."
-        " Split its examples anew, or take it out."
+        " Split its examples again, or take it out."
     )
 
 

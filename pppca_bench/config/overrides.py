@@ -1,4 +1,4 @@
-"""What a command line changes of configs (``--set``), and which of their runs it takes (``--only``)."""
+"""Overrides of configs (``--set``) and filters of their runs (``--only``) on the command line."""
 
 from __future__ import annotations
 
@@ -19,42 +19,50 @@ from pppca_bench.documents import YamlSource, parse_yaml
 from pppca_bench.errors import ConfigError, UnknownNameError, listed, nearest
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.parameters import shown
-from pppca_bench.runs import Cell
+from pppca_bench.runs import Cell, Plan
 
 LONGEST_NAME = 120
 """Of a changed config, in characters: its tables have a folder of this name."""
 
 _OF_THE_CONFIG = [key for key in Experiment.known_keys() if key not in ("name", "classifier", "methods")]
-_APART = re.compile(r",(?![^\[]*\])")
-"""A comma that stands in no list."""
+_COMMA_BETWEEN_CONDITIONS = re.compile(r",(?![^\[]*\])")
 
 
 @dataclass(frozen=True)
 class Only:
-    """Say which runs of the configs a command takes.
+    """Filter of runs.
 
     Attributes
     ----------
     wanted : mapping of str to tuple
-        Values by key: ``problem``, ``method``, or a setting as in `Cell.settings`. A run has one of the values of each
-        key; without keys every run is taken.
+        Values by key: ``problem``, ``method``, or a setting as in `Cell.settings`. A matching run has one of the values
+        of each key; without keys every run matches.
     """
 
     wanted: Mapping[str, tuple[Any, ...]]
 
     def takes(self, cell: Cell) -> bool:
-        """Tell whether a cell's runs are taken."""
-        found = _named(cell)
-        return all(key in found and any(_same(found[key], one) for one in asked) for key, asked in self.wanted.items())
+        """Return whether a cell's runs match."""
+        settings = _settings(cell)
+        return all(
+            key in settings and any(_is_same(settings[key], value) for value in values)
+            for key, values in self.wanted.items()
+        )
 
     def takes_problem(self, name: str) -> bool:
-        """Tell whether any run on a problem can be taken."""
+        """Return whether any run on a problem can match."""
         return name in self.wanted.get("problem", (name,))
 
+    def restricted(self, plan: Plan) -> Plan:
+        """Return a plan of the matching runs."""
+        specs = tuple(spec for spec in plan.specs if self.takes(spec.cell))
+        left = tuple(spec for spec in (*plan.specs, *plan.all_repeats) if not self.takes(spec.cell))
+        return replace(plan, specs=specs, left_out=left)
+
     def check(self, cells: Collection[Cell]) -> None:
-        """Raise UnknownNameError where a key names nothing of the cells, or none is taken; it tells what there is."""
+        """Raise UnknownNameError for a key that no cell has, or if no cell matches; the message lists their values."""
         values: dict[str, dict[str, None]] = {}
-        for key, value in (item for cell in cells for item in _named(cell).items()):
+        for key, value in (item for cell in cells for item in _settings(cell).items()):
             values.setdefault(key, {})[_written(value)] = None
         for key in self.wanted:
             if key not in values:
@@ -74,8 +82,8 @@ def parse_only(options: Sequence[str]) -> Only:
     Parameters
     ----------
     options : sequence of str
-        Each with one condition or more, parted by commas. Values of one key are alternatives, those of different keys
-        hold together, in one option or in several; ``tau=5,10`` names two values.
+        Each with one condition or more, separated by commas. Values of one key are alternatives, conditions on
+        different keys hold together, in one option or in several; ``tau=5,10`` names two values.
 
     Raises
     ------
@@ -85,12 +93,12 @@ def parse_only(options: Sequence[str]) -> Only:
     wanted: dict[str, tuple[Any, ...]] = {}
     for option in options:
         key = ""
-        for part in _APART.split(option):
+        for part in _COMMA_BETWEEN_CONDITIONS.split(option):
             before, equals, after = part.partition("=")
             key, text = (before.strip(), after) if equals else (key, part)
             if not key or not text.strip():
                 raise ConfigError(f"--only {option}: expected KEY=VALUE, such as method=dgha,tau=15, got {part!r}.")
-            wanted[key] = (*wanted.get(key, ()), _value(text, "--only"))
+            wanted[key] = (*wanted.get(key, ()), parse_yaml(Path("--only"), text).value)
     return Only(wanted)
 
 
@@ -102,19 +110,19 @@ def parse_changes(options: Sequence[str]) -> dict[str, Any]:
     ConfigError
         A change has no key or no value, or the value is not YAML.
     """
-    found = {}
+    changes = {}
     for option in options:
         key, equals, text = option.partition("=")
         if not key.strip() or not equals or not text.strip():
             raise ConfigError(f"--set {option}: expected KEY=VALUE, such as classifier.learning_rate=0.2.")
-        found[key.strip()] = _value(text, "--set")
-    return dict(sorted(found.items()))
+        changes[key.strip()] = parse_yaml(Path("--set"), text).value
+    return dict(sorted(changes.items()))
 
 
 def changed(source: YamlSource, changes: Mapping[str, Any]) -> YamlSource:
     """Return a document with some values changed.
 
-    Its text is what the changed config says, under its own name (`changed_name`), after a comment on what was changed.
+    Its text is that of the changed config, under its own name (`changed_name`), after a comment that lists the changes.
 
     Parameters
     ----------
@@ -134,21 +142,22 @@ def changed(source: YamlSource, changes: Mapping[str, Any]) -> YamlSource:
     for key, new in changes.items():
         _change(value, key, new)
     name = changed_name(str(value.get("name", "")), changes)
-    head = f"# {source.path.name}, changed by {_as_options(changes)}; as a file it needs a name of its own."
+    head = f"# {source.path.name}, changed by {as_options(changes)}; as a file it needs a name of its own."
     text = yaml.safe_dump({**value, "name": name}, sort_keys=False, allow_unicode=True)
     return replace(source, value=value, text=f"{head}\n{text}")
 
 
 def changed_name(name: str, changes: Mapping[str, Any]) -> str:
-    """Return the name that a changed config's results are kept by, such as ``"cancer1+classifier.learning_rate=0.2"``.
+    """Return the name of a changed config's results, such as ``"cancer1+classifier.learning_rate=0.2"``.
 
-    Choice: no file can give it, for a config's name has no plus sign. So the changed runs stand beside those of the
-    config, and no published table takes them for its own. It is fit for a folder; what had to be replaced for that, or
-    was too long, is told apart by a digest.
+    Choice: a file's name has no plus sign, so that changed runs stand beside those of the config and enter no published
+    table. Characters that a folder's name cannot have are replaced, long names are cut; a digest then distinguishes
+    them.
     """
     if not changes:
         return name
-    exact = ",".join(f"{key}={_in_a_name(value)}" for key, value in changes.items())
+    in_name = {key: value if isinstance(value, list) else [value] for key, value in changes.items()}
+    exact = ",".join(f"{key}={','.join(map(_written, values))}" for key, values in in_name.items())
     plain = re.sub(r"[^A-Za-z0-9_.=,+-]", "-", exact)
     if plain == exact and len(name) + len(plain) < LONGEST_NAME:
         return f"{name}+{plain}"
@@ -156,76 +165,58 @@ def changed_name(name: str, changes: Mapping[str, Any]) -> str:
     return f"{name}+{plain[: LONGEST_NAME - len(name) - 10]}-{digest}"
 
 
-def explained(error: ConfigError, changes: Mapping[str, Any]) -> ConfigError:
-    """Return a mistake of a changed config, with what was changed."""
-    return ConfigError(f"with {_as_options(changes)}: {error}") if changes else error
+def as_options(changes: Mapping[str, Any]) -> str:
+    """Return changes as the command line has them."""
+    return " ".join(f"--set {key}={_written(value)}" for key, value in changes.items())
 
 
 def _change(document: dict[str, Any], key: str, new: Any) -> None:
-    for name, spells in (("methods", "method"), ("classifier", "rule")):
-        if name in document:
-            document[name] = _spelled_out(document[name], spells)
-    entries = [one for one in _listed(document.get("methods")) if isinstance(one, dict)]
-    methods = dict.fromkeys(str(one.get("method")) for one in entries)
-    named = next((method for method in methods if key.startswith(f"{method}.")), None)  # a path has points of its own
+    if isinstance(methods := document.get("methods"), list):
+        document["methods"] = [spelled_out(one, "method") for one in methods]
+    if "classifier" in document:
+        document["classifier"] = spelled_out(document["classifier"], "rule")
+    listed_methods = document["methods"] if isinstance(document.get("methods"), list) else []
+    entries = [one for one in listed_methods if isinstance(one, dict)]
+    names = dict.fromkeys(str(one.get("method")) for one in entries)
+    named = next((name for name in names if key.startswith(f"{name}.")), None)  # a path has points of its own
     first, *rest = key.split(".") if named is None else [named, *key.removeprefix(f"{named}.").split(".")]
     if first in _OF_THE_CONFIG and not rest:
         document[first] = new
     elif first == "classifier" and rest:
         _put(document, [first, *rest], key, new)
-    elif first in methods and rest:
+    elif first in names and rest:
         for entry in entries:
             if entry["method"] == first:
                 _put(entry, rest, key, new)
     else:
-        known = [*_OF_THE_CONFIG, "classifier.KEY", *(f"{method}.KEY" for method in methods if method in METHODS)]
+        known = [*_OF_THE_CONFIG, "classifier.KEY", *(f"{name}.KEY" for name in names if name in METHODS)]
         raise ConfigError(f"--set {key}: expected one of {listed(known, key)}, got {key!r}{nearest(key, known)}.")
 
 
-def _spelled_out(value: Any, key: str) -> Any:
-    return [spelled_out(one, key) for one in value] if isinstance(value, list) else spelled_out(value, key)
-
-
-def _put(place: dict[str, Any], path: Sequence[str], key: str, new: Any) -> None:
+def _put(section: dict[str, Any], path: Sequence[str], key: str, new: Any) -> None:
     *above, last = path
     for part in above:
-        place = place.setdefault(part, {})
-        if not isinstance(place, dict):
-            raise ConfigError(f"--set {key}: expected a mapping at {part!r}, got {shown(place)}.")
-    place[last] = copy.deepcopy(new)  # one value in two entries would be an alias in the text
+        section = section.setdefault(part, {})
+        if not isinstance(section, dict):
+            raise ConfigError(f"--set {key}: expected a mapping at {part!r}, got {shown(section)}.")
+    section[last] = copy.deepcopy(new)  # the same object in two entries would be an alias in the text
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _value(text: str, option: str) -> Any:
-    return parse_yaml(Path(option), text).value
-
-
-def _named(cell: Cell) -> dict[str, Any]:
+def _settings(cell: Cell) -> dict[str, Any]:
     return {"problem": cell.problem, "method": cell.method, **cell.settings}
 
 
-def _same(found: Any, asked: Any) -> bool:
-    """Tell whether a run's value is the asked one; a list of one is as good as its value, and true is not 1."""
-    if isinstance(found, tuple):
-        return list(found) == (asked if isinstance(asked, list) else [asked])
-    return bool(found == asked) and isinstance(found, bool) == isinstance(asked, bool)
+def _is_same(value: Any, asked: Any) -> bool:
+    """Return whether a run has the asked value; a list of one is as good as its value, and true is not 1."""
+    if isinstance(value, tuple):
+        return list(value) == (asked if isinstance(asked, list) else [asked])
+    return bool(value == asked) and isinstance(value, bool) == isinstance(asked, bool)
 
 
 def _written(value: Any) -> str:
-    """Write a value as configs do."""
+    """Return a value as configs write it."""
     if isinstance(value, str):
         return value
     if isinstance(value, float) and value.is_integer():
         return f"{value:.17g}"
     return json.dumps(value)
-
-
-def _in_a_name(value: Any) -> str:
-    return ",".join(map(_written, value)) if isinstance(value, list) else _written(value)
-
-
-def _as_options(changes: Mapping[str, Any]) -> str:
-    return " ".join(f"--set {key}={_written(value)}" for key, value in changes.items())

@@ -1,15 +1,14 @@
-"""What one command asks for: config files to validated configs, open problems and plans."""
+"""Request of a command: config files to validated configs, open problems and plans."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pppca_bench.config.experiment import Config, parse_config
-from pppca_bench.config.overrides import Only, changed, changed_name, explained, parse_changes, parse_only
-from pppca_bench.config.plan import Identities, Identity, count_runs, expand
+from pppca_bench.config.overrides import as_options, changed, changed_name, parse_changes, parse_only
+from pppca_bench.config.plan import Identity, count_runs, expand
 from pppca_bench.documents import YamlSource, read_yaml
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.methods.lookup import search_also
@@ -27,25 +26,22 @@ from pppca_bench.runs import Plan, RunSpec, by_cell
 OpenProblem = tuple[ProblemSource, Problem]
 Entry = str | OwnData
 Files = Mapping[Entry, Entry]
-"""By what each entry of a config's problems is opened."""
-Opened = Mapping[Entry, OpenProblem]
+"""Entries of a config's problems with their files as seen from the config's folder, by the entries as written."""
 
 MOST_RUNS = 200_000
 """Runs of one command: some ten times as many as all configs of this repository ask for."""
 
-_TO_CLASSES = " Declare its outputs as classes (bool_out, two or more), or take another method or classifier."
-_TABLE_TO_CLASSES = " Say `task: classification` if its target is classes, or take another method or classifier."
-_TO_NUMBERS = " Take another method, or a classifier that approximates too (`pppca methods`)."
+_OTHER_NETWORK = "or take another method or classifier."
 
 
 @dataclass(frozen=True)
 class Request:
-    """Hold what the configs of one command ask for.
+    """The configs of one command.
 
     Attributes
     ----------
     plans : tuple of Plan
-        One a config, in the order of the command line.
+        A plan for each config, in the order of the command line.
     problems : mapping of (str, str) to (ProblemSource, Problem)
         Every problem that they name, by name and digest; of those with several splits the first.
     """
@@ -75,13 +71,13 @@ def read_request(
     Parameters
     ----------
     documents : sequence of Path or YamlSource
-        YAML files, or documents that are read already.
+        YAML files, or documents that are read already; each file is read once.
     data_dir : Path, optional
         First folder to look for Proben1 files.
     repeats : int, optional
         Number of repeats in place of the configs' own.
     only : sequence of str, optional
-        Which of the runs are taken, as `parse_only` reads it; a config of which none is taken has no plan.
+        Filters of the runs, as `parse_only` reads them; a config without matching runs has no plan.
     changes : sequence of str, optional
         Values in place of the configs' own, as `parse_changes` reads them.
     only_plan : bool, default False
@@ -96,81 +92,41 @@ def read_request(
     ConfigError
         A config is wrong, two have the same name, or there are too many runs.
     UnknownNameError
-        No run is taken.
+        No run matches the filters.
     DataError
         Data are missing or damaged.
     """
-    asked, new = parse_only(only), parse_changes(changes)
-    sources = [changed(source, new) for source in _sources(documents)]
+    asked, new, given = parse_only(only), parse_changes(changes), given or {}
+    once = {one if isinstance(one, Path) else one.path: one for one in documents}
+    sources = [changed(read_yaml(one) if isinstance(one, Path) else one, new) for one in once.values()]
     search_also([*(source.path.parent for source in sources), Path.cwd()])
-    configs = [_validated(source, new, given or {}) for source in sources]
+    try:
+        configs = [parse_config(source, problems=known_problems(), given=given) for source in sources]
+    except ConfigError as error:
+        raise ConfigError(f"with {as_options(new)}: {error}" if new else str(error)) from None
     _refuse_namesakes(sources, configs)
     if not force:
         # A config is expanded at its own repeats, too, for those that are done stay in its tables.
         counts = (max(count_runs(config), count_runs(config, repeats=repeats)) for config in configs)
         refuse_too_many({source.path: count for source, count in zip(sources, counts, strict=True)})
-    found = [_found(source, config, given or {}) for source, config in zip(sources, configs, strict=True)]
-    entries = list(dict.fromkeys(entry for files in found for entry in files.values()))
-    opened = {one: open_problem(one, data_dir, only_local=only_plan) for one in entries if one not in registered()}
-    for source, config, files in zip(sources, configs, found, strict=True):
-        _check_tasks(source, config, files, opened)
-    if not only_plan:  # the digest of a known problem's data is known without them
-        known = [one for one in entries if isinstance(one, str) and one in registered()]
-        opened |= {name: open_problem(name, data_dir) for name in known if asked.takes_problem(name)}
+    files = [_find_files(source, config, given) for source, config in zip(sources, configs, strict=True)]
+    opened: dict[Entry, OpenProblem] = {}
+    for entry in dict.fromkeys(entry for found in files for entry in found.values()):
+        if entry not in registered() or (not only_plan and asked.takes_problem(str(entry))):
+            opened[entry] = open_problem(entry, data_dir, only_local=only_plan)
     plans, problems = [], dict[tuple[str, str], OpenProblem]()
-    for source, config, files in zip(sources, configs, found, strict=True):
-        identities = _identities(source, config, files, opened)
-        problems |= {_key(identities[entry]): opened[file] for entry, file in files.items() if file in opened}
-        plans.append(_plan(source, config, identities, repeats, changed_name(config.name, new)))
+    for source, config, found in zip(sources, configs, files, strict=True):
+        identities = _identities(source, config, found, opened)
+        for entry, identity in identities.items():
+            if found[entry] in opened:
+                problems[identity.label, identity.data_sha256] = opened[found[entry]]
+        all_repeats = tuple(expand(config, identities))
+        specs = all_repeats if repeats is None else tuple(expand(config, identities, repeats=repeats))
+        plans.append(Plan(changed_name(config.name, new), source.sha256, source.text, specs, all_repeats))
     if asked.wanted:
         asked.check(by_cell(spec for plan in plans for spec in plan.specs))
-    return Request(tuple(plan for plan in (_taken(plan, asked) for plan in plans) if plan.specs), problems)
-
-
-def _sources(documents: Sequence[Path | YamlSource]) -> list[YamlSource]:
-    """Return documents, each file read once."""
-    once = {one if isinstance(one, Path) else one.path: one for one in documents}
-    return [read_yaml(one) if isinstance(one, Path) else one for one in once.values()]
-
-
-def _identities(source: YamlSource, config: Config, files: Files, opened: Opened) -> dict[Entry, Identity]:
-    """Return which data each problem of a config stands for; those that are open have to fit its methods."""
-    labels, identities = _labels(source, files), dict[Entry, Identity]()
-    for index, (entry, file) in enumerate(files.items()):
-        label = labels[entry]
-        if file in opened:
-            found, problem = opened[file]
-            check_fit(source.where(("problems", index)), label, problem, config)
-            identities[entry] = Identity(label, found.sha256, found.sha256 if found.is_own else label)
-        else:
-            identities[entry] = Identity(label, registered()[label].sha256, label)
-    return identities
-
-
-def _key(identity: Identity) -> tuple[str, str]:
-    return identity.label, identity.data_sha256
-
-
-def _check_tasks(source: YamlSource, config: Config, files: Files, opened: Opened) -> None:
-    for index, (entry, file) in enumerate(files.items()):
-        task = opened[file][1].task if file in opened else registered()[str(file)].task
-        check_task(source.where(("problems", index)), entry, task, config)
-
-
-def _validated(source: YamlSource, changes: Mapping[str, Any], given: Mapping[str, Path]) -> Config:
-    try:
-        return parse_config(source, problems=known_problems(), given=given)
-    except ConfigError as error:
-        raise explained(error, changes) from None
-
-
-def _taken(plan: Plan, only: Only) -> Plan:
-    """Return a plan of the runs that are taken."""
-    if not only.wanted:
-        return plan
-    specs = tuple(spec for spec in plan.specs if only.takes(spec.cell))
-    left = tuple(spec for spec in (*plan.specs, *plan.all_repeats) if not only.takes(spec.cell))
-    return replace(plan, specs=specs, left_out=left)
+        plans = [asked.restricted(plan) for plan in plans]
+    return Request(tuple(plan for plan in plans if plan.specs), problems)
 
 
 def _refuse_namesakes(sources: Sequence[YamlSource], configs: Sequence[Config]) -> None:
@@ -189,7 +145,7 @@ def refuse_too_many(counts: Mapping[Path, int], fewer: str = "values or repeats"
     counts : mapping of Path to int
         The runs that each config or study asks for.
     fewer : str, default "values or repeats"
-        What the remedy says to take fewer of.
+        The settings that the remedy names.
     """
     n_all = sum(counts.values())
     if n_all > MOST_RUNS:
@@ -201,35 +157,64 @@ def refuse_too_many(counts: Mapping[Path, int], fewer: str = "values or repeats"
         )
 
 
-def _found(source: YamlSource, config: Config, given: Mapping[str, Path]) -> dict[Entry, Entry]:
-    """Return by what each problem is opened: its name, or its file's path, seen from the config's folder.
-
-    Raises
-    ------
-    ConfigError
-        A file is not there.
-    """
+def _find_files(source: YamlSource, config: Config, given: Mapping[str, Path]) -> dict[Entry, Entry]:
+    """Return a config's problems with the paths of their files; raise ConfigError for a file that is missing."""
     found: dict[Entry, Entry] = {}
     for index, entry in enumerate(config.problems):
         try:
-            if isinstance(entry, OwnData):
-                found[entry] = _with_place(entry, source.path.parent, given)
+            if isinstance(entry, str):
+                found[entry] = str(find_own_file(entry, source.path.parent)) if entry.endswith(".dt") else entry
+            elif entry.source == "given":
+                found[entry] = replace(entry, place=str(given[entry.place]))
             else:
-                is_file = entry.endswith(".dt")
-                found[entry] = str(find_own_file(entry, source.path.parent)) if is_file else entry
+                place = str(find_own_file(entry.place, source.path.parent)) if entry.is_file else entry.place
+                found[entry] = replace(entry, place=place)
         except DataError as error:
             raise ConfigError(f"{source.where(('problems', index))}: {error}") from None
     return found
 
 
-def _with_place(own: OwnData, folder: Path, given: Mapping[str, Path]) -> OwnData:
-    if own.source == "given":
-        return replace(own, place=str(given[own.place]))
-    return replace(own, place=str(find_own_file(own.place, folder))) if own.is_file else own
+def _identities(
+    source: YamlSource, config: Config, files: Files, opened: Mapping[Entry, OpenProblem]
+) -> dict[Entry, Identity]:
+    """Return the data behind each problem of a config; they have to fit its methods."""
+    labels, identities = _labels(source, files), dict[Entry, Identity]()
+    for index, (entry, file) in enumerate(files.items()):
+        label, place = labels[entry], source.where(("problems", index))
+        if file in opened:
+            found, problem = opened[file]
+            check_task(place, entry, problem.task, config)
+            check_fit(place, label, problem, config)
+            identities[entry] = Identity(label, found.sha256, found.sha256 if found.is_own else label)
+        else:
+            check_task(place, entry, registered()[label].task, config)
+            identities[entry] = Identity(label, registered()[label].sha256, label)
+    return identities
+
+
+def _labels(source: YamlSource, files: Files) -> dict[Entry, str]:
+    """Return the label of each problem: of a file its own name, or its path where two of a config share a name.
+
+    Raises
+    ------
+    ConfigError
+        A table would have the label of another problem.
+    """
+    short = {one: one.label if isinstance(one, OwnData) else Path(one).name for one in files}
+    names, labels = list(short.values()), dict[Entry, str]()
+    for one, label in short.items():
+        is_named = isinstance(one, OwnData) and (one.name or not one.is_file)
+        path = one.place if isinstance(one, OwnData) else one
+        labels[one] = label if is_named or names.count(label) == 1 else path
+    for index, (one, label) in enumerate(labels.items()):
+        if isinstance(one, OwnData) and (label in registered() or list(labels.values()).count(label) > 1):
+            place = source.where(("problems", index))
+            raise ConfigError(f"{place}: expected a name of its own, got {label!r} again. Add the key `name`.")
+    return labels
 
 
 def check_fit(place: str, name: str, problem: Problem, config: Config) -> None:
-    """Raise ConfigError unless a problem has examples of each split; ``place`` says where it is named.
+    """Raise ConfigError unless a problem has examples of each split; ``place`` begins the message.
 
     Methods that only measure need training examples alone.
     """
@@ -238,12 +223,12 @@ def check_fit(place: str, name: str, problem: Problem, config: Config) -> None:
     if 0 in (sizes[:1] if only_measures else sizes):
         raise ConfigError(
             f"{place}: expected training, validation and test examples, got {' / '.join(map(str, sizes))} in {name}."
-            " Split its examples anew, or take it out."
+            " Split its examples again, or take it out."
         )
 
 
 def check_task(place: str, entry: Entry, task: str, config: Config) -> None:
-    """Raise ConfigError where a method or classifier would meet targets of the other kind than it needs."""
+    """Raise ConfigError where a method or classifier needs targets of the other kind."""
     label = entry.label if isinstance(entry, OwnData) else entry
     regressor = next(filter(None, (method.needs_numbers for method in config.methods)), "")
     if regressor and task != "approximation":
@@ -251,40 +236,14 @@ def check_task(place: str, entry: Entry, task: str, config: Config) -> None:
             f"{place}: expected an approximation problem, which {regressor} needs, got {label}, which is {task}."
             " Take another problem, or a classifier."
         )
-    picky = next(filter(None, (method.needs_classes for method in config.methods)), "")
-    if not picky or task == "classification":
+    classifier = next(filter(None, (method.needs_classes for method in config.methods)), "")
+    if not classifier or task == "classification":
         return
-    remedy = _TO_CLASSES if label.endswith(".dt") else _TO_NUMBERS
+    remedy = "Take another method, or a classifier that approximates too (`pppca methods`)."
     if isinstance(entry, OwnData):
-        remedy = _TABLE_TO_CLASSES
+        remedy = f"Say `task: classification` if its target is classes, {_OTHER_NETWORK}"
+    elif label.endswith(".dt"):
+        remedy = f"Declare its outputs as classes (bool_out, two or more), {_OTHER_NETWORK}"
     raise ConfigError(
-        f"{place}: expected a classification problem, which {picky} needs, got {label}, which is {task}.{remedy}"
+        f"{place}: expected a classification problem, which {classifier} needs, got {label}, which is {task}. {remedy}"
     )
-
-
-def _labels(source: YamlSource, files: Files) -> dict[Entry, str]:
-    """Return what tables call each problem: a file by its own name, where no other of the config has the same.
-
-    Raises
-    ------
-    ConfigError
-        A table would be called as another problem is.
-    """
-    short = {one: one.label if isinstance(one, OwnData) else Path(one).name for one in files}
-    labels = {}
-    for one, label in short.items():
-        labels[one] = label
-        if list(short.values()).count(label) > 1:
-            path = one.place if isinstance(one, OwnData) else one
-            labels[one] = label if isinstance(one, OwnData) and (one.name or not one.is_file) else path
-    for index, (one, label) in enumerate(labels.items()):
-        if isinstance(one, OwnData) and (label in registered() or list(labels.values()).count(label) > 1):
-            place = source.where(("problems", index))
-            raise ConfigError(f"{place}: expected a name of its own, got {label!r} again. Add the key `name`.")
-    return labels
-
-
-def _plan(source: YamlSource, config: Config, identities: Identities, repeats: int | None, name: str) -> Plan:
-    all_repeats = tuple(expand(config, identities))
-    specs = all_repeats if repeats is None else tuple(expand(config, identities, repeats=repeats))
-    return Plan(name, source.sha256, source.text, specs, all_repeats)
