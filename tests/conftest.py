@@ -7,8 +7,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from sklearn.datasets import load_iris
 
 from pppca_bench.methods.entry import Method
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
@@ -28,6 +30,15 @@ def proben1_dir(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("proben1")
     export_files(None, folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def iris():
+    """Return standardised training and validation data: X, y, X_val, y_val."""
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = (X[order] - X.mean(axis=0)) / X.std(axis=0), y[order]
+    return X[:90], y[:90], X[90:], y[90:]
 
 
 def required_program(name: str, variable: str) -> str:

@@ -2,18 +2,8 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.datasets import load_iris
 
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, fit_together
-
-
-@pytest.fixture(scope="module")
-def iris():
-    X, y = load_iris(return_X_y=True)
-    order = np.random.default_rng(0).permutation(len(y))
-    X, y = (X[order] - X.mean(axis=0)) / X.std(axis=0), y[order]
-    return X[:90], y[:90], X[90:], y[90:]
 
 
 def weights_of(classifier):
@@ -94,24 +84,6 @@ def test_learning_rate_falls_to_half_after_the_decay_epochs():
     assert shrinkage == pytest.approx((1 - 0.2) ** 2)
 
 
-def test_fitting_together_gives_the_same_bits_as_fitting_alone(iris):
-    """Different seeds, widths, projections and sizes, and sets without validation data."""
-    X, y, X_val, y_val = iris
-    rng = np.random.default_rng(0)
-    classifiers, sets = [], []
-    for seed in range(12):
-        W, n = rng.normal(size=(4, 1 + seed % 4)), 90 - seed % 2
-        given = (X_val @ W, y_val) if seed % 3 else (None, None)
-        classifiers.append(BackpropMLPClassifier((4,), standardise=True, keep="best", max_epochs=12, random_state=seed))
-        sets.append((X[:n] @ W, y[:n], *given))
-    alone = [clone(classifier).fit(*data) for classifier, data in zip(classifiers, sets, strict=True)]
-    together = fit_together(classifiers, sets)
-    assert all(one is other for one, other in zip(together, classifiers, strict=True))
-    for one, other in zip(alone, together, strict=True):
-        np.testing.assert_array_equal(weights_of(one), weights_of(other))
-        np.testing.assert_array_equal(one.validation_curve_, other.validation_curve_)
-
-
 def test_nothing_is_held_out_where_the_validation_error_decides_nothing(iris):
     X, y = iris[:2]
     classifier = BackpropMLPClassifier((4,), max_epochs=10, random_state=0).fit(X, y)
@@ -131,11 +103,6 @@ def test_training_that_overflows_is_refused_with_its_cause(iris):
     X, y, X_val, y_val = iris
     with pytest.raises(ValueError, match=r"training of .* expected finite errors, .* lower learning_rate \(now 0.1\)"):
         BackpropMLPClassifier((), random_state=0).fit(X * 1e200, y, X_val, y_val)
-
-
-def test_classifiers_with_different_parameters_are_not_fitted_together(iris):
-    with pytest.raises(ValueError, match=r"momentum in fit_together: expected 0.0 for all networks, got 0.5"):
-        fit_together([BackpropMLPClassifier(), BackpropMLPClassifier(momentum=0.5)], [iris, iris])
 
 
 def test_classifiers_of_different_classes_are_not_fitted_together(iris):

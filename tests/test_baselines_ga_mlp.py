@@ -7,20 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_classifier import squared_error
-from sklearn.datasets import load_iris
 
 from pppca_bench.classifiers import RpropMLPClassifier
 from pppca_bench.classifiers.ga_mlp import GAMLPClassifier, PopulationErrors, cross, mutate, select
 from pppca_bench.classifiers.network import Architecture, pack, uniform_per_weight, unpack
 from pppca_bench.classifiers.training_data import Split
-
-
-@pytest.fixture(scope="module")
-def iris():
-    X, y = load_iris(return_X_y=True)
-    order = np.random.default_rng(0).permutation(len(y))
-    X, y = (X[order] - X.mean(axis=0)) / X.std(axis=0), y[order]
-    return X[:90], y[:90], X[90:], y[90:]
 
 
 @pytest.mark.parametrize("hidden", [(), (3,), (3, 2)])
@@ -105,13 +96,6 @@ def test_mutation_changes_none_or_every_weight_at_the_ends(probability, n_change
     children = np.zeros((6, 10))
     mutate(children, probability, 1.0, np.random.default_rng(0))
     assert np.count_nonzero(children) == n_changed
-
-
-@pytest.mark.parametrize("crossover", ["uniform", "single_point"])
-@pytest.mark.parametrize("hidden", [(), (4,)])
-def test_iris_is_learnt(iris, crossover, hidden):
-    classifier = GAMLPClassifier(hidden, crossover=crossover, random_state=0).fit(*iris)
-    assert classifier.score(*iris[2:]) > (0.75 if hidden == () else 0.85)
 
 
 def test_fittest_never_gets_worse_with_an_elite_and_may_without(iris):

@@ -1,8 +1,7 @@
 """Kernel PCA: scikit-learn's components, a width chosen on validation data, and circles told apart."""
 
 import numpy as np
-import pytest
-from sklearn.datasets import load_iris, make_circles
+from sklearn.datasets import make_circles
 from sklearn.decomposition import KernelPCA
 from sklearn.linear_model import LogisticRegression
 
@@ -10,14 +9,6 @@ from pppca_bench.classifiers import RpropMLPClassifier
 from pppca_bench.reducers.kernel_pca import GaussianKernelPCA, median_distance
 
 SMALL = RpropMLPClassifier((2,), max_epochs=10, random_state=0)
-
-
-@pytest.fixture(scope="module")
-def iris():
-    X, y = load_iris(return_X_y=True)
-    order = np.random.default_rng(1).permutation(len(y))
-    X, y = X[order], y[order]
-    return X[:90], y[:90], X[90:], y[90:]
 
 
 def test_median_distance_leaves_equal_samples_out():

@@ -5,21 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_pruning import half_squared_error, paths_to_outputs, with_weight
-from sklearn.datasets import load_iris
 
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier, n_connections, pruned
 from pppca_bench.classifiers.saliency import connected_inputs, optimal_brain_damage, second_derivatives
-
-
-@pytest.fixture(scope="module")
-def iris():
-    X, y = load_iris(return_X_y=True)
-    order = np.random.default_rng(0).permutation(len(y))
-    X, y = (X[order] - X.mean(axis=0)) / X.std(axis=0), y[order]
-    return X[:90], y[:90], X[90:], y[90:]
-
 
 ARCHITECTURES = [
     Architecture(3, hidden, 2, shortcuts, activation)
@@ -158,9 +148,3 @@ def test_fitting_together_gives_the_same_bits_as_fitting_alone_also_with_other_f
         np.testing.assert_array_equal(one.decision_function(data[2]), other.decision_function(data[2]))
         np.testing.assert_array_equal(one.history_["n_weights"], other.history_["n_weights"])
         assert (one.n_features_, one.n_weights_) == (other.n_features_, other.n_weights_)
-
-
-def test_training_that_overflows_is_refused(iris):
-    X, y, X_val, y_val = iris
-    with pytest.raises(ValueError, match="expected finite errors"):
-        PrunedMLPClassifier((), random_state=0).fit(X * 1e200, y, X_val, y_val)

@@ -41,14 +41,6 @@ SELECTORS = [FilterSelector, ForwardSelector, BackwardSelector, NetworkRFE]
 
 
 @pytest.fixture(scope="module")
-def iris():
-    X, y = load_iris(return_X_y=True)
-    order = np.random.default_rng(1).permutation(len(y))
-    X, y = X[order], y[order]
-    return X[:90], y[:90], X[90:], y[90:]
-
-
-@pytest.fixture(scope="module")
 def noisy():
     """Five features: 1 and 3 tell the class together, 0 a little of it, the others nothing."""
     rng = np.random.default_rng(3)

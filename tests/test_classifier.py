@@ -3,17 +3,8 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_iris
 
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
-
-
-@pytest.fixture(scope="module")
-def iris():
-    X, y = load_iris(return_X_y=True)
-    order = np.random.default_rng(0).permutation(len(y))
-    X, y = (X[order] - X.mean(axis=0)) / X.std(axis=0), y[order]
-    return X[:90], y[:90], X[90:], y[90:]
 
 
 def weights_of(classifier):

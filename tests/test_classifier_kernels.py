@@ -303,13 +303,6 @@ def test_nets_trained_together_equal_nets_trained_alone_to_the_last_bit(shortcut
         assert same(net, train_by_rprop([task], RPROP, rule)[0])
 
 
-def test_order_of_the_nets_does_not_matter():
-    tasks = [make_task(ARCHITECTURES[5], seed) for seed in range(11)]
-    rule = StoppingRule(5, 5.0, 0.1, 20)
-    forwards, backwards = train_by_rprop(tasks, RPROP, rule), train_by_rprop(tasks[::-1], RPROP, rule)
-    assert all(same(one, other) for one, other in zip(forwards, backwards[::-1], strict=True))
-
-
 def test_a_net_that_overflows_does_not_disturb_its_neighbours_or_its_successor():
     tasks = [make_task(Architecture(3, (2,), 2, True, "linear"), seed) for seed in range(11)]
     tasks[1].X[:] = 1e200

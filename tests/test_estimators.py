@@ -5,7 +5,6 @@ from inspect import signature
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
-from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, RpropMLPRegressor
@@ -71,14 +70,6 @@ def test_scikit_learns_contract(estimator, check):
 
 def named(estimator):
     return type(estimator).__name__
-
-
-@pytest.fixture(scope="module")
-def iris():
-    X, y = load_iris(return_X_y=True)
-    order = np.random.default_rng(0).permutation(len(y))
-    X, y = (X[order] - X.mean(axis=0)) / X.std(axis=0), y[order]
-    return X[:90], y[:90], X[90:], y[90:]
 
 
 @pytest.mark.parametrize("estimator", [*BY_SPLIT, *OTHERS], ids=named)
