@@ -82,7 +82,17 @@ class FittedBySplit(BaseEstimator):
 
     def _validated(self, data: TrainingSet, classes: ArrayLike | None) -> Split:
         """Validate the arguments of `fit` and set ``classes_`` and ``n_features_in_``."""
-        return validated_split(self, *data, classes)
+        X, y, X_val, y_val = data
+        check_both_or_neither(self, X_val, y_val)
+        training = _labelled(self, X, y, reset=True)
+        validation = (training[0][:0], training[1][:0]) if X_val is None else _labelled(self, X_val, y_val)
+        labels = np.concatenate([training[1], validation[1]])
+        is_array = type(classes) is np.ndarray and classes.ndim == 1
+        self.classes_ = np.unique(labels if classes is None else classes if is_array else column_or_1d(classes))
+        unknown = np.setdiff1d(labels, self.classes_)
+        if unknown.size:
+            raise ValueError(f"labels of {self}: expected members of classes, got {unknown[0]!r}")
+        return Split(*training, *validation)
 
     def _hold_out(self, split: Split, rng: np.random.Generator) -> Split:
         """Return the split with validation data."""
@@ -91,33 +101,6 @@ class FittedBySplit(BaseEstimator):
     @abstractmethod
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
         """Set the fitted attributes."""
-
-
-def validated_split(
-    estimator: Any,
-    X: ArrayLike,
-    y: ArrayLike,
-    X_val: ArrayLike | None,
-    y_val: ArrayLike | None,
-    classes: ArrayLike | None,
-) -> Split:
-    """Validate the arguments of `fit` and set the estimator's ``classes_`` and ``n_features_in_``.
-
-    Raises
-    ------
-    ValueError
-        If the data are invalid, only one of X_val and y_val is given, or a label is not among the classes.
-    """
-    training = _labelled(estimator, X, y, reset=True)
-    check_both_or_neither(estimator, X_val, y_val)
-    validation = (training[0][:0], training[1][:0]) if X_val is None else _labelled(estimator, X_val, y_val)
-    labels = np.concatenate([training[1], validation[1]])
-    is_array = type(classes) is np.ndarray and classes.ndim == 1
-    estimator.classes_ = np.unique(labels if classes is None else classes if is_array else column_or_1d(classes))
-    unknown = np.setdiff1d(labels, estimator.classes_)
-    if unknown.size:
-        raise ValueError(f"labels of {estimator}: expected members of classes, got {unknown[0]!r}")
-    return Split(*training, *validation)
 
 
 def _labelled(estimator: Any, X: ArrayLike, y: Any, *, reset: bool = False) -> tuple[Floats, Labels]:
