@@ -1,4 +1,4 @@
-"""Whether the references of other people can stand beside the package's, and name runs that there can be."""
+"""Checks of user-defined references: unique identifiers of tables, and cells that runs can fill."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ from pppca_bench.runs import Selector
 
 
 def check_references(added: Sequence[Reference], own: Sequence[Reference], results: Results) -> None:
-    """Check references that were added to the package's.
+    """Check user-defined references against the package's and the results.
 
     Parameters
     ----------
     added, own : sequence of Reference
     results : Results
-        What was run: a method that is not known but was run is no mistake, and of a method that was run on a cell's
-        problem the settings are known.
+        A method that was run is known, and so are the settings of the runs of a method on a problem.
 
     Raises
     ------
     OwnDataError
-        Two tables have one identifier, or a cell names a method or a setting that no run has.
+        Two tables have the same identifier, or a cell names a method or a setting that no run has.
     """
     taken = {layout.id: one.name for one in own for layout in one.layouts} | dict.fromkeys(OWN_IDS, "pppca")
     for one in added:
@@ -39,22 +38,18 @@ def check_references(added: Sequence[Reference], own: Sequence[Reference], resul
             taken[layout.id] = one.name
             for row in layout.rows:
                 for column in layout.columns:
-                    place = f"{one.name}/reference.yaml: table {layout.id}, {row.key}, {column.key}"
                     if selector := layout.selector(row, column):
-                        _check_method(selector.method, results, place)
-                        _check_settings(selector, results, place)
+                        place = f"{one.name}/reference.yaml: table {layout.id}, {row.key}, {column.key}"
+                        _check_selector(selector, results, place)
 
 
-def _check_method(method: str, results: Results, place: str) -> None:
-    known = {*method_names(), *(cell.method for cell in results.cells)}
-    if method not in known and not is_path(method):
+def _check_selector(selector: Selector, results: Results, place: str) -> None:
+    methods = {*method_names(), *(cell.method for cell in results.cells)}
+    if selector.method not in methods and not is_path(selector.method):
         raise OwnDataError(
             f"{place} names no run: expected a method that `pppca methods` prints, or module:Class, got"
-            f" {method!r}{nearest(method, known)}."
+            f" {selector.method!r}{nearest(selector.method, methods)}."
         )
-
-
-def _check_settings(selector: Selector, results: Results, place: str) -> None:
     cells = [cell for cell in results.cells if (cell.problem, cell.method) == (selector.problem, selector.method)]
     known = {name for cell in cells for name in cell.settings}
     for name, _ in selector.settings if cells else ():

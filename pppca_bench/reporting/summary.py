@@ -1,4 +1,4 @@
-"""Stored runs by cell, and mean, spread, interval and number of repeats of each."""
+"""Stored runs by cell, and the mean, spread, interval and number of repeats of each."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pppca_bench.store.columns import DONE, FAILED, CellRuns, gather
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Describe a quantity over the repeats of a cell.
+    """Summary of a quantity over the repeats of a cell.
 
     Attributes
     ----------
     mean, sd : float
         Mean and sample standard deviation (nan for a single repeat).
     n : int
-        Repeats that are in.
+        Number of repeats.
     low, high : float
         95 % interval of the mean by Student's t distribution (nan for a single repeat).
     """
@@ -40,7 +40,7 @@ def summarise(values: Sequence[float]) -> Summary:
     Parameters
     ----------
     values : sequence of float, length >= 1
-        One value a repeat.
+        One value per repeat.
 
     Raises
     ------
@@ -70,46 +70,39 @@ CORRELATED = ("validation_squared_error_percent", "test_squared_error_percent")
 
 
 class Repeats(Mapping[str, Mapping[int, float]]):
-    """The numbers of a cell's finished runs: by name, each repeat's value by its number.
-
-    Parameters
-    ----------
-    runs : CellRuns
-        They are read where somebody asks for them.
-    """
+    """Values of a cell's completed runs by quantity and number of the repeat, read from columns when asked for."""
 
     def __init__(self, runs: CellRuns) -> None:
         self._runs = runs
 
     def __getitem__(self, name: str) -> Mapping[int, float]:
-        found = self._runs.of_done(name)
-        if not found:
+        if name not in self._runs.values:
             raise KeyError(name)
-        return found
+        return self._runs.of_done(name)
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in self._runs.values if self._runs.of_done(name))
+        return iter(self._runs.values)
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self._runs.values)
 
 
 @dataclass(frozen=True, slots=True)
 class CellSummary:
-    """Summarise the repeats of one cell.
+    """Summary of the repeats of a cell.
 
     Attributes
     ----------
     quantities : dict of str to Summary
-        By quantity; empty when no repeat is in.
+        By quantity; empty where no repeat is done.
     values : dict of str to dict of int to float
         By quantity, each repeat's value by its number.
     n_planned, n_failed : int
-        Repeats that were asked for, and those that failed.
+        Planned repeats, and those that failed.
     settings : str
-        Digest of what was run: method, parameters, classifier and data; "" when no repeat is in.
+        Digest of method, parameters, classifier and data; "" where no repeat is done.
     differing : tuple of str
-        In what the computation of the repeats differs: code, Python, libraries, processor, BLAS or system.
+        Facts in which the computation of the repeats differs: code, Python, libraries, processor, BLAS or system.
     """
 
     quantities: Mapping[str, Summary]
@@ -121,17 +114,16 @@ class CellSummary:
 
 
 NOT_RUN = CellSummary({}, {}, 0, 0)
-"""What is known of a cell that nobody has asked for."""
+"""Summary of a cell that was never planned."""
 
 
 class Results:
-    """Runs by cell; what a selector finds among them is kept, since several tables ask for it.
+    """Runs by cell; what a selector matches is cached, since several tables ask for it.
 
     Parameters
     ----------
     cells : mapping of Cell to CellRuns
-        Planned runs and what came of them, those of later plans last; no two of one cell and repeat, which the store
-        refuses to plan.
+        Planned runs and their results, those of later plans last.
     configs : iterable of str
         Names of the configs that ask for them.
 
@@ -139,8 +131,7 @@ class Results:
     ----------
     cells : mapping of Cell to CellRuns
     variants : dict of str to list of list of Cell
-        By config, the cells that differ by more than their place (`place_of`), those of each place together: several
-        settings of one method.
+        By config, the cells of each place (`place_of`) that has several: settings of one method.
     """
 
     def __init__(self, cells: Mapping[Cell, CellRuns], configs: Iterable[str]) -> None:
@@ -154,17 +145,17 @@ class Results:
 
     @classmethod
     def of_runs(cls, runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> Results:
-        """Return results that are there as records; see `pppca_bench.store.columns.gather`."""
+        """Return results of records; see `pppca_bench.store.columns.gather`."""
         return cls(gather(runs, plans), plans or ("",))
 
     def of_config(self, *configs: str) -> dict[Cell, CellRuns]:
-        """Return the cells that one of the configs asks for, with the runs that they ask for."""
+        """Return the cells that any of the configs asks for, with the runs that they ask for."""
         return {
             cell: runs.asked_by(configs) for cell, runs in self.cells.items() if not runs.configs.isdisjoint(configs)
         }
 
     def matching(self, selector: Selector, configs: Collection[str] = ()) -> list[Cell]:
-        """Return the cells that a selector means, of those that some of the configs (all by default) ask for."""
+        """Return the cells that a selector matches, of those that some of the configs (all by default) ask for."""
         asked = selector, tuple(configs)
         if asked not in self._found:
             self._found[asked] = [
@@ -175,15 +166,7 @@ class Results:
         return self._found[asked]
 
     def select(self, selector: Selector, configs: Collection[str] = ()) -> Sequence[StoredRun]:
-        """Return the runs that fill a table cell; none where runs of several settings would.
-
-        Parameters
-        ----------
-        selector : Selector
-            Which runs are meant.
-        configs : collection of str, optional
-            Names of the configs whose runs count; all by default.
-        """
+        """Return the runs of the only cell that matches; none where several do."""
         return self._selected(selector, configs) or ()
 
     def summary(self, selector: Selector, configs: Collection[str] = ()) -> CellSummary:
@@ -210,24 +193,24 @@ class Results:
 
 
 def place_of(cell: Cell) -> tuple[object, ...]:
-    """Return what tables tell cells apart by: problem, method, thresholds, and parameters with a label of their own."""
+    """Return what distinguishes cells in tables: problem, method, thresholds, and parameters with their own label."""
     entry = stored_method(cell.method)
-    telling = {"tau", "data_fraction", *(name for name, _ in (entry.labels if entry else ()))}
-    return (cell.problem, cell.method, *(item for item in cell.parameters if item[0] in telling))
+    labelled = {"tau", "data_fraction", *(name for name, _ in (entry.labels if entry else ()))}
+    return (cell.problem, cell.method, *(item for item in cell.parameters if item[0] in labelled))
 
 
 def summarise_runs(runs: CellRuns) -> CellSummary:
     """Summarise the repeats of one cell."""
     values = Repeats(runs)
-    quantities = {name: summarise(list(own.values())) for name in runs.values if (own := runs.of_done(name))}
-    if (found := _correlation(*(values.get(name, {}) for name in CORRELATED))) is not None:
-        quantities["correlation"] = found
+    quantities = {name: summarise(list(own.values())) for name, own in values.items()}
+    if correlation := _correlation(*(values.get(name, {}) for name in CORRELATED)):
+        quantities["correlation"] = correlation
     settings = _settings(runs.cell) if runs.count_of(DONE) else ""
     return CellSummary(quantities, values, len(runs), runs.count_of(FAILED), settings, _differing(runs.origins))
 
 
 def _differing(origins: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the facts that some origins do not share; the configs are no such fact."""
+    """Return the names of the facts in which some origins differ, other than the configs."""
     known = [origin for origin in origins if origin]
     if len(known) < 2:
         return ()
@@ -237,9 +220,9 @@ def _differing(origins: Sequence[str]) -> tuple[str, ...]:
 
 
 def _correlation(one: Mapping[int, float], other: Mapping[int, float]) -> Summary | None:
-    """Return Pearson's correlation of two quantities over the repeats, with its 95 % interval by Fisher's z.
+    """Return Pearson's correlation over the repeats, with its 95 % interval by Fisher's z.
 
-    It is None where there are fewer than four repeats, or one of the two does not vary.
+    None with fewer than four repeats, or where one of the quantities does not vary.
     """
     from statistics import StatisticsError, correlation
 
@@ -258,7 +241,7 @@ def _correlation(one: Mapping[int, float], other: Mapping[int, float]) -> Summar
 
 def _settings(cell: Cell) -> str:
     entry = stored_method(cell.method)
-    untold = entry.timed_by if entry else ""  # what is counted is counted whether it is timed or not
-    parameters = [item for item in cell.parameters if item[0] != untold]
+    timed_by = entry.timed_by if entry else ""  # operations are counted whether they are timed or not
+    parameters = [item for item in cell.parameters if item[0] != timed_by]
     text = json.dumps([cell.method, parameters, cell.classifier, cell.data_sha256])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
