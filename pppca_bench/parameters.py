@@ -1,6 +1,6 @@
-"""Parameters of estimators: what values each may have, stated once, in the constructor's annotations.
+"""Parameters of estimators: admissible values, stated once, in the annotations of the constructor.
 
-`check_parameters` holds an estimator to its annotations when it is fitted; a config is held to the same ones before
+`check_parameters` checks them when an estimator is fitted; a config is checked against the same annotations before
 anything runs; ``pppca methods NAME`` prints them.
 """
 
@@ -41,18 +41,18 @@ REQUIRED = inspect.Parameter.empty
 
 
 class ParameterError(ValueError, TypeError):
-    """A parameter's value is not admissible; both kinds of error, as scikit-learn's own is.
+    """A parameter's value is not admissible; both kinds of error, as in scikit-learn.
 
     Attributes
     ----------
     name : str
         The parameter.
     expected : str
-        What its values may be.
+        Its admissible values, in words.
     value : object
-        What was given.
+        The given value.
     where : str
-        The estimator, or nothing.
+        The estimator, or "".
     """
 
     def __init__(self, name: str, expected: str, value: object, *, where: str = "") -> None:
@@ -60,13 +60,13 @@ class ParameterError(ValueError, TypeError):
         super().__init__(f"{name}{where and f' in {where}'}: expected {expected}, got {shown(value)}.")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Exceptions are copied from their message alone, so one raised in another process would not arrive.
+        # By default an exception is pickled by its message alone, and could not be raised again in another process.
         return partial(type(self), where=self.where), (self.name, self.expected, self.value)
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """Describe one parameter of a constructor.
+    """A parameter of a constructor.
 
     Attributes
     ----------
@@ -83,12 +83,12 @@ class Parameter:
 
     @property
     def expected(self) -> str:
-        """Say in words what its values may be, such as ``"a number > 0"``."""
+        """Return its admissible values in words, such as ``"a number > 0"``."""
         return describe(self.annotation)
 
     @property
     def is_list(self) -> bool:
-        """Tell whether one value of it is a list."""
+        """Return whether each of its values is a list."""
         return any(get_origin(kind_of(kind)) is tuple for kind in _alternatives(self.annotation))
 
     def checked(self, value: object) -> Any:
@@ -110,7 +110,7 @@ class Parameter:
 
     @cached_property
     def _adapter(self) -> TypeAdapter[Any]:
-        # Kept here, since to look it up by the annotation means to hash that, which takes longer than the check.
+        # Kept here, since hashing the annotation to look it up takes longer than the check.
         return adapter_of(self.annotation)
 
 
@@ -128,14 +128,18 @@ def parameters_of(estimator: type) -> Mapping[str, Parameter]:
     except (NameError, AttributeError, TypeError, SyntaxError):
         signature = inspect.signature(estimator)
     return {
-        one.name: Parameter(one.name, Any if isinstance(one.annotation, str) else _annotation(one), one.default)
+        one.name: Parameter(
+            one.name,
+            Any if isinstance(one.annotation, str) or one.annotation is one.empty else one.annotation,
+            one.default,
+        )
         for one in signature.parameters.values()
         if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
     }
 
 
 def readable(annotation: Any) -> Any:
-    """Return an annotation of foreign code where values can be checked against it, else `Any`.
+    """Return an annotation of third-party code if values can be checked against it, else `Any`.
 
     Choice: a list or another container than a tuple counts as `Any`, since a config's lists are kept as tuples.
     """
@@ -151,19 +155,15 @@ def readable(annotation: Any) -> Any:
     return annotation
 
 
-def _annotation(parameter: inspect.Parameter) -> Any:
-    return Any if parameter.annotation is parameter.empty else parameter.annotation
-
-
 def check_parameters(estimator: Any) -> dict[str, Any]:
-    """Check every parameter of an estimator, then whether they agree with each other.
+    """Check every parameter of an estimator, then the rules between them.
 
     An estimator with rules between parameters has a method ``check_agreement``, which raises ParameterError.
 
     Returns
     -------
     dict
-        The values in their canonical form, by name; the estimator keeps what it was given.
+        The values in their canonical form, by name; the estimator keeps those that it was given.
 
     Raises
     ------
@@ -171,18 +171,12 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
         A value is not admissible.
     """
     kind: type = type(estimator)
-    where = kind.__name__
-    values = {}
-    for name, parameter in parameters_of(kind).items():
-        try:
-            values[name] = parameter.checked(getattr(estimator, name))
-        except ParameterError as error:
-            raise ParameterError(name, error.expected, error.value, where=where) from None
-    if hasattr(estimator, "check_agreement"):
-        try:
+    try:
+        values = {name: one.checked(getattr(estimator, name)) for name, one in parameters_of(kind).items()}
+        if hasattr(estimator, "check_agreement"):
             estimator.check_agreement()
-        except ParameterError as error:
-            raise ParameterError(error.name, error.expected, error.value, where=where) from None
+    except ParameterError as error:
+        raise ParameterError(error.name, error.expected, error.value, where=kind.__name__) from None
     return values
 
 
@@ -192,7 +186,7 @@ def check_order(estimator: Any, low: str, high: str, *, strictly: bool = False) 
     Raises
     ------
     ParameterError
-        It is not; ``low`` is the one that is named.
+        It is not; the error names ``low``.
     """
     value, limit = getattr(estimator, low), getattr(estimator, high)
     if value is None or limit is None:
@@ -209,7 +203,7 @@ def describe(annotation: Any, refused: object = None) -> str:
     annotation : object
         A type that pydantic knows, with or without constraints.
     refused : object, optional
-        The value that the words are said of: where it is infinite, numbers are finite.
+        A value that was refused: if it is infinite, the words say that numbers are finite.
     """
     schema = adapter_of(annotation).json_schema()
     words = in_words(schema, schema.get("$defs", {}))

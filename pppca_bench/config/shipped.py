@@ -1,4 +1,4 @@
-"""The configs that come with the package: where they are, and which file a name on the command line stands for.
+"""Shipped configs: their folder, and their files by name.
 
 In a repository they are its folder ``configs``; the build copies that into the package.
 """
@@ -6,7 +6,6 @@ In a repository they are its folder ``configs``; the build copies that into the 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
 from pathlib import Path
 
 from pppca_bench.errors import ConfigError
@@ -18,8 +17,6 @@ LOCAL = Path("configs")
 
 STUDIES = "studies"
 """Folder of the studies, in that of the experiments."""
-
-_SUFFIXES = (".yaml", ".yml")
 
 
 def shipped_folder() -> Path:
@@ -40,19 +37,19 @@ def shipped_folder() -> Path:
 
 def shipped_experiments() -> dict[str, Path]:
     """Return the file of each shipped experiment, by name."""
-    return _by_name(shipped_folder())
+    return {path.stem: path for path in sorted(shipped_folder().glob("*.yaml"))}
 
 
 def shipped_studies() -> dict[str, Path]:
     """Return the file of each shipped study, by name."""
-    return _by_name(shipped_folder() / STUDIES)
+    return {path.stem: path for path in sorted((shipped_folder() / STUDIES).glob("*.yaml"))}
 
 
 def find_experiment(given: Path) -> Path:
     """Return the file that an argument stands for: a path, or the name of an experiment.
 
-    Choice: what exists under the path itself is taken first, then NAME.yaml in ``configs`` of the working directory,
-    where ``pppca init`` puts copies to edit, and the shipped one last. So nobody runs the original of what they edited.
+    Choice: an existing path is taken first, then NAME.yaml in ``configs`` of the working directory, where
+    ``pppca init`` puts copies to edit, and the shipped file last, so that an edited copy is never passed over.
 
     Parameters
     ----------
@@ -62,49 +59,31 @@ def find_experiment(given: Path) -> Path:
     Raises
     ------
     ConfigError
-        It names nothing; the message gives the nearest names.
+        No config has that name; the message gives the nearest names.
     """
-    return _find(given, LOCAL, shipped_experiments, "config", "run")
+    return _find(given, LOCAL, shipped_experiments(), "run", "config")
 
 
 def find_study(given: Path) -> Path:
     """Return the file that an argument stands for: a path, or the name of a study; see `find_experiment`."""
-    return _find(given, LOCAL / STUDIES, shipped_studies, "study", "study")
+    return _find(given, LOCAL / STUDIES, shipped_studies(), "study", "study")
 
 
-def _find(given: Path, local: Path, find_shipped: Callable[[], dict[str, Path]], kind: str, command: str) -> Path:
+def _find(given: Path, local: Path, shipped: dict[str, Path], command: str, kind: str) -> Path:
     name = str(given)
-    if len(given.parts) != 1 or given.suffix in _SUFFIXES or _is_there(given):
+    try:
+        is_path = len(given.parts) != 1 or given.suffix in (".yaml", ".yml") or given.exists()
+    except OSError:  # the reader of the file reports what is wrong
+        is_path = True
+    if is_path:
         return given
     edited = local / f"{name}.yaml"
-    if edited.is_file():
-        return edited
-    shipped = find_shipped()
-    if name in shipped:
-        return shipped[name]
-    raise ConfigError(
-        f"{command}: expected the path of a file or the name of a shipped {kind}, got {name!r}."
-        f" {_hint(name, kind, shipped)}"
-    )
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # who reads it will say what is wrong
-        return True
-
-
-def _hint(name: str, kind: str, shipped: dict[str, Path]) -> str:
-    other = {"config": ("study", shipped_studies), "study": ("run", shipped_experiments)}
-    command, of_other_kind = other[kind]
-    if name in of_other_kind():
-        return f"Try `pppca {command} {name}`."
-    nearest = difflib.get_close_matches(name, shipped, n=3)
-    if nearest:
-        return f"Did you mean {' or '.join(map(repr, nearest))}?"
-    return "`pppca init` writes all of them into a folder."
-
-
-def _by_name(folder: Path) -> dict[str, Path]:
-    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+    if edited.is_file() or name in shipped:
+        return edited if edited.is_file() else shipped[name]
+    other, of_other_kind = ("study", shipped_studies()) if kind == "config" else ("run", shipped_experiments())
+    hint = "`pppca init` writes all of them into a folder."
+    if name in of_other_kind:
+        hint = f"Try `pppca {other} {name}`."
+    elif nearest := difflib.get_close_matches(name, shipped, n=3):
+        hint = f"Did you mean {' or '.join(map(repr, nearest))}?"
+    raise ConfigError(f"{command}: expected the path of a file or the name of a shipped {kind}, got {name!r}. {hint}")

@@ -1,4 +1,4 @@
-"""Published numbers: as they were printed, as ``numbers.csv`` holds them, and how near to them counts as reproduced."""
+"""Published numbers as printed, their file ``numbers.csv``, and the tolerances of reproduction."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from pppca_bench.errors import OwnDataError, nearest
 from pppca_bench.references.layout import Layout
@@ -21,12 +21,11 @@ _RULES = (
 )
 
 Unit = Literal["points", "percent", "sd"]
-UNITS: tuple[Unit, ...] = get_args(Unit)
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """Hold one published number.
+    """A published number.
 
     Attributes
     ----------
@@ -46,7 +45,7 @@ class Number:
 
     @property
     def half_unit(self) -> float:
-        """Return half a unit of the last printed digit: what rounding may have moved the number by."""
+        """Return half a unit of the last printed digit: the largest error of rounding."""
         return 0.5 * 10.0 ** -len(self.text.partition(".")[2])
 
 
@@ -63,7 +62,7 @@ class Tolerance:
     least : float
         Bound below which ``within`` never falls, in the number's own unit; twice that for ``close``.
     moves : float or None
-        What a repeat that is drawn anew may move by even where the recorded repeats do not vary, in the number's own
+        Change that another draw of a repeat may cause even where the recorded repeats do not vary, in the number's own
         unit; None keeps the quantity out of baselines.
     """
 
@@ -84,7 +83,7 @@ class Tolerance:
         return max(self.within * scale, self.least), max(self.close * scale, 2.0 * self.least)
 
     def tells(self, number: Number) -> bool:
-        """Tell whether a difference from a number says anything: not where its spread is unknown, or exceeds it."""
+        """Return whether a difference from a number is informative: not if its spread is unknown or exceeds it."""
         return self.unit != "sd" or self.least > 0.0 or (number.sd is not None and number.sd <= abs(number.value))
 
 
@@ -109,20 +108,20 @@ def read_numbers(path: Path, layouts: Iterable[Layout]) -> Published:
     """
     tables = {layout.id: layout for layout in layouts}
     cells = {name: _cells(layout) for name, layout in tables.items()}
-    found = dict[tuple[str, str, str], dict[str, Number]]()
+    numbers = dict[tuple[str, str, str], dict[str, Number]]()
     for line, row in _rows(path):
         place, quantity = (row["table"], row["row"], row["column"]), row["quantity"]
-        if row["table"] not in tables or quantity not in tables[row["table"]].notes:  # a note is of no single cell
+        if row["table"] not in tables or quantity not in tables[row["table"]].notes:  # a note belongs to no single cell
             _check_place(row, cells, f"{path}, line {line}")
         for name, pattern, rule in _RULES:
             if not pattern.fullmatch(row[name]):
                 raise OwnDataError(f"{path}, line {line}: expected {rule} as {name}, got {row[name]!r}.")
-        if quantity in found.setdefault(place, {}):
+        if quantity in numbers.setdefault(place, {}):
             raise OwnDataError(
                 f"{path}, line {line}: expected each number once, got {', '.join((*place, quantity))} again."
             )
-        found[place][quantity] = Number(row["value"], float(row["sd"]) if row["sd"] else None)
-    return found
+        numbers[place][quantity] = Number(row["value"], float(row["sd"]) if row["sd"] else None)
+    return numbers
 
 
 def _cells(layout: Layout) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -134,7 +133,7 @@ def _cells(layout: Layout) -> dict[str, dict[str, tuple[str, ...]]]:
 
 
 def _check_place(row: Mapping[str, str], cells: Mapping[str, Any], place: str) -> None:
-    """Raise OwnDataError unless a number stands in a table, a row, a column and for a quantity of reference.yaml."""
+    """Raise OwnDataError unless reference.yaml has the table, row, column and quantity of a number."""
     known: Any = cells
     for name in ("table", "row", "column", "quantity"):
         if row[name] not in known:
@@ -144,7 +143,7 @@ def _check_place(row: Mapping[str, str], cells: Mapping[str, Any], place: str) -
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield each row with the number of its line; empty lines are left out."""
+    """Yield the number of the line and the values of each row that is not empty."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)

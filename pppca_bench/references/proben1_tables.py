@@ -1,4 +1,4 @@
-"""The Proben1 report's tables that hold no means: 5 and 6 (search), 7 (pivots), 12 (t-tests) and appendix D."""
+"""Tables of the Proben1 report without means: 5 and 6 (search), 7 (pivots), 12 (t-tests) and appendix D."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, cast
 
 LINEAR, SIGMOID = "linear", "softsign"
-"""Output activations by the names that the networks have for them; the report's sigmoid is x / (1 + |x|)."""
+"""Output activations; the report's sigmoid is x / (1 + |x|)."""
 
 _OUTPUTS = {"linear": LINEAR, "sigmoid": SIGMOID, "l": LINEAR, "s": SIGMOID}
 
@@ -20,7 +20,7 @@ Better = Literal["pivot", "no_shortcut", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Name a network of the report's search, by the keys that configs have for it.
+    """A network of the report's search, by the keys of configs.
 
     Attributes
     ----------
@@ -34,14 +34,14 @@ class Network:
     output_activation: str
 
     def __str__(self) -> str:
-        """Write it as the report does, such as ``"16+8 l"``; one hidden layer as ``"4+0 l"``."""
+        """Return it as the report writes it, such as ``"16+8 l"``; one hidden layer as ``"4+0 l"``."""
         layers = self.hidden if len(self.hidden) != 1 else (*self.hidden, 0)
         return f"{'+'.join(map(str, layers)) or '0'} {'s' if self.output_activation == SIGMOID else 'l'}"
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedSearch:
-    """Hold what tables 5, 6 and 7 and appendix D print of a problem.
+    """Entries of a problem in tables 5, 6 and 7 and in appendix D.
 
     Attributes
     ----------
@@ -78,13 +78,13 @@ class PublishedSearch:
 
     @property
     def is_classification(self) -> bool:
-        """Tell whether the problem stands in table 5, not 6."""
+        """Return whether the problem is in table 5, not 6."""
         return bool(self.test_class_error)
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedTest:
-    """Hold an entry of table 12.
+    """An entry of table 12.
 
     Attributes
     ----------
@@ -109,12 +109,12 @@ def published_searches() -> Mapping[str, PublishedSearch]:
 
 def pivot_of(problem: str) -> Network | None:
     """Return a problem's pivot architecture (table 7), or None where the report has none."""
-    found = published_searches().get(problem)
-    return found.pivot if found else None
+    search = published_searches().get(problem)
+    return search.pivot if search else None
 
 
 SIZE_RULE_VERSION = 1
-"""Raised by hand whenever `rule_network` gives others: it is a part of the keys of runs that follow it."""
+"""Version of `rule_network`, a part of the keys of runs that follow it: raised by hand with every change."""
 
 
 def rule_network(n_outputs: int) -> Network:
@@ -122,8 +122,8 @@ def rule_network(n_outputs: int) -> Network:
 
     Choice: two hidden layers of 16 and 8 nodes and linear outputs, the pivot that the report found for more problems
     than any other; with more than 8 outputs as many nodes in the second layer as outputs, at most 64, and twice as many
-    in the first, so that no layer has fewer nodes than there are classes to tell apart. The report takes the largest
-    network of those that validate well, since training stops early; for that reason the number of samples has no part.
+    in the first, so that no layer has fewer nodes than there are classes. The report takes the largest network of those
+    that validate well, since training stops early; for that reason the number of samples has no influence.
 
     Parameters
     ----------
@@ -137,10 +137,9 @@ def rule_network(n_outputs: int) -> Network:
 @cache
 def published_tests() -> Mapping[str, PublishedTest]:
     """Return table 12 by problem, in alphabetical order."""
-    better: Mapping[str, Better] = {"pivot": "pivot", "no_shortcut": "no_shortcut", "none": "none"}
     return MappingProxyType(
         {
-            row["problem"]: PublishedTest(better[row["better"]], row["p_percent"], row["reliable"] == "yes")
+            row["problem"]: PublishedTest(cast("Better", row["better"]), row["p_percent"], row["reliable"] == "yes")
             for row in _rows("ttests.csv")
         }
     )

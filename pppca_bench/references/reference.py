@@ -100,9 +100,9 @@ class Reference:
     numbers : mapping of (table, row, column) to mapping of str to Number
         By cell and quantity.
     series : mapping of str to str
-        Series of the figure that holds published numbers against ours, in order: the table that each is of.
+        Tables by the label of their series in the figure of published against measured numbers, in order.
     claims : mapping of str to str
-        The methods that the source's claims speak of, by the part that each plays in them.
+        Methods of the source's claims, by their role in them.
     scored : tuple of Scored
         Groups of numbers whose mean distance is a score.
     figures : tuple of CurveLayout
@@ -124,7 +124,7 @@ class Reference:
     portraits: tuple[PortraitLayout, ...] = ()
 
     def printed_size(self, problem: str) -> int | None:
-        """Return the number of features that a table prints for a problem, or None where none does."""
+        """Return the number of features that a table prints for a problem, or None."""
         return self._printed_sizes.get(problem)
 
     @cached_property
@@ -153,7 +153,7 @@ def read_reference(folder: Path) -> Reference:
     Raises
     ------
     OwnDataError
-        A file is missing or malformed; the message names file and place.
+        A file is missing or malformed; the message names file, line and place.
     """
     try:
         document = _Document.read(read_yaml(folder / "reference.yaml"))
