@@ -1,4 +1,4 @@
-"""What to run and what came of it: the records that every room hands on."""
+"""Records of runs: specifications, plans, results, quantities."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ Parameters = tuple[tuple[str, Scalar], ...]
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Describe a number that a run gives.
+    """Number that a run gives.
 
     Attributes
     ----------
     title : str
-        As a table's column heads it, with its unit.
+        Heading of a table's column, with its unit.
     form : str
-        How its mean is printed, in Python's format language.
+        Format of its printed mean, in Python's format language.
     is_count : bool
         Whether its values are whole numbers.
     more_is_better : bool
         Whether a larger value is the better one.
     is_timing : bool
-        Whether it depends on how fast the machine was, so that the same run gives another value each time.
+        Whether it depends on the speed of the machine, so that the same run gives another value each time.
     short : str
-        The title where space is short; "" for the title itself.
+        A shorter title; "" for the title itself.
     meaning : str
-        What a title that does not say it stands for; "" for others.
+        Explanation of the title; "" where it needs none.
     """
 
     title: str
@@ -80,7 +80,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
         "dgha_time_ms": Quantity("Time of DGHA, ms", is_timing=True),
     }
 )
-"""Numbers of a run that the package itself gives, by name; a method may give others (``measures_``)."""
+"""Numbers that the package itself gives, by name; a method may give others (``measures_``)."""
 
 SCORES: Mapping[str, Quantity] = MappingProxyType(
     {
@@ -94,8 +94,8 @@ SCORES: Mapping[str, Quantity] = MappingProxyType(
 """Scores on the test split of runs that store their predictions, by name."""
 
 CHOOSE = "choose."
-"""How the names of a cell's parameters begin that say what its runs choose their settings by and among: ``choose.by``,
-``choose.retain``, and ``choose.tau`` with the candidates of ``tau``, which is `AUTO` then."""
+"""Prefix of the parameters by which, and from which, runs choose their settings: ``choose.by``, ``choose.retain``, and
+``choose.tau`` with the candidates of ``tau``, which is `AUTO` then."""
 
 CHOOSE_BY, CHOOSE_RETAIN = f"{CHOOSE}by", f"{CHOOSE}retain"
 
@@ -103,7 +103,7 @@ AUTO = "auto"
 """Value of a parameter that each run chooses for itself."""
 
 CHOSEN = "chosen_"
-"""How the names of the values begin that a run has chosen, such as ``chosen_tau``."""
+"""Prefix of the values that a run has chosen, such as ``chosen_tau``."""
 
 MEASURES: Mapping[str, Quantity] = MappingProxyType(
     dict(SCORES)
@@ -120,14 +120,14 @@ MEASURES: Mapping[str, Quantity] = MappingProxyType(
         ),
     }
 )
-"""Numbers that single methods measure (``measures_``), as tables print them; others are printed under their names."""
+"""Numbers of single methods (``measures_``), as tables print them; others are printed under their names."""
 
 SIZES = ("n_features", "n_outputs", "n_train", "n_validation", "n_test")
 """Sizes of a problem, by the names that `ProblemFacts` has for them."""
 
 
 def described(quantity: str) -> Quantity:
-    """Return the description of a number; one that only its method knows is printed under its own name."""
+    """Return the description of a number; a number that only its method knows is printed under its own name."""
     if quantity in SIZES:
         return Quantity(quantity, ".0f", is_count=True)
     return QUANTITIES.get(quantity) or MEASURES.get(quantity, Quantity(quantity, ".3g"))
@@ -135,7 +135,7 @@ def described(quantity: str) -> Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Say what the repeats of one cell have in common: all that decides their numbers but the seed.
+    """Setting of a method on one problem's data: everything that decides the numbers of its repeats but the seed.
 
     Attributes
     ----------
@@ -149,9 +149,9 @@ class Cell:
         The method's parameters, defaults filled in; its threshold ``tau`` and its ``data_fraction`` in percent are
         among them.
     classifier : tuple of (str, scalar)
-        The classifier's ``rule`` and parameters, defaults filled in; empty where none follows the method.
+        The classifier's ``rule`` and parameters, defaults filled in; empty if no classifier follows the method.
     algorithms : tuple of (str, int or str)
-        Versions of the algorithms that take part, by name; texts for those from elsewhere.
+        Versions of the algorithms that take part, by name; texts for third-party algorithms.
     """
 
     problem: str
@@ -169,14 +169,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """Say all that decides one run's numbers.
+    """Specification of a run: everything that decides its numbers.
 
     Attributes
     ----------
     key : str
         Hexadecimal digest of the cell, the repeat and the seed; the run's name in the store.
     cell : Cell
-        What it shares with the other repeats.
+        The setting, which the other repeats share.
     repeat : int
         Number of the repeat, from 0.
     seed : int
@@ -207,7 +207,7 @@ def by_cell(specs: Iterable[RunSpec]) -> dict[Cell, list[RunSpec]]:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Hold what one config asks for.
+    """Runs that a config asks for.
 
     Attributes
     ----------
@@ -216,11 +216,11 @@ class Plan:
     sha256, text : str
         Digest and text of the file.
     specs : tuple of RunSpec
-        What is to be run now.
+        Runs of this command.
     all_repeats : tuple of RunSpec
-        What the config asks for at its own repeats: those that are done stay in its tables.
+        Runs that the config asks for at its own repeats: those that are done stay in its tables.
     left_out : tuple of RunSpec
-        What this command leaves out of what the config asks for: those that an earlier one asked for stay asked for.
+        Runs of the config that this command leaves out: those that an earlier command asked for stay asked for.
     """
 
     name: str
@@ -233,7 +233,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """Hold what one run gave.
+    """Result of a run.
 
     Attributes
     ----------
@@ -248,7 +248,7 @@ class RunResult:
     history : mapping of str to ndarray
         The method's learning curves, one value (or row) a step.
     origin : str
-        Where a stored result came from, as JSON text (`provenance.describe`); "" before it is stored.
+        Provenance of a stored result, as JSON text (`provenance.describe`); "" before it is stored.
     """
 
     key: str
@@ -265,7 +265,7 @@ def failed(spec: RunSpec, cause: str) -> RunResult:
 
 
 def cause_of(error: str | None) -> str:
-    """Return the line of a failure's record that names the cause: of a traceback the exception and its first line."""
+    """Return the cause of a failure: the exception and its first line of a traceback, otherwise the last line."""
     lines = (error or "").strip().splitlines() or ["unknown cause"]
     frames = [place for place, line in enumerate(lines) if line.startswith("  File ")]
     if not frames:
@@ -275,12 +275,12 @@ def cause_of(error: str | None) -> str:
 
 
 StoredRun = tuple[RunSpec, RunResult | None]
-"""A planned run and what came of it: None until it is done or failed."""
+"""A planned run and its result, None until it is done or failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Say which runs fill a table cell.
+    """Runs that fill a table cell.
 
     Attributes
     ----------
@@ -295,7 +295,7 @@ class Selector:
     settings: Parameters = ()
 
     def matches(self, cell: Cell) -> bool:
-        """Tell whether a cell's runs are meant."""
+        """Return whether the runs of a cell fill the table cell."""
         if (cell.problem, cell.method) != (self.problem, self.method):
             return False
         found = cell.settings
@@ -304,7 +304,7 @@ class Selector:
 
 @dataclass(frozen=True, slots=True)
 class ProblemFacts:
-    """Hold a problem's sizes, as read from its data.
+    """Sizes of a problem, as read from its data.
 
     Attributes
     ----------
@@ -312,7 +312,7 @@ class ProblemFacts:
     data_sha256 : str
     task : {"classification", "approximation"}
     family : str
-        What it is a permutation of, such as ``"cancer"`` of cancer1; its own name where it has no others beside it.
+        Name that its permutations share, such as ``"cancer"`` of cancer1; its own name if it has no permutations.
     n_features, n_outputs : int
         Inputs; classes, or targets of an approximation.
     n_train, n_validation, n_test : int

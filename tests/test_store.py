@@ -448,7 +448,6 @@ def test_the_runs_of_each_plan_are_known_by_its_name(tmp_path):
             "first": ["1"],
         }
         assert list(store.plans()) == ["second", "first"]
-        assert store.plans(["first"]) == {"first": ["1"]}
 
 
 def test_of_a_plan_at_other_repeats_those_of_the_config_that_are_done_stay_in_it(planned):

@@ -87,10 +87,7 @@ class Store(Database):
             )
 
     def check_seeds(self, cells: Iterable[int]) -> None:
-        """Raise ConfigError if plans ask for a repeat of one of the cells with several seeds.
-
-        A table could show either of them.
-        """
+        """Raise ConfigError if plans ask for a repeat of a cell with several seeds: a table could show either."""
         conflicts = self.rows(
             "SELECT problem, method, repeat, json_group_array(DISTINCT config) FROM runs"
             " JOIN plans ON plans.key = runs.key JOIN cells ON cells.id = cell"
@@ -300,10 +297,10 @@ class Store(Database):
                 self.rows(f"DELETE FROM {table} WHERE key {_AMONG}", json.dumps(list(keys)))
             self.rows("DELETE FROM cells WHERE id NOT IN (SELECT cell FROM runs)")
 
-    def plans(self, configs: Sequence[str] | None = None) -> dict[str, list[str]]:
+    def plans(self) -> dict[str, list[str]]:
         """Return the keys of the runs that each config asks for, by name, the latest planned config last."""
-        keys: dict[str, list[str]] = {name: [] for name in self.configs() if configs is None or name in configs}
-        for config, key in self.rows(f"SELECT config, key FROM plans WHERE config {_AMONG}", json.dumps(list(keys))):
+        keys: dict[str, list[str]] = {name: [] for name in self.configs()}
+        for config, key in self.rows("SELECT config, key FROM plans"):
             keys[config].append(key)
         return keys
 

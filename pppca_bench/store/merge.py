@@ -141,19 +141,18 @@ def _refuse_other_numbers(store: Store, other: Store) -> None:
     keys = [key for (key,) in store.rows(f"SELECT incoming.key FROM {_TOGETHER} WHERE {where}")]
     if not keys:
         return
-    facts = []
-    for database in (store, other):
-        spec, result = database.runs_by_key(keys[:1])[keys[0]]
-        facts.append(
-            {"settings": spec.cell, "repeat": spec.repeat, "seed": spec.seed, **(result.values if result else {})}
-        )
-    names = [name for name in dict.fromkeys([*facts[0], *facts[1]]) if name not in _TIMINGS]
-    name, old, new = next((name, *pair) for name in names if len(set(pair := [one.get(name) for one in facts])) > 1)
-    n_more = len(keys) - 1
+    runs = [database.runs_by_key(keys[:1])[keys[0]] for database in (store, other)]
+    ours, theirs = (
+        {"cell": spec.cell, "repeat": spec.repeat, "seed": spec.seed, **(result.values if result else {})}
+        for spec, result in runs
+    )
+    names = [name for name in ours | theirs if name not in _TIMINGS and ours.get(name) != theirs.get(name)]
+    name = names[0] if names else "numbers of the same type"  # not 2 and 2.0
+    (spec, _), n_more = runs[0], len(keys) - 1
     more = f" {n_more} more run{' differs' if n_more == 1 else 's differ'}." if n_more else ""
     raise StoreError(
-        f"{other.path}: run {keys[0]} ({spec.cell.method} on {spec.cell.problem}, repeat {spec.repeat}): expected"
-        f" {name} {old}, as it was merged before, got {new}.{more} {_REMEDY}"
+        f"{other.path}: run {spec.key} ({spec.cell.method} on {spec.cell.problem}, repeat {spec.repeat}): expected"
+        f" {name} {ours.get(name)}, as it was merged before, got {theirs.get(name)}.{more} {_REMEDY}"
     )
 
 
