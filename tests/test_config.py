@@ -130,38 +130,17 @@ REFUSALS = [
         "method: dgha\n    min_components: 3\n    max_components: 2\n",
         "10: methods[1].min_components: expected at most max_components (2), got 3.",
     ),
-    (
-        "method: dgha\n    data_fraction: [100, 10]",
-        "method: ne_ppca\n    n_iter_no_change: 0",
-        "10: methods[1].n_iter_no_change: expected an integer from 1 to 1000000 or null, got 0.",
-    ),
     ("repeats: 2", "repeats: 0", "3: repeats: expected an integer from 1 to 10000, got 0."),
-    ("repeats: 2", "repeats: 1000000000", "3: repeats: expected an integer from 1 to 10000, got 1000000000."),
-    ("repeats: 2", "repeats: 1e9", "3: repeats: expected an integer from 1 to 10000, got 1000000000.0."),
-    ("repeats: 2", "repeats: '2'", "3: repeats: expected an integer from 1 to 10000, got '2'."),
-    ("repeats: 2", "repeats: true", "3: repeats: expected an integer from 1 to 10000, got True."),
     ("repeats: 2", "repeats:", "3: repeats: expected an integer from 1 to 10000, got None."),
-    ("seed: 1", "seed: -1", "4: seed: expected an integer >= 0 and < 9223372036854775808, got -1."),
-    ("seed: 1", "seed: 1.0", "4: seed: expected an integer >= 0 and < 9223372036854775808, got 1.0."),
-    (
-        "seed: 1",
-        "seed: 9223372036854775808",
-        "4: seed: expected an integer >= 0 and < 9223372036854775808, got 9223372036854775808.",
-    ),
     (
         "seed: 1",
         "seed: 2012-12-15",
         "4: seed: expected an integer >= 0 and < 9223372036854775808, got datetime.date(2012, 12, 15).",
     ),
-    ("tau: [5, 10]", "tau: [5, .nan]", "5: tau[1]: expected a number >= 1, got nan."),
     ("tau: [5, 10]", "tau: .inf", "5: tau: expected a finite number >= 1, got inf."),
-    ("tau: [5, 10]", "tau: [-5]", "5: tau[0]: expected a number >= 1, got -5."),
-    ("tau: [5, 10]", "tau: [five]", "5: tau[0]: expected a number >= 1, got 'five'."),
-    ("tau: [5, 10]", "tau: [true]", "5: tau[0]: expected a number >= 1, got True."),
     ("tau: [5, 10]", "tau: []", "5: tau: expected 1 to 1000 values, got 0."),
     ("tau: [5, 10]", "tau: [5, 5.0]", "5: tau[1]: expected each value once, got 5.0 again."),
     ("[100, 10]", "[0]", "10: methods[1].data_fraction[0]: expected a number > 0 and <= 100, got 0."),
-    ("[100, 10]", "101", "10: methods[1].data_fraction: expected a number > 0 and <= 100, got 101."),
     ("[100, 10]", "[10, 10]", "10: methods[1].data_fraction[1]: expected each value once, got 10 again."),
     ("tau: [5, 10]\n", "", "8: methods[1]: dgha needs a threshold: expected `tau: [5, 10, 15, 20]`, got none."),
     (
@@ -170,35 +149,12 @@ REFUSALS = [
         "2: problems[1]: expected a problem's name (see `pppca data list`), the path of a .dt file, or {csv: FILE},"
         " got 'wien' (did you mean 'wine'?).",
     ),
-    (
-        "[iris, wine]",
-        "[zzzzzz]",
-        "2: problems[0]: expected a problem's name (see `pppca data list`), the path of a .dt file, or {csv: FILE},"
-        " got 'zzzzzz'.",
-    ),
     ("[iris, wine]", "[iris, iris]", "2: problems[1]: expected each problem once, got 'iris' again."),
     ("[iris, wine]", "[]", "2: problems: expected a list of 1 to 1000 values, got []."),
-    (
-        "[iris, wine]",
-        "[1]",
-        "2: problems[0]: expected a problem's name (see `pppca data list`), the path of a .dt file, or {csv: FILE},"
-        " got 1.",
-    ),
     (
         "name: small",
         "name: ../small",
         "1: name: expected text that matches '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$', got '../small'.",
-    ),
-    (
-        "name: small",
-        'name: "small\\n"',
-        "1: name: expected text that matches '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$', got 'small\\n'.",
-    ),
-    (
-        "name: small",
-        f"name: {'a' * 65}",
-        "1: name: expected text that matches '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$', got"
-        " 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa....",
     ),
     (
         "method: gha",
@@ -221,35 +177,9 @@ REFUSALS = [
         f"8: methods[0].learning_rat: unknown key, expected one of {KEYS_OF_GHA} (did you mean 'learning_rate'?).",
     ),
     (
-        "learning_rate: 0.01",
-        "gha: {gha: 1}",
-        f"8: methods[0].gha: unknown key, expected one of {KEYS_OF_GHA}.",
-    ),
-    (
-        "method: dgha\n",
-        "method: dgha\n    repeats: 0\n",
-        "10: methods[1].repeats: expected an integer from 1 to 10000, got 0.",
-    ),
-    (
-        "method: dgha\n",
-        "method: dgha\n    repeats: [1, 2]\n",
-        "10: methods[1].repeats: expected an integer from 1 to 10000, got [1, 2].",
-    ),
-    (
         "method: dgha\n",
         "method: dgha\n    repeats:\n",
         "10: methods[1].repeats: expected an integer from 1 to 10000, got None.",
-    ),
-    (
-        "method: dgha\n",
-        "method: dgha\n    repeat: 3\n",
-        f"10: methods[1].repeat: unknown key, expected one of {KEYS_OF_DGHA} (did you mean 'repeats'?).",
-    ),
-    ("learning_rate: 0.01", "learning_rate: 0", "8: methods[0].learning_rate: expected a number > 0 or null, got 0."),
-    (
-        "learning_rate: 0.01",
-        "initial_rows: ones",
-        "8: methods[0].initial_rows: expected 'direction' or 'orthonormal', got 'ones'.",
     ),
     (
         "learning_rate: 0.01",
@@ -267,25 +197,9 @@ REFUSALS = [
         "10: methods[1].n_jobs: expected a number of threads, or -1 for all processors, got 0.",
     ),
     (
-        "method: dgha\n    data_fraction: [100, 10]",
-        "method: ne_ppca\n    n_jobs: -2",
-        "10: methods[1].n_jobs: expected an integer from -1 to 1000, got -2.",
-    ),
-    (
         "hidden: [8]",
         "hidden: foo",
         "11: classifier.hidden: expected 'pivot' or a list of at most 5 integers from 1 to 1000, got 'foo'.",
-    ),
-    (
-        "hidden: [8]",
-        "hidden: [0]",
-        "11: classifier.hidden: expected 'pivot' or a list of at most 5 integers from 1 to 1000, got [0].",
-    ),
-    (
-        "hidden: [8]",
-        "hidden: [8, 8, 8, 8, 8, 8]",
-        "11: classifier.hidden: expected 'pivot' or a list of at most 5 integers from 1 to 1000, got [8,"
-        " 8, 8, 8, 8, 8].",
     ),
     (
         "{hidden: [8]}",
@@ -298,19 +212,9 @@ REFUSALS = [
         f"11: classifier.base.shortcut: unknown key, expected one of {KEYS_OF_RPROP} (did you mean 'shortcuts'?).",
     ),
     (
-        "{hidden: [8]}",
-        "{rule: adaboost, n_estimators: 0, base: {hidden: [8]}}",
-        "11: classifier.n_estimators: expected an integer from 1 to 1000000, got 0.",
-    ),
-    (
         "method: gha\n    learning_rate: 0.01",
         "method: ga_mlp\n    hidden: [4]\n    n_elite: 24",
         "9: methods[0].n_elite: expected below population_size (24), got 24.",
-    ),
-    (
-        "{hidden: [8]}",
-        "{rule: backprop, output_activation: pivot}",
-        "11: classifier.output_activation: expected 'linear' or 'logistic', got 'pivot'.",
     ),
     ("{hidden: [8]}", "[8]", "11: classifier: expected a name or a mapping of keys to values, got [8]."),
     (
@@ -321,11 +225,6 @@ REFUSALS = [
     ),
     (
         "hidden: [8]",
-        "hidden: [8], initial_step_range: [0.1]",
-        "11: classifier.initial_step_range: expected a list of 2 numbers > 0, got [0.1].",
-    ),
-    (
-        "hidden: [8]",
         "hidden: [8], initial_step_range: [0.2, 0.1]",
         "11: classifier.initial_step_range: expected two numbers, the first at most the second, got (0.2, 0.1).",
     ),
@@ -333,11 +232,6 @@ REFUSALS = [
         "hidden: [8]",
         "hidden: [8], step_min: 51",
         "11: classifier.step_min: expected at most step_max (50.0), got 51.0.",
-    ),
-    (
-        "hidden: [8]",
-        "hidden: [8], generalisation_loss: .nan",
-        "11: classifier.generalisation_loss: expected a number >= 0, got nan.",
     ),
 ]
 
@@ -569,16 +463,13 @@ def test_a_word_may_stand_beside_lists(load):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("rate: 0.01", "rate: [0.1, 0.2, 0.1]", "8: methods[0].learning_rate[2]: expected each value once, got 0.1 ag"),
         ("rate: 0.01", "rate: [1, 1.0]", "8: methods[0].learning_rate[1]: expected each value once, got 1.0 again."),
         ("rate: 0.01", "rate: [0.1, no]", "8: methods[0].learning_rate[1]: expected a number > 0 or null, got False."),
-        ("rate: 0.01", "rate: []", "8: methods[0].learning_rate: expected 1 to 1000 values, got 0."),
         ("rate: 0.01", "rate: [[0.1]]", "8: methods[0].learning_rate[0]: expected a number > 0 or null, got [0.1]."),
         ("[8]", "[[8], [4], [8]]", "11: classifier.hidden[2]: expected each value once, got [8] again."),
         ("[8]", "[[8], 4]", "11: classifier.hidden[1]: expected 'pivot' or a list of at most 5 integers from 1 to"),
         ("rate: 0.01", f"rate: {list(range(1, 1002))}", "8: methods[0].learning_rate: expected 1 to 1000 values, got"),
         ("{hidden: [8]}", "{hidden: [8], rule: [rprop]}", "11: classifier: expected rule to be one of rprop, backprop"),
-        ("seed: 1", "seed: [1, 2]", "4: seed: expected an integer >= 0 and < 9223372036854775808, got [1, 2]."),
     ],
 )
 def test_a_wrong_value_of_several_is_told_by_its_place(refusal, old, new, message):
