@@ -100,7 +100,7 @@ def test_a_full_disk_ends_a_run_in_a_line_and_the_next_goes_on(folder, workers):
     command = [sys.executable, "-c", program, str(size * 9 // 10), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert_refused(
-        done, r"full/results\.sqlite: cannot be used .*What was recorded is kept: free some space on the disk"
+        done, r"full/results\.sqlite: cannot be used .*Recorded results are kept: free some space on the disk"
     )
     kept = rows(Path("full", "results.sqlite"))
     assert 0 < len(kept) < N_RUNS

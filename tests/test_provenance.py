@@ -3,7 +3,6 @@
 import json
 import platform
 import subprocess
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -11,8 +10,7 @@ import pytest
 
 from pppca_bench import __version__
 from pppca_bench.experiments import provenance
-from pppca_bench.experiments.provenance import older_algorithms, superseded_lines
-from pppca_bench.methods.registry import CLASSIFIERS, METHODS
+from pppca_bench.experiments.provenance import superseded_lines
 from pppca_bench.runs import Cell
 
 
@@ -127,11 +125,3 @@ def test_what_is_computed_anew_is_told_by_its_cause_in_a_line_each():
 
 def test_nothing_is_told_where_nothing_is_computed_anew():
     assert superseded_lines([]) == []
-
-
-def test_older_versions_are_those_below_todays(register):
-    register(replace(METHODS["dgha"], version=7))
-    register(replace(CLASSIFIERS["rprop"], version=3))
-    assert older_algorithms([("dgha", 7), ("rprop", 3)]) == []
-    assert older_algorithms([("dgha", 6), ("rprop", 1), ("gone", 1)]) == [("dgha", 6, 7), ("rprop", 1, 3)]
-    assert older_algorithms([("dgha", 8)]) == []

@@ -1,4 +1,4 @@
-"""A cell's runs to their results: reduce the features, train the downstream networks together, measure errors."""
+"""Computation of a cell's runs: reduced features, classifiers trained together, errors."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from pppca_bench.classifiers import MLP, fit_together, squared_error_percent
 from pppca_bench.classifiers.training_data import TrainingSet
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.experiments.build import make_classifier, make_method, seeds
-from pppca_bench.experiments.portrait import portray
 from pppca_bench.experiments.predictions import judge, predictions_of
-from pppca_bench.experiments.reconstruction import measure_reconstruction
+from pppca_bench.experiments.reconstruction import measure_reconstruction, portray
 from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.protocol import Contract, contract_of
 from pppca_bench.methods.sections import PORTRAIT, PREDICTIONS
@@ -26,7 +25,7 @@ from pppca_bench.problems import Problem
 from pppca_bench.runs import RunResult, RunSpec, failed
 
 Job = tuple[RunSpec, Problem]
-"""A run and the data that it is about."""
+"""A run and its data."""
 
 HISTORY_NODES = 10
 """Nodes whose variances a stored history keeps: the slides' figures draw at most nine (F3, cancer1)."""
@@ -34,7 +33,7 @@ HISTORY_NODES = 10
 
 @dataclass(frozen=True)
 class Learned:
-    """Hold what a run's method has learned: features for a classifier, or a fitted classifier itself.
+    """Output of a run's method: features for a classifier, or a fitted classifier.
 
     Attributes
     ----------
@@ -46,7 +45,7 @@ class Learned:
         Numbers of the run so far.
     history : mapping of str to array
     reducer, classifier : estimator or None
-        What is fitted, one of the two.
+        The fitted one of the two.
     """
 
     spec: RunSpec
@@ -59,42 +58,38 @@ class Learned:
 
 
 def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) -> list[RunResult]:
-    """Run repeats of a table cell, and of its like on other data; the result of each is as if it ran alone.
+    """Run repeats of a cell, and of cells with the same settings on other data; each result is as if it ran alone.
 
     Parameters
     ----------
     specs : sequence of RunSpec
         Runs with the same settings, so that their networks train side by side.
     problem : Problem or sequence of Problem
-        That of all runs, or one for each. Methods and classifier learn from the training split, the classifier stops by
+        One for all runs, or one for each. Methods and classifier learn from the training split, the classifier stops by
         the validation split, and the test split serves only to measure errors.
 
     Returns
     -------
     list of RunResult
-        In the order of ``specs``; a run whose numbers broke down is failed, with its traceback.
+        In the order of ``specs``; a run with numerical errors is failed, with its traceback.
     """
     entry = find_method(specs[0].cell.method)
     together = issubclass(contract_of(entry).estimator, MLP)
     jobs = list(zip(specs, each(problem, specs), strict=True))
-    groups = [jobs] if together else [[job] for job in jobs]
-    outcomes = [one for group in groups for one in learn(group)]
-    results = {one.key: one for one in outcomes if isinstance(one, RunResult)}
-    for result in _classify([one for one in outcomes if isinstance(one, Learned)]):
-        results[result.key] = result
+    outcomes = [outcome for group in ([jobs] if together else [[job] for job in jobs]) for outcome in learn(group)]
+    done = [outcome for outcome in outcomes if isinstance(outcome, RunResult)]
+    learned = [outcome for outcome in outcomes if isinstance(outcome, Learned)]
+    results = {result.key: result for result in (*done, *_classify(learned))}
     return [_with_plain_numbers(spec, results[spec.key]) for spec in specs]
 
 
 def each(problem: Problem | Sequence[Problem], specs: Sequence[RunSpec]) -> Sequence[Problem]:
-    """Return the problem of each run, where one may be that of all."""
+    """Return the problem of each run."""
     return [problem] * len(specs) if isinstance(problem, Problem) else problem
 
 
 def _with_plain_numbers(spec: RunSpec, result: RunResult) -> RunResult:
-    """Return a result with Python's numbers in place of NumPy's, without those that are undefined (nan).
-
-    An infinite number makes it a failure.
-    """
+    """Return a result with Python's numbers in place of NumPy's, without nan; an infinite number is a failure."""
     values = {name: value.item() if isinstance(value, np.generic) else value for name, value in result.values.items()}
     for name, value in values.items():
         if math.isinf(value):
@@ -103,14 +98,7 @@ def _with_plain_numbers(spec: RunSpec, result: RunResult) -> RunResult:
 
 
 def warm_up(spec: RunSpec, problem: Problem) -> None:
-    """Compile, or load from the cache, all that such a run calls, so that measured times are free of it.
-
-    Parameters
-    ----------
-    spec : RunSpec
-    problem : Problem
-        A few made-up samples have as many features and outputs, since a method may ask for so many.
-    """
+    """Run once on a few random samples with the problem's features and outputs, to compile or load all kernels."""
     rng, n = np.random.default_rng(0), max(24, 2 * problem.n_outputs)
     X = rng.uniform(size=(n, problem.n_features))
     y = rng.uniform(size=(n, problem.n_outputs)) if problem.n_classes is None else np.arange(n) % problem.n_classes
@@ -124,7 +112,7 @@ def fit_run(spec: RunSpec, problem: Problem) -> tuple[Any, Any]:
     Raises
     ------
     ValueError
-        Its numbers broke down.
+        A numerical error, with its traceback.
     """
     (outcome,) = learn([(spec, problem)])
     if isinstance(outcome, RunResult):
@@ -133,10 +121,7 @@ def fit_run(spec: RunSpec, problem: Problem) -> tuple[Any, Any]:
 
 
 def learn(jobs: Sequence[Job]) -> list[Learned | RunResult]:
-    """Fit the methods of runs with the same settings, several networks side by side.
-
-    A run whose numbers broke down gives its failure, one that only measures its result.
-    """
+    """Fit the methods of runs with the same settings, networks side by side; return results of what needs no more."""
     try:
         methods = [make_method(spec, problem.task, n_outputs=problem.n_outputs) for spec, problem in jobs]
         start = time.perf_counter()
@@ -161,20 +146,20 @@ def _fit(jobs: Sequence[Job], methods: Sequence[Any]) -> None:
 def _fit_networks(
     networks: Sequence[MLP], data: Sequence[TrainingSet], classes: NDArray[np.int64] | None
 ) -> Sequence[MLP]:
-    """Fit networks side by side, those apart that differ in more than their seeds, such as problems' own pivots."""
+    """Fit networks with equal settings side by side; problems may have different pivot architectures."""
     groups: dict[str, list[int]] = {}
-    for place, network in enumerate(networks):
-        settings = vars(network) | {"random_state": None}  # an estimator that is not fitted has nothing else
-        groups.setdefault(repr(sorted(settings.items())), []).append(place)
+    for index, network in enumerate(networks):
+        settings = vars(network) | {"random_state": None}  # an unfitted estimator has no other attributes
+        groups.setdefault(repr(sorted(settings.items())), []).append(index)
     fitted: dict[int, MLP] = {}
     for group in groups.values():
-        some = fit_together([networks[one] for one in group], [data[one] for one in group], classes=classes)
+        some = fit_together([networks[i] for i in group], [data[i] for i in group], classes=classes)
         fitted |= zip(group, some, strict=True)
-    return [fitted[place] for place in range(len(networks))]
+    return [fitted[index] for index in range(len(networks))]
 
 
 def _fit_alone(estimator: Any, contract: Contract, train: Floats, validation: Floats, problem: Problem) -> None:
-    """Fit an estimator on two splits as the problem has them or as a method reduced them."""
+    """Fit an estimator on the training and validation inputs of a problem, original or reduced."""
     given: dict[str, Any] = {}
     if contract.takes_validation:
         given |= {"X_val": validation, "y_val": problem.y_validation}
@@ -193,7 +178,10 @@ def _learned(spec: RunSpec, problem: Problem, method: Any, fit_time_ms: float) -
     n_epochs = getattr(method, "n_epochs_", getattr(method, "n_generations_", None))
     if n_epochs is not None:
         values["n_epochs"] = n_epochs
-    history = {name: _leading(curve) for name, curve in getattr(method, "history_", {}).items()}
+    history = {
+        name: curve[:, :HISTORY_NODES] if curve.ndim == 2 else curve
+        for name, curve in getattr(method, "history_", {}).items()
+    }
     makes = find_method(spec.cell.method).makes
     if makes == "measures":
         return RunResult(spec.key, "done", values=values, history=history)
@@ -211,70 +199,58 @@ def _learned(spec: RunSpec, problem: Problem, method: Any, fit_time_ms: float) -
 
 
 def _features(method: Any, splits: Sequence[Floats]) -> list[Floats]:
-    """Return what a method makes of each split.
+    """Return the features of each split.
 
     Raises
     ------
     ValueError
-        It is no finite matrix with a row a sample and, in each split, the same columns, at least one.
+        They are no finite matrix with a row per sample and, in each split, the same columns, at least one.
     """
-    found: list[Floats] = []
+    features: list[Floats] = []
     for name, X in zip(("training", "validation", "test"), splits, strict=True):
         reduced = as_matrix(method.transform(X))
-        n_columns = found[0].shape[1] if found else None
+        n_columns = features[0].shape[1] if features else None
         expected = f"({len(X)}, {n_columns or 'at least 1'})"
         where = f"transform of {type(method).__name__}, {name} split: expected finite numbers of shape {expected}"
         if reduced.ndim != 2 or len(reduced) != len(X) or n_columns not in (None, reduced.shape[1]) or not reduced.size:
             raise ValueError(f"{where}, got the shape {reduced.shape}.")
         if not np.isfinite(reduced).all():
             raise ValueError(f"{where}, got {np.count_nonzero(~np.isfinite(reduced))} that are not finite.")
-        found.append(reduced)
-    return found
+        features.append(reduced)
+    return features
 
 
 def as_matrix(made: Any) -> Floats:
-    """Return what `transform` gives, such as a sparse matrix, as a C-contiguous float64 array."""
+    """Return a dense or sparse matrix as a C-contiguous float64 array."""
     return np.ascontiguousarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
 
 
-def _leading(curve: NDArray[Any]) -> NDArray[Any]:
-    return curve[:, :HISTORY_NODES] if curve.ndim == 2 else curve
-
-
 def _classify(learned: Sequence[Learned]) -> list[RunResult]:
-    """Train the classifiers that are still missing, together, and measure all errors."""
-    done = [_measured(one, one.classifier) for one in learned if one.classifier is not None]
-    return done + _classify_features([one for one in learned if one.classifier is None])
-
-
-def _classify_features(learned: Sequence[Learned]) -> list[RunResult]:
-    if not learned:
-        return []
+    """Train the missing classifiers together, and measure all errors."""
+    results = [_measured(one, one.classifier) for one in learned if one.classifier is not None]
+    waiting = [one for one in learned if one.classifier is None]
     start = time.perf_counter()
     try:
-        classifiers = _train(learned)
+        classifiers = _train(waiting)
     except (ValueError, ArithmeticError):
-        if len(learned) > 1:
-            return [result for one in learned for result in _classify_features([one])]
-        return [failed(learned[0].spec, traceback.format_exc())]
-    share_ms = 1e3 * (time.perf_counter() - start) / len(learned)
-    for one in learned:
-        one.values["classifier_time_ms"] = share_ms
-    return [_measured(one, fitted) for one, fitted in zip(learned, classifiers, strict=True)]
+        if len(waiting) > 1:
+            return results + [result for one in waiting for result in _classify([one])]
+        return [*results, failed(waiting[0].spec, traceback.format_exc())]
+    elapsed_ms = 1e3 * (time.perf_counter() - start)
+    for one in waiting:
+        one.values["classifier_time_ms"] = elapsed_ms / len(waiting)
+    return results + [_measured(one, fitted) for one, fitted in zip(waiting, classifiers, strict=True)]
 
 
 def _train(learned: Sequence[Learned]) -> Sequence[Any]:
-    classifiers = [
-        make_classifier(
-            one.spec.cell.classifier,
-            one.spec.cell.problem,
-            seeds(one.spec)[1],
-            one.problem.task,
-            n_outputs=one.problem.n_outputs,
+    classifiers = []
+    for one in learned:
+        cell, problem = one.spec.cell, one.problem
+        seed = seeds(one.spec)[1]
+        classifiers.append(
+            make_classifier(cell.classifier, cell.problem, seed, problem.task, n_outputs=problem.n_outputs)
         )
-        for one in learned
-    ]
-    if all(isinstance(classifier, MLP) for classifier in classifiers):
+    if classifiers and all(isinstance(classifier, MLP) for classifier in classifiers):
         data = [_learning_data(one.problem, one.splits) for one in learned]
         return _fit_networks(classifiers, data, _classes(learned[0].problem))
     for one, classifier in zip(learned, classifiers, strict=True):
@@ -284,18 +260,18 @@ def _train(learned: Sequence[Learned]) -> Sequence[Any]:
 
 
 def _learning_data(problem: Problem, splits: tuple[Floats, Floats, Floats] | None = None) -> TrainingSet:
-    """Return what networks learn from: a problem's inputs, or what a method made of them, with the targets."""
+    """Return a problem's inputs, original or reduced, with the targets, of the splits that networks learn from."""
     train, validation, _ = splits or (problem.X_train, problem.X_validation, problem.X_test)
     return train, problem.y_train, validation, problem.y_validation
 
 
 def _classes(problem: Problem) -> NDArray[np.int64] | None:
-    """Return all classes of a problem; None where it has numbers to approximate."""
+    """Return all classes of a problem; None for approximation."""
     return None if problem.n_classes is None else np.arange(problem.n_classes)
 
 
 def _measured(one: Learned, classifier: Any) -> RunResult:
-    """Return a run's result; one whose classifier predicts what is no prediction is failed."""
+    """Return a run's result; invalid predictions are a failure."""
     try:
         return _result(one, classifier)
     except ValueError:
@@ -309,12 +285,10 @@ def _result(one: Learned, classifier: Any) -> RunResult:
     }
     values = one.values | {name: number for name, number in epochs.items() if number is not None}
     values |= dict(getattr(classifier, "measures_", {}))
-    problem = one.problem
-    train, validation, test = one.splits
-    n_classes = problem.n_classes
-    values["train_error_percent"] = error_percent(classifier, train, problem.y_train, n_classes)
-    values["validation_error_percent"] = error_percent(classifier, validation, problem.y_validation, n_classes)
-    values["test_error_percent"] = error_percent(classifier, test, problem.y_test, n_classes)
+    problem, test = one.problem, one.splits[-1]
+    targets = (problem.y_train, problem.y_validation, problem.y_test)
+    for split, X, y in zip(("train", "validation", "test"), one.splits, targets, strict=True):
+        values[f"{split}_error_percent"] = error_percent(classifier, X, y, problem.n_classes)
     if hasattr(classifier, "squared_error_percent"):
         values["test_squared_error_percent"] = classifier.squared_error_percent(test, problem.y_test)
     history = dict(one.history)

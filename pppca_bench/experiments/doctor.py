@@ -16,10 +16,8 @@ from pathlib import Path
 from pppca_bench.compiled import cache
 from pppca_bench.errors import DataError, StoreError
 from pppca_bench.experiments.executors import available_cores
-from pppca_bench.experiments.provenance import older_algorithms
 from pppca_bench.problems import known_problems, load_problem
 from pppca_bench.runs import cause_of
-from pppca_bench.store.columns import DONE
 from pppca_bench.store.database import Store
 from pppca_bench.store.file import NETWORK_REMEDY, SCHEMA_VERSION, is_running, network_file_system
 
@@ -166,8 +164,6 @@ def _store(database: Path, command: str = "run") -> Iterator[Finding]:
                 return
             yield Finding("store", f"{store.path}: whole, of version {SCHEMA_VERSION}.")
             yield from _runs(store, command)
-            yield from _stale(store, command)
-            yield from _reservations(store, command)
     except StoreError as error:
         yield Finding("store", str(error), "")
     except PermissionError:  # reported by `_folder`
@@ -190,24 +186,3 @@ def _runs(store: Store, command: str) -> Iterator[Finding]:
         if statuses["planned"] and under_way.isdisjoint(keys):
             yield Finding("store", f"{name}: {statuses['planned']} of {len(keys)} runs are not done.", again)
         yield Finding("store", f"{name}: {statuses['done']} of {len(keys)} runs are done.")
-
-
-def _stale(store: Store, command: str) -> Iterator[Finding]:
-    counts: Counter[tuple[str, str, int | str, int | str]] = Counter()
-    for cell, runs in store.runs_by_cell().items():
-        if n_done := runs.count_of(DONE):
-            counts.update({(cell.method, *older): n_done for older in older_algorithms(cell.algorithms)})
-    for (method, name, old, new), n in sorted(counts.items()):
-        of_what = f" of {name}" if name != method else ""
-        text = f"{method}: {n} results are of version {old}{of_what}, today's is {new}."
-        yield Finding("store", text, f"Run their configs again with `pppca {command}`.")
-
-
-def _reservations(store: Store, command: str) -> Iterator[Finding]:
-    for process, n in sorted(Counter(process for _, process in store.reserved()).items()):
-        number, _, machine = process.partition(" ")
-        if is_running(process):
-            yield Finding("store", f"process {number} on {machine} has runs under way: {n}.")
-        else:
-            text = f"process {number}, which is gone, left runs under way: {n}."
-            yield Finding("store", text, f"Run its config again, with `pppca {command}`: it computes them.")

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pppca_bench import __version__
-from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 
 if TYPE_CHECKING:
     from pppca_bench.runs import Cell
@@ -65,30 +64,21 @@ def superseded_lines(stored: Iterable[tuple[Cell, Cell, int]]) -> list[str]:
     ]
 
 
-def older_algorithms(algorithms: Iterable[tuple[str, int | str]]) -> list[tuple[str, int | str, int | str]]:
-    """Return name, stored version and today's version of each algorithm of the package that changed since."""
-    today = {entry.name: entry.version for entry in (*METHODS.values(), *CLASSIFIERS.values())}
-    known = [(name, old, today[name]) for name, old in algorithms if name in today]
-    return [(name, old, new) for name, old, new in known if isinstance(old, int) and isinstance(new, int) and old < new]
-
-
 @cache
 def code_version() -> str:
     """Return the package's version and, in a git checkout, its commit, with ``.dirty`` where files were changed."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return __version__
+    commands = ("rev-parse --short=12 HEAD", "status --porcelain --untracked-files=no -- pppca_bench")
     try:
-        commit = _git(root, "rev-parse", "--short=12", "HEAD")
-        dirty = _git(root, "status", "--porcelain", "--untracked-files=no", "--", "pppca_bench")
+        commit, changed = (
+            subprocess.run(["git", *command.split()], cwd=root, capture_output=True, text=True, timeout=10, check=True)
+            for command in commands
+        )
     except (OSError, subprocess.SubprocessError):
         return __version__
-    return f"{__version__}+{commit}{'.dirty' if dirty else ''}"
-
-
-def _git(root: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, timeout=10, check=True)
-    return done.stdout.strip()
+    return f"{__version__}+{commit.stdout.strip()}{'.dirty' if changed.stdout else ''}"
 
 
 def _processor() -> str:

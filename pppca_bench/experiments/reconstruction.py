@@ -1,4 +1,4 @@
-"""How well the reduced features tell the inputs: reconstruction error and retained variance."""
+"""Reconstruction of inputs from reduced features: error, retained variance, and arrays for figures."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.engines.exact_pca import most_variance
+from pppca_bench.problems import Problem
 
 
 def measure_reconstruction(reducer: Any, X: Floats, reduced: Floats) -> dict[str, float]:
-    """Measure what a fitted method's features lose of the inputs.
+    """Measure the loss of a fitted method's features.
 
-    Choice: the inputs are rebuilt by the method's own `inverse_transform`; where it has none, by the linear map from
-    the features that fits these inputs best, so that every method, one that selects or bends features too, has a
-    figure on the same scale.
+    Choice: the inputs are reconstructed by the method's own `inverse_transform`; where it has none, by the linear map
+    from the features that fits these inputs best. So every method, also a selection or a nonlinear one, has a figure on
+    the same scale.
 
     Parameters
     ----------
@@ -26,21 +28,21 @@ def measure_reconstruction(reducer: Any, X: Floats, reduced: Floats) -> dict[str
     X : float64 array of shape (n_samples, n_features)
         Training inputs.
     reduced : float64 array of shape (n_samples, n_components)
-        What the method makes of them.
+        Their features.
 
     Returns
     -------
     dict of str to float
-        ``reconstruction_error``: E_M, half the mean squared distance of the inputs to what is rebuilt of them; for
-        exact PCA half the sum of the discarded eigenvalues (Bishop 1995, section 8.6).
-        ``retained_variance_percent``: the share of the total variance that is not lost so; negative where the mean
-        alone would lose less. ``optimality_percent``: that over the most that so many linear features can retain, 100
-        for exact PCA. A figure that no number can hold is left out.
+        ``reconstruction_error``: E_M, half the mean squared distance of the inputs to their reconstruction; for exact
+        PCA half the sum of the discarded eigenvalues (Bishop 1995, section 8.6). ``retained_variance_percent``: the
+        share of the total variance that is not lost; negative where the mean alone would lose less.
+        ``optimality_percent``: that over the most that as many linear features can retain, 100 for exact PCA. Figures
+        that overflow float64 are left out.
     """
     deviations = X - X.mean(axis=0)
     scale = float(np.abs(deviations).max()) or 1.0
     variance = _mean_square(deviations / scale)
-    lost = _mean_square((X - rebuilt(reducer, X, reduced)) / scale)
+    lost = _mean_square((X - _reconstructed(reducer, X, reduced)) / scale)
     measures = {}
     if variance > 0.0:
         measures["retained_variance_percent"] = 100.0 * (1.0 - lost / variance)
@@ -53,8 +55,37 @@ def measure_reconstruction(reducer: Any, X: Floats, reduced: Floats) -> dict[str
     return {name: value for name, value in measures.items() if np.isfinite(value)}
 
 
-def rebuilt(reducer: Any, X: Floats, reduced: Floats) -> Floats:
-    """Return the inputs that a method's features tell, as in `measure_reconstruction`; (n_samples, n_features)."""
+def portray(reducer: Any, problem: Problem, reduced: Floats) -> dict[str, NDArray[Any]]:
+    """Return the arrays that a run with ``portrait: true`` stores for figures, in single precision.
+
+    Parameters
+    ----------
+    reducer : estimator
+        A fitted transformer.
+    problem : Problem
+        Its training split is stored.
+    reduced : float64 array of shape (n_train, n_components)
+        Features of the training inputs.
+
+    Returns
+    -------
+    dict of str to float32 array
+        ``"portrait_inputs"`` and ``"portrait_rebuilt"`` (n_train, n_features); ``"portrait_features"`` (n_train,
+        n_components); ``"portrait_targets"`` (n_train,) or (n_train, n_outputs); where the method has them
+        ``"portrait_components"`` (n_components, n_features) and ``"portrait_eigenvalues"``, the largest first.
+    """
+    arrays = {
+        "inputs": problem.X_train,
+        "targets": problem.y_train,
+        "features": reduced,
+        "rebuilt": _reconstructed(reducer, problem.X_train, reduced),
+        "components": getattr(reducer, "components_", None),
+        "eigenvalues": getattr(reducer, "eigenvalues_", None),
+    }
+    return {f"portrait_{name}": np.asarray(array, np.float32) for name, array in arrays.items() if array is not None}
+
+
+def _reconstructed(reducer: Any, X: Floats, reduced: Floats) -> Floats:
     with suppress(NotFittedError):  # an inverse that the method has, but was not asked to learn
         if hasattr(reducer, "inverse_transform"):
             return np.asarray(reducer.inverse_transform(reduced))

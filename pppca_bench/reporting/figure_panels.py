@@ -14,7 +14,7 @@ from pppca_bench.reporting.summary import student_t_975
 
 Floats = NDArray[np.floating[Any]]
 Portrait = Mapping[str, NDArray[Any]]
-"""Arrays that a run with ``portrait: true`` stores: see `pppca_bench.experiments.portrait.portray`."""
+"""Arrays that a run with ``portrait: true`` stores: see `pppca_bench.experiments.reconstruction.portray`."""
 
 Kind = Literal["curves", "points", "scatter", "images"]
 
