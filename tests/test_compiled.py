@@ -142,7 +142,7 @@ class TestCache:
         copy.seal_off()
         copy.user_cache.write_bytes(b"")
         line = copy.call(loads=False, keeps=False)
-        assert line.startswith("compiled kernels cannot be kept, so every process compiles anew (")
+        assert line.startswith("compiled kernels cannot be kept, so every process compiles them again (")
         assert line.endswith("). Set NUMBA_CACHE_DIR.")
         assert str(copy.package) in line
         assert str(copy.user_cache) in line

@@ -60,12 +60,12 @@ def compile_family(family: str) -> None:
 
 
 def refusal() -> str | None:
-    """Return why no folder can cache kernels, and the remedy; None if one can."""
+    """Return why no folder can cache kernels, and the remedy; None if a folder can."""
     reasons = {folder: refusal_of(folder) for folder in folders()}
     if None in reasons.values():
         return None
     places = "; ".join(f"{folder}: {reason}" for folder, reason in reasons.items())
-    return f"compiled kernels cannot be kept, so every process compiles anew ({places}). Set NUMBA_CACHE_DIR."
+    return f"compiled kernels cannot be kept, so every process compiles them again ({places}). Set NUMBA_CACHE_DIR."
 
 
 def damaged() -> list[Path]:

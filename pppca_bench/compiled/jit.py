@@ -117,7 +117,7 @@ class _KernelLibrary(_core.codegen.JITCodeLibrary):
     def add_llvm_module(self, ll_module: Any) -> None:
         """Add the kernel's own function or its entry point from Python."""
         # Optimisation may change how a part is called. Several kernels contain it under the same name: if it were
-        # visible, all would call the one that was loaded first.
+        # visible, all would call the first that was loaded.
         defined = (function for function in ll_module.functions if not function.is_declaration)
         self._own |= {function.name for function in defined if function.linkage.name == "external"}
         ll_module.data_layout = self._codegen._data_layout
@@ -155,7 +155,7 @@ class _Part(_core.registry.CPUDispatcher):
         super().__init__(function, targetoptions=targetoptions, pipeline_class=_PartCompiler)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Compile one version for literal numbers and others alike."""
+        """Compile the same version for literal numbers and others."""
         return super().get_call_template([_types.unliteral(argument) for argument in args], kws)
 
     def add_overload(self, cres: Any) -> None:

@@ -45,7 +45,7 @@ class _VectorModel(models.PrimitiveModel):
 
 
 def constant(number: float) -> Any:
-    """Return the constant vector whose numbers are all equal to one number."""
+    """Return the constant vector whose numbers are all equal to ``number``."""
     return ir.Constant(VECTOR, [number] * WIDTH)
 
 
@@ -60,8 +60,8 @@ def shuffle(builder: Any, a: Any, b: Any, places: list[int]) -> Any:
 
 
 def splatted(builder: Any, number: Any) -> Any:
-    """Write the vector whose numbers are all equal to one number."""
-    # Insert it at place 0 and shuffle that place to all: LLVM makes this one instruction.
+    """Write the vector whose numbers are all equal to ``number``."""
+    # Insert it at place 0 and shuffle that place to all: LLVM makes a single instruction of both.
     undefined = ir.Constant(ir.VectorType(number.type, WIDTH), ir.Undefined)
     return shuffle(builder, builder.insert_element(undefined, number, PLACE(0)), undefined, [0] * WIDTH)
 
@@ -92,7 +92,7 @@ class Call(NamedTuple):
     def data(self, place: int) -> Any:
         """Return the address of an array's first number."""
         if self.types[place].layout != "C":
-            raise TypeError(f"array of a vector: expected a C-contiguous one, got {self.types[place]}. Copy it.")
+            raise TypeError(f"array of a vector: expected C-contiguous, got {self.types[place]}. Copy it.")
         return self.context.make_array(self.types[place])(self.context, self.builder, self.args[place]).data
 
     def places(self, first: int, n_rows: int = 1) -> list[Any]:

@@ -165,7 +165,7 @@ def _emit_masked_load(call: Call) -> Any:
 
 @operation(_emit_masked_load)
 def masked_load(A: Any, row: int, column: int, n: int) -> Any:
-    """Return the first n of A[row, column], … and then zeros; n may exceed eight, or be below one."""
+    """Return the first n of A[row, column], … and then zeros; n may be any integer."""
     x, present = np.zeros(WIDTH), min(n, WIDTH)
     if present > 0:
         x[:present] = A[row, column : column + present]

@@ -20,7 +20,7 @@ class DGHA(HebbianTransformer):
 
     Source: slides "Dynamical GHA" and "Dynamical GHA with reduced data set". Row i is removed for good when
     Var(q̂0) / Var(q̂i) > tau, formula (1), q̂0 being the row of the largest variance, over the whole training
-    set; then a fraction of the samples, drawn without replacement, updates the rows. At least one stays.
+    set; then a fraction of the samples, drawn without replacement, updates the rows. At least one row stays.
 
     The defaults are a compromise between the published dimensionalities and speed-ups: other settings come nearer to
     either alone (docs/choices.md). "Choice" marks parameters that the slides do not give.
@@ -41,7 +41,7 @@ class DGHA(HebbianTransformer):
     min_variance_ratio : float, default 0.0
         Least share of the total variance, in [0, 1], in the span of the rows that a check leaves: rows that formula (1)
         would remove stay, by decreasing variance, until it is reached. Source: the same, "criteria from PCA". Choice:
-        of the span, since the sum of the rows' variances counts twice what learning rows have in common.
+        of the span, since rows that still learn overlap, and the sum of their variances counts the overlap twice.
     n_components : int or None, default None
         Number of rows at the start, in [1, n_features]; None stands for n_features.
     learning_rate : float, default 1.2
@@ -98,7 +98,7 @@ class DGHA(HebbianTransformer):
         operations; the results agree to rounding. "in_place" updates row after row, each reading those
         before it as just updated, as the published runs on iris do.
     random_state : int, Generator, RandomState or None, default None
-        The one source of randomness: initial rows, the samples drawn and their order.
+        Source of all randomness: initial rows, the samples drawn and their order.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class DGHA(HebbianTransformer):
     n_components_ : int
         Number of rows that are left.
     n_epochs_ : int
-        Epochs made. Each call of partial_fit is one.
+        Number of epochs; each call of partial_fit counts as an epoch.
     n_samples_seen_ : int
         Number of samples in the mean and in C.
     n_operations_ : int
@@ -128,7 +128,7 @@ class DGHA(HebbianTransformer):
         same times, a column per initial row, NaN once it is removed. "direction_variances", of the same shape: the
         same over the row's squared norm, wᵀ C w / ‖w‖², the variance along its direction. "optimality", shape
         (n_epochs_ + 1,), if tracked: the variance of the rows' span before each epoch, ahead of its check, and at the
-        end, over the most that so many directions can hold.
+        end, over the largest of as many directions.
     """
 
     def __init__(
@@ -189,13 +189,7 @@ class DGHA(HebbianTransformer):
         self.random_state = random_state
 
     def check_agreement(self) -> None:
-        """Check that one decay at most is given, and that the numbers of components are in order.
-
-        Raises
-        ------
-        ParameterError
-            They are not.
-        """
+        """Raise ParameterError if both decays are given, or min_components exceeds max_components."""
         super().check_agreement()
         check_order(self, "min_components", "max_components")
 

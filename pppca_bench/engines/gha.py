@@ -60,7 +60,7 @@ class GHA(HebbianTransformer):
         operations; the results agree to rounding. "in_place" updates row after row, each reading those
         before it as just updated, as the published runs on iris do.
     random_state : int, Generator, RandomState or None, default None
-        The one source of randomness: initial rows and the order of samples.
+        Source of all randomness: initial rows and the order of samples.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class GHA(HebbianTransformer):
     n_components_ : int
         Number of rows.
     n_epochs_ : int
-        Epochs made. Each call of partial_fit is one.
+        Number of epochs; each call of partial_fit counts as an epoch.
     n_samples_seen_ : int
         Number of samples in the mean and in C.
     n_operations_ : int
@@ -87,8 +87,8 @@ class GHA(HebbianTransformer):
         "variances", shape (n_epochs_ + 1, n_initial_rows): each row's projection variance at the same
         times, a column per initial row, NaN once it is removed. "direction_variances", of the same shape: the
         same over the row's squared norm, wᵀ C w / ‖w‖², the variance along its direction. "optimality", shape
-        (n_epochs_ + 1,), if tracked: the variance of the rows' span before each epoch and at the end, over the most
-        that so many directions can hold.
+        (n_epochs_ + 1,), if tracked: the variance of the rows' span before each epoch and at the end, over the
+        largest of as many directions.
     """
 
     def __init__(

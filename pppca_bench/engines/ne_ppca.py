@@ -132,7 +132,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         One entry per evaluation of the population, n_generations_ + 1 in all, the first the start:
         "dimensionality" (int64, of the fittest), "mean_dimensionality" (of the population), "fitness" (of the
         fittest), "variances" (n_generations_ + 1, nodes at the start) of the fittest, NaN for removed nodes,
-        "optimality": their sum over the most variance that so many directions can hold.
+        "optimality": their sum over the largest variance of as many directions.
 
     Examples
     --------

@@ -38,7 +38,7 @@ def normal_pair(seed: np.uint64, start: int) -> tuple[Any, Any]:
     Source: Box and Muller 1958, "A note on the generation of random normal deviates": √(−2 ln u) times the cosine and
     the sine of 2 π v.
 
-    Choice: u and v have 38 and 26 of the 64 bits of one random number, so that the noise is at most 7.4 standard
+    Choice: u and v have 38 and 26 of the 64 bits of a random number, so that the noise is at most 7.4 standard
     deviations. The logarithm, sine and cosine are sums of their series, exact to 1e-11.
 
     Parameters

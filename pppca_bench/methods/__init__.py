@@ -1,1 +1,1 @@
-"""The registry: what each method and classifier of a config is."""
+"""Registry of methods and classifiers, their protocol and their config sections."""

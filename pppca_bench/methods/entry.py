@@ -16,7 +16,7 @@ class Entry:
     name, title : str
         The name in configs, and that in tables.
     does, source : str
-        What it does, in a clause, and its source.
+        Description in a clause, and source.
     estimator : str
         Dotted path of the class, ``"module:Class"``; its constructor defines which parameters a config may set.
     version : int or str

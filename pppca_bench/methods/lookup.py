@@ -150,7 +150,7 @@ def _classifier_at(path: str) -> Classifier:
 
 @cache
 def _points(group: str) -> dict[str, EntryPoint]:
-    """Return the entry points of a group by name, in alphabetical order; the first of several with one name counts."""
+    """Return the entry points of a group by name, in alphabetical order; of several with the same name, the first."""
     points = sorted(entry_points(group=group), key=lambda point: (point.name, point.value))
     return {name: next(same) for name, same in groupby(points, key=lambda point: point.name)}
 

@@ -32,7 +32,7 @@ _KEPT = "The weights of the validation minimum are kept."
 _BY_RPROP: Mapping[str, str] = MappingProxyType(
     {
         "network": _HIDDEN,
-        "algorithm": ("RPROP (Riedmiller and Braun 1993) in full batches: one update an epoch."),
+        "algorithm": "RPROP (Riedmiller and Braun 1993) in full batches: one update per epoch.",
         "termination": _KEPT,
         "error": _SQUARED_ERROR,
     }
@@ -211,7 +211,7 @@ _METHODS = (
         makes="classes",
         needs_classes=True,
         reduces=False,
-        # Of six readings the one of least validation error: docs/choices.md.
+        # The reading of least validation error out of six: docs/choices.md.
         defaults={"hidden": "pivot", "shortcuts": True, "start": "trained"},
         details={"network": _HIDDEN, "termination": _KEPT, "error": _SQUARED_ERROR},
         kernels=("network_errors", "batch_training"),
