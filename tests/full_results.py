@@ -9,7 +9,7 @@ import numpy as np
 from pppca_bench.references.layout import Layout
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import own_references
-from pppca_bench.reporting.registry import Tables
+from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table
 from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, RunSpec, Selector, StoredRun, described
@@ -107,7 +107,7 @@ def results_of(runs: Iterable[StoredRun], plans: Mapping[str, Sequence[StoredRun
 
 def tables_of(runs: Iterable[StoredRun], facts: dict[str, ProblemFacts] | None = None) -> list[Table]:
     """Return the filled tables of runs that configs of the references ask for."""
-    return Tables(results_of(runs), FACTS if facts is None else facts, REFERENCES).of_means
+    return Snapshot(results_of(runs), FACTS if facts is None else facts, REFERENCES).of_means
 
 
 def full_runs(n_repeats: int, seed: int = 0) -> list[tuple[RunSpec, RunResult]]:

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure as Drawing
 
 from pppca_bench.reporting.figure_data import Figure, build_figures
 from pppca_bench.reporting.figure_drawing import STYLES, draw, to_images, write_figures
-from pppca_bench.reporting.registry import Tables
+from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
 from pppca_bench.store.database import Store
@@ -66,7 +66,7 @@ class Runs:
                 store.plan(Plan(name, "", "", tuple(spec for spec, _ in self._runs)))
             store.record([result for _, result in self._runs if result is not None], "{}")
             results = Results(store.runs_by_cell(), store.configs())
-            tables = Tables(results, {}, REFERENCES).of_means
+            tables = Snapshot(results, {}, REFERENCES).of_means
             return {one.figure: one for one in build_figures(results, store, tables, REFERENCES)}
 
 

@@ -162,7 +162,7 @@ def test_the_counts_of_the_overview_are_those_of_the_verdicts(built):
     (counts,) = [table.counts for table in report.overview if table.id == "T5"]
     assert counts == {
         **dict.fromkeys(SIGNS, 0),
-        **Counter(one.verdict for one in compare(snapshot.tables.of_means) if one.table == "T5"),
+        **Counter(one.verdict for one in compare(snapshot.of_means) if one.table == "T5"),
     }
 
 

@@ -293,7 +293,7 @@ class TestContests:
     def rankings(self, **configs: list[StoredRun]) -> dict[str, ranking.Ranking]:
         found = [run for own in configs.values() for run in own]
         plans = {name: [spec.key for spec, _ in own] for name, own in configs.items()}
-        snapshot = Snapshot(facts(found), Results.of_runs(found, plans), ())
+        snapshot = Snapshot(Results.of_runs(found, plans), facts(found), ())
         return {contest.id: one for contest, one in snapshot.rankings()}
 
     def test_f6_is_of_the_permutations_alone_where_they_were_run(self):

@@ -11,8 +11,8 @@ from full_results import CONFIG, REFERENCES
 from pppca_bench.reporting.figure_data import Figure, build_figures
 from pppca_bench.reporting.figure_drawing import write_figures
 from pppca_bench.reporting.index_page import not_run, render_index
-from pppca_bench.reporting.registry import Tables
 from pppca_bench.reporting.rendering import EXTENSIONS
+from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table
 from pppca_bench.reporting.table_text import render
@@ -40,7 +40,7 @@ def build(folder: Path, runs: list[Run]) -> tuple[list[Table], list[Figure]]:
         store.plan(Plan(CONFIG, "", "", tuple(spec for spec, _ in runs)))
         store.record([result for _, result in runs if result is not None], "{}")
         results = Results(store.runs_by_cell(), store.configs())
-        tables = Tables(results, FACTS, REFERENCES).of_means
+        tables = Snapshot(results, FACTS, REFERENCES).of_means
         figures = build_figures(results, store, tables, REFERENCES)
     return tables, figures
 

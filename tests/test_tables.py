@@ -19,8 +19,8 @@ from full_results import CONFIG, PROBLEMS, REFERENCES, layouts, plans_of, store_
 from golden_numbers import installed_versions, pinned_versions
 
 from pppca_bench.reporting.number_text import printed
-from pppca_bench.reporting.registry import Tables
 from pppca_bench.reporting.rendering import EXTENSIONS, FORMATS, Format, latex_text
+from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results, Summary, summarise
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.table_text import records, render
@@ -113,7 +113,7 @@ def build(folder: Path) -> list[Table]:
     with Store(folder / "results.sqlite") as store:
         store_runs(store, runs)
         store.describe_problems(FACTS)
-        return Tables(Results(store.runs_by_cell(), store.configs()), store.problems(), REFERENCES).of_means
+        return Snapshot(Results(store.runs_by_cell(), store.configs()), store.problems(), REFERENCES).of_means
 
 
 def filled(tables: list[Table]) -> list[Table]:
@@ -490,7 +490,7 @@ def by_name(runs: list[StoredRun], plans: dict[str, list[StoredRun]] | None = No
     """Return the tables of runs of one config that the references name, or of several configs."""
     keys = {name: [spec.key for spec, _ in own] for name, own in (plans or {CONFIG: runs}).items()}
     facts = {fact.name: fact for fact in FACTS}
-    return {table.id: table for table in Tables(Results.of_runs(runs, keys), facts, REFERENCES).of_means}
+    return {table.id: table for table in Snapshot(Results.of_runs(runs, keys), facts, REFERENCES).of_means}
 
 
 class TestWhatFeaturesRetain:
@@ -570,7 +570,7 @@ class TestOtherSettings:
                 store.record([result], "{}")
             found = {
                 table.id: table
-                for table in Tables(
+                for table in Snapshot(
                     Results(store.runs_by_cell(), store.configs()), store.problems(), REFERENCES
                 ).of_means
             }

@@ -11,8 +11,8 @@ from pppca_bench.reporting.comparison import render_scores, scores
 from pppca_bench.reporting.distributions import CONFIGS, Distribution, describe_spread, distribution_document
 from pppca_bench.reporting.document import Agreement, Document, joined_agreements
 from pppca_bench.reporting.index_page import not_run, render_index
-from pppca_bench.reporting.registry import Tables
 from pppca_bench.reporting.rendering import csv_text
+from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.table_text import document_of, render
 
 REFERENCES = own_references()
@@ -35,8 +35,8 @@ ODD = Document(
 )
 
 
-def tables(runs=RUNS) -> Tables:
-    return Tables(results_by_config(runs), FACTS, REFERENCES)
+def tables(runs=RUNS) -> Snapshot:
+    return Snapshot(results_by_config(runs), FACTS, REFERENCES)
 
 
 class TestText:

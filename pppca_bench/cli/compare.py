@@ -47,12 +47,10 @@ def compare(
     from pppca_bench.reporting import comparison
 
     snapshot = read_snapshot(results, configs, references=references)
-    built = [
-        table for table in snapshot.tables.of_means if not references or table.was_run or _is_added(table, references)
-    ]
+    built = [table for table in snapshot.of_means if not references or table.was_run or _is_added(table, references)]
     compared = comparison.compare(built)
     click.echo(
-        comparison.render_scores(built, form, snapshot.tables.of_texts) if scores else comparison.render(compared, form)
+        comparison.render_scores(built, form, snapshot.of_texts) if scores else comparison.render(compared, form)
     )
     path = baseline or results / "baseline.json"
     if record:

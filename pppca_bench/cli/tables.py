@@ -75,7 +75,7 @@ def tables(
 
     snapshot = read_snapshot(results, configs, problems, methods, references)
     chosen = _choose(snapshot, names, show_all)
-    if not chosen or {table.id for table in chosen} != set(names or snapshot.tables):
+    if not chosen or {table.id for table in chosen} != set(names or snapshot):
         known = [table.id for table in _choose(snapshot, (), show_all)]
         if not known:
             which = "of these problems and methods " if problems or methods else ""
@@ -96,7 +96,7 @@ def tables(
 
 def _choose(snapshot: Snapshot, names: Collection[str], show_all: bool) -> list[Table | Document]:
     """Build the tables of those names, or all, and keep those of which something was run."""
-    tables = [snapshot.tables[name] for name in snapshot.tables if not names or name in names]
+    tables = [snapshot[name] for name in snapshot if not names or name in names]
     tables = [table for table in tables if table.was_run]
     return tables if show_all else [kept for table in tables if (kept := table.trimmed())]
 
@@ -142,7 +142,7 @@ def render(results: Path, findings: Path | None) -> None:
     figures = write_figures(drawn, results / "figures")
     for contest, ranking in rankings:
         figures += write_ranking(contest, ranking, results / "figures")
-    atomic_write(results / "README.md", render_index(list(snapshot.tables.values()), drawn, rankings))
+    atomic_write(results / "README.md", render_index(list(snapshot.values()), drawn, rankings))
     sweep(results, [*written, *figures])
     page = findings or results / "findings.md"
     _write_findings(snapshot, drawn, rankings, results, page)

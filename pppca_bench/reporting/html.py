@@ -113,9 +113,8 @@ def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, str], *, ch
     choices : str, optional
         Markdown text on what the sources leave open.
     """
-    all_tables = snapshot.tables
-    compared = compare(all_tables.of_means)
-    scored = score_rows(scores(all_tables.of_means, all_tables.of_texts))
+    compared = compare(snapshot.of_means)
+    scored = score_rows(scores(snapshot.of_means, snapshot.of_texts))
     by_place = {one.place: one for one in compared}
     figures = snapshot.figures(store)
     tables = [view(table, by_place) for one in snapshot.filled if (table := one.trimmed())]
@@ -134,7 +133,7 @@ def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, str], *, ch
             SCORE_HEADERS,
             scored,
         ),
-        not_run(list(all_tables.values()), figures),
+        not_run(list(snapshot.values()), figures),
         snapshot.findings(figures),
         tables,
         drawn,

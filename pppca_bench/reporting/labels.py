@@ -1,4 +1,4 @@
-"""Names of cells in tables: a method, with the settings that tell it from the others."""
+"""Names of cells in tables: a method, with the settings that distinguish it from the others."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pppca_bench.methods.sections import STORED_BESIDE
 from pppca_bench.runs import AUTO, CHOOSE, Cell, Parameters, Scalar
 
 _ABSENT: Any = object()
-"""Stands for the value of a setting that a cell has not."""
+"""Value of a setting that a cell does not have."""
 
 _NAMED_FIRST = ("rule", "base.rule", "hidden", "shortcuts")
 _NOTHING: Mapping[Cell, Collection[str]] = MappingProxyType({})
 
 
 def method_label(cell: Cell, *, with_tau: bool = False) -> str:
-    """Name a cell's method, such as ``"DGHA (autocor), 50%"``, with its threshold where asked for."""
+    """Name a cell's method, such as ``"DGHA (autocor), 50%"``."""
     entry, parameters = stored_method(cell.method), dict(cell.parameters)
     labels = entry.labels if entry else {}
-    told = "".join(f" ({labels[item]})" for item in cell.parameters if item in labels)
+    words = "".join(f" ({labels[item]})" for item in cell.parameters if item in labels)
     fraction, tau = parameters.get("data_fraction"), parameters.get("tau")
-    parts = [f"{title_of(cell.method)}{told}"]
+    parts = [f"{title_of(cell.method)}{words}"]
     if fraction is not None:
         parts.append("data fraction = auto" if fraction == AUTO else f"{value_text(fraction)}%")
     if with_tau and tau is not None:
@@ -33,14 +33,14 @@ def method_label(cell: Cell, *, with_tau: bool = False) -> str:
 
 
 def own_settings(cell: Cell) -> dict[str, Scalar]:
-    """Return the parameters of a cell's method that `method_label` does not tell, but what is chosen by and stored."""
+    """Return the parameters that `method_label` leaves out, but those of choices and of stored extras."""
     entry = stored_method(cell.method)
     labels = entry.labels if entry else {}
-    untold = {"tau", "data_fraction"} | STORED_BESIDE
+    left_out = {"tau", "data_fraction"} | STORED_BESIDE
     return {
         name: value
         for name, value in cell.parameters
-        if name not in untold and not name.startswith(CHOOSE) and (name, value) not in labels
+        if name not in left_out and not name.startswith(CHOOSE) and (name, value) not in labels
     }
 
 
@@ -49,19 +49,18 @@ def distinct_labels(
 ) -> dict[Cell, str]:
     """Name cells so that two of one problem and threshold never have the same name.
 
-    A name means the same setting at every problem and threshold. A parameter of the method is named where it has not
-    the value that most cells of the method have; without such a value it is named everywhere. A classifier is named
-    by as little as tells it from the others, and not at all where most cells have it. The data's digest and the
-    algorithms' versions are named where all else is the same.
+    A name means the same setting at every problem and threshold. A parameter of the method is named unless it has the
+    value that most cells of the method have. A classifier is named by the fewest settings that distinguish it, and not
+    at all if most cells have it. The data's digest and the algorithms' versions are named if all else is the same.
 
     Parameters
     ----------
     cells : iterable of Cell
-        All that may stand beside each other.
+        All cells that may be listed together.
     with_tau : bool, default False
         Whether thresholds are part of the name.
     changed : mapping of Cell to collection of str, optional
-        Parameters that are named whatever the other cells have.
+        Parameters that are always named.
 
     Returns
     -------
@@ -76,24 +75,31 @@ def distinct_labels(
         for cell, names in zip(group, unusual([own_settings(cell) for cell in group]), strict=True):
             named = {name: value for name, value in own_settings(cell).items() if name in changed.get(cell, ())} | names
             parts[cell] += [setting_text(name, value) for name, value in sorted(named.items())]
-    classifiers = _unusual_classifiers([cell.classifier for cell in parts if cell.classifier])
+    classifiers = [cell.classifier for cell in parts if cell.classifier]
+    names_of, usual = classifier_names(classifiers), _most_frequent(classifiers)
     for cell, texts in parts.items():
-        texts += [f"classifier ({text})"] if (text := classifiers.get(cell.classifier)) else []
-    for differences in (_methods, _data, _versions, _settings):
-        _tell(parts, differences)
+        if cell.classifier not in usual and (text := names_of.get(cell.classifier)):
+            texts.append(f"classifier ({text})")
+    for facts in _FURTHER:
+        groups: dict[tuple[str, ...], list[Cell]] = {}
+        for cell, texts in parts.items():
+            groups.setdefault((cell.problem, *texts), []).append(cell)
+        for group in (group for group in groups.values() if len(group) > 1):
+            for cell, text in zip(group, facts(group), strict=True):
+                parts[cell] += [text] if text else []
     return {cell: ", ".join(texts) for cell, texts in parts.items()}
 
 
 def classifier_names(classifiers: Iterable[Parameters]) -> dict[Parameters, str]:
-    """Name each classifier by as little as tells it from the others, such as ``"rprop, hidden = 16"``."""
+    """Name each classifier by the fewest settings that distinguish it, such as ``"rprop, hidden = 16"``."""
     different = list(dict.fromkeys(classifiers))
     others = {name for classifier in different for name, _ in classifier if name not in _NAMED_FIRST}
-    told = _told_apart(different, [*_NAMED_FIRST, *sorted(others)])
-    return {classifier: ", ".join(texts) for classifier, texts in told.items()}
+    texts = _distinguished(different, [*_NAMED_FIRST, *sorted(others)])
+    return {classifier: ", ".join(own) for classifier, own in texts.items()}
 
 
 def unusual(settings: Sequence[Mapping[str, Scalar]]) -> list[dict[str, Scalar]]:
-    """Return of each mapping the values that are not the most frequent ones; a value that is missing counts as one."""
+    """Return the values of each mapping that are not the most frequent; a missing value counts as a value."""
     names = dict.fromkeys(name for one in settings for name in one)
     usual = {name: _most_frequent([one.get(name, _ABSENT) for one in settings]) for name in names}
     return [{name: value for name in names if (value := one.get(name, _ABSENT)) not in usual[name]} for one in settings]
@@ -120,20 +126,14 @@ def value_text(value: Scalar) -> str:
     return str(value)
 
 
-def _unusual_classifiers(classifiers: Sequence[Parameters]) -> dict[Parameters, str]:
-    """Name each classifier but the most frequent one."""
-    usual = _most_frequent(classifiers)
-    return {classifier: name for classifier, name in classifier_names(classifiers).items() if classifier not in usual}
-
-
 def _most_frequent(values: Sequence[Any]) -> list[Any]:
-    """Return the most frequent value, in a list that is empty where several are as frequent."""
+    """Return the most frequent value in a list, which is empty if several values are as frequent."""
     ranked = Counter(values).most_common(2)
     return [ranked[0][0]] if ranked and (len(ranked) == 1 or ranked[0][1] > ranked[1][1]) else []
 
 
-def _told_apart(classifiers: Sequence[Parameters], names: Sequence[str]) -> dict[Parameters, list[str]]:
-    """Return of each classifier the first settings, in the order of the names, that part it from the others."""
+def _distinguished(classifiers: Sequence[Parameters], names: Sequence[str]) -> dict[Parameters, list[str]]:
+    """Return for each classifier its first settings, in the order of the names, that distinguish it from the others."""
     if len(classifiers) < 2 or not names:
         return {classifier: [] for classifier in classifiers}
     name, *rest = names
@@ -144,23 +144,13 @@ def _told_apart(classifiers: Sequence[Parameters], names: Sequence[str]) -> dict
     for value, group in groups.items():
         text = value_text(value) if name == "rule" else setting_text(name, value)
         own = [text] if len(groups) > 1 else []
-        found |= {classifier: own + more for classifier, more in _told_apart(group, rest).items()}
+        found |= {classifier: own + more for classifier, more in _distinguished(group, rest).items()}
     return found
-
-
-def _tell(parts: Mapping[Cell, list[str]], differences: Callable[[Sequence[Cell]], Sequence[str]]) -> None:
-    """Add in what cells of one name and problem differ, if they do."""
-    groups: dict[tuple[str, ...], list[Cell]] = {}
-    for cell, texts in parts.items():
-        groups.setdefault((cell.problem, *texts), []).append(cell)
-    for group in groups.values():
-        for cell, text in zip(group, differences(group), strict=True) if len(group) > 1 else ():
-            parts[cell] += [text] if text else []
 
 
 def _methods(cells: Sequence[Cell]) -> list[str]:
     """Return the full names of methods of one title: two classes of one name, in different modules."""
-    return [cell.method if len({one.method for one in cells}) > 1 else "" for cell in cells]
+    return [cell.method if len({own.method for own in cells}) > 1 else "" for cell in cells]
 
 
 def _data(cells: Sequence[Cell]) -> list[str]:
@@ -169,12 +159,19 @@ def _data(cells: Sequence[Cell]) -> list[str]:
 
 
 def _versions(cells: Sequence[Cell]) -> list[str]:
-    different = unusual([{f"{name} version": version for name, version in cell.algorithms} for cell in cells])
-    return [", ".join(setting_text(*item) for item in one.items()) for one in different]
+    return _unusual_texts([{f"{name} version": version for name, version in cell.algorithms} for cell in cells])
 
 
 def _settings(cells: Sequence[Cell]) -> list[str]:
-    """Return what is left: a threshold or a classifier that some cells have not."""
-    told = [{name: value for name, value in cell.settings.items() if name != "tau" or value is None} for cell in cells]
-    different = unusual(told)
-    return [", ".join(setting_text(*item) for item in one.items()) for one in different]
+    """Return the remaining differences: a threshold or a classifier that some cells do not have."""
+    return _unusual_texts(
+        [{name: value for name, value in cell.settings.items() if name != "tau" or value is None} for cell in cells]
+    )
+
+
+def _unusual_texts(settings: Sequence[Mapping[str, Scalar]]) -> list[str]:
+    return [", ".join(setting_text(*item) for item in own.items()) for own in unusual(settings)]
+
+
+_FURTHER: Sequence[Callable[[Sequence[Cell]], list[str]]] = (_methods, _data, _versions, _settings)
+"""Facts that are named, one after the other, while cells of one problem have the same name."""

@@ -1,19 +1,26 @@
-"""Results database at one moment: its runs, the sizes of the problems, and the tables that they fill."""
+"""Results at one moment: the runs, and a registry of the tables that they fill."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from pppca_bench.errors import StoreError, check_known
+from pppca_bench.references.proben1_tables import published_searches
 from pppca_bench.references.reference import Reference
+from pppca_bench.reporting.architecture_search import CONFIG as SEARCH
+from pppca_bench.reporting.architecture_search import search_documents
+from pppca_bench.reporting.choices import choices_document
+from pppca_bench.reporting.distributions import CONFIGS, distribution_document
 from pppca_bench.reporting.document import Document
-from pppca_bench.reporting.registry import Tables
+from pppca_bench.reporting.own_tables import OwnTables
+from pppca_bench.reporting.significance import significance_document
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table
-from pppca_bench.runs import ProblemFacts
+from pppca_bench.reporting.tables import fill_table
+from pppca_bench.reporting.training_evidence import PRINTED, training_document
+from pppca_bench.runs import Cell, ProblemFacts
 from pppca_bench.store.database import Store
 
 if TYPE_CHECKING:
@@ -22,33 +29,75 @@ if TYPE_CHECKING:
     from pppca_bench.reporting.ranking import Contest, Ranking
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """Results of some configs at one moment.
+class Snapshot(Mapping[str, Table | Document]):
+    """Results at one moment, and all tables by identifier, each of which is built when it is first asked for.
+
+    In the order of print: the references' tables, tables of texts, tables of our own; also those that nothing fills.
+
+    Parameters
+    ----------
+    results : Results
+        What was run.
+    facts : mapping of str to ProblemFacts
+        Sizes of the problems, by name.
+    references : sequence of Reference
+        The references whose tables are filled.
 
     Attributes
     ----------
-    facts : mapping of str to ProblemFacts
-        Sizes of the problems, by name.
-    results : Results
-        The runs by cell.
-    references : sequence of Reference
-        The references whose tables are filled.
+    results, facts, references
+        As given.
+    builders : dict of str to callable
+        Returns the table, by identifier.
     """
 
-    facts: Mapping[str, ProblemFacts]
-    results: Results
-    references: Sequence[Reference]
+    def __init__(self, results: Results, facts: Mapping[str, ProblemFacts], references: Sequence[Reference]) -> None:
+        self.results, self.facts, self.references = results, facts, references
+        own = OwnTables(results, facts, references, _cells_in_documents(results))
+        searches = cache(partial(search_documents, results, facts))
+        self.builders: dict[str, Callable[[], Table | Document]] = {
+            **{
+                layout.id: partial(fill_table, layout, reference, results, facts, homes=lambda: own.homes)
+                for reference in references
+                for layout in reference.layouts
+            },
+            "P5": lambda: searches()[0],
+            "P6": lambda: searches()[1],
+            "P7": lambda: searches()[2],
+            "P12": partial(significance_document, results),
+            "P_training": partial(training_document, results, facts, references),
+            **{f"D_{config}": partial(distribution_document, config, results) for config in CONFIGS},
+            "C": partial(choices_document, results),
+            **own.builders(),
+        }
+        self._built: dict[str, Table | Document] = {}
 
-    @cached_property
-    def tables(self) -> Tables:
-        """Return all tables, each of which is built when it is first asked for."""
-        return Tables(self.results, self.facts, self.references)
+    def __getitem__(self, identifier: str) -> Table | Document:
+        if identifier not in self._built:
+            self._built[identifier] = self.builders[identifier]()
+        return self._built[identifier]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.builders)
+
+    def __len__(self) -> int:
+        return len(self.builders)
+
+    @property
+    def of_means(self) -> list[Table]:
+        """Return the references' tables, and our own that something fills."""
+        tables = [table for table in self.values() if isinstance(table, Table)]
+        return [table for table in tables if table.reference or table.was_run]
+
+    @property
+    def of_texts(self) -> list[Document]:
+        """Return the tables of texts, also those that nothing fills."""
+        return [table for table in self.values() if isinstance(table, Document)]
 
     @property
     def filled(self) -> list[Table | Document]:
-        """Return the tables of which something was planned, in the order of print."""
-        return [table for table in self.tables.values() if table.was_run]
+        """Return the tables of which something was planned."""
+        return [table for table in self.values() if table.was_run]
 
     def rankings(self) -> list[tuple[Contest, Ranking]]:
         """Rank the methods in each contest of which enough was run."""
@@ -67,7 +116,7 @@ class Snapshot:
         """Judge the slides' claims, given the figures."""
         from pppca_bench.reporting.claims import Evidence, judge_claims
 
-        tables = {table.id: table for table in self.tables.of_means}
+        tables = {table.id: table for table in self.of_means}
         drawn = {figure.figure: figure for figure in figures}
         claims = {part: method for reference in self.references for part, method in reference.claims.items()}
         return judge_claims(Evidence(self.results, self.facts, tables, drawn, claims))
@@ -76,7 +125,17 @@ class Snapshot:
         """Gather the figures, whose learning curves are read from the database."""
         from pppca_bench.reporting.figure_data import build_figures
 
-        return build_figures(self.results, store, self.tables.of_means, self.references)
+        return build_figures(self.results, store, self.of_means, self.references)
+
+
+def _cells_in_documents(results: Results) -> dict[str, list[Cell]]:
+    """Return the cells that a table of texts shows, so that no list has to, by its identifier."""
+    documents = {"P7": SEARCH, "P_training": PRINTED} | {f"D_{config}": config for config in CONFIGS}
+    shown = {
+        document: [cell for cell, runs in results.cells.items() if config in runs.configs]
+        for document, config in documents.items()
+    }
+    return shown | {"P7": [cell for cell in shown["P7"] if cell.problem in published_searches()]}
 
 
 def take_snapshot(
@@ -127,4 +186,5 @@ def take_snapshot(
         check_references(added, references, results)
         references = [*references, *added]
     names = {cell.problem for cell in results.cells}
-    return Snapshot({name: facts for name, facts in store.problems().items() if name in names}, results, references)
+    facts = {name: known for name, known in store.problems().items() if name in names}
+    return Snapshot(results, facts, references)
