@@ -17,19 +17,19 @@ from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.parameters import REQUIRED, describe, kind_of, shown
 
 MAX_BYTES = 1_000_000
-"""A config is written by hand; anything longer is a mistake or an attack."""
+"""Largest size of a config: written by hand, none is longer."""
 
 MAX_DEPTH = 20
-"""Configs nest three levels deep; a limit keeps a hostile file from exhausting the stack."""
+"""Limit of nesting, so that no file exhausts the stack; configs have three levels."""
 
 MAX_BITS = 1024
-"""As many as the largest float has; Python refuses to print far larger integers, such as a long 0x number."""
+"""Limit of integers, that of the largest float; Python refuses to print far larger ones."""
 
 MAX_PLAIN = 10_000
-"""Characters of a value without quotes, whose type is resolved by patterns: far more than the longest number has."""
+"""Limit of a value without quotes, in characters: patterns resolve its type, and numbers are shorter."""
 
 _OTHER_BASE = re.compile(r"[-+]?(0[0-9_]+|[0-9][0-9_]*(:[0-9.]+)+)$")
-"""Numbers that YAML 1.1 reads as no reader of decimal numbers would: 017 as 15, 1:30 as 90."""
+"""Numbers that YAML 1.1 does not read as decimal: 017 is 15, 1:30 is 90."""
 
 _RULE = "rule"
 """Type of the validation errors whose message is complete."""
@@ -238,7 +238,7 @@ def _is_section(kind: object) -> bool:
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe loader without aliases: they serve no config, and nested ones grow without bound."""
+    """Safe loader without aliases, which no config needs and which expand without bound when nested."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.events.AliasEvent):
@@ -255,7 +255,7 @@ class _Loader(yaml.SafeLoader):
         return super().compose_scalar_node(anchor)
 
 
-# YAML 1.1, which PyYAML reads, takes 1e-3 for text; everybody else takes it for a number.
+# PyYAML follows YAML 1.1, in which 1e-3 is text.
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$"), list("-+.0123456789")
 )

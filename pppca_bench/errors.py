@@ -1,4 +1,4 @@
-"""The errors that a user can cause, each turned into one line and an exit code by the command line."""
+"""Errors that a user can cause; the command line prints the message and ends with the exit code."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ class PppcaError(Exception):
     Attributes
     ----------
     exit_code : int
-        Of a command that it ends: 2 where what the user wrote or named is wrong, such as an option, a config or a file
-        of the user's own, else 1.
+        Exit code of the command: 2 for a mistake in an option, a config or a file of the user's own, else 1.
     """
 
     exit_code = 1
@@ -40,11 +39,11 @@ class StoreError(PppcaError):
 
 
 class ClusterError(PppcaError):
-    """Workers elsewhere cannot be reached, or cannot compute what this process would."""
+    """The workers of a cluster cannot be reached, or do not compute the same as this process."""
 
 
 class UnknownNameError(PppcaError):
-    """A name that the user typed names nothing: a mistake of usage, whichever layer finds it."""
+    """A name that the user typed is unknown."""
 
     exit_code = 2
 
@@ -66,7 +65,7 @@ LONGEST_LIST = 120
 
 
 def listed(known: Collection[str], name: str) -> str:
-    """Return the known names as a message lists them: where they are many, some, those most like ``name`` first."""
+    """Return the known names as a message lists them; of many only the most similar to ``name``."""
     if len(everything := ", ".join(known)) <= LONGEST_LIST:
         return everything
     from difflib import SequenceMatcher  # needed only where something is wrong, and start-up time counts
@@ -78,7 +77,7 @@ def listed(known: Collection[str], name: str) -> str:
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """Return a hint at the known name that is most like this one, or nothing."""
+    """Return a hint at the known name that is most similar, or ""."""
     import difflib
 
     close = difflib.get_close_matches(name, list(known), n=1)
@@ -91,11 +90,11 @@ def check_known(kind: str, names: Iterable[str], known: Collection[str]) -> None
     Parameters
     ----------
     kind : str
-        What the names are names of, such as ``"problem"``.
+        Noun for the names, such as ``"problem"``.
     names : iterable of str
         As the user typed them.
     known : collection of str
-        What the results hold.
+        Names in the results.
     """
     for name in names:
         if name not in known:

@@ -1,4 +1,4 @@
-"""Writing files so that a reader finds the old content or the new one, whole, and none that nobody writes any more."""
+"""Atomic writing of files, and removal of rendered files that are outdated."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 MANIFEST = ".rendered"
-"""File of a folder that lists what was last written into it, a path a line."""
+"""File of a folder that lists the paths that were last written into it, one per line."""
 
 
 def atomic_write(path: Path, content: str | bytes) -> None:
-    """Put content into a file; the old one stays as it is if that fails, on a full disk or a killed process.
+    """Write a file so that it has either the old content or the new, even after a crash or on a full disk.
 
-    The content is written beside it, flushed to the disk, and takes its name.
+    The content goes to a temporary file in the same folder, is flushed to the disk, and then renamed.
 
     Parameters
     ----------
     path : Path
     content : str or bytes
-        Text is written as UTF-8, with its own line ends.
+        Text is encoded as UTF-8; its line ends stay.
     """
     try:
         _write_beside(path.resolve(), content.encode("utf-8") if isinstance(content, str) else content)
     except OSError as error:
-        error.filename = str(path)  # the temporary file means nothing to the user
+        error.filename = str(path)  # in place of the temporary file, unknown to the user
         raise
 
 
 def _write_beside(target: Path, content: bytes) -> None:
-    """Write into a temporary file, which then takes the place of the target; a link to it stays a link."""
+    """Write a temporary file and rename it to the target, which is no symbolic link."""
     handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     with ExitStack() as on_failure:
         on_failure.callback(_remove, Path(beside))
@@ -50,19 +50,20 @@ def _remove(path: Path) -> None:
 
 
 def sweep(folder: Path, written: Iterable[Path]) -> None:
-    """Remove what was written into a folder the last time and was not this time; files of others stay.
+    """Remove the files of a folder that were written the last time but not this time; other files stay.
 
     Parameters
     ----------
     folder : Path
     written : iterable of Path
-        What was written this time, somewhere below the folder.
+        Files written this time, below the folder.
     """
     names = sorted({path.relative_to(folder).as_posix() for path in written})
     manifest = folder / MANIFEST
     before = manifest.read_text(encoding="utf-8").splitlines() if manifest.is_file() else []
     for name in sorted(set(before) - set(names)):
-        if ".." not in Path(name).parts and not Path(name).is_absolute():  # an edited manifest removes nothing outside
+        # An edited manifest must not remove files outside.
+        if ".." not in Path(name).parts and not Path(name).is_absolute():
             (folder / name).unlink(missing_ok=True)
     atomic_write(manifest, "".join(f"{name}\n" for name in names))
 

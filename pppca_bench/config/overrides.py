@@ -22,7 +22,7 @@ from pppca_bench.parameters import shown
 from pppca_bench.runs import Cell, Plan
 
 LONGEST_NAME = 120
-"""Of a changed config, in characters: its tables have a folder of this name."""
+"""Characters of a changed config's name, which names a folder of tables."""
 
 _OF_THE_CONFIG = [key for key in Experiment.known_keys() if key not in ("name", "classifier", "methods")]
 _COMMA_BETWEEN_CONDITIONS = re.compile(r",(?![^\[]*\])")
@@ -207,7 +207,7 @@ def _settings(cell: Cell) -> dict[str, Any]:
 
 
 def _is_same(value: Any, asked: Any) -> bool:
-    """Return whether a run has the asked value; a list of one is as good as its value, and true is not 1."""
+    """Return whether a run has the asked value; a list with one item equals the item, and true is not 1."""
     if isinstance(value, tuple):
         return list(value) == (asked if isinstance(asked, list) else [asked])
     return bool(value == asked) and isinstance(value, bool) == isinstance(asked, bool)

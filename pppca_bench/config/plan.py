@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Say which data a problem's name stands for.
+    """The data behind a problem's name.
 
     Attributes
     ----------
     label : str
-        What cells and tables call it.
+        Name of the problem in cells and tables.
     data_sha256 : str
         Digest of the data.
     seeded_as : str
-        What seeds are derived from: the name of a known problem, the digest of the user's own data.
+        Origin of the seeds: the name of a known problem, the digest of the user's own data.
     """
 
     label: str
@@ -45,7 +45,7 @@ class Identity:
 
 
 Identities = Mapping[str | OwnData, Identity]
-"""Which data each entry of a config's problems stands for."""
+"""The data of each entry of a config's problems."""
 
 
 def expand(config: Config, problems: Identities, *, repeats: int | None = None) -> list[RunSpec]:
@@ -63,8 +63,7 @@ def expand(config: Config, problems: Identities, *, repeats: int | None = None) 
     Returns
     -------
     list of RunSpec
-        Ordered by problem, method, settings and repeat; each run once, even where two entries of the config ask for
-        it.
+        Ordered by problem, method, settings and repeat; each run once, even if two entries of the config ask for it.
     """
     runs: dict[str, RunSpec] = {}
     for identity in map(problems.__getitem__, config.problems):
@@ -82,7 +81,7 @@ def expand(config: Config, problems: Identities, *, repeats: int | None = None) 
 
 
 def count_runs(config: Config, *, repeats: int | None = None) -> int:
-    """Return how many runs `expand` has to go through, without expanding anything.
+    """Return the number of runs that `expand` has to consider, without expanding the config.
 
     Parameters
     ----------
@@ -102,8 +101,8 @@ def count_runs(config: Config, *, repeats: int | None = None) -> int:
 def derive_seed(config_seed: int, problem: str, method: str, repeat: int) -> int:
     """Derive a run's seed from its identity, never from the order of execution.
 
-    Choice: tau, data fraction and the other settings stay out of it, so that all cells of a repeat meet the same
-    random numbers and differ by what is compared alone.
+    Choice: tau, data fraction and the other settings have no influence, so that all cells of a repeat get the same
+    random numbers and differ only in the settings that are compared.
 
     Returns
     -------
@@ -122,7 +121,7 @@ def algorithms_of(method: str, classifier: Parameters) -> tuple[tuple[str, int |
 
 
 def _cells(method: MethodRequest, problem: str, data_sha256: str) -> Iterator[tuple[Cell, tuple[str, ...]]]:
-    """Yield the cells of one entry, each with the names of its unusual settings."""
+    """Yield the cells of a method, each with the names of the settings that differ from their defaults."""
     classifiers = list(variants(method.classifier.grid)) if method.classifier else [()]
     for classifier in classifiers:
         for parameters in variants(method.grid):
@@ -132,33 +131,37 @@ def _cells(method: MethodRequest, problem: str, data_sha256: str) -> Iterator[tu
 
 
 def _changed(method: MethodRequest, parameters: Parameters, classifier: Parameters) -> tuple[str, ...]:
-    usual: dict[str, Scalar] = {name: parameter.default for name, parameter in section_of(method.entry).items()}
+    """Return the names of the settings that differ from their defaults."""
+    defaults: dict[str, Scalar] = {name: parameter.default for name, parameter in section_of(method.entry).items()}
     if method.classifier is not None:
-        usual |= {f"classifier.{name}": value for name, value in _usual_classifier(method.classifier).items()}
+        defaults |= {f"classifier.{name}": value for name, value in _classifier_defaults(method.classifier).items()}
     given = dict(parameters) | {f"classifier.{name}": value for name, value in classifier}
-    told = {name: value for name, value in given.items() if name not in STORED_BESIDE and not name.startswith(CHOOSE)}
-    return tuple(name for name, value in told.items() if usual.get(name) != value)
+    return tuple(
+        name
+        for name, value in given.items()
+        if name not in STORED_BESIDE and not name.startswith(CHOOSE) and defaults.get(name) != value
+    )
 
 
-def _usual_classifier(classifier: ClassifierRequest) -> dict[str, Scalar]:
-    usual: dict[str, Scalar] = {}
+def _classifier_defaults(classifier: ClassifierRequest) -> dict[str, Scalar]:
+    defaults: dict[str, Scalar] = {}
     for prefix, rule in zip(("", "base."), classifier.rules, strict=False):
-        usual |= {f"{prefix}{name}": one.default for name, one in section_of(find_classifier(rule)).items()}
-        usual[f"{prefix}rule"] = DEFAULT_RULE
-    return usual
+        defaults |= {f"{prefix}{name}": one.default for name, one in section_of(find_classifier(rule)).items()}
+        defaults[f"{prefix}rule"] = DEFAULT_RULE
+    return defaults
 
 
 def _digest_start(cell: Cell) -> str:
     parts = [cell.problem, cell.data_sha256, cell.method, cell.parameters, cell.classifier, cell.algorithms]
     pivot, settings = pivot_of(cell.problem), cell.settings.items()
     asking = [name.rpartition(".")[2] for name, value in settings if value == PIVOT]
-    # Where no pivot is known, sizes follow from the data, whose digest is among the parts, by the rule's version.
+    # Without a known pivot, the sizes follow from the data, whose digest is among the parts, and the rule's version.
     resolved = [getattr(pivot, name) if pivot else SIZE_RULE_VERSION for name in asking if name in PIVOTAL]
     return json.dumps([*parts, resolved], sort_keys=True)
 
 
 def _key(cell: Digest, repeat: int, seed: int) -> str:
-    """Return a run's key; the digest of its cell, which is long, is begun once for all repeats."""
+    """Return a run's key; the repeats of a cell share the beginning of the digest, which is long."""
     digest = cell.copy()
     digest.update(f"{repeat} {seed}".encode())
     return digest.hexdigest()[:32]

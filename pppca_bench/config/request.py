@@ -29,7 +29,7 @@ Files = Mapping[Entry, Entry]
 """Entries of a config's problems with their files as seen from the config's folder, by the entries as written."""
 
 MOST_RUNS = 200_000
-"""Runs of one command: some ten times as many as all configs of this repository ask for."""
+"""Largest number of runs of a command: some ten times those of all configs of this repository."""
 
 _OTHER_NETWORK = "or take another method or classifier."
 

@@ -13,7 +13,7 @@ from pppca_bench.errors import ConfigError
 _PACKAGE = Path(__file__).resolve().parents[1]
 _FOLDERS = (_PACKAGE / "configs", _PACKAGE.parent / "configs")
 LOCAL = Path("configs")
-"""Folder in the working directory whose configs go before the shipped ones of the same name."""
+"""Folder in the working directory whose configs take precedence over shipped configs of the same name."""
 
 STUDIES = "studies"
 """Folder of the studies, in that of the experiments."""
