@@ -2,18 +2,20 @@
 
 import json
 import math
+from hashlib import sha256
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from scipy import stats
 
 from pppca_bench.cli.main import cli
 from pppca_bench.errors import StoreError, UnknownNameError
 from pppca_bench.reporting.paired_tests import corrected_t, holm, signed_rank
 from pppca_bench.reporting.pairs import Pairs, compare_pairs, render_pairs
-from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec, Scalar, StoredRun
+from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, RunSpec, Scalar, StoredRun
 from pppca_bench.store.columns import gather
+from pppca_bench.store.database import Store
 
 NETWORK = (("hidden", (4,)),)
 ABSENT = "absent"
@@ -27,7 +29,8 @@ def runs(
     cell = Cell("own", data, method, tuple(sorted(parameters.items())), NETWORK)
     found = []
     for repeat, error in enumerate(errors):
-        spec = RunSpec(repr((cell, repeat)), cell, repeat, 0, tuple(other))
+        key = sha256(repr((cell, repeat)).encode()).hexdigest()[:32]
+        spec = RunSpec(key, cell, repeat, 0, tuple(other))
         values = {"test_error_percent": error, "accuracy_percent": 100.0 - error, "dimensionality": size}
         found.append((spec, RunResult(spec.key, "done", values=values)))
     return found
@@ -160,22 +163,17 @@ def test_every_form_tells_the_test_and_no_nan(form, n_splits):
 
 
 def test_rank_compares_methods_on_the_only_problem_or_on_the_one_that_is_named(tmp_path):
-    (tmp_path / "c.yaml").write_text(
-        "{name: one, problems: [{sklearn: iris, name: flowers}], splits: 4, seed: 1, tau: [5, 15],"
-        " methods: [dgha, pca, {method: sklearn.random_projection:GaussianRandomProjection,"
-        " parameters: {n_components: 2}}], classifier: {hidden: [], max_epochs: 20}}"
-    )
-    where = ["--results", str(tmp_path)]
-    done = CliRunner().invoke(cli, ["run", str(tmp_path / "c.yaml"), "--workers", "0", "--no-tables", *where])
-    assert done.exit_code == 0, done.output
-    shown = CliRunner().invoke(cli, ["rank", "one", *where])
-    assert shown.exit_code == 0, shown.output
-    assert "n_test / n_train = 0.49" in shown.output
-    assert "DGHA, 100%, τ = 5 − PCA, τ = 5" in shown.output
-    assert "PCA, τ = 15 − GaussianRandomProjection" in shown.output
-    named = CliRunner().invoke(cli, ["rank", "--within", "flowers", "--only", "method=pca", *where])
-    assert "No two settings." in named.output
-    assert CliRunner().invoke(cli, ["rank", "--quantity", "log_loss", *where]).exit_code == 2
-    assert (
-        "did you mean 'accuracy_percent'" in CliRunner().invoke(cli, ["rank", "--quantity", "accuracy", *where]).output
-    )
+    found = [*runs("dgha", [1.0, 2.0, 4.0, 2.0]), *runs("pca", [2.0, 3.0, 5.0, 1.0]), *runs("pca", [2.0, 3.0], 5.0)]
+    with Store(tmp_path / "results.sqlite") as store:
+        store.describe_problems([ProblemFacts("own", "a", "classification", "own", 9, 2, 50, 25, 25, 2)])
+        store.plan(Plan("one", "", "", tuple(spec for spec, _ in found)))
+        store.record([result for _, result in found], "{}")
+
+    def shown(*arguments: str) -> Result:
+        return CliRunner().invoke(cli, ["rank", *arguments, "--results", str(tmp_path)])
+
+    assert "n_test / n_train = 0.50" in shown("one").output
+    assert "DGHA, τ = 10 − PCA, τ = 10" in shown("one").output
+    assert "No two settings." in shown("--within", "own", "--only", "method=pca").output
+    assert shown("--quantity", "log_loss").exit_code == 2
+    assert "did you mean 'accuracy_percent'" in shown("--quantity", "accuracy").output
