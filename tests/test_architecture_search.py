@@ -61,10 +61,6 @@ def test_the_published_candidates_begin_with_the_best_and_are_as_many_as_counted
     assert all(len(one.candidates) == one.n_within_5 + 1 for one in PUBLISHED.values())
 
 
-def test_the_largest_topology_is_the_pivot_whatever_its_error():
-    assert pivot([L2, L8, L4], 9, 2) == L8
-
-
 def test_of_both_outputs_the_smaller_error_decides_unless_the_linear_one_is_there_twice():
     assert pivot([S8, L8], 9, 2) == S8
     assert pivot([L8, S8], 9, 2) == L8
