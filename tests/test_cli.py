@@ -1,6 +1,5 @@
 """The command line: what it prints, where, and with which exit code."""
 
-import csv
 import io
 import json
 import os
@@ -492,16 +491,6 @@ class TestTables:
         number = r"\d+\.\d\d \(\d\.\d\)"
         assert re.fullmatch(rf"iris \(4\), NE-pPCA, n_generations = 5 +– +{number} +{number}", row)
 
-    def test_json_and_csv_hold_the_same_records(self, finished):
-        records = json.loads(pppca("tables", "--results", finished, "--format", "json").stdout)
-        rows = list(csv.DictReader(io.StringIO(pppca("tables", "--results", finished, "--format", "csv").stdout)))
-        assert len(records) == len(rows) == 2 * 14 + 36
-        for record, row in zip(records, rows, strict=True):
-            assert record.keys() == row.keys()
-            assert float(row["mean"]) == pytest.approx(record["mean"], rel=1e-12)
-            assert (row["table"], row["row"], row["quantity"]) == (record["table"], record["row"], record["quantity"])
-            assert (record["n"], record["n_planned"], record["n_failed"]) == (2, 2, 0)
-
     def test_the_means_are_those_of_the_stored_runs(self, finished):
         records = json.loads(pppca("tables", "--results", finished, "--format", "json").stdout)
         with Store(finished / "results.sqlite", read_only=True) as store:
@@ -513,34 +502,13 @@ class TestTables:
         assert error["quantity"] == "test_error_percent"
         assert error["mean"] == pytest.approx(sum(run.values["test_error_percent"] for run in runs) / 2)
 
-    @pytest.mark.parametrize(("form", "mark"), [("markdown", "## X. Runs"), ("latex", r"\begin{tabular}")])
-    def test_documents_hold_their_own_markup(self, finished, form, mark):
-        assert mark in pppca("tables", "--results", finished, "--format", form).stdout
-
-    @pytest.mark.parametrize(
-        ("form", "extension"),
-        [("terminal", "txt"), ("markdown", "md"), ("latex", "tex"), ("csv", "csv"), ("json", "json")],
-    )
-    def test_files_hold_what_is_printed(self, finished, form, extension):
-        result = pppca("tables", "--results", finished, "--format", form, "--out", "made/tables")
+    def test_files_hold_what_is_printed(self, finished):
+        result = pppca("tables", "--results", finished, "--format", "csv", "--out", "made/tables")
         assert (result.exit_code, result.stdout) == (0, "Wrote 2 tables to made/tables.\n")
-        files = sorted(Path("made/tables").iterdir(), reverse=True)
-        assert [file.name for file in files] == [f"X.{extension}", f"R.{extension}"]
-        printed = pppca("tables", "--results", finished, "--format", form).stdout
-        written = [file.read_text(encoding="utf-8") for file in files]
-        if form == "json":
-            assert json.loads(printed) == [record for text in written for record in json.loads(text)]
-        elif form == "csv":
-            head, rest = written[1].split("\n", 1)
-            assert printed.strip() == (written[0] + rest).strip()
-            assert written[0].startswith(head)
-        else:
-            lines = [line for text in written for line in text.splitlines()]
-            assert list(filter(None, printed.splitlines())) == list(filter(None, lines))
-
-    def test_tables_can_be_limited_to_a_config(self, finished):
-        everything = pppca("tables", "--results", finished).stdout
-        assert pppca("tables", "small", "--results", finished).stdout == everything
+        assert sorted(file.name for file in Path("made/tables").iterdir()) == ["R.csv", "X.csv"]
+        for name in ("R", "X"):
+            printed = pppca("tables", "--results", finished, "--format", "csv", "--table", name).stdout
+            assert Path("made/tables", f"{name}.csv").read_text(encoding="utf-8") == printed
 
 
 def store_full(folder: Path, n_repeats: int) -> Path:
@@ -578,57 +546,15 @@ def tamper(results: Path, change: str) -> None:
 
 
 class TestCompare:
-    def test_json_lists_every_published_number_of_a_full_store_as_run(self, recorded):
-        records = json.loads(pppca("compare", "--results", recorded, "--format", "json").stdout)
-        counts = Counter(record["table"] for record in records)
-        assert counts["T1"] == 64
-        assert counts["T3"] == 36
-        assert counts["T4"] + counts["T6"] == 32
-        assert counts["T5"] + counts["T7"] == 64
-        assert counts["P3"] + counts["P8"] + counts["P10"] == 198 + 198 + 200
-        assert counts["P4"] + counts["P9"] + counts["P11"] == 65 + 60 + 65
-        assert {record["n"] for record in records if record["table"] != "T0"} == {3}
-        assert "not run" not in {record["verdict"] for record in records}
-
-    @pytest.mark.parametrize(("form", "head"), [("terminal", "table    row "), ("markdown", "| table   | row ")])
-    def test_other_forms_end_with_the_tally(self, recorded, form, head):
-        lines = pppca("compare", "--results", recorded, "--format", form).stdout.splitlines()
-        assert lines[0].startswith(head)
-        assert re.fullmatch(
-            r"1023 published results: \d+ reproduced(, \d+ [a-z]+)* \(67 more numbers repeat one of them, .*\)\.",
-            lines[-1],
-        )
-
-    def test_scores_stand_in_the_place_of_cells(self, recorded):
-        lines = pppca("compare", "--scores", "--results", recorded).stdout.splitlines()
-        assert re.fullmatch(
-            r"T1 dimensionality +32 +32 +0\.\d{3} +\d\.\d{3} +\|ln ratio\| +0\.\d+ +– +– +(yes|no)", lines[2]
-        )
-        assert sum(line.startswith("P") for line in lines) == 20 + 3
-        assert len(lines) == 2 + 9 + 20 + 3
-
     def test_strict_passes_on_the_recorded_results(self, recorded):
         result = pppca("compare", "--strict", "--results", recorded)
         assert (result.exit_code, result.stderr) == (0, "")
 
-    def test_strict_passes_at_fewer_repeats_than_recorded(self, recorded, tmp_path):
-        fewer = store_full(tmp_path / "fewer", 1)
-        result = pppca("compare", "--strict", "--results", fewer, "--baseline", recorded / "baseline.json")
-        assert (result.exit_code, result.stderr) == (0, "")
-
-    @pytest.mark.parametrize(
-        ("change", "quantity", "shift"),
-        [
-            ("test_error_percent = test_error_percent + 30", "test_error_percent", r"\+10"),
-            ("test_error_percent = test_error_percent - 30", "test_error_percent", "-10"),
-            ("dimensionality = dimensionality + 30", "dimensionality", r"\+10"),
-        ],
-    )
-    def test_strict_tells_a_value_that_was_tampered_with(self, copied, change, quantity, shift):
-        tamper(copied, change)
+    def test_strict_reports_a_value_that_was_tampered_with(self, copied):
+        tamper(copied, "test_error_percent = test_error_percent + 30")
         result = pppca("compare", "--strict", "--results", copied)
         assert result.exit_code == 1
-        said = rf"Worse than recorded: T1, card1, tau=5, {quantity} shifted by {shift} over 3 repeats .+\.\n"
+        said = r"Worse than recorded: T1, card1, tau=5, test_error_percent shifted by \+10 over 3 repeats .+\.\n"
         assert re.fullmatch(said, result.stderr)
 
     def test_strict_tells_a_cell_that_is_missing(self, copied):
@@ -643,29 +569,6 @@ class TestCompare:
             for quantity in ("test_error_percent", "dimensionality")
         ]
         assert (result.exit_code, result.stderr.splitlines()) == (1, lines)
-
-    def test_what_was_recorded_anew_passes(self, copied):
-        tamper(copied, "test_error_percent = test_error_percent + 30")
-        assert pppca("compare", "--record", "--results", copied).exit_code == 0
-        assert pppca("compare", "--strict", "--results", copied).exit_code == 0
-
-    @pytest.mark.parametrize(
-        ("text", "said"),
-        [
-            (None, "the baseline cannot be read (No such file or directory)."),
-            ('{"format": 9, "cells": []}', "expected a baseline of format 3, got 9."),
-            ('{"format": 3, "cells": [', "expected a baseline, got something else ("),
-        ],
-        ids=["missing", "newer", "damaged"],
-    )
-    def test_a_baseline_that_cannot_be_used_is_one_line(self, recorded, text, said):
-        if text is not None:
-            Path("other.json").write_text(text)
-        result = pppca("compare", "--strict", "--results", recorded, "--baseline", "other.json")
-        assert result.exit_code == 1
-        assert result.stderr.startswith(f"Error: other.json: {said}")
-        assert result.stderr.endswith(" Write one with `pppca compare --record --force`.\n")
-        assert result.stderr.count("\n") == 1
 
     def test_a_baseline_that_cannot_be_written_is_named(self, recorded):
         result = pppca("compare", "--record", "--results", recorded, "--baseline", "none/baseline.json")
@@ -710,11 +613,6 @@ class TestRender:
         missing = [*(f"F{i}: not run" for i in (1, 2, 3, 4, 8)), *(f"E{i}: not run" for i in (1, 2, 3))]
         assert [line[:11] for line in result.stderr.splitlines()] == missing
 
-    @pytest.mark.slow
-    def test_figures_stand_in_the_results_folder_by_default(self, copied):
-        assert pppca("figures", "--results", copied).exit_code == 0
-        assert (copied / "figures" / "F5.svg").is_file()
-
     def test_render_writes_every_table_figure_and_the_index(self, copied):
         result = pppca("render", "--results", copied)
         said = f"Wrote 22 tables, 3 figures and their index to {copied}, and {copied / 'findings.md'}.\n"
@@ -739,13 +637,6 @@ class TestRender:
         targets = re.findall(r"\]\(([^#)]+)\)", page.read_text(encoding="utf-8"))
         assert "../../copied/tables/T4.md" in targets
         assert [target for target in targets if not (page.parent / target).is_file()] == []
-
-    @pytest.mark.slow
-    def test_rendering_again_changes_no_table(self, copied):
-        pppca("render", "--results", copied)
-        before = {path: path.read_bytes() for path in (copied / "tables").iterdir()}
-        pppca("render", "--results", copied)
-        assert {path: path.read_bytes() for path in (copied / "tables").iterdir()} == before
 
     @pytest.mark.parametrize("command", ["figures", "render"])
     def test_without_results_they_say_how_to_get_some(self, command):

@@ -196,12 +196,6 @@ def test_the_published_number_lies_among_the_repeats_where_it_belongs():
     assert spread.published_at == int(re.findall(r"M(\d+) ", spread.bars)[1])
 
 
-def test_a_single_repeat_has_no_spread():
-    table = Table("Z", "", "", "a", {"a": "a"}, {"b": "b"}, {("a", "b"): cell_of_three({0: 1.0})})
-    (cell,) = view(table, {}).rows[0][1]
-    assert (cell.spreads, cell.value) == ((), 1.0)
-
-
 SVG = b"""<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">
 <metadata>m</metadata><defs><style>*{stroke: red}</style><path id="p"/></defs><!-- a comment -->
 <g clip-path="url(#c)"><use xlink:href="#p"/><image xlink:href="data:image/png;base64,AA"/></g></svg>"""

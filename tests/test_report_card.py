@@ -133,12 +133,6 @@ def test_latex_has_the_same_points_escaped():
     assert "_" not in text.replace("\\_", "")
 
 
-def test_several_settings_go_on_counting_in_latex():
-    text = card_of("s", list(search_runs(["cancer1"])), "latex")
-    assert text.count("\\setcounter{enumi}{2}") == 2
-    assert text.count("\\setcounter{enumi}{7}") == 1
-
-
 ASKS_FOR_NOTHING_AT_0 = {"successive_increases", "progress_quotient"}
 
 

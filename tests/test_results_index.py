@@ -71,11 +71,6 @@ def test_every_entry_of_the_contents_leads_to_a_section(tiny: tuple[list[Table],
     assert re.findall(r'<a id="([^"]+)"></a>', index) == entries
 
 
-def test_tables_stand_in_it_as_they_are_rendered(tiny: tuple[list[Table], list[Figure]]) -> None:
-    tables, figures = tiny
-    assert render(tables[1], "markdown").rstrip() in render_index(tables, figures)
-
-
 def test_figures_stand_in_it_as_images_with_their_note(tiny: tuple[list[Table], list[Figure]]) -> None:
     index = render_index(*tiny)
     assert "![F1. Change of averaged mean dimensionality (NE-pPCA, τ = 10)](figures/F1.png)" in index
@@ -111,12 +106,6 @@ def test_every_published_cell_of_t2_is_expected(tmp_path: Path) -> None:
     # Of 8 × 4 cells one is published as N/A, and one is run.
     assert len(gaps) == 1
     assert ": 30 of 31 cells (" in gaps[0]
-
-
-def test_a_table_none_of_whose_repeats_is_in_is_listed_without_their_number(tmp_path: Path) -> None:
-    index = render_index(*build(tmp_path, ne_ppca_runs(15.0, 2, 0)))
-    assert "(#T2)\n" in index
-    assert "T2. Classification errors (%), for some other approaches on the Proben1 data set: 31 of 31 cells" in index
 
 
 def test_a_cell_of_several_settings_is_not_called_not_run(tmp_path: Path) -> None:
