@@ -76,7 +76,8 @@ def test_an_epoch_of_rprop_agrees_with_fann_whose_first_step_has_grown():
             np.testing.assert_allclose(matrix - start, 1.2 * (expected - start), rtol=0, atol=1e-8)
 
 
-def test_the_ways_that_lost_train_the_same_nets():
+@pytest.mark.slow
+def test_the_slower_alternatives_train_the_same_nets():
     nets = small_nets(shortcuts=False)
     expected = rprop.train_ours(nets, 10)
     stacked = alternatives.train_stacked(nets, 10)

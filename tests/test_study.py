@@ -332,7 +332,9 @@ class TestSearching:
         assert sorted(by_number) == [0, 1, 2, 3]
         assert by_number[0]["methods[*].learning_rate"] == "0.05"
         for row in rows:
-            assert 0.01 <= float(row["methods[*].learning_rate"]) <= 0.1
+            rate = float(row["methods[*].learning_rate"])
+            assert 0.01 <= rate == float(f"{rate:.4g}") <= 0.1
+            assert {setting(spec, "learning_rate") for spec, _ in stored(int(row["trial"]))} == {rate}
             assert row["methods[*].n_epochs"] in "56789"
             assert row["methods[0].variance"] in ("raw", "direction")
             assert row["repeats"] == "2"

@@ -159,7 +159,12 @@ def _suggest(trial: optuna.Trial, place: str, space: Space) -> Any:
     low, high = space.extremes
     if isinstance(low, int) and isinstance(high, int):
         return trial.suggest_int(place, low, high, log=space.log)
-    return trial.suggest_float(place, low, high, log=space.log)
+    return _rounded(trial.suggest_float(place, low, high, log=space.log), space)
+
+
+def _rounded(value: Any, space: Space) -> Any:
+    """Return a drawn float with four significant digits, as the table shows it; anything else as it is."""
+    return min(max(float(f"{value:.4g}"), space.extremes[0]), space.extremes[1]) if isinstance(value, float) else value
 
 
 def _label(choice: Any) -> str:
@@ -197,7 +202,12 @@ def _run_trial(
 def _write_trials(study: Study, search: optuna.Study, folder: Path) -> pd.DataFrame:
     """Write the table of trials, the best first, as CSV and Markdown; return the table."""
     finished = [trial for trial in search.trials if trial.state.is_finished()][: study.settings.trials]
-    table = pd.DataFrame([{"trial": trial.number, **trial.params, **trial.user_attrs} for trial in finished])
+    spaces = study.settings.vary
+    rows = [
+        {"trial": one.number} | {place: _rounded(value, spaces[place]) for place, value in one.params.items()}
+        for one in finished
+    ]
+    table = pd.DataFrame([row | one.user_attrs for row, one in zip(rows, finished, strict=True)])
     table = table.sort_values(["repeats", "score", "trial"], ascending=[False, True, True])
     atomic_write(folder / "trials.csv", table.to_csv(index=False, lineterminator="\n"))
     text = f"""\
