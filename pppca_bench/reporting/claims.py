@@ -22,7 +22,7 @@ from pppca_bench.runs import ProblemFacts
 Verdict = Literal["holds", "holds in part", "does not hold", "undecided", "not run"]
 
 COMPARED = "permutations"
-"""The config that runs every method at the same threshold on all permutations, with the same classifier."""
+"""The config that runs every method at one threshold on all permutations, with the same classifier."""
 
 MATTERS = 1.0
 """Difference of test errors, in points, that matters: the tolerance of the slides' numbers."""
@@ -36,15 +36,13 @@ class Finding:
 
     Attributes
     ----------
-    claim : str
-        A sentence.
-    place : str
-        Where the slides make it.
+    claim, place : str
+        The claim, and where the slides make it.
     verdict : str
     evidence : tuple of str
         Sentences with the measured numbers.
     sources : tuple of str
-        Identifiers of the tables and figures that hold them.
+        Tables and figures that hold them.
     """
 
     claim: str
@@ -76,12 +74,12 @@ class Evidence:
     claims: Mapping[str, str]
 
     def title(self, part: str) -> str:
-        """Return the title of the method that plays a part in the claims."""
+        """Return the title of the method that plays a part."""
         entry = METHODS.get(self.claims.get(part, ""))
         return entry.title if entry else part
 
     def plays(self, method: str, *parts: str) -> bool:
-        """Return whether a method plays one of some parts."""
+        """Return whether a method plays any of the parts."""
         return method in {self.claims.get(part) for part in parts}
 
     def by_data_set(self, part: str, quantity: str = "test_error_percent") -> dict[str, float]:
@@ -107,7 +105,7 @@ class Evidence:
         """Summarise each repeat's geometric mean along a row of a table; None for fewer than two repeats."""
         values = [cell.values.get(quantity, {}) for cell in self._cells(table) if cell.row == row]
         repeats = set(values[0]).intersection(*values[1:]) if values else ()
-        means = [geometric_mean(one[repeat] for one in values) for repeat in sorted(repeats)]
+        means = [geometric_mean(own[repeat] for own in values) for repeat in sorted(repeats)]
         return summarise(means) if len(means) > 1 else None
 
     def against_others(
@@ -141,7 +139,7 @@ def judge_claims(evidence: Evidence) -> list[Finding]:
 
 
 Parts = Iterator[tuple[Verdict, str]]
-"""Verdicts on the parts of a claim that were run, each with a sentence of evidence."""
+"""Verdicts on the parts of a claim, each with a sentence of evidence."""
 
 
 def _cutting(evidence: Evidence) -> Parts:
@@ -165,12 +163,8 @@ def _finite_resource(evidence: Evidence) -> Parts:
     for cell, runs in evidence.results.cells.items():
         known = evidence.facts.get(cell.problem)
         if evidence.plays(cell.method, "evolved") and known is not None:
-            values = [result.values for _, result in runs if result is not None]
-            errors += [
-                abs(one["retained_variance_percent"] - 100.0)
-                for one in values
-                if one.get("dimensionality") == known.n_features and "retained_variance_percent" in one
-            ]
+            kept, retained = (runs.of_done(name) for name in ("dimensionality", "retained_variance_percent"))
+            errors += [abs(retained[n] - 100.0) for n in retained if kept.get(n) == known.n_features]
     if errors:
         yield (
             "holds" if max(errors) < _EXACT else "does not hold",
@@ -246,8 +240,8 @@ def _speed(evidence: Evidence) -> Parts:
         )
         if math.isnan(part["speedup_operations"]) or math.isnan(whole["speedup_operations"]):
             continue
-        spread = evidence.over_repeats(table, rows[1], "speedup_operations")
-        interval = f" (95 % interval of the latter {spread.low:.1f} to {spread.high:.1f})" if spread else ""
+        own = evidence.over_repeats(table, rows[1], "speedup_operations")
+        interval = f" (95 % interval of the latter {own.low:.1f} to {own.high:.1f})" if own else ""
         yield (
             "holds" if part["speedup_operations"] > whole["speedup_operations"] > 1.0 else "does not hold",
             f"{problem}, speed-up over GHA with all the data and with 10 % (geometric means over τ): in multiply-adds"
@@ -271,7 +265,7 @@ def _against_pca(evidence: Evidence) -> Parts:
     exact = evidence.by_data_set("exact")
     for part in ("evolved", "dynamical"):
         difference = paired_difference(exact, evidence.by_data_set(part))
-        if difference is None:
+        if not difference:
             continue
         ratios = []
         for quantity in ("dimensionality", "fit_time_ms"):
@@ -367,7 +361,7 @@ RIGHT_TOOL = "When is each the right tool?"
 
 
 def advice_of(benchmarks: str) -> str:
-    """Return the paragraph of the page of benchmarks on when to use each method; "" where there is none."""
+    """Return the paragraph on when to use each method from the page of benchmarks; "" where there is none."""
     _, heading, rest = benchmarks.partition(f"**{RIGHT_TOOL}**")
     return rest.partition("\n\nMeasured: ")[0].strip() if heading else ""
 

@@ -131,10 +131,10 @@ def compare_pairs(
             f"{problem}: expected runs on the same data, the last that were run, got others of that name, too."
             " Name one config, or run it again."
         )
-    found = columns(own)
-    settings = dict(zip(labels(found), found, strict=True))
-    values = {name: _by_split(column, quantity, known.n_splits) for name, column in settings.items()}
-    done = {name: column for name, column in settings.items() if len(values[name]) > 1}
+    settings = columns(own)
+    by_name = dict(zip(labels(settings), settings, strict=True))
+    values = {name: _by_split(column, quantity, known.n_splits) for name, column in by_name.items()}
+    done = {name: column for name, column in by_name.items() if len(values[name]) > 1}
     at = _common(done)
     _check_sizes(problem, quantity, known.n_splits, len(done), len(at))
     ratio = known.n_test / known.n_train
@@ -149,7 +149,7 @@ def compare_pairs(
         exceeds = p < ALPHA and (test.low > matters or test.high < -matters)
         verdict = _verdict(*pair, test, p, matters, better)
         compared.append(Pair(*pair, at[pair], means, sizes, test, p, verdict, exceeds))
-    left_out = tuple(name for name in settings if name not in done)
+    left_out = tuple(name for name in by_name if name not in done)
     return Pairs(problem, quantity, matters, known.n_splits, ratio, tuple(compared), left_out)
 
 
@@ -283,7 +283,7 @@ def _remarks(pairs: Pairs) -> list[str]:
 def _without_nan(value: object) -> object:
     """Return a value for JSON, with None for nan."""
     if isinstance(value, dict):
-        return {name: _without_nan(one) for name, one in value.items()}
+        return {name: _without_nan(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_nan(one) for one in value]
+        return [_without_nan(part) for part in value]
     return None if isinstance(value, float) and math.isnan(value) else value

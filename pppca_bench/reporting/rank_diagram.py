@@ -29,7 +29,7 @@ def write_ranking(contest: Contest, ranking: Ranking, out_dir: Path) -> list[Pat
 def draw_ranking(contest: Contest, ranking: Ranking) -> Drawing:
     """Draw a critical-difference diagram (Demšar 2006, figure 1)."""
     longest = max(len(str(method)) for method in ranking.errors)
-    size = max(7.4, 3.4 + 0.16 * longest), 1.7 + 0.16 * len(ranking.mean_ranks)  # names stand on both sides
+    size = max(7.4, 3.4 + 0.16 * longest), 1.7 + 0.16 * len(ranking.mean_ranks)  # names on both sides
     drawing = Drawing(figsize=size, layout="constrained")
     ax = drawing.subplots()
     ax.grid(visible=False)

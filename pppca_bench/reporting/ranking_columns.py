@@ -53,7 +53,7 @@ def labels(settings: Sequence[Column], of: Collection[Column] | None = None) -> 
     """Return labels of settings, without the classifier if some of them (all by default) have only one."""
     classifiers = {setting.classifier for setting in (settings if of is None else of)} - {""}
     omitted = {"", *classifiers} if len(classifiers) == 1 else {""}
-    return [one.name if one.classifier in omitted else f"{one.name}, {one.classifier}" for one in settings]
+    return [each.name if each.classifier in omitted else f"{each.name}, {each.classifier}" for each in settings]
 
 
 def columns(cells: Mapping[Cell, CellRuns]) -> list[Column]:
@@ -113,7 +113,7 @@ def _distinct(names: Mapping[_Setting, tuple[str, str]]) -> dict[_Setting, tuple
         groups.setdefault(both, []).append(setting)
     distinct = dict(names)
     for (name, classifier), group in groups.items():
-        everything = [dict(one[1]) | {f"{algorithm} version": n for algorithm, n in one[3]} for one in group]
+        everything = [dict(own) | {f"{name} version": n for name, n in versions} for _, own, _, versions in group]
         for setting, different in zip(group, unusual(everything), strict=True):
             distinct[setting] = ", ".join([name, *(setting_text(*item) for item in different.items())]), classifier
     return distinct

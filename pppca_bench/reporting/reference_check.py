@@ -26,20 +26,21 @@ def check_references(added: Sequence[Reference], own: Sequence[Reference], resul
     OwnDataError
         Two tables have the same identifier, or a cell names a method or a setting that no run has.
     """
-    taken = {layout.id: one.name for one in own for layout in one.layouts} | dict.fromkeys(OWN_IDS, "pppca")
-    for one in added:
-        for layout in one.layouts:
+    taken = {layout.id: reference.name for reference in own for layout in reference.layouts}
+    taken |= dict.fromkeys(OWN_IDS, "pppca")
+    for reference in added:
+        for layout in reference.layouts:
             if layout.id in taken or layout.id.startswith(VARIANTS):
                 owner = taken.get(layout.id, "pppca")
                 raise OwnDataError(
-                    f"{one.name}/reference.yaml: expected identifiers that no other reference has, got {layout.id!r},"
-                    f" which {owner} has. Give the table another id."
+                    f"{reference.name}/reference.yaml: expected identifiers that no other reference has, got"
+                    f" {layout.id!r}, which {owner} has. Give the table another id."
                 )
-            taken[layout.id] = one.name
+            taken[layout.id] = reference.name
             for row in layout.rows:
                 for column in layout.columns:
                     if selector := layout.selector(row, column):
-                        place = f"{one.name}/reference.yaml: table {layout.id}, {row.key}, {column.key}"
+                        place = f"{reference.name}/reference.yaml: table {layout.id}, {row.key}, {column.key}"
                         _check_selector(selector, results, place)
 
 

@@ -1,4 +1,4 @@
-"""Pivot networks against those without shortcuts, problem by problem: the Proben1 report's table 12 (section 3.3.4)."""
+"""t-tests of pivot networks against networks without shortcuts: the Proben1 report's table 12 (section 3.3.4)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PIVOT, NO_SHORTCUTS = "proben1_pivot", "proben1_no_shortcuts"
 
 QUANTITY = "test_squared_error_percent"
 LEVEL = 0.1
-"""Of significance: differences count at the report's 90 % confidence level."""
+"""Level of significance: the report's confidence level is 90 %."""
 
 NORMAL = 0.05
 """A sample counts as normal where the p of Shapiro and Wilk's test is above this."""
@@ -28,7 +28,7 @@ LARGEST_SHARE = 10
 """Percent of a sample's values that may be removed as outliers (section 2.8)."""
 
 TARGET = 36 / 42
-"""Share of the problems whose verdict should be the published one."""
+"""Target for the share of the problems with the published verdict."""
 
 _LEAST = 1e-300
 """Below this p is not refined."""
@@ -81,11 +81,11 @@ class LogTest(NamedTuple):
 
 
 def without_outliers(values: Sequence[float]) -> Sample:
-    """Remove the fewest outliers that make a sample pass for normal.
+    """Remove outliers until a sample passes for normal.
 
-    Choice: the report gives no algorithm. The value farthest from the mean goes, the mean is taken again, and so on
-    until the p of Shapiro and Wilk's test exceeds `NORMAL`, up to 10 % of the sample (6 of 60); where it never does,
-    none is removed. Values that do not vary never pass.
+    Choice: the report gives no algorithm. The value farthest from the mean is removed and the mean computed again until
+    the p of Shapiro and Wilk's test exceeds `NORMAL`, up to 10 % of the sample (6 of 60); if it never does, no value is
+    removed. Constant values never pass.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def significance_document(results: Results) -> Document:
     Parameters
     ----------
     results : Results
-        What was run; the runs of `PIVOT` and `NO_SHORTCUTS` count.
+        Results whose runs of `PIVOT` and `NO_SHORTCUTS` count.
     """
     runs = [_runs_by_problem(results, config) for config in (PIVOT, NO_SHORTCUTS)]
     rows, records, agrees, tests = (
@@ -196,14 +196,14 @@ def significance_document(results: Results) -> Document:
         list[LogTest](),
     )
     for problem, theirs in published_tests().items():
-        pivot, no_shortcut = (_errors(one.get(problem, ())) for one in runs)
+        pivot, no_shortcut = (_errors(own.get(problem, ())) for own in runs)
         test = compare_errors(pivot, no_shortcut)
         rows.append((problem, *_texts(test, theirs)))
         counts = {"row": problem, "n_pivot": len(pivot), "n_no_shortcut": len(no_shortcut)}
         records.append(counts | _record(test, theirs))
         agrees.append(test.better == theirs.better if test else None)
         tests += [test] if test else []
-    shown = [one[problem] for one in runs for problem in published_tests() if problem in one]
+    shown = [own[problem] for own in runs for problem in published_tests() if problem in own]
     return Document(
         "P12",
         "t-test comparison of pivot and no-shortcut results",
@@ -276,10 +276,10 @@ def _notes(tests: Sequence[LogTest]) -> tuple[str, ...]:
         return (legend,)
     samples = [[test.pivot for test in tests], [test.no_shortcut for test in tests]]
     (p_low, p_high), (n_low, n_high) = (
-        (sum(one.n_low for one in own), sum(one.n_high for one in own)) for own in samples
+        (sum(sample.n_low for sample in own), sum(sample.n_high for sample in own)) for own in samples
     )
     n_removed = p_low + p_high + n_low + n_high
-    n_values = sum(len(one.values) for own in samples for one in own) + n_removed
+    n_values = sum(len(sample.values) for own in samples for sample in own) + n_removed
     return (
         legend,
         f"Removed as outliers: {n_removed} of {n_values} errors ({100.0 * n_removed / n_values:.1f} %); of the pivot"

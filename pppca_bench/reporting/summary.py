@@ -139,9 +139,9 @@ class Results:
         self._by_method: dict[tuple[str, str], list[Cell]] = {}
         for cell in cells:
             self._by_method.setdefault((cell.problem, cell.method), []).append(cell)
-        self._found: dict[tuple[Selector, tuple[str, ...]], list[Cell]] = {}
+        self._matching: dict[tuple[Selector, tuple[str, ...]], list[Cell]] = {}
         self._summaries: dict[tuple[Selector, tuple[str, ...]], CellSummary] = {}
-        self.variants = {name: found for name in configs if (found := self._variants(name))}
+        self.variants = {name: variants for name in configs if (variants := self._variants(name))}
 
     @classmethod
     def of_runs(cls, runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> Results:
@@ -157,13 +157,13 @@ class Results:
     def matching(self, selector: Selector, configs: Collection[str] = ()) -> list[Cell]:
         """Return the cells that a selector matches, of those that some of the configs (all by default) ask for."""
         asked = selector, tuple(configs)
-        if asked not in self._found:
-            self._found[asked] = [
+        if asked not in self._matching:
+            self._matching[asked] = [
                 cell
                 for cell in self._by_method.get((selector.problem, selector.method), ())
                 if selector.matches(cell) and (not configs or not self.cells[cell].configs.isdisjoint(configs))
             ]
-        return self._found[asked]
+        return self._matching[asked]
 
     def select(self, selector: Selector, configs: Collection[str] = ()) -> Sequence[StoredRun]:
         """Return the runs of the only cell that matches; none where several do."""
@@ -178,10 +178,10 @@ class Results:
         return self._summaries[asked]
 
     def _selected(self, selector: Selector, configs: Collection[str]) -> CellRuns | None:
-        found = self.matching(selector, configs)
-        if len(found) != 1:
+        cells = self.matching(selector, configs)
+        if len(cells) != 1:
             return None
-        runs = self.cells[found[0]]
+        runs = self.cells[cells[0]]
         return runs.asked_by(configs) if configs else runs
 
     def _variants(self, config: str) -> list[list[Cell]]:

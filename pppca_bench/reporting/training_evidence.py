@@ -29,11 +29,11 @@ def training_document(results: Results, facts: Mapping[str, ProblemFacts], refer
     references : sequence of Reference
         The references, with or without the report.
     """
-    report = [one for one in references if one.name == PROBEN1_REPORT]
+    report = [reference for reference in references if reference.name == PROBEN1_REPORT]
     fitting = fill_tables(results, facts, report)
-    printed = fill_tables(results, facts, [_filled_by(PRINTED, one) for one in report])
+    printed = fill_tables(results, facts, [_filled_by(PRINTED, reference) for reference in report])
     rows, records = list[list[str]](), list[dict[str, object]]()
-    for group in (group for one in report for group in one.scored):
+    for group in (group for reference in report for group in reference.scored):
         row: list[str] = []
         record: dict[str, object] = {}
         for training, tables in (("printed", printed), ("found", fitting)):
