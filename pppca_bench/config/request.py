@@ -230,13 +230,14 @@ def check_fit(place: str, name: str, problem: Problem, config: Config) -> None:
 def check_task(place: str, entry: Entry, task: str, config: Config) -> None:
     """Raise ConfigError where a method or classifier needs targets of the other kind."""
     label = entry.label if isinstance(entry, OwnData) else entry
-    regressor = next(filter(None, (method.needs_numbers for method in config.methods)), "")
+    entries = [one for method in config.methods for one in method.entries]
+    regressor = next((one.name for one in entries if one.needs_numbers), "")
     if regressor and task != "approximation":
         raise ConfigError(
             f"{place}: expected an approximation problem, which {regressor} needs, got {label}, which is {task}."
             " Take another problem, or a classifier."
         )
-    classifier = next(filter(None, (method.needs_classes for method in config.methods)), "")
+    classifier = next((one.name for one in entries if one.needs_classes), "")
     if not classifier or task == "classification":
         return
     remedy = "Take another method, or a classifier that approximates too (`pppca methods`)."

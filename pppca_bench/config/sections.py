@@ -87,17 +87,8 @@ class MethodRequest:
     repeats: int
 
     @property
-    def needs_classes(self) -> str:
-        """Return the name of a method or classifier whose targets have to be classes, or ""."""
-        return next((entry.name for entry in self._entries if entry.needs_classes), "")
-
-    @property
-    def needs_numbers(self) -> str:
-        """Return the name of a method or classifier whose targets have to be numbers, or ""."""
-        return next((entry.name for entry in self._entries if entry.needs_numbers), "")
-
-    @property
-    def _entries(self) -> list[Method | Classifier]:
+    def entries(self) -> list[Method | Classifier]:
+        """Return the method and its classifiers."""
         rules = self.classifier.rules if self.classifier else []
         return [self.entry, *map(find_classifier, rules)]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from string import ascii_lowercase
 from typing import Annotated, Any, Literal, Self
@@ -212,25 +213,59 @@ class Layout(Section):
             raise broken_rule(f"expected a form with {len(shows)} places {{}} for {cell}, got {form!r}")
 
 
-class CurveLayout(Section):
-    """Layout of a figure of learning curves.
+class _FigureLayout(Section):
+    """Layout of a figure.
 
     Attributes
     ----------
     id, title, place : str
         Identifier, title, and where it was printed.
+    runs : mapping of str to value
+        Problem, method and settings that all runs share.
+    panel_lines : tuple of LabelledRuns
+        The panels; empty for a single panel without a label.
+    note : str
+        Caveats for the reader.
+    """
+
+    id: Identifier
+    title: Text
+    place: Text
+    runs: Settings
+    panel_lines: Curves = Field((), alias="panels")
+    note: Text = ""
+
+    def selectors(self, lines: tuple[LabelledRuns, ...], shared: Mapping[str, Any]) -> dict[str, Selector]:
+        """Return the runs of each line, by its label."""
+        return {label: selector_of({**self.runs, **shared, **runs}) for label, runs in _by_label(lines).items()}
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        curves: tuple[LabelledRuns, ...] = getattr(self, "curve_lines", ())
+        for key, lines in (("panels", self.panel_lines), ("curves", curves)):
+            check_once(key, [line.label for line in lines])
+        for of_panel, of_curve in itertools.product(_by_label(self.panel_lines).values(), _by_label(curves).values()):
+            settings = {**self.runs, **of_panel, **of_curve}
+            for key in ("problem", "method"):
+                if not isinstance(settings.get(key), str):
+                    got = as_written(settings[key]) if settings.get(key) is not None else "nothing"
+                    raise broken_rule(f"expected runs of one {key}, got {got}")
+        return self
+
+
+class CurveLayout(_FigureLayout):
+    """Layout of a figure of learning curves.
+
+    Attributes
+    ----------
     step : str
         Unit of the horizontal axis: epoch or generation.
     y_label : str
         Label of the other axis, with its unit.
     quantity : str
         Name of the learning curves in a run's history.
-    runs : mapping of str to value
-        Problem, method and settings that all runs share.
-    curve_lines, panel_lines : tuple of LabelledRuns
-        Curves of each panel, and panels; empty for a single one without a label.
-    note : str
-        Caveats for the reader.
+    curve_lines : tuple of LabelledRuns
+        Curves of each panel; empty for a single curve without a label.
     n_nodes : int
         Of a history with a value for each node, number of leading nodes that have a curve each; 0 for a history of
         numbers.
@@ -240,16 +275,10 @@ class CurveLayout(Section):
         Names of the configs whose runs count here; empty for the reference's.
     """
 
-    id: Identifier
-    title: Text
-    place: Text
     step: Text
     y_label: Text
     quantity: Text
-    runs: Settings
     curve_lines: Curves = Field((), alias="curves")
-    panel_lines: Curves = Field((), alias="panels")
-    note: Text = ""
     n_nodes: Annotated[int, Ge(1)] = 0
     x_linear_to: NotNegative | None = None
     y_linear_to: NotNegative | None = None
@@ -258,58 +287,30 @@ class CurveLayout(Section):
     @property
     def panels(self) -> Mapping[str, Mapping[str, Selector]]:
         """Return, by title of the panel and label of the curve, the runs whose mean is drawn."""
-        curves, panels = (
-            {line.label: line.runs for line in lines} or {"": {}} for lines in (self.curve_lines, self.panel_lines)
-        )
-        return {
-            panel: {curve: selector_of({**self.runs, **of_panel, **of_curve}) for curve, of_curve in curves.items()}
-            for panel, of_panel in panels.items()
-        }
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        check_once("curves", [line.label for line in self.curve_lines])
-        check_once("panels", [line.label for line in self.panel_lines])
-        of_curves, of_panels = ([line.runs for line in lines] or [{}] for lines in (self.curve_lines, self.panel_lines))
-        _check_runs({**self.runs, **of_panel, **of_curve} for of_panel in of_panels for of_curve in of_curves)
-        return self
+        panels = _by_label(self.panel_lines).items()
+        return {panel: self.selectors(self.curve_lines, of_panel) for panel, of_panel in panels}
 
 
-class PortraitLayout(Section):
-    """Layout of a figure of single runs.
+class PortraitLayout(_FigureLayout):
+    """Layout of a figure of single runs; of the runs of each panel, the first repeat is drawn.
 
     Attributes
     ----------
-    id, title, place : str
-        Identifier, title, and where it was printed.
     shows : {"features", "rebuilt", "images"}
         Content of the panels: see `pppca_bench.reporting.figure_panels.portrait_panels`.
-    runs : mapping of str to value
-        Problem, method and settings that all runs share.
-    panel_lines : tuple of LabelledRuns
-        The panels; of the runs of each, the first repeat is drawn.
-    note : str
-        Caveats for the reader.
     """
 
-    id: Identifier
-    title: Text
-    place: Text
-    shows: Literal["features", "rebuilt", "images"]
-    runs: Settings
     panel_lines: Curves = Field(alias="panels")
-    note: Text = ""
+    shows: Literal["features", "rebuilt", "images"]
 
     @property
     def panels(self) -> Mapping[str, Selector]:
         """Return the runs by the label of each panel."""
-        return {line.label: selector_of({**self.runs, **line.runs}) for line in self.panel_lines}
+        return self.selectors(self.panel_lines, {})
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        check_once("panels", [line.label for line in self.panel_lines])
-        _check_runs({**self.runs, **line.runs} for line in self.panel_lines)
-        return self
+
+def _by_label(lines: tuple[LabelledRuns, ...]) -> dict[str, dict[str, Any]]:
+    return {line.label: line.runs for line in lines} or {"": {}}
 
 
 class Scored(Section):
@@ -354,11 +355,3 @@ def check_once(place: str, keys: list[str]) -> None:
     key, n = Counter(keys).most_common(1)[0] if keys else ("", 0)
     if n > 1:
         raise_errors([((place,), f"expected each key once, got {key!r} again")])
-
-
-def _check_runs(several: Iterable[Mapping[str, Any]]) -> None:
-    for settings in several:
-        for key in ("problem", "method"):
-            if not isinstance(settings.get(key), str):
-                got = as_written(settings[key]) if settings.get(key) is not None else "nothing"
-                raise broken_rule(f"expected runs of one {key}, got {got}")
