@@ -1,4 +1,4 @@
-"""The ``pppca merge`` command: the results of several machines in one database."""
+"""Command ``pppca merge``: results of several machines in one database."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def merge(folders: tuple[Path, ...], results: Path) -> None:
         from pppca_bench.store.database import Store
         from pppca_bench.store.merge import merge as merge_databases
 
-        for folder in folders:  # before a database is begun
+        for folder in folders:  # before a database is created
             if not (folder / DATABASE).exists():
                 raise UnknownNameError(f"no results in {folder / DATABASE}: name folders that `pppca run` wrote to.")
         warn_of_network(results)

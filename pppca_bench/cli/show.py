@@ -1,4 +1,4 @@
-"""``pppca show`` and ``pppca export``: all that is known of one run, and all runs for other programs."""
+"""Commands ``pppca show`` and ``pppca export``: a run in detail, all runs for other programs."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def export(configs: tuple[str, ...], results: Path, form: str, out: Path | None)
         raise click.UsageError("Parquet cannot be printed: name a file with --out.")
     if form == "parquet" and find_spec("pyarrow") is None:
         raise PppcaError("Parquet needs pyarrow, which is not installed: `pip install 'pppca-bench[parquet]'`.")
-    found = load_results(results, configs or None)
+    runs = load_results(results, configs or None)
     if out is None:
-        click.echo(found.to_csv(index=False), nl=False)
+        click.echo(runs.to_csv(index=False), nl=False)
         return
     out.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write(out, found.to_parquet(index=False) if form == "parquet" else found.to_csv(index=False))
-    click.echo(f"Wrote {len(found)} runs to {out}.", err=True)
+    atomic_write(out, runs.to_parquet(index=False) if form == "parquet" else runs.to_csv(index=False))
+    click.echo(f"Wrote {len(runs)} runs to {out}.", err=True)

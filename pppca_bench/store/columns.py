@@ -27,8 +27,8 @@ def read_frame(connection: sqlite3.Connection, query: str, values: Sequence[obje
     """Return the rows of a query of `RUN_COLUMNS`, quantities and more; quantities without numbers are left out."""
     types: Any = dict.fromkeys([*QUANTITIES, "provenance"], "float64") | {"status": pd.CategoricalDtype([*STATUSES])}
     parameters: Any = tuple(values)
-    found = pd.read_sql_query(query, connection, params=parameters, chunksize=_CHUNK, dtype=types)
-    chunks = [chunk.drop(columns=[name for name in QUANTITIES if chunk[name].isna().all()]) for chunk in found]
+    parts = pd.read_sql_query(query, connection, params=parameters, chunksize=_CHUNK, dtype=types)
+    chunks = [chunk.drop(columns=[name for name in QUANTITIES if chunk[name].isna().all()]) for chunk in parts]
     return pd.concat(chunks, ignore_index=True)
 
 
@@ -120,7 +120,7 @@ class CellRuns(Sequence[StoredRun]):
         texts = self.columns["measures"][self._is_done]
         measures = list(map(read_measures, texts)) if (texts != "{}").any() else []
         for name in sorted(set().union(*measures)):
-            columns[name] = np.array([one.get(name, np.nan) for one in measures], dtype=float)
+            columns[name] = np.array([own.get(name, np.nan) for own in measures], dtype=float)
         return {name: column for name, column in columns.items() if not np.isnan(column).all()}
 
     def count_of(self, status: str) -> int:

@@ -1,4 +1,4 @@
-"""Results database: plans, results, lookup of what is done.
+"""Results database: plans, results, lookup of finished runs.
 
 One SQLite file. ``cells`` has a row for each setting on one problem's data; ``runs`` a row for each run, from the
 moment it is planned; ``histories`` the learning curves; ``plans`` the runs that the last expansion of each config asked
@@ -70,7 +70,7 @@ class Store(Database):
             for cell, own in specs.items():
                 ((cells[cell],),) = self.rows(_INSERT_CELL, *cell_row(cell), to_json(own[0].changed))
             if wanted.keys() != before:
-                rows = ((one.key, cells[cell], one.repeat, one.seed) for cell, own in specs.items() for one in own)
+                rows = ((spec.key, cells[cell], spec.repeat, spec.seed) for cell, own in specs.items() for spec in own)
                 connection.executemany(
                     "INSERT INTO runs (key, cell, repeat, seed, status) VALUES (?, ?, ?, ?, 'planned')"
                     " ON CONFLICT DO NOTHING",
@@ -152,7 +152,7 @@ class Store(Database):
         """Reserve runs for this process; return those that another running process has reserved.
 
         Choice: a reservation is advice, never a lock. A run that another process has reserved comes last, and is then
-        computed if it is still not done. So a killed process, or one that hangs, keeps no run from being computed.
+        computed if it is still not done. So a killed or hanging process keeps no run from being computed.
         """
         me = this_process()
         with self.transaction() as connection:
@@ -163,7 +163,7 @@ class Store(Database):
         return held
 
     def release(self) -> None:
-        """Release the runs that this process, or one that no longer runs, has reserved."""
+        """Release the runs that this process, or a process that has ended, has reserved."""
         with self.transaction() as connection:
             for (process,) in self.rows("SELECT DISTINCT process FROM reservations"):
                 if process == this_process() or not is_running(process):
@@ -177,7 +177,7 @@ class Store(Database):
         """Return those of the keys whose run is done."""
         asked, query = set(keys), "SELECT key FROM runs WHERE status = 'done'"
         ((n_runs,),) = self.rows("SELECT max(rowid) FROM runs")
-        if len(asked) > (n_runs or 0) / 10:  # reading all is faster than so many searches
+        if len(asked) > (n_runs or 0) / 10:  # reading all is faster than many searches
             with self._explained():
                 return asked.intersection(key for (key,) in self._connection.execute(query))
         return {key for (key,) in self.rows(f"{query} AND key {_AMONG}", json.dumps(list(asked)))}
@@ -188,7 +188,7 @@ class Store(Database):
         Returns
         -------
         list of (Cell, Cell, int)
-            The wanted cell, the stored one, and the number of done runs of the stored one.
+            The wanted cell, the stored cell, and the number of done runs of the stored cell.
         """
         known, stored = self._cells()[0], dict[object, list[tuple[Cell, int]]]()
         for number, n in self.rows("SELECT cell, count(*) FROM runs WHERE status = 'done' GROUP BY cell ORDER BY cell"):
@@ -217,7 +217,7 @@ class Store(Database):
         return [name for (name,) in self.rows("SELECT name FROM configs ORDER BY sequence")]
 
     def configs_of(self, key: str) -> list[str]:
-        """Return the names of the configs that ask for a run, the latest planned one last."""
+        """Return the names of the configs that ask for a run, the latest planned config last."""
         asking = "SELECT name FROM plans JOIN configs ON name = config WHERE key = ? ORDER BY sequence"
         return [name for (name,) in self.rows(asking, key)]
 

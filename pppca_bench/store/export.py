@@ -77,13 +77,13 @@ def load_results(folder: str | Path = "results", configs: Sequence[str] | None =
     for part, kind in (("parameters", "method"), ("classifier", "classifier")):
         settings = [dict(getattr(cell, part)) for cell in own]
         for name in sorted(set().union(*settings)):
-            columns[f"{kind}.{name}"] = _typed([one.get(name) for one in settings])
+            columns[f"{kind}.{name}"] = _typed([values.get(name) for values in settings])
     for name in QUANTITIES:
         if name in frame:
             is_whole = QUANTITIES[name].is_count and frame[name].notna().all()
             columns[name] = frame[name].astype("int64") if is_whole else frame[name]
     measures = list(map(read_measures, frame["measures"]))
-    columns |= {name: [one.get(name) for one in measures] for name in sorted(set().union(*measures))}
+    columns |= {name: [values.get(name) for values in measures] for name in sorted(set().union(*measures))}
     return pd.DataFrame(columns)
 
 
@@ -149,9 +149,9 @@ def _distinguished(store: Store, keys: Sequence[str]) -> list[str]:
     if len({(cell.problem, cell.method) for cell in cells.values()}) > 1:
         return list(keys)
     settings = [cells[key].settings for key in keys]
-    names = [name for name in dict.fromkeys(chain(*settings)) if len({one.get(name) for one in settings}) > 1]
+    names = [name for name in dict.fromkeys(chain(*settings)) if len({own.get(name) for own in settings}) > 1]
     texts = [
-        ", ".join(f"{name} = {str(_text(one.get(name))).removesuffix('.0')}" for name in names) for one in settings
+        ", ".join(f"{name} = {str(_text(own.get(name))).removesuffix('.0')}" for name in names) for own in settings
     ]
     return [f"{key} ({text})" if text else key for key, text in zip(keys, texts, strict=True)]
 

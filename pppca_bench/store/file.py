@@ -59,7 +59,7 @@ class Database:
     path : Path
         The file; it and its folder are created if they do not exist.
     read_only : bool, default False
-        Create and change nothing; all queries see the database as it was at the first one.
+        Create and change nothing; all queries see the database as it was at the first query.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ def this_process() -> str:
 
 
 def is_running(process: str) -> bool:
-    """Return whether a process of that name is running; one of another machine is assumed to be."""
+    """Return whether a process of that name is running; a process of another machine is assumed to be."""
     number, _, machine = process.partition(" ")
     if machine != platform.node() or os.name != "posix":
         return True

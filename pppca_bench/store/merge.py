@@ -60,10 +60,10 @@ _DIFFER = " OR ".join(
 
 
 def merge(store: Store, sources: Sequence[Path]) -> list[tuple[int, int]]:
-    """Merge results databases into one: all of them, or none where two contradict each other.
+    """Merge results databases into one: all of them, or none if two contradict each other.
 
     Plans, configs, problems, learning curves and provenances are merged too, runs in the order of their plans. A done
-    run stays as it is; a failed run is replaced by a done one.
+    run stays as it is; a failed run is replaced by a done run.
 
     Parameters
     ----------
@@ -179,10 +179,10 @@ def _refuse_other_origins(store: Store, other: Store) -> None:
         " FROM main.cells WHERE id IN (SELECT cell FROM main.runs WHERE key IN (SELECT key FROM main.plans))"
         " GROUP BY problem, method, parameters, classifier HAVING count(*) > 1 LIMIT 1"
     ):
-        what, ours, theirs = "the same versions of the algorithms", algorithms, other_algorithms
+        subject, ours, theirs = "the same versions of the algorithms", algorithms, other_algorithms
         if data != other_data:
-            what, ours, theirs = "the same data", f"SHA-256 {data[:12]}...", f"{other_data[:12]}..."
+            subject, ours, theirs = "the same data", f"SHA-256 {data[:12]}...", f"{other_data[:12]}..."
         raise StoreError(
-            f"{other.path}: {method} on {problem}: expected {what} in all databases, got {ours} and {theirs}."
-            f" Run the older one again with this version of pppca and these data. {_REFUSED}"
+            f"{other.path}: {method} on {problem}: expected {subject} in all databases, got {ours} and {theirs}."
+            f" Run the older setting again with this version of pppca and these data. {_REFUSED}"
         )

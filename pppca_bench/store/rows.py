@@ -21,7 +21,7 @@ CELL_COLUMNS = ("problem", "data_sha256", "method", "parameters", "classifier", 
 """Columns that identify a cell."""
 
 RUN_COLUMNS = ("key", "cell", "repeat", "seed", "status", "error", "measures", "provenance")
-"""Columns of a run; one for each of `QUANTITIES` follows."""
+"""Columns of a run; a column for each of `QUANTITIES` follows."""
 
 _FOREIGN_VERSION = re.compile(r"(\S+ )?[0-9a-f]{12}|unknown")
 """Versions of third-party methods (`methods.lookup.version_of`)."""
