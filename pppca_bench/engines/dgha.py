@@ -208,7 +208,7 @@ class DGHA(HebbianTransformer):
 
     def _n_holding(self) -> int:
         """Count the rows, in the order of a check, whose span holds the share of the total variance."""
-        variances = np.einsum("ji,ik,jk->j", self._rows, self._C, self._rows)
+        variances = np.einsum("ji,ji->j", self._rows @ self._C, self._rows)
         compared = self._per_direction(variances) if self.variance == "direction" else variances
         ranked = self._rows[np.argsort(-compared, kind="stable")]
         return count_holding(ranked, self._C, float(self.min_variance_ratio * np.trace(self._C)))
