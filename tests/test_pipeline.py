@@ -175,7 +175,7 @@ def test_what_has_no_pipeline_or_no_predictions_is_told():
     runs = pppca_bench.run(document | {"classifier": NETWORK}).runs.set_index("method")
     with pytest.raises(StoreError, match="expected a method that predicts, got dgha_speedup, which only measures"):
         pppca_bench.pipeline(runs.key["dgha_speedup"])
-    with pytest.raises(StoreError, match=r"expected predictions, got none\. A config .* says `predictions: true`"):
+    with pytest.raises(StoreError, match=r"expected predictions, got none\. Set `predictions: true`"):
         pppca_bench.load_predictions(runs.key["pca"])
     with pytest.raises(UnknownNameError, match="no run 'own/iris/lda/0'"):
         pppca_bench.pipeline("own/iris/lda/0")

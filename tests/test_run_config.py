@@ -247,7 +247,7 @@ def test_what_cannot_be_described_is_told(arguments, said):
 def test_a_known_problem_and_a_table_without_a_target_are_described_too():
     Path("own.csv").write_text("x,y\n1,a\n,b\n")
     said = pppca("data", "describe", "own.csv").output
-    assert "target   none: name it with --target" in said
+    assert "target   unknown: name it with --target" in said
     assert "1, constant" in said
     said = pppca("data", "describe", "iris").output
     assert "75 / 38 / 37 for training, validation and test: the same in every run" in said

@@ -149,12 +149,6 @@ class TestPartOfAConfig:
         assert pppca("tables", "small+dgha.n_epochs=6").stdout == changed.stdout
         assert "n_epochs: 6" in pppca("list", "--text", "small+dgha.n_epochs=6").stdout
 
-    def test_another_seed_for_the_same_settings_is_refused(self, config):
-        run(config)
-        done = run(config, "--set", "seed=2")
-        assert done.exit_code == 2
-        assert "one seed for the same settings, got several, of the configs small and small+seed=2." in done.stderr
-
     @pytest.mark.parametrize("option", [("--only", "methd=gha"), ("--only", "tau=6"), ("--set", "clasifier.hidden=3")])
     def test_a_mistake_is_one_line_with_exit_code_2_and_leaves_no_trace(self, config, option):
         done = run(config, *option)
@@ -202,10 +196,6 @@ class TestTables:
     def test_a_remark_on_lines_that_were_not_run_goes_with_them(self, partial):
         assert "of RFENN and RFESVM" in self.shown(partial, "--table", "T3")
         assert "of RFENN and RFESVM" not in self.shown(partial, "--table", "T3", "--method", "dgha")
-
-    def test_filters_hold_for_every_format(self, partial):
-        rows = self.shown(partial, "--table", "T5", "--method", "dgha", "--format", "csv").splitlines()
-        assert {row.split(",")[0] for row in rows[1:]} == {"T5"}
 
     @pytest.mark.parametrize(
         ("option", "message"),

@@ -44,7 +44,6 @@ def log(monkeypatch) -> Iterator[list[tuple[str, str]]]:
             super().__init__(learning_rate, kernel, random_state)
             assert (learning_rate, tau, random_state) == (0.5, 15.0, 7)
 
-    monkeypatch.setattr(speedup, "watched", lambda call: (call(), False))
     monkeypatch.setattr(speedup, "GHA", GHA)
     monkeypatch.setattr(speedup, "DGHA", DGHA)
     shared = (speedup._count_operations, speedup._times_of_gha)

@@ -1,4 +1,4 @@
-"""Runs that choose settings for themselves: every candidate learns, one is kept, and that one is tested."""
+"""Runs that choose their settings by validation error or retained variance, and test the chosen ones."""
 
 from __future__ import annotations
 
@@ -23,17 +23,15 @@ from pppca_bench.runs import (
     failed,
 )
 
-_NUMBERS = {"validation_error": "validation_error_percent", "retained_variance": "retained_variance_percent"}
-"""What a candidate is judged by."""
+_CRITERIA = {"validation_error": "validation_error_percent", "retained_variance": "retained_variance_percent"}
+"""Values that candidates are compared by."""
 
 _ROUNDING = 1e-6
-"""Percent of the variance that rounding may take from features that retain all of it."""
-
-Values = Mapping[str, float]
+"""Percent of the variance that rounding may lose where features retain all of it."""
 
 
 def candidates(cell: Cell) -> list[Parameters]:
-    """Return what a cell's runs choose among, as parameters by name: every combination; one without any of others."""
+    """Return the candidates of a cell's runs, every combination of values; an empty one where nothing is chosen."""
     given = {name: value for name, value in cell.parameters if name.startswith(CHOOSE)}
     grids: dict[str, Any] = {
         name.removeprefix(CHOOSE): value for name, value in given.items() if name not in (CHOOSE_BY, CHOOSE_RETAIN)
@@ -42,7 +40,7 @@ def candidates(cell: Cell) -> list[Parameters]:
 
 
 def settled(spec: RunSpec, chosen: Parameters) -> RunSpec:
-    """Return a run with its settings chosen, under its own key and seed."""
+    """Return a run with the chosen settings, under its own key and seed."""
     left = {name: value for name, value in spec.cell.parameters if not name.startswith(CHOOSE)}
     parameters: dict[str, Scalar] = left | dict(chosen)
     return replace(spec, cell=replace(spec.cell, parameters=tuple(sorted(parameters.items()))))
@@ -55,21 +53,21 @@ def chosen_by(spec: RunSpec, result: RunResult) -> RunSpec:
 
 
 def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) -> list[RunResult]:
-    """Run repeats of a table cell as `cell.run_group` does; those that choose their settings do so first.
+    """Run repeats of a cell as `cell.run_group` does, after they have chosen their settings.
 
-    The candidates of a run have its seed. They learn from a problem whose test split is a copy of the validation split,
-    so that nothing of the test split can reach the choice; then the one that is chosen learns again, and is tested.
+    The candidates of a run have its seed. Their problem has a copy of the validation split in place of the test split,
+    so that the choice cannot depend on the test split; then the chosen candidate learns again, and is tested.
 
-    Choice: of candidates with the same validation error that with the fewest features is taken, then the first; one
-    that failed is none. By retained variance it is the one with the fewest features that retains enough, or, where none
-    does, the one that retains most.
+    Choice: of candidates with the same validation error the one with the fewest features is chosen, then the first;
+    failed ones are ignored. By retained variance it is the one with the fewest features that retains enough, or, where
+    none does, the one that retains most.
 
     Parameters
     ----------
     specs : sequence of RunSpec
         Runs with the same settings.
     problem : Problem or sequence of Problem
-        That of all runs, or one for each. Of its test split, the test errors of what was chosen.
+        One for all runs, or one for each.
 
     Returns
     -------
@@ -85,25 +83,24 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     blind = [blinded[id(one)] for one in problems]
     attempt = _reduce if rule[CHOOSE_BY] == "retained_variance" else cells.run_group
     tried = [attempt([_storing_nothing(settled(spec, one)) for spec in specs], blind) for one in among]
-    found: dict[str, RunResult] = {}
+    results: dict[str, RunResult] = {}
     groups: dict[Parameters, list[cells.Job]] = {}
     n_failed: dict[str, int] = {}
     for spec, own, *outcomes in zip(specs, problems, *tried, strict=True):
         best = _best(rule, [one.values for one in outcomes])
         n_failed[spec.key] = sum(one.status == "failed" for one in outcomes)
         if best is None:
-            found[spec.key] = failed(
-                spec, outcomes[0].error or f"no candidate has a number to choose {rule[CHOOSE_BY]} by"
-            )
+            error = outcomes[0].error or f"no candidate has a number to choose {rule[CHOOSE_BY]} by"
+            results[spec.key] = failed(spec, error)
         else:
             groups.setdefault(among[best], []).append((spec, own))
     for chosen, group in groups.items():
-        told: dict[str, Any] = {f"{CHOSEN}{name}": value for name, value in chosen}
+        settings: dict[str, Any] = {f"{CHOSEN}{name}": value for name, value in chosen}
         for result in cells.run_group([settled(spec, chosen) for spec, _ in group], [own for _, own in group]):
-            choice = told | {"failed_candidates": n_failed[result.key]}
+            choice = settings | {"failed_candidates": n_failed[result.key]}
             is_done = result.status == "done"
-            found[result.key] = replace(result, values={**result.values, **choice}) if is_done else result
-    return [found[spec.key] for spec in specs]
+            results[result.key] = replace(result, values={**result.values, **choice}) if is_done else result
+    return [results[spec.key] for spec in specs]
 
 
 def _storing_nothing(spec: RunSpec) -> RunSpec:
@@ -112,16 +109,16 @@ def _storing_nothing(spec: RunSpec) -> RunSpec:
 
 
 def _reduce(specs: Sequence[RunSpec], problems: Sequence[Problem]) -> list[RunResult]:
-    """Fit the runs' methods alone, and return what these measure of the training split."""
+    """Fit the runs' methods alone, and return the values that they measure on the training split."""
     outcomes = [outcome for job in zip(specs, problems, strict=True) for outcome in cells.learn([job])]
     return [
         one if isinstance(one, RunResult) else RunResult(one.spec.key, "done", values=one.values) for one in outcomes
     ]
 
 
-def _best(rule: Mapping[str, Scalar], tried: Sequence[Values]) -> int | None:
-    """Return the place of the candidate to take; None where none has the number that it is chosen by."""
-    number = _NUMBERS[str(rule[CHOOSE_BY])]
+def _best(rule: Mapping[str, Scalar], tried: Sequence[Mapping[str, float]]) -> int | None:
+    """Return the index of the best candidate; None where none has the value that decides."""
+    number = _CRITERIA[str(rule[CHOOSE_BY])]
     known = {place: values for place, values in enumerate(tried) if number in values}
     if not known:
         return None

@@ -27,7 +27,6 @@ from pppca_bench.methods.lookup import find_method, search_also
 from pppca_bench.problems import (
     DataSet,
     Problem,
-    ProblemSource,
     load_again,
     load_data_set,
     load_problem,
@@ -49,9 +48,9 @@ def pipeline(
     problems: GivenData | None = None,
     data_dir: str | Path | None = None,
 ) -> Pipeline:
-    """Fit what a stored run fitted: the same seed and settings, on the training and validation rows of its split.
+    """Fit the reducer and classifier of a stored run again: same seed and settings, same training and validation rows.
 
-    The run's method is imported, whatever it names: take results that you trust.
+    The run's method is imported, whatever module it names: use results that you trust.
 
     Parameters
     ----------
@@ -69,24 +68,23 @@ def pipeline(
     Returns
     -------
     sklearn.pipeline.Pipeline
-        The steps ``encode`` (of tables), ``reduce`` (of methods that make features) and ``classify``. Of a table,
-        `predict` takes a data frame of raw rows and gives what stands in the target's column; of other problems it
-        takes inputs scaled as the problem's are, and gives numbers of classes, or scaled numbers. Its steps cannot be
-        fitted again to other rows: that takes a run.
+        The steps ``encode`` (of tables), ``reduce`` (of methods that make features) and ``classify``. For a table,
+        `predict` takes a data frame of raw rows and returns values of the target's column; for other problems it takes
+        scaled inputs, and returns numbers of classes, or scaled numbers. Its steps cannot be fitted again.
 
     Raises
     ------
     UnknownNameError
-        There is no such run, or there are several.
+        No run has that name, or several have.
     StoreError
         The run is not done, only measures, or was computed by other versions of its algorithms.
     DataError
-        Its data are not there, or not the same.
+        Its data are missing or have changed.
 
     Warns
     -----
     UserWarning
-        Its test error is not the stored one: another processor, or other libraries.
+        Its test error differs from the stored one: another processor, or other libraries.
     """
     folder = Path(folder)
     search_also([folder, Path.cwd()])
@@ -95,29 +93,29 @@ def pipeline(
         spec, result = store.runs_by_key([key])[key]
         texts = store.config_texts()
         asking = {name: texts[name] for name in store.configs_of(key)}
-    settled = _settled(spec, result)
+    result = _checked(spec, result)
     with saved(problems or {}) as given:
         problem, data, split = _opened(spec, asking, folder, given, Path(data_dir) if data_dir else None)
-    return _fitted(settled, result, problem, data, split)
+    return _fitted(chosen_by(spec, result), result, problem, data, split)
 
 
-def _settled(spec: RunSpec, result: RunResult | None) -> RunSpec:
-    """Return a done run with what it chose; raises StoreError where there is nothing to fit, or not by this code."""
+def _checked(spec: RunSpec, result: RunResult | None) -> RunResult:
+    """Return a run's result; raise StoreError if it cannot be fitted, or not by this code."""
     cell = spec.cell
     if result is None or result.status != "done":
         raise StoreError(f"run {spec.key}: expected one that is done, got {'planned' if result is None else 'failed'}.")
     if find_method(cell.method).makes == "measures":
         raise StoreError(f"run {spec.key}: expected a method that predicts, got {cell.method}, which only measures.")
     if (now := algorithms_of(cell.method, cell.classifier)) != cell.algorithms:
-        told = [", ".join(f"{name} {version}" for name, version in one) for one in (cell.algorithms, now)]
-        raise StoreError(f"run {spec.key}: expected the versions {told[0]}, got {told[1]}. Run its config again.")
-    return chosen_by(spec, result)
+        then, today = (", ".join(f"{name} {version}" for name, version in some) for some in (cell.algorithms, now))
+        raise StoreError(f"run {spec.key}: expected the versions {then}, got {today}. Run its config again.")
+    return result
 
 
 def _opened(
     spec: RunSpec, texts: Mapping[str, str], folder: Path, given: Mapping[str, Path], data_dir: Path | None
 ) -> tuple[Problem, DataSet | None, int]:
-    """Return a run's problem, and of a table of the user's own the table and the number of the run's split."""
+    """Return a run's problem, and for a table of the user's own the table and the number of the run's split."""
     wanted = spec.cell.problem, spec.cell.data_sha256
     if spec.cell.problem in registered():
         problem = load_problem(spec.cell.problem, data_dir)
@@ -132,7 +130,9 @@ def _opened(
             causes.append(str(error).splitlines()[-1])
             continue
         if wanted in opened:
-            return _of_split(opened[wanted][0].of_repeat(spec.repeat))
+            source = opened[wanted][0].of_repeat(spec.repeat)
+            data = load_data_set(source, source.own) if source.own else None
+            return load_again(source), data, source.split
     got = f" ({causes[0]})" if causes else ""
     raise DataError(
         f"{spec.cell.problem}: expected the data of run {spec.key} (SHA-256 {spec.cell.data_sha256[:12]}...), got none"
@@ -140,44 +140,33 @@ def _opened(
     )
 
 
-def _of_split(source: ProblemSource) -> tuple[Problem, DataSet | None, int]:
-    data = load_data_set(source, source.own) if source.own else None
-    return load_again(source), data, source.split
-
-
-def _fitted(spec: RunSpec, result: RunResult | None, problem: Problem, data: DataSet | None, split: int) -> Pipeline:
+def _fitted(spec: RunSpec, result: RunResult, problem: Problem, data: DataSet | None, split: int) -> Pipeline:
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1):  # as the run did
+    with threadpool_limits(1):  # as in the run
         reducer, classifier = fit_run(spec, problem)
         steps: list[tuple[str, Any]] = [] if reducer is None else [("reduce", reducer)]
         if reducer is not None and find_method(spec.cell.method).foreign:
             steps.append(("matrix", FunctionTransformer(as_matrix)))
-        found = Pipeline([*steps, ("classify", classifier)])
-        _compare(spec, result, error_percent(found, problem.X_test, problem.y_test, problem.n_classes))
-    if data is None:
-        return found
-    encode = RowEncoder(data.inputs, data.encoder(split))
-    last = (
-        NamedClasses(classifier, data.class_values)
-        if data.classes
-        else ScaledBack(classifier, data.target_range(split))
-    )
-    return Pipeline([("encode", encode), *steps, ("classify", last)])
-
-
-def _compare(spec: RunSpec, result: RunResult | None, error: float) -> None:
-    stored = result.values["test_error_percent"] if result else error
+        fitted = Pipeline([*steps, ("classify", classifier)])
+        error = error_percent(fitted, problem.X_test, problem.y_test, problem.n_classes)
+    stored = result.values["test_error_percent"]
     if not np.isclose(stored, error, rtol=1e-9, atol=1e-12):
         warnings.warn(
             f"run {spec.key}: its test error is {stored:.6g} %, that of the pipeline {error:.6g} %. It was computed by"
             " another processor, or by other versions of the libraries.",
             stacklevel=3,
         )
+    if data is None:
+        return fitted
+    encode = RowEncoder(data.inputs, data.encoder(split))
+    if data.classes:
+        return Pipeline([("encode", encode), *steps, ("classify", NamedClasses(classifier, data.class_values))])
+    return Pipeline([("encode", encode), *steps, ("classify", ScaledBack(classifier, data.target_range(split)))])
 
 
 class NamedClasses(ClassifierMixin, FittedByARun):  # type: ignore[misc]
-    """Predict a table's own classes by a fitted classifier of their numbers.
+    """Classifier of a table's own classes by a fitted classifier of their numbers.
 
     Parameters
     ----------
@@ -207,14 +196,14 @@ class NamedClasses(ClassifierMixin, FittedByARun):  # type: ignore[misc]
 
 
 class ScaledBack(RegressorMixin, FittedByARun):  # type: ignore[misc]
-    """Predict a table's own targets by a fitted regressor of scaled ones.
+    """Regressor of a table's own targets by a fitted regressor of scaled ones.
 
     Parameters
     ----------
     estimator : estimator
         Fitted.
     scaler : TrainingRange
-        What scaled the targets.
+        Scaled the targets.
     """
 
     def __init__(self, estimator: Any, scaler: TrainingRange) -> None:

@@ -1,4 +1,4 @@
-"""Configs run from Python, on data that the caller has at hand."""
+"""Configs run from Python, also on data in memory."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ GivenData = Mapping[str, tuple["pd.DataFrame | ArrayLike", "pd.DataFrame | pd.Se
 
 @dataclass(frozen=True)
 class Completed:
-    """Hold what a config's runs gave.
+    """Results of a config's runs.
 
     Attributes
     ----------
     runs : pandas.DataFrame
-        A row for each run that the config asks for, with the columns of `load_results`, and ``split``: the number of
-        the split that its repeat has.
+        A row for each run that the config asks for, with the columns of `load_results`, and the number of its
+        ``split``.
     outcome : Outcome
-        How many runs were asked for, were there already, were done now, and failed.
+        Numbers of runs that were planned, already done, done now, and failed.
     """
 
     runs: pd.DataFrame
@@ -53,20 +53,19 @@ def run(
     repeats: int | None = None,
     workers: int = 0,
 ) -> Completed:
-    """Run a config as ``pppca run`` does, on problems that it names and on data of the caller's.
+    """Run a config as ``pppca run`` does, on problems that it names and on given data.
 
     Parameters
     ----------
     config : str, Path or mapping
         Path of a YAML file, or the document itself.
     problems : mapping of str to (X, y), optional
-        Data by the name that the config's ``problems`` have for them, and that tables will; a config without
-        ``problems`` runs all of them. X is a data frame, or an array of shape (n_rows, n_features), y a series or an
-        array of shape (n_rows,), or (n_rows, n_outputs) for several numbers to approximate. Text, booleans, whole
-        numbers and categories are classes, other numbers are approximated. Rows are split as the config's ``splits``
-        and ``folds`` say.
+        Data by their names in the config's ``problems`` and in tables; a config without ``problems`` runs all of them.
+        X is a data frame, or an array of shape (n_rows, n_features), y a series or an array of shape (n_rows,), or
+        (n_rows, n_outputs) for several numbers to approximate. Text, booleans, whole numbers and categories are
+        classes, other numbers are approximated. The config's ``splits`` and ``folds`` decide how rows are split.
     results : str or Path, default "results"
-        Folder of the results database; runs that it holds are not computed again.
+        Folder of the results database; runs that it has are not computed again.
     data_dir : str or Path, optional
         First folder to look for Proben1 files.
     repeats : int, optional
@@ -77,7 +76,6 @@ def run(
     Returns
     -------
     Completed
-        How many runs were done and failed, and their rows.
 
     Raises
     ------
@@ -104,22 +102,20 @@ def run(
                 " Add it, or leave `problems` out."
             )
         outcome = carry_out(request, store, workers=workers)
-        return Completed(_runs(request, Path(results)), outcome)
+        return Completed(_read_runs(request, Path(results)), outcome)
 
 
 def carry_out(request: Request, store: Store, specs: Sequence[RunSpec] | None = None, **options: Any) -> runner.Outcome:
-    """Record a request's plans and compute what the store lacks of them.
+    """Record a request's plans and compute the runs that the store lacks.
 
     Parameters
     ----------
     request : Request
-        What to run.
     store : Store
-        Where results go.
     specs : sequence of RunSpec, optional
-        Those of the request's runs that are computed here; all by default.
+        Subset of the request's runs to compute; all by default.
     **options
-        As `runner.run` takes them.
+        Of `runner.run`.
     """
     for plan in request.plans:
         store.plan(plan)
@@ -146,7 +142,7 @@ def with_given(source: YamlSource, given: list[str]) -> YamlSource:
 
 @contextmanager
 def saved(problems: GivenData) -> Iterator[dict[str, Path]]:
-    """Keep given data in files for a while, so that worker processes can read them too; gives the files by name."""
+    """Save given data in temporary files, which worker processes can read; yield the files by name."""
     with tempfile.TemporaryDirectory(prefix="pppca-") as folder:
         paths = {name: Path(folder, f"{number}.npz") for number, name in enumerate(problems)}
         for name, path in paths.items():
@@ -159,7 +155,7 @@ def saved(problems: GivenData) -> Iterator[dict[str, Path]]:
 
 
 def _joined(name: str, X: Any, y: Any) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return inputs and targets as one data frame, the targets last, and the targets' names."""
+    """Return a data frame with the inputs and then the targets, and the targets' names."""
     import pandas as pd
 
     inputs, targets = (_as_frame(name, part, prefix) for part, prefix in ((X, "x"), (y, "y")))
@@ -183,7 +179,7 @@ def _as_frame(name: str, part: Any, prefix: str) -> pd.DataFrame:
     return pd.DataFrame(array.reshape(len(array), len(columns)), columns=columns)
 
 
-def _runs(request: Request, folder: Path) -> pd.DataFrame:
+def _read_runs(request: Request, folder: Path) -> pd.DataFrame:
     """Return a row for each run of a request."""
     splits = {}
     for spec in request.specs:

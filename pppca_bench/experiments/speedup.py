@@ -1,4 +1,4 @@
-"""How much faster DGHA learns than GHA: times of the two, measured beside each other, and their operation counts."""
+"""Speed-up of DGHA over GHA: times measured beside each other, and operation counts."""
 
 from __future__ import annotations
 
@@ -7,24 +7,19 @@ from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from inspect import Parameter, Signature, signature
 from statistics import median
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pppca_bench.engines import DGHA, GHA
-from pppca_bench.experiments.timing import watched
 
 N_ROUNDS = 3
-"""Times that DGHA learns, and GHA at first; the median counts, so that a disturbance of one round does not."""
-
-MOST_ATTEMPTS = 3
-"""How often a round is made at most where it was disturbed, before a disturbed one is taken."""
+"""Rounds of DGHA, and of GHA at first; the median is robust against one disturbed round."""
 
 N_SHARED = 9
-"""GHA's rounds that its median is of, the last ones."""
+"""GHA's last rounds, whose median counts."""
 
-Learner = TypeVar("Learner", GHA, DGHA)
 _Settings = tuple[tuple[str, Any], ...]
 _NOT_COMPARED = ("kernel", "random_state")
 _COMPARED = [one for one in signature(DGHA, eval_str=True).parameters.values() if one.name not in _NOT_COMPARED]
@@ -33,10 +28,10 @@ _COMPARED = [one for one in signature(DGHA, eval_str=True).parameters.values() i
 class Speedup:
     """Measure GHA against DGHA with the same settings, from the same random numbers.
 
-    The time is that of the compiled learning alone, without validation of input and drawing of random numbers. Fit it
-    in a process that has nothing beside it, after both have been compiled. Choice: fits of one process on data of one
-    size share GHA's times, which depend on the settings and the size alone: it learns again when DGHA has learnt as
-    long. So an estimate has the last nine rounds of GHA in common with those before it.
+    Only the compiled learning is timed, without validation of input and drawing of random numbers. Fit it in a process
+    with nothing beside it, after both have been compiled. Choice: fits of one process on data of one size share GHA's
+    times, which depend on the settings and the size alone: GHA learns again when DGHA has learnt as long. So successive
+    estimates have up to nine rounds of GHA in common.
 
     Parameters
     ----------
@@ -51,10 +46,9 @@ class Speedup:
     ----------
     measures_ : dict of str to float
         ``speedup_operations``: multiply-adds of GHA over those of DGHA, exact on any machine; ``dimensionality``:
-        nodes that DGHA keeps. Where it is timed also ``speedup``: time of GHA over time of DGHA, both with the literal
-        kernel, as the slides measure it; ``speedup_fast``: the same with the fast kernel; ``gha_time_ms``,
-        ``dgha_time_ms``: times with the literal kernel, in ms; ``disturbed_rounds``, where there are some: rounds
-        behind these medians that other processes disturbed, though they were repeated.
+        nodes that DGHA keeps. If timed also ``speedup``: time of GHA over time of DGHA, both with the literal kernel,
+        as the slides measure it; ``speedup_fast``: the same with the fast kernel; ``gha_time_ms``, ``dgha_time_ms``:
+        times with the literal kernel.
     """
 
     __signature__ = Signature(
@@ -84,22 +78,21 @@ class Speedup:
         y : ignored
         """
         seed, common = self.random_state, tuple(sorted(_of_gha(self._dgha).items()))
-        # The fast kernel knows what the literal one counts, and its rows agree to rounding.
+        # The fast kernel counts the operations of the literal one, and its rows agree to rounding.
         if not self.timed:
             dgha = DGHA(**self._dgha, random_state=seed).fit(X)
             self.measures_ = _counts(_count_operations(common, X.shape), dgha)
             return self
         # Whether GHA diverges depends on the run, its time does not.
         n_operations = GHA(**dict(common), random_state=seed).fit(X).n_operations_
-        literal, fast = (_compare(common, self._dgha, seed, X, kernel) for kernel in ("literal", "fast"))
-        self.measures_ = _counts(n_operations, literal.dgha) | {
-            "speedup": literal.gha_ms / literal.dgha_ms,
-            "speedup_fast": fast.gha_ms / fast.dgha_ms,
-            "gha_time_ms": literal.gha_ms,
-            "dgha_time_ms": literal.dgha_ms,
+        gha_ms, dgha_ms, dgha = _compare(common, self._dgha, seed, X, "literal")
+        gha_fast_ms, dgha_fast_ms, _ = _compare(common, self._dgha, seed, X, "fast")
+        self.measures_ = _counts(n_operations, dgha) | {
+            "speedup": gha_ms / dgha_ms,
+            "speedup_fast": gha_fast_ms / dgha_fast_ms,
+            "gha_time_ms": gha_ms,
+            "dgha_time_ms": dgha_ms,
         }
-        if n_disturbed := literal.n_disturbed + fast.n_disturbed:
-            self.measures_["disturbed_rounds"] = n_disturbed
         return self
 
 
@@ -118,55 +111,35 @@ def _count_operations(gha: _Settings, shape: tuple[int, ...]) -> int:
     return int(GHA(**dict(gha), random_state=0).fit(X).n_operations_)
 
 
-class _Compared(NamedTuple):
-    """Median times in ms, a DGHA that has learnt, and how many rounds behind the medians were disturbed."""
-
-    gha_ms: float
-    dgha_ms: float
-    dgha: DGHA
-    n_disturbed: int
-
-
 def _compare(
     gha: _Settings, dgha: Mapping[str, Any], seed: Any, X: NDArray[np.float64], kernel: Literal["fast", "literal"]
-) -> _Compared:
-    """Let GHA learn, then DGHA."""
+) -> tuple[float, float, DGHA]:
+    """Return the median times of GHA and of DGHA in ms, and a DGHA that has learnt."""
     shared = _times_of_gha(gha, X.shape, kernel)
     shared.renew(lambda: GHA(**dict(gha), kernel=kernel, random_state=seed).fit(X))
-    rounds = [_watched_round(lambda: DGHA(**dgha, kernel=kernel, random_state=seed).fit(X)) for _ in range(N_ROUNDS)]
-    times = [learner.learning_time_ms_ for learner, _ in rounds]
+    rounds = [DGHA(**dgha, kernel=kernel, random_state=seed).fit(X) for _ in range(N_ROUNDS)]
+    times = [learner.learning_time_ms_ for learner in rounds]
     shared.owed_ms += sum(times)
-    n_disturbed = sum(was_disturbed for _, was_disturbed in (*shared.rounds, *rounds))
-    return _Compared(median(ms for ms, _ in shared.rounds), median(times), rounds[-1][0], n_disturbed)
+    return median(shared.times_ms), median(times), rounds[-1]
 
 
 class _TimesOfGHA:
-    """GHA's times with some settings on data of one size, which depend on nothing else, so that runs share them.
+    """Times of GHA with given settings on data of one size, shared by runs.
 
-    It learns as long as DGHA does, and its last rounds count: a machine that becomes slower slows both.
+    GHA learns as long as DGHA does, and its last rounds count: a machine that becomes slower slows both.
     """
 
     def __init__(self) -> None:
-        self.rounds = deque[tuple[float, bool]](maxlen=N_SHARED)
+        self.times_ms = deque[float](maxlen=N_SHARED)
         self.owed_ms = 0.0
 
     def renew(self, learn: Callable[[], GHA]) -> None:
-        """Add rounds until it has learnt as long as DGHA: the time of each in ms, and whether it was disturbed."""
-        while len(self.rounds) < N_ROUNDS or self.owed_ms > 0.0:
-            learner, was_disturbed = _watched_round(learn)
-            self.rounds.append((learner.learning_time_ms_, was_disturbed))
-            self.owed_ms -= learner.learning_time_ms_
+        """Add rounds until GHA has learnt as long as DGHA."""
+        while len(self.times_ms) < N_ROUNDS or self.owed_ms > 0.0:
+            self.times_ms.append(learn().learning_time_ms_)
+            self.owed_ms -= self.times_ms[-1]
 
 
 @lru_cache(maxsize=2)  # of both kernels
 def _times_of_gha(_settings: _Settings, _shape: tuple[int, ...], _kernel: str) -> _TimesOfGHA:
     return _TimesOfGHA()
-
-
-def _watched_round(learn: Callable[[], Learner]) -> tuple[Learner, bool]:
-    """Let one learn, again where it was disturbed, and return it with whether it still was."""
-    for _ in range(MOST_ATTEMPTS):
-        learner, was_disturbed = watched(learn)
-        if not was_disturbed:
-            break
-    return learner, was_disturbed
