@@ -364,7 +364,13 @@ class TestCompare:
         assert (result.exit_code, result.stderr) == (0, "")
 
     def test_strict_reports_a_value_that_was_tampered_with(self, copied):
-        tamper(copied, "test_error_percent = test_error_percent + 30")
+        statement = (
+            "UPDATE runs SET test_error_percent = test_error_percent + 30 WHERE key = (SELECT key FROM runs JOIN cells"
+            " ON cells.id = cell WHERE problem = 'card1' AND method = 'ne_ppca' AND parameters ->> 'tau' = 5"
+            " AND repeat = 0)"
+        )
+        with closing(sqlite3.connect(copied / "results.sqlite")) as connection, connection:
+            assert connection.execute(statement).rowcount == 1
         result = pppca("compare", "--strict", "--results", copied)
         assert result.exit_code == 1
         said = r"Worse than recorded: T1, card1, tau=5, test_error_percent shifted by \+10 over 3 repeats .+\.\n"
