@@ -570,7 +570,7 @@ class TestSeveralSettings:
         one, other = run("dgha", learning_rate=1.0), run("dgha", learning_rate=0.5)
         found = self.found(cancer1=[one], dgha_partial_data=[other])
         assert found["T5"].cells[PLACE].ours == {}
-        assert found["T5"].cells[PLACE].elsewhere == ("X",)
+        assert found["T5"].cells[PLACE].listed_in == ("X",)
         for form in ("terminal", "markdown"):
             line = "No number is shown for cancer1, 100% at τ = 15, because several settings were run: see X."
             assert line in render(found["T5"], form).splitlines()
@@ -591,7 +591,7 @@ class TestSeveralSettings:
         (spec, result), again = run("dgha"), run("dgha", 1)
         moved = replace(spec, key="moved", cell=replace(spec.cell, **other))
         found = self.found(cancer1=[again], card1=[(moved, result)])
-        assert found["T5"].cells[PLACE].elsewhere == ("X",)
+        assert found["T5"].cells[PLACE].listed_in == ("X",)
         assert len(found["X"].row_labels) == 2
 
 

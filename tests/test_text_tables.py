@@ -130,7 +130,7 @@ class TestRegistry:
             run_of(cell_of("cancer1", "pivot", output), 0, test_error_percent=1.0) for output in ("linear", "softsign")
         ]
         registry = tables({"proben1_pivot": runs})
-        assert registry["P8"].cells["cancer1", "test"].elsewhere == ("D_proben1_pivot",)
+        assert registry["P8"].cells["cancer1", "test"].listed_in == ("D_proben1_pivot",)
 
     def test_identifiers_are_those_of_the_tables(self):
         assert {name: table.id for name, table in tables().items()} == {name: name for name in tables()}

@@ -1,4 +1,4 @@
-"""``pppca compare``: ours against every published number, and against the recorded results."""
+"""Command ``pppca compare``: our results against the published numbers and a recorded baseline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``pppca report``: everything that the results say, on one page."""
+"""Command ``pppca report``: all results on one HTML page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pppca_bench.errors import StoreError
 from pppca_bench.files import atomic_write
 
 CHOICES = Path(__file__).parents[2] / "docs" / "choices.md"
-"""What the sources leave open. Only a checkout has this file."""
+"""Choices that the sources leave open. Only a checkout has this file."""
 
 
 @click.command(epilog=examples("pppca report", "pppca report --results results/demo --out demo.html"))

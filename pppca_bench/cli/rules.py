@@ -1,4 +1,4 @@
-"""``pppca rules``: how a config was run, by the checklist for authors of the Proben1 report."""
+"""Command ``pppca rules``: how a config was run, by the checklist for authors of the Proben1 report."""
 
 from __future__ import annotations
 

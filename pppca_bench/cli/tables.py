@@ -1,4 +1,4 @@
-"""``pppca tables``, ``figures`` and ``render``: what was run, beside the published numbers."""
+"""Commands ``pppca tables``, ``figures`` and ``render``: results beside the published numbers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BY_CONFIG = "by_config"
 """Folder, in that of the results, of a folder of tables for each config."""
 
 KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
-"""What tables are written as into a results folder."""
+"""Formats of the tables in a results folder."""
 
 FORMATS = ("terminal", "markdown", "latex", "csv", "json")
 
@@ -53,7 +53,7 @@ FORMATS = ("terminal", "markdown", "latex", "csv", "json")
 @click.option("--all", "show_all", is_flag=True, help="Also show rows and columns where nothing was run.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True)
 @click.option("--sd", is_flag=True, help="Print mean ± standard deviation. CSV and JSON always hold both.")
-@click.option("--out", type=FOLDER, help="Write a file for each table into this folder, and print none.")
+@click.option("--out", type=FOLDER, help="Write a file for each table into this folder, and print nothing.")
 def tables(
     configs: tuple[str, ...],
     results: Path,
@@ -120,7 +120,7 @@ def figures(results: Path, out: Path | None) -> None:
         if figure.missing:
             click.echo(f"{figure.figure}: not run: {'; '.join(figure.missing)}.", err=True)
     for contest in CONTESTS:
-        if contest.missing and contest not in [one for one, _ in rankings]:
+        if contest.missing and contest not in [ranked for ranked, _ in rankings]:
             click.echo(f"{contest.id}: not run: {contest.missing} (configs/{contest.configs[0]}.yaml).", err=True)
 
 
@@ -160,8 +160,8 @@ def _write_findings(
 
     from pppca_bench.reporting.claims import advice_of, render_findings
 
-    files = {one.id: results / "tables" / f"{one.id}.md" for one in snapshot.filled}
-    files |= {one.figure: results / "figures" / f"{one.figure}.svg" for one in figures if one.panels}
+    files = {table.id: results / "tables" / f"{table.id}.md" for table in snapshot.filled}
+    files |= {drawn.figure: results / "figures" / f"{drawn.figure}.svg" for drawn in figures if drawn.panels}
     files |= {contest.id: results / "figures" / f"{contest.id}.svg" for contest, _ in rankings}
     links = {name: Path(os.path.relpath(file, page.parent)).as_posix() for name, file in files.items()}
     measured = results / "benchmarks.md"
@@ -193,14 +193,14 @@ def write_tables(tables: Sequence[Table | Document], form: Format, folder: Path,
 
 
 def write_by_config(config: str, results: Path) -> tuple[list[Table | Document], Path]:
-    """Write the tables of one config's runs, as Markdown, LaTeX and CSV, into a folder that then holds these alone.
+    """Write the tables of a config's runs, as Markdown, LaTeX and CSV, into a folder, and remove older ones there.
 
     Choice: the sizes of data sets (T0) are left out, since no run fills them.
 
     Returns
     -------
     (list of Table or Document, Path)
-        The tables, with only what was run, and the folder.
+        The tables, without rows and columns that were not run, and the folder.
     """
     from pppca_bench.reporting.document import Document
 

@@ -16,7 +16,7 @@ class Grid(NamedTuple):
     Attributes
     ----------
     name, caption : str
-        Word that ends the label in LaTeX, and what stands above; "" for a document's first grid.
+        End of the label in LaTeX, and heading; "" for a document's first grid.
     headers, rows : sequence of str, and of sequence of str
     """
 
@@ -33,7 +33,7 @@ class Agreement:
     Attributes
     ----------
     name : str
-        What is compared; agreements of one name, of several documents, are one score.
+        Name of the comparison; agreements of the same name, of several documents, are one score.
     n_cells, n_run, n_same : int
         Published cells, those of which ours is there, and those where the two agree.
     target : float or None
@@ -54,7 +54,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Table of texts, as it is printed in every format.
+    """Table of texts, as it is printed.
 
     Attributes
     ----------

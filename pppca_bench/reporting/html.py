@@ -1,4 +1,4 @@
-"""The report: everything that results say, on one HTML page that needs no other file and no network."""
+"""HTML report: all results on one page that needs no other file and no network."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TABLE_OPEN = '<div class="scroll" role="region" aria-label="Choices, table" tab
 
 @dataclass(frozen=True, slots=True)
 class ConfigView:
-    """Hold what was run of a config: counts of its runs, its text, and its card of rules."""
+    """Config as the page shows it: counts of its runs, its text, and its report card."""
 
     name: str
     methods: str
@@ -50,7 +50,7 @@ class ConfigView:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Hold a figure on the page; ``table`` are the numbers of a ranking."""
+    """Figure on the page; ``table`` holds the numbers of a ranking."""
 
     id: str
     anchor: str
@@ -62,7 +62,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Report:
-    """Hold what the page shows.
+    """Contents of the page.
 
     Attributes
     ----------
@@ -75,14 +75,14 @@ class Report:
         Tables with published numbers, whose verdicts are counted.
     scores : TableView
     gaps : list of str
-        What was not run.
+        Tables and figures of which something was not run.
     findings : list of Finding
     tables : list of TableView
     figures, rankings : list of Drawn
     choices : Markup
-        What the sources leave open; "" where the text is not there.
+        Text on the choices that the sources leave open; "" if it is missing.
     software : list of str
-        What computed the runs.
+        Versions and machines.
     """
 
     tally: str
@@ -105,17 +105,17 @@ def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, str], *, ch
     Parameters
     ----------
     snapshot : Snapshot
-        What was run.
+        The results.
     store : Store
         Where it was read from: curves, provenance and texts of configs are read from it too.
     addresses : mapping of str to str
         Where the problems' data come from.
     choices : str, optional
-        Markdown text on what the sources leave open.
+        Markdown text on the choices that the sources leave open.
     """
     compared = compare(snapshot.of_means)
     scored = score_rows(scores(snapshot.of_means, snapshot.of_texts))
-    by_place = {one.place: one for one in compared}
+    by_place = {comparison.place: comparison for comparison in compared}
     figures = snapshot.figures(store)
     tables = [view(table, by_place) for one in snapshot.filled if (table := one.trimmed())]
     drawn = [_figure(figure) for figure in figures if figure.panels]
@@ -159,21 +159,21 @@ def render_report(report: Report) -> str:
 
 
 def _anchors(tables: Sequence[TableView], figures: Sequence[Drawn], rankings: Sequence[Drawn]) -> dict[str, str]:
-    """Return where tables and figures stand on the page, by identifier."""
+    """Return the anchors of tables and figures, by identifier."""
     drawn = {one.id: one.anchor for one in (*figures, *rankings)}
     return {table.id: table.anchor for table in tables} | drawn
 
 
 def choices_html(text: str, known: Mapping[str, str]) -> Markup:
-    """Render Markdown for the page: headings below the section's, links only to what is on the page.
+    """Render Markdown for the page: headings below the section's, links only within the page.
 
     Parameters
     ----------
     text : str
         Markdown; HTML in it is shown as text.
     known : mapping of str to str
-        Anchors of tables and figures, by identifier. A link to the file of one leads there; of any other link and
-        picture only the words are left.
+        Anchors of tables and figures, by identifier. A link to a file of theirs leads to the anchor; of
+        other links and pictures only the words are kept.
     """
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     parser.add_render_rule("table_open", lambda *_: _TABLE_OPEN)
@@ -211,7 +211,7 @@ def _on_page(tokens: Sequence[Token], known: Mapping[str, str]) -> list[Token]:
 
 
 def _with_code(text: str) -> Markup:
-    """Mark up what stands between backticks."""
+    """Mark up text between backticks as code."""
     parts = str(text).split("`")
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts)

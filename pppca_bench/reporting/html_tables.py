@@ -26,7 +26,7 @@ _BAR = 3
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Hold one published number of a cell: what stands before it, its text, and the verdict on ours, if any."""
+    """Published number of a cell: the characters before it, its text, and the verdict on ours, if any."""
 
     before: str
     text: str
@@ -34,20 +34,20 @@ class Piece:
 
     @property
     def sign(self) -> str:
-        """Return the sign of the verdict, "" for none."""
+        """Return the sign of the verdict; "" without a verdict."""
         return SIGNS[self.verdict] if self.verdict else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Hold what stands behind one number of a cell.
+    """Distribution of the repeats behind a number of a cell.
 
     Attributes
     ----------
     title, text : str
         The quantity, and its numbers in words.
     bars : str
-        Path of the drawing of the repeats, "" where none is.
+        Path of the drawing of the repeats, "" without a drawing.
     published_at : int or None
         Where on the drawing the published number lies.
     """
@@ -60,7 +60,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """Hold one cell; ``value`` is what rows are sorted by, None to sort by the text."""
+    """Cell as a page shows it; rows are sorted by ``value``, or by the text if it is None."""
 
     text: str
     value: float | None = None
@@ -82,7 +82,7 @@ class TableView:
         Label and cells.
     notes : tuple of str
     counts : dict of str to int
-        Verdicts on its published numbers, in the order of `VERDICTS`; empty where there are none.
+        Verdicts on its published numbers, in the order of `VERDICTS`; empty if there are no such numbers.
     """
 
     id: str
@@ -119,10 +119,10 @@ def _table_view(table: Table, compared: Mapping[Place, Comparison]) -> TableView
         rows.append((label, tuple(CellView(EMPTY) if one is None else _cell(table, one, compared) for one in cells)))
     counts = Counter(one.verdict for place, one in compared.items() if place[0] == table.id)
     headers = (table.row_header, *table.column_labels.values())
-    told = tuple(notes(table))
+    words = tuple(notes(table))
     if not counts:
         table = replace(table, place="")
-    return _named(table, headers, tuple(rows), told, {verdict: counts[verdict] for verdict in VERDICTS if counts})
+    return _named(table, headers, tuple(rows), words, {verdict: counts[verdict] for verdict in VERDICTS if counts})
 
 
 def _document_view(document: Document) -> TableView:
@@ -139,10 +139,10 @@ def _named(
     document: Table | Document,
     headers: tuple[str, ...],
     rows: tuple[tuple[str, tuple[CellView, ...]], ...],
-    told: tuple[str, ...],
+    words: tuple[str, ...],
     counts: Mapping[Verdict, int],
 ) -> TableView:
-    return TableView(document.id, anchor(document.id), document.title, document.place, headers, rows, told, counts)
+    return TableView(document.id, anchor(document.id), document.title, document.place, headers, rows, words, counts)
 
 
 def _cell(table: Table, cell: TableCell, compared: Mapping[Place, Comparison]) -> CellView:
@@ -176,7 +176,7 @@ def _published(table: Table, cell: TableCell, verdicts: Mapping[str, Comparison]
 
 
 def _spreads(cell: TableCell, names: Collection[str], verdicts: Mapping[str, Comparison]) -> list[Spread]:
-    """Return what stands behind each number whose repeats are known; nothing for a single repeat."""
+    """Return the distribution behind each number with several repeats."""
     found = []
     for name in names:
         values = list(cell.values.get(name, {}).values())

@@ -82,9 +82,9 @@ def _gaps(table: Table | Document) -> Iterator[str]:
     if not table.was_run:
         return
     expected = [cell for cell in table.cells.values() if cell.published and cell.fillable]
-    if absent := [cell for cell in expected if not cell.ours and not cell.elsewhere]:
+    if absent := [cell for cell in expected if not cell.ours and not cell.listed_in]:
         yield f"{len(absent)} of {len(expected)} cells ({_rows(absent)})"
-    if ambiguous := [cell for cell in expected if cell.elsewhere]:
+    if ambiguous := [cell for cell in expected if cell.listed_in]:
         yield f"{len(ambiguous)} of {len(expected)} cells left empty, of several settings ({_rows(ambiguous)})"
     if late := [cell for cell in table.late if cell.ours]:
         yield f"{sum(cell.n_planned - cell.n for cell in late)} repeats, in {len(late)} cells"

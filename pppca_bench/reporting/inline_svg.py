@@ -1,4 +1,4 @@
-"""Figures made for a page of their own, put into one page with others."""
+"""Inline SVG: stand-alone drawings as elements of an HTML page."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 def inline_svg(svg: bytes, prefix: str, label: str) -> str:
     """Return a drawing as an element of an HTML page.
 
-    What only a file of its own needs is left out: declaration, metadata, and the style sheet, which would hold for the
-    whole page.
+    Declaration and metadata are left out, and the style sheet, which would apply to the whole page.
 
     Parameters
     ----------
@@ -21,7 +20,7 @@ def inline_svg(svg: bytes, prefix: str, label: str) -> str:
     prefix : str
         Stands before every identifier, so that those of several drawings differ.
     label : str
-        What screen readers say of the drawing.
+        Description for screen readers.
     """
     root = ElementTree.fromstring(svg)
     for parent in root.iter():

@@ -47,7 +47,7 @@ def own_settings(cell: Cell) -> dict[str, Scalar]:
 def distinct_labels(
     cells: Iterable[Cell], *, with_tau: bool = False, changed: Mapping[Cell, Collection[str]] = _NOTHING
 ) -> dict[Cell, str]:
-    """Name cells so that two of one problem and threshold never have the same name.
+    """Name cells so that no two of the same problem and threshold have the same name.
 
     A name means the same setting at every problem and threshold. A parameter of the method is named unless it has the
     value that most cells of the method have. A classifier is named by the fewest settings that distinguish it, and not
@@ -100,9 +100,9 @@ def classifier_names(classifiers: Iterable[Parameters]) -> dict[Parameters, str]
 
 def unusual(settings: Sequence[Mapping[str, Scalar]]) -> list[dict[str, Scalar]]:
     """Return the values of each mapping that are not the most frequent; a missing value counts as a value."""
-    names = dict.fromkeys(name for one in settings for name in one)
-    usual = {name: _most_frequent([one.get(name, _ABSENT) for one in settings]) for name in names}
-    return [{name: value for name in names if (value := one.get(name, _ABSENT)) not in usual[name]} for one in settings]
+    names = dict.fromkeys(name for own in settings for name in own)
+    usual = {name: _most_frequent([own.get(name, _ABSENT) for own in settings]) for name in names}
+    return [{name: value for name in names if (value := own.get(name, _ABSENT)) not in usual[name]} for own in settings]
 
 
 def setting_text(name: str, value: Scalar) -> str:
@@ -149,7 +149,7 @@ def _distinguished(classifiers: Sequence[Parameters], names: Sequence[str]) -> d
 
 
 def _methods(cells: Sequence[Cell]) -> list[str]:
-    """Return the full names of methods of one title: two classes of one name, in different modules."""
+    """Return the full names of methods with the same title: classes of the same name in different modules."""
     return [cell.method if len({own.method for own in cells}) > 1 else "" for cell in cells]
 
 

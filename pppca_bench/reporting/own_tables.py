@@ -35,14 +35,14 @@ OWN_IDS, VARIANTS = ("X", "R", "M", "C"), "variants_"
 class OwnTables:
     """Tables of our own, and the cells that each of them lists.
 
-    ``X`` lists the cells that no other table shows, or ``M`` if their method only measures; ``R`` what the features of
-    every method retain of the inputs; ``variants_<config>`` several settings of a method that one config plans, unless
-    the published tables show all of them.
+    ``X`` lists the cells that no other table shows, or ``M`` if their method only measures; ``R`` the share of the
+    variance that each method retains; ``variants_<config>`` several settings of a method in a config, unless the
+    published tables show all of them.
 
     Parameters
     ----------
     results : Results
-        What was run.
+        The stored runs by cell.
     facts : mapping of str to ProblemFacts
         Sizes of the problems, by name.
     references : sequence of Reference
@@ -77,7 +77,7 @@ class OwnTables:
 
     @cached_property
     def _published(self) -> dict[Cell, str]:
-        """Return the cells that stand in a published table, with the last such table."""
+        """Return the cells that a published table shows, with the last such table."""
         shown = {}
         for reference in self._references:
             for layout in reference.layouts:
@@ -97,21 +97,19 @@ class OwnTables:
 
     @cached_property
     def _lists(self) -> dict[str, list[Cell]]:
-        """Return the cells of each list but R; those of X and M stand in no other table."""
+        """Return the cells of each list but R; no other table shows those of X and M."""
         variants = {
             f"{VARIANTS}{name}": [cell for group in groups if not self._shown.keys() >= set(group) for cell in group]
             for name, groups in self._results.variants.items()
         }
-        others = [
-            cell for cell in self._results.cells if cell not in self._shown and self._stands_alone(cell, variants)
-        ]
+        others = [cell for cell in self._results.cells if cell not in self._shown and self._is_single(cell, variants)]
         return {
             "X": [cell for cell in others if not _only_measures(cell)],
             "M": [cell for cell in others if _only_measures(cell)],
             **variants,
         }
 
-    def _stands_alone(self, cell: Cell, variants: Mapping[str, Sequence[Cell]]) -> bool:
+    def _is_single(self, cell: Cell, variants: Mapping[str, Sequence[Cell]]) -> bool:
         """Return whether a config plans the cell without other settings of the same method."""
         return any(cell not in variants.get(f"{VARIANTS}{name}", ()) for name in self._results.cells[cell].configs)
 
@@ -161,7 +159,7 @@ class OwnTables:
 
     def _retaining(self) -> Iterator[Cell]:
         """Yield the cells of the whole data, at `REFERENCE_TAU` if a method was run at several thresholds."""
-        alone = [cell for cell in self._results.cells if self._stands_alone(cell, self._lists)]
+        alone = [cell for cell in self._results.cells if self._is_single(cell, self._lists)]
         taus: dict[tuple[str, str], set[object]] = {}
         for cell in alone:
             taus.setdefault((cell.problem, cell.method), set()).add(dict(cell.parameters).get("tau"))

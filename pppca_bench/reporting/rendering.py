@@ -132,8 +132,8 @@ def latex_table(
     headers, rows : sequence of str, and of sequence of str
         Not escaped.
     caption, short, label : str, optional
-        Of the table, not escaped, ``short`` for the list of tables; without a caption it is a bare ``tabular``, and one
-        with more than `LONG` rows is a ``longtable``.
+        Not escaped; ``short`` is the caption in the list of tables. Without a caption the table is a bare
+        ``tabular``; with more than `LONG` rows it is a ``longtable``.
     """
     import pandas as pd
 

@@ -40,7 +40,7 @@ POINTS: Mapping[str, str] = {
 """Titles of the points 3 to 7 of the checklist, which describe how something learns."""
 
 PIVOT = "pivot"
-"""Value of a setting that stands for the problem's pivot architecture (table 7)."""
+"""Setting for the problem's pivot architecture (table 7)."""
 
 _ROLES = {"": "method", "classifier.": "classifier", "classifier.base.": "member"}
 
@@ -54,7 +54,7 @@ class Card:
     title : str
     sections : list of (str, int, dict of str to list of str)
         Heading, number of the first point, and sentences by point. A config with several groups of settings has a
-        section for each; points that hold for all settings stand before and after them.
+        section for each; points that hold for all settings come before and after them.
     headers, rows : sequence of str, and of sequence of str
         The table of problems.
     """
@@ -79,7 +79,7 @@ def build_card(
     config : str
         Name of a config that was run.
     results : Results
-        What was run.
+        The stored runs by cell.
     facts : mapping of str to ProblemFacts
         Sizes of the problems, by name.
     addresses : mapping of str to str
@@ -119,7 +119,7 @@ def render_card(card: Card, form: CardFormat) -> str:
 
 
 def describe_entry(entry: Entry, settings: Parameters) -> Points:
-    """Describe a method or a classifier: what holds for all its settings, then the settings, but those that vary."""
+    """Describe a method or a classifier: facts that hold for all settings, then the settings."""
     points: Points = {title: [] for title in POINTS.values()}
     for point, text in entry.details.items():
         points[POINTS[point]].append(text)
@@ -147,7 +147,7 @@ def listed(words: Sequence[str]) -> str:
 def software(
     origins: Sequence[tuple[str, str, str | None, int]], algorithms: Collection[tuple[str, int | str]]
 ) -> list[str]:
-    """Describe what computed runs: versions of code, libraries and algorithms, and the machine; see `build_card`."""
+    """Describe versions of code, libraries and algorithms, and the machines; see `build_card`."""
     counts = Counter[tuple[str, str]]()
     for _, status, text, n in origins:
         if status == "done" and text:
@@ -223,7 +223,7 @@ def _describe_group(name: str, group: RunGroup, problems: Sequence[str], first: 
         learner = {"role": _ROLES[prefix], "name": own_name, "title": entry.title if entry else title_of(own_name)}
         texts = ", ".join(f"{key} = {value_text(value)}" for key, value in settings) or "as it comes"
         described = describe_entry(entry, settings) if entry else {}
-        varies = any(one.startswith(prefix) and "." not in one.removeprefix(prefix) for one in group.varied)
+        varies = any(key.startswith(prefix) and "." not in key.removeprefix(prefix) for key in group.varied)
         key = json.dumps([own_name, described, varies])
         if key in first and not varies:
             reference = f"For the {_ROLES[prefix]}: as in {first[key]}."

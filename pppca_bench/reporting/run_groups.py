@@ -1,4 +1,4 @@
-"""Groups of the settings that a config ran: those of one method and classifier that form a grid."""
+"""Groups of the settings that a config ran: settings of one method and classifier that form a grid."""
 
 from __future__ import annotations
 

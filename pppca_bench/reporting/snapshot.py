@@ -37,7 +37,7 @@ class Snapshot(Mapping[str, Table | Document]):
     Parameters
     ----------
     results : Results
-        What was run.
+        The stored runs by cell.
     facts : mapping of str to ProblemFacts
         Sizes of the problems, by name.
     references : sequence of Reference

@@ -20,7 +20,7 @@ class TableCell:
     row, column : str
         Keys of its place.
     shows : tuple of str
-        Quantities that it prints, the one that counts first.
+        Quantities that it prints, the main quantity first.
     form : str
         Format string of their texts, such as ``"{} ({})"``.
     ours : dict of str to Summary
@@ -34,10 +34,10 @@ class TableCell:
     selector : Selector or None
         The runs that fill it; None if no run can, or if the table lists what was run.
     fillable : bool
-        Whether runs or a problem's data can fill it; what a source only cites cannot be filled.
+        Whether runs or a problem's data can fill it; numbers that a source only cites cannot be filled.
     settings : str
         Digest of settings and data; see `CellSummary`.
-    elsewhere : tuple of str
+    listed_in : tuple of str
         If runs of several settings would fill it, the tables that list them; it is empty then.
     differing : tuple of str
         Software or hardware in which its repeats differ; see `CellSummary`.
@@ -55,7 +55,7 @@ class TableCell:
     selector: Selector | None = None
     fillable: bool = False
     settings: str = ""
-    elsewhere: tuple[str, ...] = ()
+    listed_in: tuple[str, ...] = ()
     differing: tuple[str, ...] = ()
 
     @property
@@ -66,7 +66,7 @@ class TableCell:
     @property
     def was_run(self) -> bool:
         """Return whether its runs were planned, or its data read."""
-        return bool(self.ours or self.n_planned or self.elsewhere)
+        return bool(self.ours or self.n_planned or self.listed_in)
 
     @property
     def incomplete(self) -> bool:
@@ -92,13 +92,13 @@ class Table:
     also : tuple of str
         Quantities with grids of their own below.
     notes : tuple of str
-        Quantities whose medians over the cells stand below.
+        Quantities whose medians over the cells are printed below.
     spread : bool
         Whether each column is a pair, mean and standard deviation.
     is_list : bool
         Whether a row is a cell of the results, and a column one of its quantities.
     remark : str
-        A sentence that stands below.
+        A sentence printed below.
     remark_on : tuple of str
         Keys of the rows or columns that it is about; empty for the whole table.
     """
@@ -126,7 +126,7 @@ class Table:
     @property
     def shows_runs(self) -> bool:
         """Return whether it shows runs, not only the sizes of data sets."""
-        return any(cell.n_planned or cell.elsewhere for cell in self.cells.values())
+        return any(cell.n_planned or cell.listed_in for cell in self.cells.values())
 
     @property
     def late(self) -> list[TableCell]:

@@ -22,7 +22,7 @@ SIGNS: Mapping[Verdict, str] = {
     "differs": "≠",
     "not run": EMPTY,
 }
-"""Signs of the verdicts, which stand beside differences."""
+"""Signs of the verdicts, printed beside differences."""
 
 
 def render(table: Table | Document, form: Format, *, sd: bool = False) -> str:
@@ -68,7 +68,7 @@ def document_of(table: Table | Document, *, sd: bool = False, short: bool = Fals
 
 
 def records(table: Table) -> list[dict[str, object]]:
-    """Return a plain record for each number of a table; None for what was not run or not published."""
+    """Return a plain record for each number of a table; None for missing values."""
     found = []
     for cell in table.cells.values():
         for quantity in (*cell.shows, *table.also, *table.notes):
@@ -166,7 +166,7 @@ def published_texts(cell: TableCell) -> list[str]:
 
 
 def filled(form: str, texts: Sequence[str]) -> str:
-    """Fill a format string such as ``"{} ({})"``, without what follows the last text that is not empty."""
+    """Fill a format string such as ``"{} ({})"``, up to the last text that is not empty."""
     return "".join(before + text for before, text in filled_parts(form, texts))
 
 
@@ -181,7 +181,7 @@ def filled_parts(form: str, texts: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def notes(table: Table) -> list[str]:
-    """Return the paragraphs that stand below a table."""
+    """Return the paragraphs below a table."""
     basis = " ".join([*_note_on_form(table), *_notes_on_repeats(table)])
     mixed = [cell.differing for cell in table.cells.values() if cell.differing]
     differing = ", ".join(sorted(set[str]().union(*mixed)))
@@ -192,7 +192,7 @@ def notes(table: Table) -> list[str]:
 
 
 def _note_on_form(table: Table) -> list[str]:
-    """Name the numbers of a cell if some stand in brackets."""
+    """Name the numbers of a cell if some are in brackets."""
     shown = {(cell.form, cell.shows) for cell in table.cells.values() if len(cell.shows) > 1 and "(" in cell.form}
     texts = sorted({filled(form, [_lower(described(name).title) for name in names]) for form, names in shown})
     return [f"Each cell shows {' or '.join(texts)}."] if texts else []
@@ -201,7 +201,7 @@ def _note_on_form(table: Table) -> list[str]:
 def _legend(table: Table) -> list[str]:
     """Explain the short titles of a list's columns."""
     columns = [described(name) for name in table.column_labels]
-    texts = [f"{_without_unit(one.short)}: {_lower(_without_unit(one.title))}" for one in columns if one.short]
+    texts = [f"{_without_unit(known.short)}: {_lower(_without_unit(known.title))}" for known in columns if known.short]
     return [f"{'; '.join(texts)}."] if texts else []
 
 
@@ -239,11 +239,11 @@ def _notes_on_repeats(table: Table) -> Iterator[str]:
 def _note_on_settings(table: Table) -> str:
     """Name the cells that are empty because runs of several settings would fill them, and the tables with these."""
     rows: dict[str, list[str]] = {}
-    ambiguous = [cell for cell in table.cells.values() if cell.elsewhere]
+    ambiguous = [cell for cell in table.cells.values() if cell.listed_in]
     if not ambiguous:
         return ""
     for cell in ambiguous:
         rows.setdefault(cell.row, []).append(table.column_labels[cell.column])
     places = "; ".join(f"{row} at {', '.join(columns)}" for row, columns in rows.items())
-    homes = ", ".join(dict.fromkeys(home for cell in ambiguous for home in cell.elsewhere))
+    homes = ", ".join(dict.fromkeys(home for cell in ambiguous for home in cell.listed_in))
     return f"No number is shown for {places}, because several settings were run: see {homes}."

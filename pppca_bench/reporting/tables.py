@@ -39,7 +39,7 @@ def fill_table(
 ) -> Table:
     """Fill a published table.
 
-    A cell is filled by the runs of one setting, which one of the reference's configs plans. If runs of several settings
+    A cell is filled by the runs of one setting, which a config of the reference plans. If runs of several settings
     would fill it, it stays empty and names the tables of our own that list them.
 
     Parameters
@@ -47,7 +47,7 @@ def fill_table(
     layout, reference : Layout, Reference
         The table, and the reference that it is from.
     results : Results
-        What was run.
+        The stored runs by cell.
     facts : mapping of str to ProblemFacts
         Sizes of the problems, by name.
     of_any_config : bool, default False
@@ -103,8 +103,8 @@ def _with_runs(
     assert cell.selector is not None
     found = results.matching(cell.selector, configs)
     if len(found) > 1:
-        elsewhere = dict.fromkeys(home for one in found for home in homes().get(one, ()))
-        return replace(cell, fillable=True, elsewhere=tuple(elsewhere))
+        listed_in = dict.fromkeys(home for one in found for home in homes().get(one, ()))
+        return replace(cell, fillable=True, listed_in=tuple(listed_in))
     summary, method = results.summary(cell.selector, configs), stored_method(cell.selector.method)
     quantities = {*cell.shows, *further}
     if method is not None and not method.reduces:
