@@ -106,15 +106,10 @@ def _choose(snapshot: Snapshot, names: Collection[str], show_all: bool) -> list[
 @click.option("--out", type=FOLDER, help="Folder to write to [default: RESULTS/figures].")
 def figures(results: Path, out: Path | None) -> None:
     """Draw the figures: SVG, PNG, and the plotted numbers as CSV."""
-    from pppca_bench.reporting.figure_drawing import write_figures
-    from pppca_bench.reporting.rank_diagram import write_ranking
     from pppca_bench.reporting.ranking import CONTESTS
 
-    _, built, rankings = _with_figures(results)
     folder = out or results / "figures"
-    paths = write_figures(built, folder)
-    for contest, ranking in rankings:
-        paths += write_ranking(contest, ranking, folder)
+    _, built, rankings, paths = _draw(results, folder)
     click.echo(f"Wrote {len(paths)} files to {folder}.")
     for figure in built:
         if figure.missing:
@@ -132,52 +127,40 @@ def render(results: Path, findings: Path | None) -> None:
 
     README.md there shows all of them; findings.md holds the slides' claims against the results.
     """
-    from pppca_bench.reporting.figure_drawing import write_figures
-    from pppca_bench.reporting.index_page import render_index
-    from pppca_bench.reporting.rank_diagram import write_ranking
-
-    snapshot, drawn, rankings = _with_figures(results)
-    built = snapshot.filled
-    written = [path for form in KEPT_FORMATS for path in write_tables(built, form, results / "tables")]
-    figures = write_figures(drawn, results / "figures")
-    for contest, ranking in rankings:
-        figures += write_ranking(contest, ranking, results / "figures")
-    atomic_write(results / "README.md", render_index(list(snapshot.values()), drawn, rankings))
-    sweep(results, [*written, *figures])
-    page = findings or results / "findings.md"
-    _write_findings(snapshot, drawn, rankings, results, page)
-    click.echo(f"Wrote {len(built)} tables, {len(figures) // 3} figures and their index to {results}, and {page}.")
-
-
-def _write_findings(
-    snapshot: Snapshot,
-    figures: Sequence[Figure],
-    rankings: Sequence[tuple[Contest, Ranking]],
-    results: Path,
-    page: Path,
-) -> None:
     import os
 
     from pppca_bench.reporting.claims import advice_of, render_findings
+    from pppca_bench.reporting.index_page import render_index
 
-    files = {table.id: results / "tables" / f"{table.id}.md" for table in snapshot.filled}
-    files |= {drawn.figure: results / "figures" / f"{drawn.figure}.svg" for drawn in figures if drawn.panels}
-    files |= {contest.id: results / "figures" / f"{contest.id}.svg" for contest, _ in rankings}
-    links = {name: Path(os.path.relpath(file, page.parent)).as_posix() for name, file in files.items()}
-    measured = results / "benchmarks.md"
+    snapshot, drawn, rankings, figures = _draw(results, results / "figures")
+    built = snapshot.filled
+    written = [path for form in KEPT_FORMATS for path in write_tables(built, form, results / "tables")]
+    atomic_write(results / "README.md", render_index(list(snapshot.values()), drawn, rankings))
+    sweep(results, [*written, *figures])
+    page, measured = findings or results / "findings.md", results / "benchmarks.md"
+    linked = [path for path in (*written, *figures) if path.suffix in (".md", ".svg")]
+    links = {path.stem: Path(os.path.relpath(path, page.parent)).as_posix() for path in linked}
     advice = advice_of(measured.read_text(encoding="utf-8")) if measured.is_file() else ""
     page.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write(page, render_findings(snapshot.findings(figures), links, advice))
+    atomic_write(page, render_findings(snapshot.findings(drawn), links, advice))
+    click.echo(f"Wrote {len(built)} tables, {len(figures) // 3} figures and their index to {results}, and {page}.")
 
 
-def _with_figures(results: Path) -> tuple[Snapshot, list[Figure], list[tuple[Contest, Ranking]]]:
+def _draw(results: Path, folder: Path) -> tuple[Snapshot, list[Figure], list[tuple[Contest, Ranking]], list[Path]]:
+    """Read the results, draw all figures into a folder, and return them with their files."""
     from pppca_bench.references.reference import own_references
+    from pppca_bench.reporting.figure_drawing import write_figures
+    from pppca_bench.reporting.rank_diagram import write_ranking
     from pppca_bench.reporting.snapshot import take_snapshot
     from pppca_bench.store.database import Store
 
     with Store(results / DATABASE, read_only=True) as store:
         snapshot = take_snapshot(store, own_references())
-        return snapshot, snapshot.figures(store), snapshot.rankings()
+        figures, rankings = snapshot.figures(store), snapshot.rankings()
+    paths = write_figures(figures, folder)
+    for contest, ranking in rankings:
+        paths += write_ranking(contest, ranking, folder)
+    return snapshot, figures, rankings, paths
 
 
 def write_tables(tables: Sequence[Table | Document], form: Format, folder: Path, *, sd: bool = False) -> list[Path]:
