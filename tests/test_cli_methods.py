@@ -54,23 +54,6 @@ def test_rank_tells_mean_ranks_and_tests(results):
     assert sum(ranks["mean_ranks"].values()) == pytest.approx(6.0), "1 + 2 + 3 on each data set"
 
 
-def test_rank_compares_the_settings_that_one_config_asks_for(results):
-    path = results / "variants.yaml"
-    path.write_text(
-        "{name: variants, problems: [iris, wine], repeats: 1, seed: 1, classifier: {hidden: [], max_epochs: 5},"
-        " methods: [{method: pca, tau: 15}, {method: pca, tau: 5},"
-        " {method: pca, tau: 5, classifier: {hidden: [2], max_epochs: 5}}]}"
-    )
-    separate = ["--results", str(results / "separate")]
-    assert CliRunner().invoke(cli, ["run", str(path), "--workers", "0", *separate]).exit_code == 0
-    shown = CliRunner().invoke(cli, ["rank", "variants", "--format", "json", *separate])
-    assert json.loads(shown.output)["mean_ranks"].keys() == {
-        "PCA, τ = 15, hidden = none",
-        "PCA, τ = 5, hidden = none",
-        "PCA, τ = 5, hidden = 2",
-    }
-
-
 def test_rank_of_a_config_that_was_not_run_is_told(results):
     shown = CliRunner().invoke(cli, ["rank", "other", "--results", str(results)])
     assert shown.exit_code == 2

@@ -116,12 +116,6 @@ def test_permutations_of_a_problem_count_as_one_data_set():
     assert found.mean_ranks["gha"] == 1.0
 
 
-def test_a_method_that_is_not_installed_is_ranked_by_its_name():
-    found = rank(runs(ERRORS | {"mypackage:Spectral": ERRORS["gha"]}))
-    assert "mypackage:Spectral" in found.errors
-    assert "mypackage:Spectral" in ranking.render(found)
-
-
 def test_a_method_that_was_not_run_everywhere_is_left_out_and_named():
     errors = ERRORS | {"lda": {"cancer1": 0.5}}
     found = ranked(errors)
@@ -194,11 +188,6 @@ def test_a_method_is_ranked_by_one_setting_whatever_was_planned_last():
     found = rank(runs(ERRORS) + other)
     assert list(found.errors["gha"]) == list(ERRORS["gha"].values())
     assert found.left_out == ("gha, learning_rate = 0.3",)
-
-
-def test_settings_of_a_method_are_ranked_beside_each_other():
-    found = rank(runs({"gha": ERRORS["gha"]}) + runs({"gha": ERRORS["dgha"]}, (("n_epochs", 7),)))
-    assert found.mean_ranks.to_dict() == pytest.approx({"gha, n_epochs = 7": 4 / 3, "gha": 5 / 3})
 
 
 def replaced(found: list[StoredRun], *outcomes: tuple[str, str, int, str]) -> list[StoredRun]:

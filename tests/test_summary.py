@@ -192,13 +192,6 @@ def test_a_cell_that_nobody_asked_for_is_empty():
     assert (found.quantities, found.n_planned, found.n_failed, found.settings) == ({}, 0, 0, "")
 
 
-def test_a_quantity_that_some_repeats_lack_is_summarised_over_the_others():
-    runs = [(spec(0), result(1.0)), (spec(1), result(1.0, retained_variance_percent=90.0))]
-    found = summarise_runs(Results.of_runs(runs).select(CENTRED))
-    assert found.quantities["retained_variance_percent"].n == 1
-    assert "speedup" not in found.quantities
-
-
 @pytest.mark.parametrize(
     "other",
     [
