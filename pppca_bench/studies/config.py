@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Le, Lt, MaxLen, MinLen
 from pydantic import StringConstraints, model_validator
 
-from pppca_bench.config.experiment import NAME, Config, parse_config
-from pppca_bench.config.filled import filled_document
+from pppca_bench.config.experiment import NAME, Config, filled_document, parse_config
 from pppca_bench.config.schema import DIALECT, Schema, experiment_schema, mapping
 from pppca_bench.documents import Location, Section, YamlSource, broken_rule, dotted, read_yaml
 from pppca_bench.errors import ConfigError, nearest
