@@ -16,9 +16,8 @@ from pppca_bench.cli.main import cli
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import Comparison, compare
-from pppca_bench.reporting.html import Report, choices_html, gather, render_report
+from pppca_bench.reporting.html import Report, choices_html, gather, inline_svg, render_report
 from pppca_bench.reporting.html_tables import STRIP_HEIGHT, anchor, view
-from pppca_bench.reporting.inline_svg import inline_svg
 from pppca_bench.reporting.snapshot import Snapshot, take_snapshot
 from pppca_bench.reporting.summary import summarise
 from pppca_bench.reporting.table import Table, TableCell

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from xml.etree import ElementTree
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -17,7 +19,6 @@ from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.figure_drawing import figure_svg
 from pppca_bench.reporting.html_tables import STRIP_HEIGHT, STRIP_WIDTH, CellView, TableView, anchor, view
 from pppca_bench.reporting.index_page import figure_notes, not_run
-from pppca_bench.reporting.inline_svg import inline_svg
 from pppca_bench.reporting.rank_diagram import ranking_svg
 from pppca_bench.reporting.ranking import HEADERS, Contest, Ranking, ranking_remarks, ranking_rows
 from pppca_bench.reporting.rendering import environment
@@ -31,6 +32,7 @@ FILTERED = 8
 """Rows from which on a table has a field to filter it."""
 
 
+_SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _TABLE_OPEN = '<div class="scroll" role="region" aria-label="Choices, table" tabindex="0"><table>'
 
 
@@ -251,3 +253,40 @@ def _ranking(contest: Contest, ranking: Ranking) -> Drawn:
 def _texts_view(identifier: str, title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> TableView:
     cells = tuple((row[0], tuple(map(CellView, row[1:]))) for row in rows)
     return TableView(identifier, anchor(identifier), title, "", tuple(headers), cells, (), {})
+
+
+def inline_svg(svg: bytes, prefix: str, label: str) -> str:
+    """Return a drawing as an element of an HTML page.
+
+    Declaration and metadata are left out, and the style sheet, which would apply to the whole page.
+
+    Parameters
+    ----------
+    svg : bytes
+        An SVG file that draws by paths, as Matplotlib's.
+    prefix : str
+        Stands before every identifier, so that those of several drawings differ.
+    label : str
+        Description for screen readers.
+    """
+    root = ElementTree.fromstring(svg)
+    for parent in root.iter():
+        for child in list(parent):
+            if child.tag in (f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"):
+                parent.remove(child)
+    for element in root.iter():
+        element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
+        attributes = {name.removeprefix(f"{{{_XLINK}}}"): value for name, value in element.attrib.items()}
+        element.attrib.clear()
+        element.attrib.update({name: _prefixed(name, value, prefix) for name, value in attributes.items()})
+    root.attrib |= {"role": "img", "aria-label": label}
+    root.attrib.pop("version", None)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _prefixed(name: str, value: str, prefix: str) -> str:
+    if name == "id":
+        return f"{prefix}-{value}"
+    if name == "href" and value.startswith("#"):
+        return f"#{prefix}-{value[1:]}"
+    return re.sub(r"url\(#", f"url(#{prefix}-", value)
