@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pppca_bench.reporting.comparison import VERDICTS, Comparison, Place, Verdict
@@ -69,6 +69,10 @@ class CellView:
     spreads: tuple[Spread, ...] = ()
 
 
+Row = tuple[str, tuple[CellView, ...]]
+"""Label and cells."""
+
+
 @dataclass(frozen=True, slots=True)
 class TableView:
     """Table as a page shows it.
@@ -77,10 +81,7 @@ class TableView:
     ----------
     id, anchor, title, place : str
         As of the table; ``anchor`` is its identifier on the page, ``place`` is "" where nothing was published.
-    headers : tuple of str
-    rows : tuple of (str, tuple of CellView)
-        Label and cells.
-    notes : tuple of str
+    headers, rows, notes : sequence of str, of Row, and of str
     counts : dict of str to int
         Verdicts on its published numbers, in the order of `VERDICTS`; empty if there are no such numbers.
     """
@@ -89,9 +90,9 @@ class TableView:
     anchor: str
     title: str
     place: str
-    headers: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[CellView, ...]], ...]
-    notes: tuple[str, ...]
+    headers: Sequence[str]
+    rows: Sequence[Row]
+    notes: Sequence[str]
     counts: Mapping[Verdict, int]
 
 
@@ -109,40 +110,34 @@ def view(document: Table | Document, compared: Mapping[Place, Comparison]) -> Ta
     compared : mapping of place to Comparison
         The verdicts on published numbers (`comparison.compare`).
     """
-    return _document_view(document) if isinstance(document, Document) else _table_view(document, compared)
+    counts = Counter(comparison.verdict for place, comparison in compared.items() if place[0] == document.id)
+    place = document.place if counts or isinstance(document, Document) else ""
+    if isinstance(document, Document):
+        headers, rows = document.headers, _document_rows(document)
+        words = replace(document, place="").paragraphs()
+    else:
+        headers, rows = (document.row_header, *document.column_labels.values()), _table_rows(document, compared)
+        words = notes(document)
+    known = {verdict: counts[verdict] for verdict in VERDICTS if counts}
+    return TableView(document.id, anchor(document.id), document.title, place, headers, rows, words, known)
 
 
-def _table_view(table: Table, compared: Mapping[Place, Comparison]) -> TableView:
+def _table_rows(table: Table, compared: Mapping[Place, Comparison]) -> list[Row]:
     rows = []
     for row, label in table.row_labels.items():
         cells = [table.cells.get((row, column)) for column in table.column_labels]
-        rows.append((label, tuple(CellView(EMPTY) if one is None else _cell(table, one, compared) for one in cells)))
-    counts = Counter(one.verdict for place, one in compared.items() if place[0] == table.id)
-    headers = (table.row_header, *table.column_labels.values())
-    words = tuple(notes(table))
-    if not counts:
-        table = replace(table, place="")
-    return _named(table, headers, tuple(rows), words, {verdict: counts[verdict] for verdict in VERDICTS if counts})
+        rows.append((label, tuple(_cell(table, cell, compared) if cell else CellView(EMPTY) for cell in cells)))
+    return rows
 
 
-def _document_view(document: Document) -> TableView:
+def _document_rows(document: Document) -> list[Row]:
+    """Return the rows of a document; a row that was compared has the verdict on its first number."""
     rows = []
     for place, (label, *texts) in enumerate(document.rows):
         agrees = document.agrees[place] if document.agrees else None
         verdict: Verdict | None = None if agrees is None else "reproduced" if agrees else "differs"
-        cells = [CellView(text, verdict=None if at else verdict) for at, text in enumerate(texts)]
-        rows.append((label, tuple(cells)))
-    return _named(document, tuple(document.headers), tuple(rows), tuple(replace(document, place="").paragraphs()), {})
-
-
-def _named(
-    document: Table | Document,
-    headers: tuple[str, ...],
-    rows: tuple[tuple[str, tuple[CellView, ...]], ...],
-    words: tuple[str, ...],
-    counts: Mapping[Verdict, int],
-) -> TableView:
-    return TableView(document.id, anchor(document.id), document.title, document.place, headers, rows, words, counts)
+        rows.append((label, tuple(CellView(text, verdict=None if at else verdict) for at, text in enumerate(texts))))
+    return rows
 
 
 def _cell(table: Table, cell: TableCell, compared: Mapping[Place, Comparison]) -> CellView:
