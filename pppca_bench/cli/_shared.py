@@ -78,7 +78,7 @@ def stoppable(results: Path) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, Terminated) as stop:
-        for number in (signal.SIGINT, signal.SIGTERM):  # an impatient second one would only spoil the message
+        for number in (signal.SIGINT, signal.SIGTERM):  # a second signal would only spoil the message
             signal.signal(number, signal.SIG_IGN)
         again = shlex.join(["pppca", *(argument for argument in sys.argv[1:] if argument != "--fresh")])
         click.echo(f"\nStopped. Completed runs are saved in {results}. Resume with `{again}`.", err=True)
@@ -131,7 +131,7 @@ def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Display]:
     Parameters
     ----------
     unit : str
-        Name of what is counted.
+        Name of the counted items.
     quiet : bool, default False
         Show nothing but warnings.
     """

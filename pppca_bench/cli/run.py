@@ -93,9 +93,9 @@ def _read_shard(context: click.Context, parameter: click.Parameter, text: str | 
     "--retry", "retries", type=click.IntRange(0, 100), default=0, help="Try a failed run again, up to this many times."
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failed run.")
-@click.option("--fresh", is_flag=True, help="Compute again what the results already hold.")
+@click.option("--fresh", is_flag=True, help="Compute again what the results already have.")
 @click.option("--force", is_flag=True, help="Allow more than 200 000 runs.")
-@click.option("--dry-run", is_flag=True, help="Say what would be run, and run nothing.")
+@click.option("--dry-run", is_flag=True, help="Count the runs, and run nothing.")
 @click.option("--no-tables", is_flag=True, help="Neither print nor write the tables.")
 @click.option("--quiet", is_flag=True, help="Print no progress bar, summary or tables; tables are still written.")
 def run(

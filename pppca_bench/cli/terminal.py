@@ -63,7 +63,7 @@ class Guarded:
         except (OSError, ValueError) as error:  # ValueError: the stream is closed
             if self._needed or isinstance(error, UnicodeError):
                 raise
-            with suppress(OSError, ValueError):  # also for what C libraries write
+            with suppress(OSError, ValueError):  # also for C libraries
                 nowhere = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(nowhere, self._stream.fileno())
                 os.close(nowhere)
@@ -73,7 +73,7 @@ class Guarded:
 @contextmanager
 def guarded() -> Iterator[None]:
     """Guard standard output and error during a command."""
-    for number in (0, 1, 2):  # a closed one would be the next file's, such as the database's
+    for number in (0, 1, 2):  # the next file, such as the database, would get a closed number
         try:
             os.fstat(number)
         except OSError:

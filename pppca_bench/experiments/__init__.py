@@ -1,1 +1,1 @@
-"""Carry out a plan: run cells, in processes, and record what comes of them."""
+"""Execution of plans: cells, workers, the runner, checks of the environment."""

@@ -45,7 +45,7 @@ class Learned:
         Numbers of the run so far.
     history : mapping of str to array
     reducer, classifier : estimator or None
-        The fitted one of the two.
+        One of the two, fitted.
     """
 
     spec: RunSpec
@@ -65,8 +65,8 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     specs : sequence of RunSpec
         Runs with the same settings, so that their networks train side by side.
     problem : Problem or sequence of Problem
-        One for all runs, or one for each. Methods and classifier learn from the training split, the classifier stops by
-        the validation split, and the test split serves only to measure errors.
+        The same for all runs, or one per run. Methods and classifier learn from the training split, the classifier
+        stops by the validation split, and the test split serves only to measure errors.
 
     Returns
     -------
@@ -121,7 +121,10 @@ def fit_run(spec: RunSpec, problem: Problem) -> tuple[Any, Any]:
 
 
 def learn(jobs: Sequence[Job]) -> list[Learned | RunResult]:
-    """Fit the methods of runs with the same settings, networks side by side; return results of what needs no more."""
+    """Fit the methods of runs with the same settings, networks side by side.
+
+    Runs that failed or that only measure give their result.
+    """
     try:
         methods = [make_method(spec, problem.task, n_outputs=problem.n_outputs) for spec, problem in jobs]
         start = time.perf_counter()
@@ -138,7 +141,7 @@ def _fit(jobs: Sequence[Job], methods: Sequence[Any]) -> None:
     """Fit on the training split, and on the validation split where the protocol says so; never on the test split."""
     spec, problem = jobs[0]
     if len(methods) > 1:
-        _fit_networks(methods, [_learning_data(one) for _, one in jobs], _classes(problem))
+        _fit_networks(methods, [_learning_data(own) for _, own in jobs], _classes(problem))
         return
     _fit_alone(methods[0], contract_of(find_method(spec.cell.method)), problem.X_train, problem.X_validation, problem)
 
@@ -227,35 +230,36 @@ def as_matrix(made: Any) -> Floats:
 
 def _classify(learned: Sequence[Learned]) -> list[RunResult]:
     """Train the missing classifiers together, and measure all errors."""
-    results = [_measured(one, one.classifier) for one in learned if one.classifier is not None]
-    waiting = [one for one in learned if one.classifier is None]
+    results = [_measured(output, output.classifier) for output in learned if output.classifier is not None]
+    waiting = [output for output in learned if output.classifier is None]
     start = time.perf_counter()
     try:
         classifiers = _train(waiting)
     except (ValueError, ArithmeticError):
         if len(waiting) > 1:
-            return results + [result for one in waiting for result in _classify([one])]
+            return results + [result for output in waiting for result in _classify([output])]
         return [*results, failed(waiting[0].spec, traceback.format_exc())]
     elapsed_ms = 1e3 * (time.perf_counter() - start)
-    for one in waiting:
-        one.values["classifier_time_ms"] = elapsed_ms / len(waiting)
-    return results + [_measured(one, fitted) for one, fitted in zip(waiting, classifiers, strict=True)]
+    for output in waiting:
+        output.values["classifier_time_ms"] = elapsed_ms / len(waiting)
+    return results + [_measured(output, fitted) for output, fitted in zip(waiting, classifiers, strict=True)]
 
 
 def _train(learned: Sequence[Learned]) -> Sequence[Any]:
     classifiers = []
-    for one in learned:
-        cell, problem = one.spec.cell, one.problem
-        seed = seeds(one.spec)[1]
+    for output in learned:
+        cell, problem = output.spec.cell, output.problem
+        seed = seeds(output.spec)[1]
         classifiers.append(
             make_classifier(cell.classifier, cell.problem, seed, problem.task, n_outputs=problem.n_outputs)
         )
     if classifiers and all(isinstance(classifier, MLP) for classifier in classifiers):
-        data = [_learning_data(one.problem, one.splits) for one in learned]
+        data = [_learning_data(output.problem, output.splits) for output in learned]
         return _fit_networks(classifiers, data, _classes(learned[0].problem))
-    for one, classifier in zip(learned, classifiers, strict=True):
-        rule = str(dict(one.spec.cell.classifier)["rule"])
-        _fit_alone(classifier, contract_of(find_classifier(rule), one.problem.task), *one.splits[:2], one.problem)
+    for output, classifier in zip(learned, classifiers, strict=True):
+        problem, (train, validation, _) = output.problem, output.splits
+        rule = str(dict(output.spec.cell.classifier)["rule"])
+        _fit_alone(classifier, contract_of(find_classifier(rule), problem.task), train, validation, problem)
     return classifiers
 
 
@@ -270,32 +274,32 @@ def _classes(problem: Problem) -> NDArray[np.int64] | None:
     return None if problem.n_classes is None else np.arange(problem.n_classes)
 
 
-def _measured(one: Learned, classifier: Any) -> RunResult:
+def _measured(output: Learned, classifier: Any) -> RunResult:
     """Return a run's result; invalid predictions are a failure."""
     try:
-        return _result(one, classifier)
+        return _result(output, classifier)
     except ValueError:
-        return failed(one.spec, traceback.format_exc())
+        return failed(output.spec, traceback.format_exc())
 
 
-def _result(one: Learned, classifier: Any) -> RunResult:
+def _result(output: Learned, classifier: Any) -> RunResult:
     epochs = {
         "total_epochs": getattr(classifier, "n_epochs_", None),
         "relevant_epochs": getattr(classifier, "best_epoch_", None),
     }
-    values = one.values | {name: number for name, number in epochs.items() if number is not None}
+    values = output.values | {name: number for name, number in epochs.items() if number is not None}
     values |= dict(getattr(classifier, "measures_", {}))
-    problem, test = one.problem, one.splits[-1]
+    problem, test = output.problem, output.splits[-1]
     targets = (problem.y_train, problem.y_validation, problem.y_test)
-    for split, X, y in zip(("train", "validation", "test"), one.splits, targets, strict=True):
+    for split, X, y in zip(("train", "validation", "test"), output.splits, targets, strict=True):
         values[f"{split}_error_percent"] = error_percent(classifier, X, y, problem.n_classes)
     if hasattr(classifier, "squared_error_percent"):
         values["test_squared_error_percent"] = classifier.squared_error_percent(test, problem.y_test)
-    history = dict(one.history)
-    if dict(one.spec.cell.parameters).get(PREDICTIONS):
+    history = dict(output.history)
+    if dict(output.spec.cell.parameters).get(PREDICTIONS):
         scores, predictions = judge(classifier, test, problem)
         values, history = values | scores, history | predictions
-    return RunResult(one.spec.key, "done", values=values, history=history)
+    return RunResult(output.spec.key, "done", values=values, history=history)
 
 
 def error_percent(estimator: Any, X: Floats, y: NDArray[Any], n_classes: int | None) -> float:

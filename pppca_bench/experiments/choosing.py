@@ -31,7 +31,7 @@ _ROUNDING = 1e-6
 
 
 def candidates(cell: Cell) -> list[Parameters]:
-    """Return the candidates of a cell's runs, every combination of values; an empty one where nothing is chosen."""
+    """Return the candidates of a cell's runs, every combination of values; ``[()]`` where nothing is chosen."""
     given = {name: value for name, value in cell.parameters if name.startswith(CHOOSE)}
     grids: dict[str, Any] = {
         name.removeprefix(CHOOSE): value for name, value in given.items() if name not in (CHOOSE_BY, CHOOSE_RETAIN)
@@ -67,7 +67,7 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     specs : sequence of RunSpec
         Runs with the same settings.
     problem : Problem or sequence of Problem
-        One for all runs, or one for each.
+        The same for all runs, or one per run.
 
     Returns
     -------

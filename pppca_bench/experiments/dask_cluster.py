@@ -33,8 +33,8 @@ Fingerprint = dict[str, str]
 class DaskCluster(Workers):
     """Workers of a Dask cluster, each of one thread; the cluster is started or joined at the first call.
 
-    The scheduler gives a call whose worker dies to another one; a call that kills several is lost, as is one that kills
-    a local process. Workers may join and leave at any time.
+    The scheduler gives a call whose worker dies to another worker; a call that kills several workers is lost. Workers
+    may join and leave at any time.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class DaskCluster(Workers):
     Raises
     ------
     ClusterError
-        In `submit`: the scheduler does not answer or has no workers, or they cannot compute what this process would.
+        In `submit`: the scheduler does not answer or has no workers, or theirs is other code, Python or libraries.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class DaskCluster(Workers):
 
     @property
     def n_held(self) -> int:
-        """Number of calls to hand over at a time: each worker's current one and its next."""
+        """Number of calls to hand over at a time: each worker's current and next one."""
         return 2 * len(self._ask(self._client.nthreads)) if self._client else 2
 
     def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem]:
@@ -88,7 +88,7 @@ class DaskCluster(Workers):
         Raises
         ------
         ClusterError
-            The scheduler is gone, or a worker that joined later cannot compute what this process would.
+            The scheduler is gone, or a worker that joined later has other code, Python or libraries.
         """
         if future.cancelled():
             raise self._gone()

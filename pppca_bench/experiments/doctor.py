@@ -36,7 +36,7 @@ class Finding:
     text : str
         Sentence.
     remedy : str or None
-        What to do about it, empty where the text says it; None where nothing needs doing.
+        Instruction, empty where the text has it; None where nothing needs doing.
     """
 
     subject: str

@@ -53,11 +53,12 @@ class Workers:
             self.close()
         else:
             self.renew()
-            stop_server()
+            if self._new_executor is _process_pool:
+                stop_server()
 
     @property
     def n_held(self) -> int:
-        """Number of calls to hand over at a time: each worker's current one and its next."""
+        """Number of calls to hand over at a time: each worker's current and next one."""
         return 2 * self._size
 
     def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem] | None:  # noqa: ARG002
@@ -91,7 +92,7 @@ class Workers:
         return isinstance(future.exception(), BrokenExecutor)
 
     def renew(self, n_workers: int | None = None) -> None:
-        """Discard the executor and its calls; the next one has ``n_workers`` workers, by default as many."""
+        """Discard the executor and its calls; the next has ``n_workers`` workers, by default as many."""
         executor, self._executor = self._executor, None
         self._size = n_workers or self._size
         if executor is not None:
@@ -114,6 +115,9 @@ class InProcess(Workers):
 
     def __init__(self) -> None:
         super().__init__(1)
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
     def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem] | None:
         """Return a function that returns the data of the first split; None for other splits."""
@@ -145,7 +149,7 @@ def uninterrupted_children() -> Iterator[None]:
 
 
 def start_server() -> BaseContext:
-    """Start the server that imports what workers need and forks them, and return how workers are started."""
+    """Start the server that imports the modules of workers and forks them, and return the context of processes."""
     methods = multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if context.get_start_method() == "forkserver":

@@ -123,7 +123,7 @@ class Queue:
                     held = self._store.reserve([spec.key for spec in group])
                     if held:
                         self._reserved[timed].append(tuple(spec for spec in group if spec.key in held))
-                    # After the reservation: what was not done then cannot have been done in between.
+                    # After the reservation, so that nothing is done in between.
                     group = self._missing(tuple(spec for spec in group if spec.key not in held))
             if group:
                 return group

@@ -38,7 +38,7 @@ class Outcome:
     first_error : str or None
         Last line of the first failed run's traceback, after the run's description.
     n_left : int
-        Runs that were not tried because another one had failed.
+        Runs that were not tried because another run had failed.
     """
 
     n_planned: int
@@ -71,7 +71,7 @@ def run(
     specs : sequence of RunSpec
         Planned runs, already known to the store (``Store.plan``).
     store : Store
-        Where results go; of the processes of this call, only this one writes to it.
+        Where results go; workers do not write to it.
     problems : mapping of (str, str) to (ProblemSource, Problem)
         The problems of the specs' cells, by name and digest; of those with several splits the first.
     configs : mapping of str to str, optional
@@ -81,7 +81,7 @@ def run(
     backend : Workers, optional
         Computes instead of new worker processes, and stays open for further calls.
     fresh : bool, default False
-        Compute again what the store has.
+        Compute completed runs again.
     retries : int, default 0
         Further attempts at a run that failed or whose worker died.
     fail_fast : bool, default False

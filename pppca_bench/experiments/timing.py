@@ -16,7 +16,7 @@ LOCK_NAME = "pppca-timed.lock"
 
 @contextmanager
 def machine_lock() -> Iterator[None]:
-    """Hold the machine's lock, once no other process does; go on without it where there is none."""
+    """Hold the machine's lock, once no other process does; systems without locks need none."""
     held = _open_lock()
     if isinstance(held, str):
         yield
@@ -61,7 +61,7 @@ def n_running_beside() -> int:
 
 
 def _open_lock() -> int | str:
-    """Return an open file to lock, or why there is none."""
+    """Return an open file to lock, or the reason why it cannot be locked."""
     if os.name != "posix":
         return "this system has none"
     path = LOCK_FOLDER / LOCK_NAME
