@@ -6,6 +6,7 @@ Commands import heavy modules when they are called, so that ``pppca --help`` ans
 from __future__ import annotations
 
 import errno
+import gc
 from typing import Any
 
 import click
@@ -71,4 +72,5 @@ for _command in (
 
 def main() -> None:
     """Run the command line."""
+    gc.set_threshold(100_000)  # imports allocate much and free little: by default they are searched for garbage 0.3 s
     cli(prog_name="pppca")

@@ -100,13 +100,14 @@ def run(
     store.describe_problems([_facts(name, *opened) for (name, _), opened in problems.items()])
     missing = _missing(specs, set() if fresh else store.done(spec.key for spec in specs), problems)
     queue = Queue(missing, store, fresh=fresh, retries=retries, data_of=lambda spec: _shape_of(spec, problems))
-    provenance, tally = describe(configs), _Tally()
+    provenance, tally = "", _Tally()
     progress, stage, warn = progress or _ignore, stage or _ignore, warn or _ignore
     progress(0, len(missing))
     with ExitStack() as stack:
         used = backend or stack.enter_context(local(workers))
         _compile(needed_families(missing), used, stage, warn)
         for finished in _execute(queue, used, problems, warn):
+            provenance = provenance or describe(configs)  # while the workers compute
             with store.transaction():
                 for _, (results, span) in finished:
                     store.record(results, provenance, replace=fresh, span=span)
