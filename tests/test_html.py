@@ -11,13 +11,12 @@ from click.testing import CliRunner
 from markupsafe import escape
 from report_page import ODD, write_store
 
-from pppca_bench.cli import report as command
 from pppca_bench.cli.main import cli
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import Comparison, compare
-from pppca_bench.reporting.html import Report, choices_html, gather, inline_svg, render_report
-from pppca_bench.reporting.html_tables import STRIP_HEIGHT, anchor, view
+from pppca_bench.reporting.html import Report, gather, inline_svg, render_report
+from pppca_bench.reporting.html_tables import STRIP_HEIGHT, anchor, table_view
 from pppca_bench.reporting.snapshot import Snapshot, take_snapshot
 from pppca_bench.reporting.summary import summarise
 from pppca_bench.reporting.table import Table, TableCell
@@ -25,7 +24,7 @@ from pppca_bench.reporting.table_text import SIGNS
 from pppca_bench.store.database import Store
 
 ROOT = Path(__file__).parents[1]
-MOST_BYTES = 4_000_000
+MOST_BYTES = 2_000_000
 VOID = {"meta", "link", "input", "br", "hr", "img"}
 
 
@@ -59,7 +58,7 @@ def read(folder: Path) -> tuple[Snapshot, Report]:
     with Store(folder / "results.sqlite", read_only=True) as store:
         snapshot = take_snapshot(store, own_references())
         addresses = {"cancer1": "Proben1 (some place)"}
-        return snapshot, gather(snapshot, store, addresses, choices="# Choices\n\n## T5\n\nSee [T5](x/T5.md).")
+        return snapshot, gather(snapshot, store, addresses)
 
 
 @pytest.fixture(scope="module")
@@ -121,14 +120,24 @@ def test_tables_and_figures_stand_in_it_each_below_its_heading(built, text):
     assert text.count("<svg") - text.count('aria-hidden="true"><path') == len(report.figures) + len(report.rankings)
     for number, finding in enumerate(report.findings, 1):
         assert f"<h3>{number}. {escape(finding.claim)}</h3>" in text
+        assert f'href="#claim-{number}">{finding.verdict}</a>' in text
     assert len(report.findings) > 5
     assert "checklist for authors" in text
     assert "my &amp; own" in text
 
 
-def test_every_table_has_a_caption_and_its_headers_a_scope(page):
-    assert len(page.all("caption")) == len([one for one in page.all("table") if one.get("class") == "data"])
+def test_headers_have_a_scope_and_every_table_a_label(page):
     assert {attributes.get("scope") for attributes in page.all("th")} == {"col", "row"}
+    regions = [one for one in page.all("div") if one.get("class") == "scroll"]
+    assert len(regions) >= len(page.all("table"))
+    assert all(one.get("aria-label") for one in regions)
+
+
+def test_the_page_opens_with_the_main_results(built, text):
+    counts = Counter(one.verdict for one in compare(built[0].of_means) if one.is_result and one.n)
+    sentence = f"{counts['reproduced']} of {counts.total()} published numbers are reproduced; "
+    assert built[1].headline[0].startswith(sentence)
+    assert text.index(sentence) < text.index("<h3>") < text.index('id="run"')
 
 
 def test_without_scripts_nothing_is_hidden_and_no_control_is_dead(page):
@@ -140,25 +149,25 @@ def test_every_verdict_stands_beside_its_published_number_by_sign_and_colour(bui
     snapshot, report = built
     tables = {one.id: one.trimmed() for one in snapshot.filled if isinstance(one, Table) and one.trimmed()}
     shown = Counter(
-        (table.id, piece.verdict, piece.sign)
+        (table.id, piece.verdict)
         for table in report.tables
-        for _, cells in table.rows
-        for cell in cells
+        for row in table.rows
+        for cell in row.cells
         for piece in cell.published
         if piece.verdict
     )
     expected = Counter(
-        (one.table, one.verdict, SIGNS[one.verdict])
+        (one.table, one.verdict)
         for one in compare(tables.values())
         if one.quantity in tables[one.table].cells[one.row, one.column].shows
     )
     assert shown == expected
-    assert {verdict for _, verdict, _ in shown} >= {"reproduced", "differs"}
+    assert {verdict for _, verdict in shown} >= {"reproduced", "differs"}
 
 
 def test_the_counts_of_the_overview_are_those_of_the_verdicts(built):
     snapshot, report = built
-    (counts,) = [table.counts for table in report.overview if table.id == "T5"]
+    (counts,) = [table.counts for table in report.tables if table.id == "T5"]
     assert counts == {
         **dict.fromkeys(SIGNS, 0),
         **Counter(one.verdict for one in compare(snapshot.of_means) if one.table == "T5"),
@@ -173,10 +182,8 @@ def cell_of_three(values: dict[int, float]) -> TableCell:
 def test_behind_a_cell_stand_the_numbers_of_its_repeats():
     cell = cell_of_three({0: 1.0, 1: 2.0, 2: 2.0, 3: 5.0})
     table = Table("Z", "", "", "a", {"a": "a"}, {"b": "b"}, {("a", "b"): cell})
-    (spread,) = view(table, {}).rows[0][1][0].spreads
-    assert spread.text == (
-        "mean 2.50, sd 1.73, min 1.00, Q1 1.75, median 2.00, Q3 2.75, max 5.00; 95 % interval −0.26 to 5.26; 4 repeats."
-    )
+    (spread,) = table_view(table, {}).rows[0].cells[0].spreads
+    assert spread.text == ("2.50 ± 1.73, 4 repeats; 95 % interval −0.26 to 5.26; 1.00 | 1.75 | 2.00 | 2.75 | 5.00.")
     bars = {int(x): int(height) for x, height in re.findall(rf"M(\d+) {STRIP_HEIGHT}v-(\d+)", spread.bars)}
     left, middle, right = bars
     assert (middle - left) / (right - left) == pytest.approx(1 / 4, abs=0.02)
@@ -188,10 +195,10 @@ def test_the_published_number_lies_among_the_repeats_where_it_belongs():
     table = Table("Z", "", "", "a", {"a": "a"}, {"b": "b"}, {("a", "b"): cell})
     place = ("Z", "a", "b", "test_error_percent")
     compared = Comparison(*place, 2.0, 8 / 3, 2.08, 3, -2.5, 7.8, 2 / 3, "close")
-    (shown,) = view(table, {place: compared}).rows[0][1]
-    assert [(piece.text, piece.sign) for piece in shown.published] == [("2.0", "~"), ("", "")]
+    (shown,) = table_view(table, {place: compared}).rows[0].cells
+    assert [(piece.text, piece.verdict) for piece in shown.published] == [("2.0", "close"), ("", None)]
     (spread,) = shown.spreads
-    assert spread.text.endswith("3 repeats; ours − published +0.67: close.")
+    assert spread.text.endswith("; ours − published +0.67, close.")
     assert spread.published_at == int(re.findall(r"M(\d+) ", spread.bars)[1])
 
 
@@ -210,26 +217,12 @@ def test_identifiers_of_drawings_do_not_collide():
     assert one.all("svg") == [{"role": "img", "aria-label": "x"}]
 
 
-def test_choices_link_to_the_page_alone_and_their_html_is_text():
-    text = "# Choices\n\n## A\n\n<b>x</b> [T5](../t/T5.md) [y](z.md) ![p](q.png)\n\n| a |\n|---|\n| 1 |\n"
-    found = str(choices_html(text, {"T5": "T5", "5": "no"}))
-    assert '<p>&lt;b&gt;x&lt;/b&gt; <a href="#T5">T5</a> y p</p>' in found
-    assert found.startswith("<h3>A</h3>")
-    assert '<th scope="col">a</th>' in found
-    assert choices_html("", {}) == ""
-
-
 class TestCommand:
-    def test_it_writes_the_page_into_the_results(self, folder, monkeypatch):
-        monkeypatch.setattr(command, "CHOICES", folder / "none.md")
+    def test_it_writes_the_page_into_the_results(self, folder):
         done = CliRunner().invoke(cli, ["report", "--results", str(folder)])
         assert done.exit_code == 0, done.output
         page = (folder / "report.html").read_bytes()
         assert done.stdout == f"Wrote {folder / 'report.html'} ({len(page) / 1e6:.1f} MB).\n"
-        assert "docs/choices.md in the source code lists" in page.decode()
-
-    def test_the_choices_of_the_checkout_are_found(self):
-        assert command.CHOICES.read_text(encoding="utf-8").startswith("# Choices")
 
     def test_without_runs_it_says_what_to_do(self, tmp_path):
         with Store(tmp_path / "results.sqlite"):
@@ -245,4 +238,4 @@ def test_the_report_of_the_published_results_is_small_enough_and_whole():
     page = Page(text)
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
-    assert {f"T{n}" for n in range(8)} | {f"F{n}" for n in range(1, 9)} | {"choices", "findings"} <= set(ids)
+    assert {f"T{n}" for n in range(8)} | {f"F{n}" for n in range(1, 9)} | {"claims", "findings"} <= set(ids)

@@ -43,6 +43,8 @@ class Finding:
         Sentences with the measured numbers.
     sources : tuple of str
         Tables and figures that hold them.
+    conclusion : str
+        Advice that follows from the evidence, in a sentence; "" if there is none.
     """
 
     claim: str
@@ -50,6 +52,7 @@ class Finding:
     verdict: Verdict
     evidence: tuple[str, ...]
     sources: tuple[str, ...]
+    conclusion: str = ""
 
 
 @dataclass(frozen=True)

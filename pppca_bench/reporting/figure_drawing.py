@@ -121,15 +121,40 @@ def write_drawing(name: str, drawn: Callable[[], Drawing], numbers: pd.DataFrame
     return [out_dir / f"{name}.{extension}" for extension in contents]
 
 
+PAGE_STYLE: dict[str, Any] = {
+    "font.sans-serif": ["DejaVu Sans", "Verdana"],
+    "path.simplify_threshold": 0.5,
+    "svg.fonttype": "none",
+}
+
+
 def figure_svg(figure: Figure) -> bytes:
-    """Draw a figure that has panels as SVG."""
-    return to_images(partial(draw, figure), ("svg",))["svg"]
+    """Draw a figure that has panels as SVG for a web page, see `page_svg`."""
+    return page_svg(partial(draw, figure))
 
 
-def to_images(drawn: Callable[[], Drawing], forms: Collection[str] = tuple(_METADATA)) -> dict[str, bytes]:
+def page_svg(drawn: Callable[[], Drawing]) -> bytes:
+    """Return a drawing as SVG without its title, and with texts in the fonts of the page instead of outlines."""
+
+    def untitled() -> Drawing:
+        drawing = drawn()
+        for legend in drawing.legends:
+            legend.set_title("")
+        if drawing.get_suptitle():
+            drawing.suptitle("")
+        return drawing
+
+    return to_images(untitled, ("svg",), STYLE | PAGE_STYLE)["svg"]
+
+
+def to_images(
+    drawn: Callable[[], Drawing],
+    forms: Collection[str] = tuple(_METADATA),
+    style: Mapping[str, Any] = STYLE,
+) -> dict[str, bytes]:
     """Return a drawing as ``svg`` and ``png`` in this module's style, the same bytes for the same drawing."""
     images = {}
-    with matplotlib.style.context(STYLE, after_reset=True):
+    with matplotlib.style.context(dict(style), after_reset=True):
         drawing = drawn()
         for form in forms:
             buffer = io.BytesIO()

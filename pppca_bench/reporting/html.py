@@ -1,4 +1,4 @@
-"""HTML report: all results on one page that needs no other file and no network."""
+"""HTML report: findings, tables, figures, ranks, rules and provenance on a single page."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from pppca_bench import __version__
 from pppca_bench.methods.lookup import title_of
-from pppca_bench.reporting.claims import MATTERS, Finding
-from pppca_bench.reporting.comparison import SCORE_HEADERS, VERDICTS, compare, score_rows, scores, tally
-from pppca_bench.reporting.figure_data import Figure
+from pppca_bench.reporting.claims import Finding
+from pppca_bench.reporting.comparison import SCORE_HEADERS, VERDICTS, compare, score_rows, scores
+from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.figure_drawing import figure_svg
-from pppca_bench.reporting.html_tables import STRIP_HEIGHT, STRIP_WIDTH, CellView, TableView, anchor, view
+from pppca_bench.reporting.headline import headline
+from pppca_bench.reporting.html_tables import STRIP_HEIGHT, STRIP_WIDTH, TableView, anchor, table_view, text_view
 from pppca_bench.reporting.index_page import figure_notes, not_run
 from pppca_bench.reporting.rank_diagram import ranking_svg
-from pppca_bench.reporting.ranking import HEADERS, Contest, Ranking, ranking_remarks, ranking_rows
+from pppca_bench.reporting.ranking import HEADERS, ranking_remarks, ranking_rows
 from pppca_bench.reporting.rendering import environment
 from pppca_bench.reporting.report_card import Card, build_card, software
 from pppca_bench.reporting.snapshot import Snapshot
@@ -29,16 +28,14 @@ from pppca_bench.store.columns import DONE, FAILED
 from pppca_bench.store.database import Store
 
 FILTERED = 8
-"""Rows from which on a table has a field to filter it."""
-
+"""Least number of rows of a table with a filter."""
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
-_TABLE_OPEN = '<div class="scroll" role="region" aria-label="Choices, table" tabindex="0"><table>'
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigView:
-    """Config as the page shows it: counts of its runs, its text, and its report card."""
+    """Config with the counts of its runs, its text, and its card of rules."""
 
     name: str
     methods: str
@@ -51,96 +48,97 @@ class ConfigView:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """Figure on the page; ``table`` holds the numbers of a ranking."""
+class FigureView:
+    """Figure of the page; ``table`` has the numbers of a ranking."""
 
     id: str
     anchor: str
     title: str
     svg: Markup
-    notes: tuple[str, ...]
+    notes: Sequence[str]
     table: TableView | None = None
 
 
 @dataclass(frozen=True)
 class Report:
-    """Contents of the page.
+    """Content of the page, in its order.
 
     Attributes
     ----------
-    tally : str
-        The verdicts, counted.
+    headline : list of str
+        The main results in sentences.
     n_runs : int
-        Runs that are in.
-    configs : list of ConfigView
-    overview : list of TableView
-        Tables with published numbers, whose verdicts are counted.
-    scores : TableView
-    gaps : list of str
-        Tables and figures of which something was not run.
+        Number of finished runs.
     findings : list of Finding
     tables : list of TableView
-    figures, rankings : list of Drawn
-    choices : Markup
-        Text on the choices that the sources leave open; "" if it is missing.
+    figures, rankings : list of FigureView
+    scores : TableView
+    configs : list of ConfigView
+    gaps : list of str
+        Parts of published tables and figures that were not run.
     software : list of str
-        Versions and machines.
     """
 
-    tally: str
+    headline: list[str]
     n_runs: int
-    configs: list[ConfigView]
-    overview: list[TableView]
-    scores: TableView
-    gaps: list[str]
     findings: list[Finding]
     tables: list[TableView]
-    figures: list[Drawn]
-    rankings: list[Drawn]
-    choices: Markup
+    figures: list[FigureView]
+    rankings: list[FigureView]
+    scores: TableView
+    configs: list[ConfigView]
+    gaps: list[str]
     software: list[str]
 
+    @property
+    def anchors(self) -> dict[str, str]:
+        """Return the anchors of tables and figures by identifier."""
+        views: list[TableView | FigureView] = [*self.tables, *self.figures, *self.rankings]
+        return {view.id: view.anchor for view in views}
 
-def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, str], *, choices: str = "") -> Report:
-    """Gather everything that the page shows.
+
+def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> Report:
+    """Gather the content of the page.
 
     Parameters
     ----------
     snapshot : Snapshot
         The results.
     store : Store
-        Where it was read from: curves, provenance and texts of configs are read from it too.
+        Their database, for learning curves, provenance and texts of configs.
     addresses : mapping of str to str
-        Where the problems' data come from.
-    choices : str, optional
-        Markdown text on the choices that the sources leave open.
+        Origins of the problems' data.
     """
-    compared = compare(snapshot.of_means)
-    scored = score_rows(scores(snapshot.of_means, snapshot.of_texts))
+    means, texts = snapshot.of_means, snapshot.of_texts
+    compared = compare(means)
     by_place = {comparison.place: comparison for comparison in compared}
     figures = snapshot.figures(store)
-    tables = [view(table, by_place) for one in snapshot.filled if (table := one.trimmed())]
-    drawn = [_figure(figure) for figure in figures if figure.panels]
-    rankings = [_ranking(contest, ranking) for contest, ranking in snapshot.rankings()]
-    known = _anchors(tables, drawn, rankings)
+    findings = snapshot.findings(figures)
     algorithms = {item for cell in snapshot.results.cells for item in cell.algorithms}
+    tables = [table for one in snapshot.filled if (table := one.trimmed())]
     return Report(
-        tally(compared),
+        headline(compared, findings),
         sum(runs.count_of(DONE) for runs in snapshot.results.cells.values()),
-        [_config(name, text, snapshot, store, addresses) for name, text in store.config_texts().items()],
-        [table for table in tables if table.counts],
-        _texts_view(
-            "scores",
-            "Scores of whole tables",
-            SCORE_HEADERS,
-            scored,
-        ),
+        findings,
+        [text_view(table) if isinstance(table, Document) else table_view(table, by_place) for table in tables],
+        [
+            _figure_view(figure.figure, figure.title, figure_svg(figure), figure_notes(figure))
+            for figure in figures
+            if figure.panels
+        ],
+        [
+            _figure_view(
+                contest.id,
+                contest.title,
+                ranking_svg(contest, ranking),
+                ranking_remarks(ranking),
+                text_view(Document(f"{contest.id}-ranks", contest.title, "", HEADERS, ranking_rows(ranking))),
+            )
+            for contest, ranking in snapshot.rankings()
+        ],
+        text_view(Document("scores", "Scores of groups of cells", "", SCORE_HEADERS, score_rows(scores(means, texts)))),
+        [_config_view(name, text, snapshot, store, addresses) for name, text in store.config_texts().items()],
         not_run(list(snapshot.values()), figures),
-        snapshot.findings(figures),
-        tables,
-        drawn,
-        rankings,
-        choices_html(choices, known),
         software(store.origins(), algorithms),
     )
 
@@ -151,82 +149,29 @@ def render_report(report: Report) -> str:
     templates.filters |= {"with_code": _with_code, "anchor": anchor}
     return templates.get_template("report.html").render(
         report=report,
-        known=_anchors(report.tables, report.figures, report.rankings),
+        known=report.anchors,
+        problems=list(dict.fromkeys(tuple(row) for config in report.configs for row in config.card.rows)),
         version=__version__,
         signs={verdict: SIGNS[verdict] for verdict in VERDICTS},
-        matters=MATTERS,
         filtered=FILTERED,
         strip=(STRIP_WIDTH, STRIP_HEIGHT),
     )
 
 
-def _anchors(tables: Sequence[TableView], figures: Sequence[Drawn], rankings: Sequence[Drawn]) -> dict[str, str]:
-    """Return the anchors of tables and figures, by identifier."""
-    drawn = {one.id: one.anchor for one in (*figures, *rankings)}
-    return {table.id: table.anchor for table in tables} | drawn
-
-
-def choices_html(text: str, known: Mapping[str, str]) -> Markup:
-    """Render Markdown for the page: headings below the section's, links only within the page.
-
-    Parameters
-    ----------
-    text : str
-        Markdown; HTML in it is shown as text.
-    known : mapping of str to str
-        Anchors of tables and figures, by identifier. A link to a file of theirs leads to the anchor; of
-        other links and pictures only the words are kept.
-    """
-    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
-    parser.add_render_rule("table_open", lambda *_: _TABLE_OPEN)
-    parser.add_render_rule("table_close", lambda *_: "</table></div>")
-    tokens = parser.parse(text)
-    if tokens and tokens[0].tag == "h1":  # the section has a title
-        tokens = tokens[3:]
-    for token in tokens:
-        if token.type in ("heading_open", "heading_close"):
-            token.tag = {"h1": "h3", "h2": "h3", "h3": "h4"}.get(token.tag, "h5")
-        elif token.type == "th_open":
-            token.attrSet("scope", "col")
-        if token.children:
-            token.children = _on_page(token.children, known)
-    return Markup(parser.renderer.render(tokens, parser.options, {}))
-
-
-def _on_page(tokens: Sequence[Token], known: Mapping[str, str]) -> list[Token]:
-    found, kept = list[Token](), list[bool]()
-    for token in tokens:
-        if token.type == "link_open":
-            names = [name for name in known if str(token.attrs["href"]).endswith((f"/{name}.md", f"/{name}.svg"))]
-            kept.append(bool(names))
-            if names:
-                token.attrs["href"] = f"#{known[names[0]]}"
-                found.append(token)
-        elif token.type == "link_close":
-            if kept.pop():
-                found.append(token)
-        elif token.type == "image":
-            found.append(Token("text", "", 0, content=token.content))
-        else:
-            found.append(token)
-    return found
-
-
 def _with_code(text: str) -> Markup:
-    """Mark up text between backticks as code."""
+    """Return a text with the parts between backticks marked up as code."""
     parts = str(text).split("`")
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts)
     )
 
 
-def _config(name: str, text: str, snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> ConfigView:
+def _config_view(name: str, text: str, snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> ConfigView:
     cells = snapshot.results.of_config(name)
-    methods = dict.fromkeys(title_of(one.method) for one in cells)
     problems = list(dict.fromkeys(cell.problem for cell in cells))
     return ConfigView(
         name,
-        ", ".join(methods),
+        ", ".join(dict.fromkeys(title_of(cell.method) for cell in cells)),
         ", ".join(problems) if len(problems) <= 4 else f"{len(problems)} problems",
         sum(runs.count_of(DONE) for runs in cells.values()),
         sum(runs.count_of(FAILED) for runs in cells.values()),
@@ -236,57 +181,46 @@ def _config(name: str, text: str, snapshot: Snapshot, store: Store, addresses: M
     )
 
 
-def _figure(figure: Figure) -> Drawn:
-    title = f"{figure.figure}. {figure.title}"
-    name = anchor(figure.figure)
-    svg = Markup(inline_svg(figure_svg(figure), name, title))
-    return Drawn(figure.figure, name, figure.title, svg, tuple(figure_notes(figure)))
-
-
-def _ranking(contest: Contest, ranking: Ranking) -> Drawn:
-    label, name = f"{contest.id}. {contest.title}", anchor(contest.id)
-    table = _texts_view(f"{contest.id}-ranks", contest.title, HEADERS, ranking_rows(ranking))
-    svg = Markup(inline_svg(ranking_svg(contest, ranking), name, label))
-    return Drawn(contest.id, name, contest.title, svg, tuple(ranking_remarks(ranking)), table)
-
-
-def _texts_view(identifier: str, title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> TableView:
-    cells = tuple((row[0], tuple(map(CellView, row[1:]))) for row in rows)
-    return TableView(identifier, anchor(identifier), title, "", tuple(headers), cells, (), {})
+def _figure_view(id: str, title: str, svg: bytes, notes: Sequence[str], table: TableView | None = None) -> FigureView:
+    return FigureView(id, anchor(id), title, Markup(inline_svg(svg, anchor(id), f"{id}. {title}")), notes, table)
 
 
 def inline_svg(svg: bytes, prefix: str, label: str) -> str:
     """Return a drawing as an element of an HTML page.
 
-    Declaration and metadata are left out, and the style sheet, which would apply to the whole page.
+    Metadata, unused identifiers and the style sheet are removed, and coordinates are cut to a tenth of a point.
 
     Parameters
     ----------
     svg : bytes
-        An SVG file that draws by paths, as Matplotlib's.
+        An SVG file.
     prefix : str
-        Stands before every identifier, so that those of several drawings differ.
+        Prefix of every identifier, which must be unique on the page.
     label : str
-        Description for screen readers.
+        Label for screen readers.
     """
-    root = ElementTree.fromstring(svg)
+    short = re.sub(rb"(\.\d)\d{2,}", rb"\1", svg)
+    root = ElementTree.fromstring(re.sub(rb">\s+<", b"><", short))
     for parent in root.iter():
         for child in list(parent):
             if child.tag in (f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"):
                 parent.remove(child)
+    used = set(re.findall(rb"#([\w-]+)", short))
     for element in root.iter():
+        if element.get("id", "").encode() not in used:
+            element.attrib.pop("id", None)
         element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
         attributes = {name.removeprefix(f"{{{_XLINK}}}"): value for name, value in element.attrib.items()}
         element.attrib.clear()
-        element.attrib.update({name: _prefixed(name, value, prefix) for name, value in attributes.items()})
+        element.attrib.update({name: _with_prefix(name, value, prefix) for name, value in attributes.items()})
     root.attrib |= {"role": "img", "aria-label": label}
     root.attrib.pop("version", None)
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _prefixed(name: str, value: str, prefix: str) -> str:
+def _with_prefix(name: str, value: str, prefix: str) -> str:
     if name == "id":
         return f"{prefix}-{value}"
     if name == "href" and value.startswith("#"):
         return f"#{prefix}-{value[1:]}"
-    return re.sub(r"url\(#", f"url(#{prefix}-", value)
+    return value.replace("url(#", f"url(#{prefix}-")

@@ -1,27 +1,33 @@
-"""Tables as a page shows them: ours and published in one cell, its verdict, and the repeats behind it."""
+"""Views of tables for the report page: numbers, verdicts, repeats and provenance of each cell."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from pppca_bench.reporting.comparison import VERDICTS, Comparison, Place, Verdict
 from pppca_bench.reporting.distributions import describe_spread
 from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.number_text import EMPTY, number_text
-from pppca_bench.reporting.summary import Summary
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.reporting.table_text import SIGNS, filled_parts, notes, ours_text, published_texts
+from pppca_bench.reporting.table_text import filled_parts, notes, ours_text, published_texts
 from pppca_bench.runs import described
 
 STRIP_WIDTH, STRIP_HEIGHT = 150, 18
-"""Size of a drawing of repeats, in pixels."""
+"""Size of the histogram of a cell's repeats, in pixels."""
 
 _BAR = 3
 """Width of its bars, in pixels."""
+
+_LONGEST = 40
+"""Most characters of a part of an id."""
+
+Facts = dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +38,10 @@ class Piece:
     text: str
     verdict: Verdict | None = None
 
-    @property
-    def sign(self) -> str:
-        """Return the sign of the verdict; "" without a verdict."""
-        return SIGNS[self.verdict] if self.verdict else ""
-
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Distribution of the repeats behind a number of a cell.
-
-    Attributes
-    ----------
-    title, text : str
-        The quantity, and its numbers in words.
-    bars : str
-        Path of the drawing of the repeats, "" without a drawing.
-    published_at : int or None
-        Where on the drawing the published number lies.
-    """
+    """Repeats of a quantity: title, statistics in words, path of the histogram, and place of the published number."""
 
     title: str
     text: str
@@ -60,158 +51,202 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """Cell as a page shows it; rows are sorted by ``value``, or by the text if it is None."""
+    """Cell of a table."""
 
     text: str
-    value: float | None = None
+    id: str = ""
     verdict: Verdict | None = None
     published: tuple[Piece, ...] = ()
     spreads: tuple[Spread, ...] = ()
+    facts: Mapping[str, str] | None = None
 
 
-Row = tuple[str, tuple[CellView, ...]]
-"""Label and cells."""
+class RowView(NamedTuple):
+    """Row of a table: label, facts that its cells share, cells, and an id if the cells have none."""
+
+    label: str
+    facts: Facts
+    cells: Sequence[CellView]
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TableView:
-    """Table as a page shows it.
+    """Table of the page.
 
     Attributes
     ----------
-    id, anchor, title, place : str
-        As of the table; ``anchor`` is its identifier on the page, ``place`` is "" where nothing was published.
-    headers, rows, notes : sequence of str, of Row, and of str
+    id, anchor, title, caption : str
+        ``anchor`` is the identifier on the page.
+    headers : sequence of (str, dict of str to str)
+        Text of each column, and the facts that its cells share.
+    rows : sequence of RowView
+    notes : sequence of str
     counts : dict of str to int
-        Verdicts on its published numbers, in the order of `VERDICTS`; empty if there are no such numbers.
+        Number of published numbers by verdict, in the order of `VERDICTS`; empty if nothing was published.
+    facts : dict of str to str
+        Facts that all cells share. The facts of a cell, with those of its row, column and table, are its provenance:
+        ``config``, ``versions``, ``data``, and the settings that select its runs, whose names begin with ``only.``.
     """
 
     id: str
     anchor: str
     title: str
-    place: str
-    headers: Sequence[str]
-    rows: Sequence[Row]
-    notes: Sequence[str]
-    counts: Mapping[Verdict, int]
+    caption: str
+    headers: Sequence[tuple[str, Facts]]
+    rows: Sequence[RowView]
+    notes: Sequence[str] = ()
+    counts: Mapping[Verdict, int] | None = None
+    facts: Mapping[str, str] | None = None
 
 
-def anchor(identifier: str) -> str:
-    """Return an identifier as the part of a link after ``#``."""
-    return re.sub(r"[^\w-]", "-", identifier)
+def anchor(*parts: str) -> str:
+    """Return an HTML id of word characters and the marks ``/ = . , -``; a digest replaces the end of a long part."""
+    texts = [re.sub(r"[^\w=.,-]+", "-", part) for part in parts]
+    return "/".join(
+        text if len(text) <= _LONGEST else f"{text[: _LONGEST - 7]}-{hashlib.sha256(part.encode()).hexdigest()[:6]}"
+        for part, text in zip(parts, texts, strict=True)
+    )
 
 
-def view(document: Table | Document, compared: Mapping[Place, Comparison]) -> TableView:
-    """Return a table as a page shows it.
+def table_view(table: Table, compared: Mapping[Place, Comparison]) -> TableView:
+    """Return the view of a table of means.
 
     Parameters
     ----------
-    document : Table or Document
+    table : Table
     compared : mapping of place to Comparison
-        The verdicts on published numbers (`comparison.compare`).
+        Verdicts on published numbers (`comparison.compare`).
     """
-    counts = Counter(comparison.verdict for place, comparison in compared.items() if place[0] == document.id)
-    place = document.place if counts or isinstance(document, Document) else ""
-    if isinstance(document, Document):
-        headers, rows = document.headers, _document_rows(document)
-        words = replace(document, place="").paragraphs()
-    else:
-        headers, rows = (document.row_header, *document.column_labels.values()), _table_rows(document, compared)
-        words = notes(document)
-    known = {verdict: counts[verdict] for verdict in VERDICTS if counts}
-    return TableView(document.id, anchor(document.id), document.title, place, headers, rows, words, known)
-
-
-def _table_rows(table: Table, compared: Mapping[Place, Comparison]) -> list[Row]:
-    rows = []
-    for row, label in table.row_labels.items():
+    rows: list[list[CellView]] = []
+    for row in table.row_labels:
         cells = [table.cells.get((row, column)) for column in table.column_labels]
-        rows.append((label, tuple(_cell(table, cell, compared) if cell else CellView(EMPTY) for cell in cells)))
-    return rows
+        rows.append([_cell(table, cell, compared) if cell else CellView(EMPTY) for cell in cells])
+    shared, by_row, by_column, rows = _factored(rows)
+    counts = Counter(one.verdict for place, one in compared.items() if place[0] == table.id)
+    return TableView(
+        table.id,
+        anchor(table.id),
+        table.title,
+        f"Ours; below it, published: {table.place}" if counts else "",
+        [(table.row_header, {}), *zip(table.column_labels.values(), by_column, strict=True)],
+        [
+            RowView(label, facts, cells, anchor(table.id, row) if table.is_list else "")
+            for (row, label), facts, cells in zip(table.row_labels.items(), by_row, rows, strict=True)
+        ],
+        notes(table),
+        {verdict: counts[verdict] for verdict in VERDICTS} if counts else {},
+        shared,
+    )
 
 
-def _document_rows(document: Document) -> list[Row]:
-    """Return the rows of a document; a row that was compared has the verdict on its first number."""
-    rows = []
-    for place, (label, *texts) in enumerate(document.rows):
-        agrees = document.agrees[place] if document.agrees else None
+def text_view(document: Document) -> TableView:
+    """Return the view of a document."""
+    lines: list[RowView] = []
+    for number, (label, *texts) in enumerate(document.rows):
+        agrees = document.agrees[number] if document.agrees else None
         verdict: Verdict | None = None if agrees is None else "reproduced" if agrees else "differs"
-        rows.append((label, tuple(CellView(text, verdict=None if at else verdict) for at, text in enumerate(texts))))
-    return rows
+        cells = [CellView(text, verdict=None if place else verdict) for place, text in enumerate(texts)]
+        lines.append(RowView(label, {}, cells, anchor(document.id, f"{number + 1}-{label}")))
+    caption = f"Ours beside published: {document.place}" if document.place else ""
+    paragraphs = replace(document, place="").paragraphs()
+    heads = [(header, Facts()) for header in document.headers]
+    return TableView(document.id, anchor(document.id), document.title, caption, heads, lines, paragraphs, {}, {})
 
 
 def _cell(table: Table, cell: TableCell, compared: Mapping[Place, Comparison]) -> CellView:
-    verdicts: dict[str, Comparison] = {
-        name: compared[place]
-        for name in cell.published
-        if (place := (table.id, cell.row, cell.column, name)) in compared
-    }
+    places = {name: (table.id, cell.row, cell.column, name) for name in cell.published}
+    verdicts = {name: compared[place] for name, place in places.items() if place in compared}
     first = cell.shows[0]
     return CellView(
         ours_text(cell, sd=table.spread or table.is_list),
-        cell.ours[first].mean if first in cell.ours else None,
+        "" if table.is_list else anchor(table.id, cell.row, cell.column),
         verdicts[first].verdict if first in verdicts else None,
-        _published(table, cell, verdicts),
+        tuple(_published(table, cell, verdicts)),
         tuple(_spreads(cell, (*cell.shows, *table.also), verdicts)),
+        _facts(cell),
     )
 
 
-def _published(table: Table, cell: TableCell, verdicts: Mapping[str, Comparison]) -> tuple[Piece, ...]:
+def _published(table: Table, cell: TableCell, verdicts: Mapping[str, Comparison]) -> Iterator[Piece]:
     if not cell.published:
-        return ()
+        return
     texts = published_texts(cell)
     if table.spread and (sd := cell.published[cell.shows[0]].sd) is not None:
         texts[0] += f" ± {number_text(cell.shows[0], sd)}"
-    parts = filled_parts(cell.form, texts)
-    names = [*cell.shows, ""]
-    return tuple(
-        Piece(before, text, verdicts[name].verdict if name in verdicts else None)
-        for name, (before, text) in zip(names, parts, strict=False)
-    )
+    for name, (before, text) in zip([*cell.shows, ""], filled_parts(cell.form, texts), strict=False):
+        yield Piece(before, text, verdicts[name].verdict if name in verdicts else None)
 
 
-def _spreads(cell: TableCell, names: Collection[str], verdicts: Mapping[str, Comparison]) -> list[Spread]:
-    """Return the distribution behind each number with several repeats."""
-    found = []
+def _facts(cell: TableCell) -> Facts:
+    if cell.source is None:
+        return {}
+    facts = {"config": cell.source.config, "versions": cell.source.versions, "data": cell.source.data_sha256[:12]}
+    return facts | {f"only.{name}": value for name, value in cell.source.only.items()}
+
+
+def _factored(rows: Sequence[Sequence[CellView]]) -> tuple[Facts, list[Facts], list[Facts], list[list[CellView]]]:
+    """Move facts that all cells share to the table, then those of rows and columns; return them and the cells left."""
+    columns = list(zip(*rows, strict=True))
+    shared = _common([cell for row in rows for cell in row])
+    by_row = [_without(_common(row), shared) for row in rows]
+    by_column = [_without(_common(column), shared) for column in columns]
+    left = [
+        [
+            replace(cell, facts=_without(cell.facts or {}, shared | of_row | of_column))
+            for cell, of_column in zip(row, by_column, strict=True)
+        ]
+        for row, of_row in zip(rows, by_row, strict=True)
+    ]
+    return shared, by_row, by_column, left
+
+
+def _common(cells: Sequence[CellView]) -> Facts:
+    """Return the facts that all cells with facts share."""
+    known = [set(cell.facts.items()) for cell in cells if cell.facts]
+    return dict(sorted(set.intersection(*known))) if known else {}
+
+
+def _without(facts: Mapping[str, str], others: Mapping[str, str]) -> Facts:
+    return {name: value for name, value in facts.items() if others.get(name) != value}
+
+
+def _spreads(cell: TableCell, names: Sequence[str], verdicts: Mapping[str, Comparison]) -> Iterator[Spread]:
+    """Yield the spread of each quantity with at least two repeats."""
     for name in names:
         values = list(cell.values.get(name, {}).values())
         if name in cell.ours and len(values) > 1:
-            found.append(_spread(name, cell.ours[name], values, verdicts.get(name)))
-    return found
+            yield _spread(cell, name, values, verdicts.get(name))
 
 
-def _spread(name: str, ours: Summary, values: list[float], compared: Comparison | None) -> Spread:
-    known = describe_spread(values)
-    shown = {
-        "mean": ours.mean,
-        "sd": ours.sd,
-        "min": known.minimum,
-        "Q1": known.lower_quartile,
-        "median": known.median,
-        "Q3": known.upper_quartile,
-        "max": known.maximum,
-    }
-    text = ", ".join(f"{word} {number_text(name, value)}" for word, value in shown.items())
-    text += f"; 95 % interval {number_text(name, ours.low)} to {number_text(name, ours.high)}; {ours.n} repeats"
+def _spread(cell: TableCell, name: str, values: Sequence[float], compared: Comparison | None) -> Spread:
+    ours, known = cell.ours[name], describe_spread(values)
+    five = (known.minimum, known.lower_quartile, known.median, known.upper_quartile, known.maximum)
+    text = (
+        f"{number_text(name, ours.mean)} ± {number_text(name, ours.sd)}, {ours.n} repeats; 95 % interval"
+        f" {number_text(name, ours.low)} to {number_text(name, ours.high)};"
+        f" {' | '.join(number_text(name, value) for value in five)}"
+    )
     published = None
     if compared is not None and compared.difference is not None:
-        text += f"; ours − published {number_text(name, compared.difference, '+')}: {compared.verdict}"
+        text += f"; ours − published {number_text(name, compared.difference, '+')}, {compared.verdict}"
         published = compared.published
-    return Spread(described(name).title, f"{text}.", *_bars(values, published))
+    return Spread(described(name).title, f"{text}.", *_histogram(values, published))
 
 
-def _bars(values: list[float], published: float | None) -> tuple[str, int | None]:
-    """Draw how many repeats lie where, and return the path of the bars and the place of the published number."""
-    ends = [*values, *([] if published is None else [published])]
-    low, high = min(ends), max(ends)
-
-    def place(value: float) -> int:
-        if math.isclose(low, high):
-            return STRIP_WIDTH // 2
-        return _BAR * round((STRIP_WIDTH - 2 * _BAR) * (value - low) / (high - low) / _BAR) + _BAR
-
+def _histogram(values: Sequence[float], published: float | None) -> tuple[str, int | None]:
+    """Return the SVG path of a histogram, and the place of the published number on its axis."""
+    place = _axis([*values, *([] if published is None else [published])])
     counts = Counter(map(place, values))
-    most = max(counts.values())
-    heights = {at: max(2, round(STRIP_HEIGHT * n / most)) for at, n in sorted(counts.items())}
-    bars = "".join(f"M{at} {STRIP_HEIGHT}v-{height}" for at, height in heights.items())
+    highest = max(counts.values())
+    heights = {x: max(2, round(STRIP_HEIGHT * n / highest)) for x, n in sorted(counts.items())}
+    bars = "".join(f"M{x} {STRIP_HEIGHT}v-{height}" for x, height in heights.items())
     return bars, None if published is None else place(published)
+
+
+def _axis(values: Sequence[float]) -> Callable[[float], int]:
+    """Return the map from the range of values to multiples of `_BAR` pixels."""
+    low, high = min(values), max(values)
+    if math.isclose(low, high):
+        return lambda _: STRIP_WIDTH // 2
+    return lambda value: _BAR * round((STRIP_WIDTH - 2 * _BAR) * (value - low) / (high - low) / _BAR) + _BAR

@@ -53,10 +53,10 @@ def render_index(
 
 
 def figure_notes(figure: Figure) -> list[str]:
-    """Return the sentences below a figure: its source, repeats, note, and the parts that were not run."""
+    """Return the source of a figure and the parts that were not run; the drawing itself has its other notes."""
     place = f"Source: {figure.place}." if figure.place else ""
     gap = f"Not run: {'; '.join(figure.missing)}." if figure.missing else ""
-    return [text for text in (place, figure.basis, figure.note, gap) if text]
+    return [text for text in (place, gap) if text]
 
 
 def not_run(tables: Sequence[Table | Document], figures: Sequence[Figure]) -> list[str]:

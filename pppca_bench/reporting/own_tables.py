@@ -7,6 +7,7 @@ from functools import cached_property, partial
 
 from pppca_bench.methods.lookup import stored_method
 from pppca_bench.references.reference import Reference
+from pppca_bench.reporting.cell_source import source_of
 from pppca_bench.reporting.labels import distinct_labels, value_text
 from pppca_bench.reporting.summary import Results, summarise_runs
 from pppca_bench.reporting.table import Table, TableCell
@@ -146,7 +147,15 @@ class OwnTables:
             ours = {name: summary.quantities[name] for name in _BOTH if name in summary.quantities}
             counts = summary.n_planned, summary.n_failed
             table[place] = TableCell(
-                *place, _BOTH, "{} ({})", ours, {}, summary.values, *counts, differing=summary.differing
+                *place,
+                _BOTH,
+                "{} ({})",
+                ours,
+                {},
+                summary.values,
+                *counts,
+                differing=summary.differing,
+                source=source_of(cell, self._results),
             )
         rows = {row: row for row, _ in table}
         return Table("X", "Runs beyond the published tables", "", "Problem, method", rows, columns, table)
@@ -194,12 +203,14 @@ class OwnTables:
         filled, rows = {}, {}
         for cell, summary in summaries.items():
             row = f"{_problem_label(cell, facts)}, {labels[cell]}"
-            rows[row] = row
+            rows[row], source = row, source_of(cell, self._results)
             for name in columns:
                 known = {name: summary.quantities[name]} if name in summary.quantities else {}
                 counts = (summary.n_planned, summary.n_failed) if known or name == columns[0] else (0, 0)
                 differing = summary.differing if name == columns[0] else ()
-                filled[row, name] = TableCell(row, name, (name,), "{}", known, {}, {}, *counts, differing=differing)
+                filled[row, name] = TableCell(
+                    row, name, (name,), "{}", known, {}, {}, *counts, differing=differing, source=source
+                )
         titles = {name: described(name).title for name in columns}
         return Table(table, title, "", "Problem, method", rows, titles, filled, is_list=True)
 

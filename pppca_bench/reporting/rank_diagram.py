@@ -8,7 +8,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from pppca_bench.reporting.figure_drawing import add_note, to_images, write_drawing
+from pppca_bench.reporting.figure_drawing import add_note, page_svg, write_drawing
 from pppca_bench.reporting.ranking import ALPHA, Contest, Ranking
 
 TEXT_MARGIN = 0.01
@@ -16,8 +16,8 @@ TEXT_MARGIN = 0.01
 
 
 def ranking_svg(contest: Contest, ranking: Ranking) -> bytes:
-    """Draw the critical-difference diagram of a ranking as SVG."""
-    return to_images(partial(draw_ranking, contest, ranking), ("svg",))["svg"]
+    """Draw the critical-difference diagram of a ranking as SVG for a web page."""
+    return page_svg(partial(draw_ranking, contest, ranking))
 
 
 def write_ranking(contest: Contest, ranking: Ranking, out_dir: Path) -> list[Path]:

@@ -140,6 +140,7 @@ class Results:
         for cell in cells:
             self._by_method.setdefault((cell.problem, cell.method), []).append(cell)
         self._matching: dict[tuple[Selector, tuple[str, ...]], list[Cell]] = {}
+        self._planned: dict[str, dict[tuple[str, str], list[Cell]]] = {}
         self._summaries: dict[tuple[Selector, tuple[str, ...]], CellSummary] = {}
         self.variants = {name: variants for name in configs if (variants := self._variants(name))}
 
@@ -153,6 +154,15 @@ class Results:
         return {
             cell: runs.asked_by(configs) for cell, runs in self.cells.items() if not runs.configs.isdisjoint(configs)
         }
+
+    def rivals(self, cell: Cell, config: str) -> Sequence[Cell]:
+        """Return the cells of a config with the same problem and method as a cell."""
+        if config not in self._planned:
+            groups = self._planned[config] = {}
+            for other, runs in self.cells.items():
+                if config in runs.configs:
+                    groups.setdefault((other.problem, other.method), []).append(other)
+        return self._planned[config].get((cell.problem, cell.method), ())
 
     def matching(self, selector: Selector, configs: Collection[str] = ()) -> list[Cell]:
         """Return the cells that a selector matches, of those that some of the configs (all by default) ask for."""

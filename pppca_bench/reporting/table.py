@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import Reference
+from pppca_bench.reporting.cell_source import CellSource
 from pppca_bench.reporting.summary import Summary
 from pppca_bench.runs import Selector
 
@@ -41,6 +42,8 @@ class TableCell:
         If runs of several settings would fill it, the tables that list them; it is empty then.
     differing : tuple of str
         Software or hardware in which its repeats differ; see `CellSummary`.
+    source : CellSource or None
+        Provenance of its runs, if it has any.
     """
 
     row: str
@@ -57,6 +60,7 @@ class TableCell:
     settings: str = ""
     listed_in: tuple[str, ...] = ()
     differing: tuple[str, ...] = ()
+    source: CellSource | None = None
 
     @property
     def n(self) -> int:

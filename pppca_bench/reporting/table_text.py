@@ -8,6 +8,7 @@ from functools import partial
 from statistics import median
 
 from pppca_bench.references.numbers import Tolerance
+from pppca_bench.reporting.cell_source import NO_SOURCE
 from pppca_bench.reporting.comparison import Verdict, judge
 from pppca_bench.reporting.document import Document, Grid
 from pppca_bench.reporting.number_text import EMPTY, number_text, true_minus
@@ -89,6 +90,7 @@ def records(table: Table) -> list[dict[str, object]]:
                         "high": known["high"],
                         "n_planned": cell.n_planned,
                         "n_failed": cell.n_failed,
+                        **(cell.source.record() if cell.source else NO_SOURCE),
                     }
                 )
     return found

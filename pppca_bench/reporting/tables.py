@@ -8,6 +8,7 @@ from dataclasses import replace
 from pppca_bench.methods.lookup import stored_method
 from pppca_bench.references.layout import Layout, Line
 from pppca_bench.references.reference import Reference
+from pppca_bench.reporting.cell_source import source_of
 from pppca_bench.reporting.summary import Results, Summary, summarise
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import SIZES, Cell, ProblemFacts
@@ -118,6 +119,7 @@ def _with_runs(
         fillable=True,
         settings=summary.settings,
         differing=summary.differing,
+        source=source_of(found[0], results, configs) if found else None,
     )
 
 

@@ -1,11 +1,10 @@
 "use strict";
-// The page is whole without this: it only adds sorting and filtering, and opens what a link leads to.
+// The page is complete without this script, which adds sorting, filters, hints at hidden columns, and the command of a cell.
 (() => {
   const number = /^\(?[−-]?\d+(\.\d+)?/;
 
   function key(row, column) {
     const cell = row.cells[column];
-    if (cell.dataset.v !== undefined) return Number(cell.dataset.v);
     const found = cell.textContent.trim().match(number);
     return found ? Number(found[0].replace("−", "-").replace("(", "")) : cell.textContent.trim();
   }
@@ -64,9 +63,73 @@
     if (table.dataset.filter !== undefined) addFilter(table);
   }
 
+  // A cell's facts are those of its table, row, column and its own.
+  function facts(cell) {
+    const row = cell.parentElement;
+    const table = row.closest("table");
+    const parts = [table, row, table.tHead.rows[0].cells[cell.cellIndex], cell];
+    return Object.assign({}, ...parts.map((part) => JSON.parse(part.dataset.facts || "{}")));
+  }
+
+  function quoted(text) {
+    return /^[\w=.,:\/+-]*$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'";
+  }
+
+  function explain(details) {
+    const cell = details.closest("td, th");
+    if (!cell || details.querySelector(".again")) return;
+    const known = facts(cell);
+    const box = document.createElement("div");
+    const link = document.createElement("a");
+    box.className = "spread again";
+    link.href = "#" + encodeURI(cell.id || cell.parentElement.id);
+    link.textContent = "Link to this " + (cell.id ? "cell" : "row");
+    box.append(link);
+    if (known.config) {
+      const names = Object.keys(known).filter((name) => name.startsWith("only."));
+      const only = names.map((name) => name.slice(5) + "=" + known[name]).join(",");
+      const command = document.createElement("code");
+      command.textContent = "pppca run " + quoted(known.config) + " --only " + quoted(only) + " --fresh";
+      const versions = known.versions ? "versions " + known.versions + "; " : "";
+      box.append(". Compute it again: ", command, ". Config " + known.config + "; " + versions + "data " + known.data + ".");
+    }
+    details.append(box);
+  }
+
+  // A row of a list is a cell of the results.
+  for (const row of document.querySelectorAll("tr[id][data-facts]")) {
+    const details = document.createElement("details");
+    const summary = document.createElement("summary");
+    summary.append(...row.cells[0].childNodes);
+    details.append(summary);
+    row.cells[0].append(details);
+  }
+
+  document.addEventListener("toggle", (event) => {
+    if (event.target instanceof HTMLDetailsElement && event.target.open) explain(event.target);
+  }, true);
+
+  function hint() {
+    for (const box of document.querySelectorAll(".scroll")) {
+      const more = box.scrollWidth > box.clientWidth + 1;
+      box.classList.toggle("more", more);
+      let text = box.previousElementSibling;
+      if (!text || !text.classList.contains("hint")) {
+        text = document.createElement("div");
+        text.className = "hint";
+        text.textContent = "Scroll for more columns \u2192";
+        box.before(text);
+      }
+      text.hidden = !more;
+    }
+  }
+  addEventListener("resize", hint);
+  hint();
+
   function open() {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (target instanceof HTMLDetailsElement) target.open = true;
+    if (target?.matches("td, tr")) target.querySelector("details")?.setAttribute("open", "");
   }
   addEventListener("hashchange", open);
   open();
