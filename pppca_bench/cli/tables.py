@@ -1,8 +1,8 @@
-"""Commands ``pppca tables``, ``figures`` and ``render``: results beside the published numbers."""
+"""``pppca tables``, ``figures`` and ``render``: what was run, beside the published numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from pppca_bench.errors import StoreError, check_known
 from pppca_bench.files import atomic_write, sweep
 
 if TYPE_CHECKING:
+    from pppca_bench.reporting.claims import Finding
     from pppca_bench.reporting.document import Document
     from pppca_bench.reporting.figure_data import Figure
     from pppca_bench.reporting.ranking import Contest, Ranking
@@ -32,7 +33,7 @@ BY_CONFIG = "by_config"
 """Folder, in that of the results, of a folder of tables for each config."""
 
 KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
-"""Formats of the tables in a results folder."""
+"""What tables are written as into a results folder."""
 
 FORMATS = ("terminal", "markdown", "latex", "csv", "json")
 
@@ -53,7 +54,7 @@ FORMATS = ("terminal", "markdown", "latex", "csv", "json")
 @click.option("--all", "show_all", is_flag=True, help="Also show rows and columns where nothing was run.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True)
 @click.option("--sd", is_flag=True, help="Print mean ± standard deviation. CSV and JSON always hold both.")
-@click.option("--out", type=FOLDER, help="Write a file for each table into this folder, and print nothing.")
+@click.option("--out", type=FOLDER, help="Write a file for each table into this folder, and print none.")
 def tables(
     configs: tuple[str, ...],
     results: Path,
@@ -106,16 +107,21 @@ def _choose(snapshot: Snapshot, names: Collection[str], show_all: bool) -> list[
 @click.option("--out", type=FOLDER, help="Folder to write to [default: RESULTS/figures].")
 def figures(results: Path, out: Path | None) -> None:
     """Draw the figures: SVG, PNG, and the plotted numbers as CSV."""
+    from pppca_bench.reporting.figure_drawing import write_figures
+    from pppca_bench.reporting.rank_diagram import write_ranking
     from pppca_bench.reporting.ranking import CONTESTS
 
+    _, built, rankings = _with_figures(results)
     folder = out or results / "figures"
-    _, built, rankings, paths = _draw(results, folder)
+    paths = write_figures(built, folder)
+    for contest, ranking in rankings:
+        paths += write_ranking(contest, ranking, folder)
     click.echo(f"Wrote {len(paths)} files to {folder}.")
     for figure in built:
         if figure.missing:
             click.echo(f"{figure.figure}: not run: {'; '.join(figure.missing)}.", err=True)
     for contest in CONTESTS:
-        if contest.missing and contest not in [ranked for ranked, _ in rankings]:
+        if contest.missing and contest not in [one for one, _ in rankings]:
             click.echo(f"{contest.id}: not run: {contest.missing} (configs/{contest.configs[0]}.yaml).", err=True)
 
 
@@ -125,42 +131,48 @@ def figures(results: Path, out: Path | None) -> None:
 def render(results: Path, findings: Path | None) -> None:
     """Write all tables and figures into the results folder.
 
-    README.md there shows all of them; findings.md holds the slides' claims against the results.
+    README.md there links to all of them; findings.md judges the slides' claims.
     """
-    import os
-
-    from pppca_bench.reporting.claims import advice_of, render_findings
+    from pppca_bench.reporting.figure_drawing import write_figures
     from pppca_bench.reporting.index_page import render_index
+    from pppca_bench.reporting.rank_diagram import write_ranking
 
-    snapshot, drawn, rankings, figures = _draw(results, results / "figures")
+    snapshot, drawn, rankings = _with_figures(results)
     built = snapshot.filled
     written = [path for form in KEPT_FORMATS for path in write_tables(built, form, results / "tables")]
-    atomic_write(results / "README.md", render_index(list(snapshot.values()), drawn, rankings))
+    figures = write_figures(drawn, results / "figures")
+    for contest, ranking in rankings:
+        figures += write_ranking(contest, ranking, results / "figures")
+    judged = snapshot.findings(drawn)
+    atomic_write(results / "README.md", render_index(list(snapshot.values()), drawn, rankings, judged))
     sweep(results, [*written, *figures])
-    page, measured = findings or results / "findings.md", results / "benchmarks.md"
-    linked = [path for path in (*written, *figures) if path.suffix in (".md", ".svg")]
-    links = {path.stem: Path(os.path.relpath(path, page.parent)).as_posix() for path in linked}
-    advice = advice_of(measured.read_text(encoding="utf-8")) if measured.is_file() else ""
-    page.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write(page, render_findings(snapshot.findings(drawn), links, advice))
+    page = findings or results / "findings.md"
+    links = {table.id: results / "tables" / f"{table.id}.md" for table in built}
+    links |= {figure.figure: results / "figures" / f"{figure.figure}.svg" for figure in drawn if figure.panels}
+    links |= {contest.id: results / "figures" / f"{contest.id}.svg" for contest, _ in rankings}
+    _write_findings(judged, links, results / "benchmarks.md", page)
     click.echo(f"Wrote {len(built)} tables, {len(figures) // 3} figures and their index to {results}, and {page}.")
 
 
-def _draw(results: Path, folder: Path) -> tuple[Snapshot, list[Figure], list[tuple[Contest, Ranking]], list[Path]]:
-    """Read the results, draw all figures into a folder, and return them with their files."""
+def _write_findings(findings: Sequence[Finding], files: Mapping[str, Path], benchmarks: Path, page: Path) -> None:
+    import os
+
+    from pppca_bench.reporting.claims import advice_of, render_findings
+
+    links = {name: Path(os.path.relpath(file, page.parent)).as_posix() for name, file in files.items()}
+    advice = advice_of(benchmarks.read_text(encoding="utf-8")) if benchmarks.is_file() else ""
+    page.parent.mkdir(parents=True, exist_ok=True)
+    atomic_write(page, render_findings(findings, links, advice))
+
+
+def _with_figures(results: Path) -> tuple[Snapshot, list[Figure], list[tuple[Contest, Ranking]]]:
     from pppca_bench.references.reference import own_references
-    from pppca_bench.reporting.figure_drawing import write_figures
-    from pppca_bench.reporting.rank_diagram import write_ranking
     from pppca_bench.reporting.snapshot import take_snapshot
     from pppca_bench.store.database import Store
 
     with Store(results / DATABASE, read_only=True) as store:
         snapshot = take_snapshot(store, own_references())
-        figures, rankings = snapshot.figures(store), snapshot.rankings()
-    paths = write_figures(figures, folder)
-    for contest, ranking in rankings:
-        paths += write_ranking(contest, ranking, folder)
-    return snapshot, figures, rankings, paths
+        return snapshot, snapshot.figures(store), snapshot.rankings()
 
 
 def write_tables(tables: Sequence[Table | Document], form: Format, folder: Path, *, sd: bool = False) -> list[Path]:
@@ -176,14 +188,14 @@ def write_tables(tables: Sequence[Table | Document], form: Format, folder: Path,
 
 
 def write_by_config(config: str, results: Path) -> tuple[list[Table | Document], Path]:
-    """Write the tables of a config's runs, as Markdown, LaTeX and CSV, into a folder, and remove older ones there.
+    """Write the tables of one config's runs, as Markdown, LaTeX and CSV, into a folder that then holds these alone.
 
     Choice: the sizes of data sets (T0) are left out, since no run fills them.
 
     Returns
     -------
     (list of Table or Document, Path)
-        The tables, without rows and columns that were not run, and the folder.
+        The tables, with only what was run, and the folder.
     """
     from pppca_bench.reporting.document import Document
 

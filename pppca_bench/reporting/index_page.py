@@ -1,24 +1,24 @@
-"""Index of the results: every table and figure on one Markdown page, with links to their files."""
+"""Index of the results: main results, claims, and links to every table and figure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
+from pppca_bench.reporting.claims import Finding
 from pppca_bench.reporting.comparison import compare, render_differing, render_scores, tally
 from pppca_bench.reporting.document import Document
 from pppca_bench.reporting.figure_data import Figure, count_in_words
+from pppca_bench.reporting.headline import headline
 from pppca_bench.reporting.ranking import Contest, Ranking
-from pppca_bench.reporting.ranking import render as render_ranking
 from pppca_bench.reporting.rendering import environment
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.reporting.table_text import render
 
 
 def render_index(
     tables: Sequence[Table | Document],
     figures: Sequence[Figure],
     rankings: Sequence[tuple[Contest, Ranking]] = (),
+    findings: Sequence[Finding] = (),
 ) -> str:
     """Render the index as Markdown, with links relative to the folder that holds ``tables`` and ``figures``.
 
@@ -30,6 +30,8 @@ def render_index(
         All figures; those without panels are only named.
     rankings : sequence of (Contest, Ranking), optional
         The rankings of methods, F6 and F7.
+    findings : sequence of Finding, optional
+        Verdicts on the slides' claims.
     """
     of_means = [table for table in tables if isinstance(table, Table)]
     compared = compare(of_means)
@@ -44,9 +46,8 @@ def render_index(
             tally=tally(compared),
             scores=render_scores(of_means, "markdown", [table for table in tables if isinstance(table, Document)]),
             differing=render_differing(compared, "markdown"),
-            render=partial(render, form="markdown"),
-            ranking_table=partial(render_ranking, form="markdown"),
-            figure_notes=figure_notes,
+            headline=headline(compared, findings),
+            findings=findings,
         )
     )
     return text.rstrip("\n") + "\n"
