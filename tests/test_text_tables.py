@@ -1,7 +1,6 @@
 """Tables of texts: their formats, their place among the tables, scores, and the spread of test errors."""
 
 import json
-import re
 
 import pytest
 from report_runs import FACTS, cell_of, network_runs, results_by_config, run_of, search_runs
@@ -160,6 +159,5 @@ class TestRegistry:
 
     def test_they_stand_in_the_index(self):
         index = render_index([ODD], [])
-        assert re.findall(r"\]\(#([^)]+)\)", index) == ["Z1"]
+        assert "| [Z1](tables/Z1.md). " in index
         assert "[CSV](tables/Z1.csv)" in index
-        assert render(ODD, "markdown").rstrip() in index
