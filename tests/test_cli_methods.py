@@ -77,5 +77,5 @@ def test_render_writes_the_diagram_and_names_it_in_the_index(results):
     assert CliRunner().invoke(cli, ["render", "--results", str(results)]).exit_code == 0
     assert (results / "figures" / "F6.png").exists()
     index = (results / "README.md").read_text()
-    assert "- [F6. Mean ranks of test errors](#F6)" in index
+    assert "| [F6](figures/F6.png). Mean ranks of test errors | " in index
     assert " published results: " in index
