@@ -60,7 +60,7 @@ test: .venv/test
 	$(BIN)/python -m pytest -q -m "not slow" -n auto --dist worksteal
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m "not slow" tests/test_*_kernels.py
 
-test-all: .venv/test
+test-all: .venv/test .venv/docs
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 # The fast tests with the lowest versions that pyproject.toml admits. What such old libraries use may be deprecated by now.
