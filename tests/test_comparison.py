@@ -374,6 +374,13 @@ class TestCountedOnce:
             "1 published results: 1 not run (2 more numbers repeat one of them, or are sizes of data sets)."
         )
 
+    def test_numbers_that_were_not_run_are_counted_in_the_last_line_unless_asked_for(self):
+        one = judge((*T1, "test_error_percent"), Number("2.30"), None, SLIDES.tolerances["test_error_percent"])
+        run = replace(one, row="card1", verdict="reproduced", mean=2.3, n=3)
+        short = render([one, run], "terminal", show_all=False)
+        assert short.endswith("\nNumbers not run: 1. `pppca compare --all` lists them.")
+        assert ("cancer1" in short, "cancer1" in render([one, run], "terminal")) == (False, True)
+
 
 class TestDistancesThatTellNothing:
     """A group of one published number, scored by a rule of its own."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @results_option
 @references_option
 @click.option("--format", "form", type=click.Choice(("terminal", "json", "markdown")), default="terminal")
+@click.option("--all", "show_all", is_flag=True, help="List the numbers that were not run, too.")
 @click.option("--scores", is_flag=True, help="Print the scores of whole tables instead of every cell.")
 @click.option("--strict", is_flag=True, help="Exit 1 if a cell is worse than recorded in the baseline, or not run.")
 @click.option("--baseline", type=click.Path(dir_okay=False, path_type=Path), help="[default: RESULTS/baseline.json]")
@@ -30,13 +31,14 @@ def compare(
     results: Path,
     references: tuple[Path, ...],
     form: str,
+    show_all: bool,
     scores: bool,
     strict: bool,
     baseline: Path | None,
     record: bool,
     force: bool,
 ) -> None:
-    """Compare every published number with ours.
+    """Compare the published numbers with ours, as far as they were run.
 
     Each line has our mean, standard deviation, 95 % interval, the difference and a verdict.
 
@@ -50,7 +52,9 @@ def compare(
     built = [table for table in snapshot.of_means if not references or table.was_run or _is_added(table, references)]
     compared = comparison.compare(built)
     click.echo(
-        comparison.render_scores(built, form, snapshot.of_texts) if scores else comparison.render(compared, form)
+        comparison.render_scores(built, form, snapshot.of_texts)
+        if scores
+        else comparison.render(compared, form, show_all=show_all)
     )
     path = baseline or results / "baseline.json"
     if record:

@@ -249,11 +249,17 @@ def _distance(number: Number, ours: float, rule: Tolerance) -> float:
 _HEADERS = ("table", "row", "column", "quantity", "published", "ours", "sd", "n", "95 % interval", "diff", "verdict")
 
 
-def render(comparisons: Sequence[Comparison], form: str) -> str:
-    """Render comparisons as ``terminal``, ``markdown`` or ``json`` text, with a count of the verdicts."""
+def render(comparisons: Sequence[Comparison], form: str, *, show_all: bool = True) -> str:
+    """Render comparisons as ``terminal``, ``markdown`` or ``json`` text, with a count of the verdicts.
+
+    Without ``show_all`` a last line counts the numbers that were not run; JSON has them in any case.
+    """
     if form == "json":
         return _json(comparisons)
-    return f"{_grid([_row(item) for item in comparisons], _HEADERS, form)}\n\n{tally(comparisons)}"
+    shown = [item for item in comparisons if show_all or item.verdict != "not run"]
+    text = f"{_grid([_row(item) for item in shown], _HEADERS, form)}\n\n{tally(comparisons)}"
+    n_left = len(comparisons) - len(shown)
+    return f"{text}\nNumbers not run: {n_left}. `pppca compare --all` lists them." if n_left else text
 
 
 def render_differing(comparisons: Sequence[Comparison], form: str) -> str:
