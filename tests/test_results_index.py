@@ -119,7 +119,7 @@ def test_a_cell_of_several_settings_is_not_called_not_run(tmp_path: Path) -> Non
 
 def test_scores_and_the_results_that_differ_stand_in_it(tiny: tuple[list[Table], list[Figure]]) -> None:
     index = render_index(*tiny)
-    scores, differing = index.split("## Results that differ")
+    scores, differing = index.split("Results that differ:")
     # T1 has 2.30 (1) and 2.82 (1.2) for ours of 2.0 (2) each: |ln 2| and |ln (2 / 1.2)|.
     assert re.search(r"\| T1 dimensionality +\| 32 +\| 2 +\| 0\.602 +\| 0\.693 +\| \\\|ln ratio\\\| ", scores)
     rows = [line for line in differing.splitlines() if line.startswith("| T")]

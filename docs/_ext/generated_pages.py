@@ -31,7 +31,7 @@ _WHOLE = {
     "problems": "A name, a list of names (`pppca data list`), or [tables of your own](own_data.md).",
     "repeats": "Runs of each setting, each with another seed. With `splits` or `folds` it may be left out.",
     "splits": "Number of random splits of user-defined tables.",
-    "folds": "Into how many parts the rows of own tables are dealt.",
+    "folds": "Number of folds of user-defined tables.",
     "seed": "All seeds of the runs follow from it.",
     "tau": "The thresholds of methods that take some and have none of their own: one, a list, or `auto` to choose.",
     "methods": "A list of sections, each with `method: NAME` and any keys of that method; a bare name is short for it.",
@@ -56,11 +56,19 @@ _LINKS = (
 
 
 def results_page() -> str:
-    """Return the index of the results without its heading, each table and figure a target of links."""
+    """Return the index of the results without its heading, then every table and figure as a target of links."""
     text = (RESULTS / "README.md").read_text(encoding="utf-8").partition("\n")[2]
-    text = re.sub(r'<a id="(\w+)"></a>', lambda found: f"({found[1].lower()})=", text)
-    text = re.sub(r"\]\(#(\w+)\)", lambda found: f"](#{found[1].lower()})", text)
-    return re.sub(r"\]\((tables|figures)/", r"](../results/\1/", text)
+    text = text.replace("[report](report.html)", '<a href="report.html">report</a>')
+    names = re.findall(r"^\| \[(\w+)\]\((tables|figures)/\S+\. (.+?) \|", text, re.MULTILINE)
+    text = re.sub(r"\]\((?:tables|figures)/(\w+)\.(?:md|png|svg)\)", lambda found: f"](#{found[1].lower()})", text)
+    parts = [re.sub(r"\]\((tables|figures)/", r"](../results/\1/", text)]
+    for name, folder, title in names:
+        if folder == "tables":
+            shown = (RESULTS / folder / f"{name}.md").read_text(encoding="utf-8")
+        else:
+            shown = f"## {name}. {title}\n\n![{title}](../results/figures/{name}.png)\n"
+        parts.append(f"({name.lower()})=\n\n{shown}")
+    return "\n\n".join(parts)
 
 
 def config_keys_page() -> str:

@@ -57,12 +57,21 @@ class FittedBySplit(BaseEstimator):
 
         Parameters
         ----------
-        X, X_val : array-like of shape (n_samples, n_features)
-            Finite numbers. Without X_val a third of X is held out, stratified by classes.
-        y, y_val : array-like of shape (n_samples,)
-            Class labels; of a regressor targets, also of shape (n_samples, n_outputs).
+        X : array-like of shape (n_samples, n_features)
+            Finite training samples.
+        y : array-like of shape (n_samples,)
+            Class labels; for regressors targets, also of shape (n_samples, n_outputs).
+        X_val : array-like of shape (n_samples, n_features), optional
+            Finite validation samples. Without them a third of X is held out, stratified by classes.
+        y_val : array-like of shape (n_samples,), optional
+            Labels or targets of the validation samples.
         classes : array-like, optional
             All classes of the problem; by default those of y and y_val. Not for regressors.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
 
         Raises
         ------

@@ -6,6 +6,7 @@ In a repository they are its folder ``configs``; the build copies that into the 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from pathlib import Path
 
 from pppca_bench.errors import ConfigError
@@ -61,15 +62,15 @@ def find_experiment(given: Path) -> Path:
     ConfigError
         No config has that name; the message gives the nearest names.
     """
-    return _find(given, LOCAL, shipped_experiments(), "run", "config")
+    return _find(given, LOCAL, shipped_experiments, "run", "config")
 
 
 def find_study(given: Path) -> Path:
     """Return the file that an argument stands for: a path, or the name of a study; see `find_experiment`."""
-    return _find(given, LOCAL / STUDIES, shipped_studies(), "study", "study")
+    return _find(given, LOCAL / STUDIES, shipped_studies, "study", "study")
 
 
-def _find(given: Path, local: Path, shipped: dict[str, Path], command: str, kind: str) -> Path:
+def _find(given: Path, local: Path, find_shipped: Callable[[], dict[str, Path]], command: str, kind: str) -> Path:
     name = str(given)
     try:
         is_path = len(given.parts) != 1 or given.suffix in (".yaml", ".yml") or given.exists()
@@ -77,7 +78,7 @@ def _find(given: Path, local: Path, shipped: dict[str, Path], command: str, kind
         is_path = True
     if is_path:
         return given
-    edited = local / f"{name}.yaml"
+    edited, shipped = local / f"{name}.yaml", find_shipped()
     if edited.is_file() or name in shipped:
         return edited if edited.is_file() else shipped[name]
     other, of_other_kind = ("study", shipped_studies()) if kind == "config" else ("run", shipped_experiments())

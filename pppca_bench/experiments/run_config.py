@@ -76,6 +76,7 @@ def run(
     Returns
     -------
     Completed
+        Results and fitted pipelines of the runs.
 
     Raises
     ------
