@@ -169,6 +169,4 @@ def test_a_new_version_of_one_computes_its_results_anew_and_says_so(checkout):
     planned = checkout.pppca("run", "toys.yaml", "--dry-run")
     registry.write_text(before)
     assert planned.stdout == f"{N_RUNS} runs planned, 18 done, 18 to run in 6 cells.\n"
-    assert planned.stderr == (
-        "18 stored results of random_projection are of version 1; version 2 computes them anew.\n"
-    )
+    assert planned.stderr == ("18 stored results of random_projection are of version 1 (now 2) and computed again.\n")
