@@ -572,7 +572,7 @@ class TestMalformedDocuments:
             ),
             ({"scores": [SCORE | {"tables": ["T1"]}]}, "scores[0].tables: expected some of A1, got 'T1'."),
             ({"scores": [SCORE | {"rows": ["glass1"]}]}, "scores[0].rows: expected some of iris; wine, got 'glass1'."),
-            ({"series": {"ours": "T1"}}, "series.ours: expected one of A1, got 'T1'."),
+            ({"series": {"T1": "ours"}}, "series.T1: expected one of A1, got 'T1'."),
             (
                 {"figures": [{**FIGURE, "id": "a/b"}]},
                 "figures[0].id: expected text that matches '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$', got 'a/b'.",

@@ -65,9 +65,9 @@ class _Document(Section):
     def _check(self) -> Self:
         check_once("tables", [layout.id for layout in self.layouts])
         layouts = {layout.id: layout for layout in self.layouts}
-        for label, table in self.series.items():
+        for table in self.series:
             if table not in layouts:
-                raise_errors([(("series", label), f"expected one of {', '.join(layouts)}, got {table!r}")])
+                raise_errors([(("series", table), f"expected one of {', '.join(layouts)}, got {table!r}")])
         for index, group in enumerate(self.scored):
             named = [layouts[table] for table in group.tables if table in layouts]
             known = {
@@ -100,7 +100,7 @@ class Reference:
     numbers : mapping of (table, row, column) to mapping of str to Number
         By cell and quantity.
     series : mapping of str to str
-        Tables by the label of their series in the figure of published against measured numbers, in order.
+        Label of each table's series in the figure of published against measured numbers; tables may share a label.
     claims : mapping of str to str
         Methods of the source's claims, by their role in them.
     scored : tuple of Scored

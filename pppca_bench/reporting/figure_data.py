@@ -175,9 +175,19 @@ def _comparison(tables: Sequence[Table], references: Sequence[Reference]) -> Fig
             title = f"{'abc'[len(panels)]}) {name}"
             panels.append(Panel("points", title, data, f"published {quantity}", f"our {quantity}"))
     drawn = set[str]().union(*(panel.series for panel in panels))
-    missing = tuple(label for reference in references for label in reference.series if label not in drawn)
+    labels = dict.fromkeys(label for reference in references for label in reference.series.values())
+    missing = tuple(label for label in labels if label not in drawn)
     note = "One point a cell, each run once. On the diagonal both agree."
-    return Figure("F5", "Published against ours", "", "published", "ours", tuple(panels), note, missing)
+    return Figure("F5", _agreement(panels), "", "published", "ours", tuple(panels), note, missing)
+
+
+def _agreement(panels: Sequence[Panel]) -> str:
+    """Return the title of F5, the share of points that agree within a tenth."""
+    if not panels:
+        return "Published against ours"
+    ratios = pd.concat([panel.data["mean"] / panel.data["published"] for panel in panels])
+    n_near = int(ratios.between(1 / 1.1, 1.1).sum())
+    return f"{n_near} of {len(ratios)} published numbers come out within a tenth"
 
 
 def _series(tables: Sequence[Table], references: Sequence[Reference]) -> list[tuple[str, str, TableCell]]:
@@ -186,7 +196,7 @@ def _series(tables: Sequence[Table], references: Sequence[Reference]) -> list[tu
     series = []
     for reference in references:
         own = {table.id: table for table in tables if table.reference == reference}
-        for label, table in reference.series.items():
+        for table, label in reference.series.items():
             cells = [cell for cell in own[table].cells.values() if cell.selector not in drawn]
             drawn.update(cell.selector for cell in cells if cell.selector)
             series += [(label, table, cell) for cell in cells]

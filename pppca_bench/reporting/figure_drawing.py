@@ -58,7 +58,7 @@ _LANDMARKS = (*range(0, 9), *(8 * 2**power for power in range(1, 12)))
 _METADATA: Mapping[str, dict[str, None]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
 """Metadata of the files, by format: neither date nor version, so that equal drawings give equal bytes."""
 
-POINT_ENTRIES_PER_LINE, CURVE_ENTRIES_PER_LINE = 3, 5
+POINT_ENTRIES_PER_LINE, CURVE_ENTRIES_PER_LINE = 4, 5
 """Number of entries per line of the legend."""
 
 NOTE_SIZE = 8
@@ -196,14 +196,14 @@ def draw(figure: Figure) -> Drawing:
     return drawing
 
 
-_MOST_COLUMNS: Mapping[Kind, int] = {"curves": 2, "points": 2, "scatter": 3, "images": 1}
+_MOST_COLUMNS: Mapping[Kind, int] = {"curves": 2, "points": 3, "scatter": 3, "images": 1}
 
 
 def _size(kind: Kind, n_rows: int, n_columns: int, n_labels: int) -> tuple[float, float]:
     """Return width and height in inches: a single frame fills a column of text, several fill the page."""
     if kind == "points":
         n_lines = -(-n_labels // POINT_ENTRIES_PER_LINE)
-        return max(5.6, 3.7 * n_columns), 3.7 * n_rows + 0.9 + 0.2 * n_lines
+        return max(5.6, 3.2 * n_columns), 3.2 * n_rows + 0.9 + 0.2 * n_lines
     if kind == "scatter":
         return max(5.6, 3.0 * n_columns), 3.0 * n_rows + 1.2
     if kind == "images":
