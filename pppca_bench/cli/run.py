@@ -210,6 +210,9 @@ def _compute(
 def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
     """Write the tables of each config, then print them, or where they are."""
     from pppca_bench.cli.tables import write_by_config
+    from pppca_bench.reporting.headline import least_errors
+    from pppca_bench.reporting.own_tables import RETAINED
+    from pppca_bench.reporting.table import Table
     from pppca_bench.reporting.table_text import render
 
     written = {name: write_by_config(name, results) for name in names}
@@ -222,8 +225,14 @@ def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
     for name, (tables, folder) in written.items():
         if len(names) > 1:
             click.echo(f"Tables of {name}\n")
-        click.echo("\n\n".join(render(table, "terminal") for table in tables), nl=False)
-        end = f"The tables of {name} are in {folder}." if tables else f"No table shows the runs of {name}."
+        shown = [table for table in tables if table.id != RETAINED or len(tables) == 1]
+        click.echo("\n\n".join(render(table, "terminal") for table in shown), nl=False)
+        own = [table for table in shown if isinstance(table, Table) and table.id == "X"]
+        for line in (line for table in own for line in least_errors(table)):
+            click.echo(f"\n{line}")
+        end = f"No table shows the runs of {name}."
+        if tables:
+            end = f"The tables of {name} are in {folder}. Next: `pppca report` shows all results on one page."
         click.echo(f"\n{end}" if tables else end, err=True)
 
 

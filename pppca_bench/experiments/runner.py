@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, as_completed, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,7 +22,7 @@ from pppca_bench.store.database import Store
 Progress = Callable[[int, int], None]
 Notify = Callable[[str], None]
 Finished = list[tuple[Group, Computed]]
-COMPILING = "compiling kernels, once"
+COMPILING = "compiling kernels"
 OpenProblems = Mapping[tuple[str, str], tuple[ProblemSource, Problem]]
 """Problems by the name and the digest that cells have of them."""
 
@@ -149,9 +149,10 @@ def _compile(families: Container[str], backend: Workers, stage: Notify, warn: No
         return
     for path in cache.damaged():
         warn(f"{path} is damaged: its kernel is compiled again.")
-    stage(COMPILING)
+    stage(f"{COMPILING}: 0 of {len(missing)}")
     futures = [backend.submit(compile_kernels, family) for family in missing]
-    wait(futures)
+    for n_compiled, _ in enumerate(as_completed(futures), start=1):
+        stage(f"{COMPILING}: {n_compiled} of {len(missing)}")
     if any(map(backend.is_lost, futures)):  # such as for lack of memory; the runs will show
         backend.renew()
     stage("")

@@ -29,7 +29,10 @@ REFERENCE_TAU = 15.0
 
 _BOTH = ("test_error_percent", "dimensionality")
 
-OWN_IDS, VARIANTS = ("X", "R", "M", "C"), "variants_"
+RETAINED = "R"
+"""Identifier of the table of retained variance."""
+
+OWN_IDS, VARIANTS = ("X", RETAINED, "M", "C"), "variants_"
 """Identifiers of these tables, and the prefix of the others."""
 
 
@@ -158,7 +161,10 @@ class OwnTables:
                 source=source_of(cell, self._results),
             )
         rows = {row: row for row, _ in table}
-        return Table("X", "Runs beyond the published tables", "", "Problem, method", rows, columns, table)
+        configs = set[str]().union(*(runs.configs for runs in self._results.cells.values()))
+        whole = len(configs) == 1 and set(cells) == set(self._results.cells)
+        title = f"Results of {next(iter(configs))}" if whole else "Runs beyond the published tables"
+        return Table("X", title, "", "Problem, method", rows, columns, table)
 
     def _retained(self) -> Table:
         title, documents = "Test error beside what the features retain of the inputs", self._in_documents.values()
