@@ -120,7 +120,7 @@ class TestRun:
         command = f"{sys.executable} -m pppca_bench run {config} --workers 0 | head -1"
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         done = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, timeout=120)
-        assert done.stdout == "X. Runs beyond the published tables\n"
+        assert done.stdout == "X. Results of small\n"
         assert "Traceback" not in done.stderr
         assert "R.csv" in files()
 
