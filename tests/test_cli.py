@@ -327,7 +327,7 @@ class TestTables:
     def test_the_terminal_shows_cells_in_the_slides_form(self, finished):
         result = pppca("tables", "--results", finished)
         assert result.exit_code == 0
-        assert "X. Runs beyond the published tables" in result.stdout
+        assert "X. Results of small" in result.stdout
         row = next(line for line in result.stdout.splitlines() if line.startswith("iris (4), NE-pPCA"))
         number = r"\d+\.\d\d \(\d\.\d\)"
         assert re.fullmatch(rf"iris \(4\), NE-pPCA, n_generations = 5 +– +{number} +{number}", row)
