@@ -69,7 +69,7 @@ class Point:
     angle : float
         Degrees from exact PCA's span.
     missed : float
-        Share of the most variance that so many directions can hold, in percent.
+        Percentage of the variance of as many exact components that is not retained.
     """
 
     method: str
@@ -268,17 +268,17 @@ def verdict(points: Sequence[Point], larger: Mapping[str, float], epoch_s: float
     """Describe the measurements and recommend a use for each method."""
     within = {method: point for method in (*PEERS, *OURS) if (point := first_to_reach(points, method)) is not None}
     fastest = min((within[peer] for peer in PEERS if peer in within), key=lambda point: point.seconds)
-    told = [_told(points, method, within.get(method), fastest, epoch_s) for method in OURS]
+    costs = [_cost(points, method, within.get(method), fastest, epoch_s) for method in OURS]
     more = ", ".join(f"{method} {seconds:.3g} s" for method, seconds in larger.items())
     return (
         f"**When is each the right tool?** {N_NODES} directions of {N_SAMPLES} samples of {N_FEATURES} features, "
         f"within {ANGLE:g}° of exact PCA: of scikit-learn's, {fastest.method} is the fastest, {fastest.seconds:.3g} s"
-        f"{f' ({fastest.setting})' if fastest.setting else ''}. {' '.join(told)} "
+        f"{f' ({fastest.setting})' if fastest.setting else ''}. {' '.join(costs)} "
         f"With {MORE_FEATURES} features, extrapolated from one epoch: {more}.\n\n{_advice(within, fastest, epoch_s)}"
     )
 
 
-def _told(points: Sequence[Point], method: str, point: Point | None, fastest: Point, epoch_s: float) -> str:
+def _cost(points: Sequence[Point], method: str, point: Point | None, fastest: Point, epoch_s: float) -> str:
     """Describe the cost of one of our methods."""
     if point is None:
         point = nearest(points, method)
@@ -352,10 +352,7 @@ def _draw(ax: Axes, points: Sequence[Point], quantity: str, label: str) -> None:
             [point.seconds for point in mine],
             [max(getattr(point, quantity), LEAST[quantity]) for point in mine],
             label=method,
-            color=style.colour,
-            marker=style.marker,
-            fillstyle=style.fill,
-            linestyle=style.dashes,
+            **style._asdict(),
         )
     ax.set(xscale="log", yscale="log", xlabel="processor time of fit, s", title=label)
     for axis in (ax.xaxis, ax.yaxis):

@@ -137,6 +137,6 @@ def _share(library: ctypes.CDLL, what: str, call: Callable[[], object], work: fl
         "peak": Contestant(partial(library.multiply_add, ctypes.c_long(LOOPS)), MULTIPLY_ADDS / 1e6),
     }
     times = alternate(contestants, budget_s=2.0, clock=process_time)
-    # Of each the best round: what runs beside it halves the peak of a core that they share, and a kernel's less.
+    # The best round of each: other processes on a shared core halve its peak, and slow a kernel less.
     ours, peak = (1e6 * min(times[name]) for name in ("ours", "peak"))
     return Row(what, "multiply-adds in registers", "million", None, peak / ours, ours, peak)

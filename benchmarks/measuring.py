@@ -1,4 +1,4 @@
-"""Alternating measurements: contestants take turns in one process, and the median of the turns' ratios counts."""
+"""Alternating measurements: contestants take turns in a process; the result is the median ratio of the turns."""
 
 from __future__ import annotations
 

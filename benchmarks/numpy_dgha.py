@@ -35,7 +35,7 @@ def learn(
     tau, data_fraction : float or None
         None for GHA, which removes nothing and takes all samples.
     **_others
-        Parameters of the estimators that do not change what is computed, only where it starts.
+        Parameters of the estimators that change the start of the computation alone.
     """
     rng = np.random.default_rng(seed)
     mean = X.mean(axis=0)

@@ -4,9 +4,9 @@ The evolution is the engine's, step by step, with the engine's defaults. Two thi
 engine's: each evaluation of a network computes the responses of all N samples (no covariance matrix), and r, the
 direction of C q0, is the sum over the samples of response times sample.
 
-What NumPy does in one call is one call: the responses of all nodes are one product of matrices (BLAS), their
-variances one reduction, the crossing of two networks and the noise of a child one expression each. Gram-Schmidt loops
-over the nodes of a network, projecting each on all rows before it by two products of a matrix and a vector, and
+Whatever NumPy can compute in a call is a single call: the responses of all nodes are one product of matrices (BLAS),
+their variances one reduction, the crossing of two networks and the noise of a child one expression each. Gram-Schmidt
+loops over the nodes of a network, projecting each on all rows before it by two products of a matrix and a vector, and
 the population is a list of networks, because they differ in their numbers of nodes. The elite is evaluated again like
 any other network. Arrays are float64.
 """
@@ -86,7 +86,7 @@ def evolve(
 
 
 def evaluate(nodes: FloatArray, samples: FloatArray, tau: float) -> Network:
-    """Orthonormalise, and measure what is left."""
+    """Orthonormalise the rows and remove nodes."""
     return measure(orthonormalise(nodes), samples, tau)
 
 

@@ -33,7 +33,7 @@ class Measured:
 def save(part: str, rows: Sequence[Row], text: str = "") -> None:
     """Save the measurement of a part, with date and version of the code."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    # What else ran tells how far times, and ratios of threads to one, can be trusted.
+    # Other processes limit the reliability of times, and of ratios of threads to one.
     load = f"load {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores"
     origin = f"{datetime.now(UTC):%Y-%m-%d}, {code_version()}, {load}"
     (BUILD / f"{part}.json").write_text(json.dumps(asdict(Measured(origin, rows, text)), indent=1))

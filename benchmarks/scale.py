@@ -1,4 +1,4 @@
-"""Plans of up to a million runs: expansion, looking up what is done, recording, and tables; nothing is computed.
+"""Plans of up to a million runs: expansion, lookup of completed runs, recording, and tables; nothing is computed.
 
 An executor that returns at once takes the place of the workers. Run as a module it measures one size, in a process that
 imports nothing else.

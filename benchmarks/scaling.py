@@ -204,13 +204,13 @@ def _draw(panel: Panel, ax: Axes) -> None:
             series.x,
             series.measured,
             label=series.label,
-            color=style.colour,
+            color=style.color,
             marker=style.marker,
-            fillstyle=style.fill,
+            fillstyle=style.fillstyle,
             linestyle="none",
         )
         if series.model:
-            ax.plot(series.x, series.model, color=style.colour, linestyle=style.dashes, linewidth=1.0)
+            ax.plot(series.x, series.model, color=style.color, linestyle=style.linestyle, linewidth=1.0)
     ax.set(title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label)
     if panel.y_label == "MB" or panel.x_label.startswith("workers"):
         ax.set_ylim(0.0)

@@ -1,6 +1,6 @@
-"""Experiment runner and library for pseudo-PCA (GHA, DGHA, NE-pPCA) on the Proben1 problems.
+"""Pseudo-PCA (GHA, DGHA, NE-pPCA): estimators, and an experiment runner for the Proben1 problems.
 
-The public names are imported when they are first used, so that ``import pppca_bench`` is immediate.
+Public names are imported at their first use, so that ``import pppca_bench`` is immediate.
 """
 
 from importlib import import_module

@@ -1,6 +1,6 @@
-"""Run the command line as ``pppca`` or ``python -m pppca_bench``.
+"""Entry point of ``pppca`` and ``python -m pppca_bench``.
 
-Worker processes import the module that their parent was started with, which is this one: it imports nothing at once.
+It imports nothing at the top: worker processes import the main module of their parent.
 """
 
 

@@ -10,23 +10,16 @@ from pathlib import Path
 from typing import Any, NoReturn, Self, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.parameters import REQUIRED, describe, kind_of, shown
 
 MAX_BYTES = 1_000_000
-"""Largest size of a config: written by hand, none is longer."""
-
-MAX_DEPTH = 20
-"""Limit of nesting, so that no file exhausts the stack; configs have three levels."""
-
-MAX_BITS = 1024
-"""Limit of integers, that of the largest float; Python refuses to print far larger ones."""
-
-MAX_PLAIN = 10_000
-"""Limit of a value without quotes, in characters: patterns resolve its type, and numbers are shorter."""
+MAX_DEPTH = 20  # levels of nesting: configs have three, and far more would exhaust the stack
+MAX_BITS = 1024  # of integers, as of the largest float; Python refuses to print far larger ones
+MAX_PLAIN = 10_000  # characters of a value without quotes, whose type is resolved by patterns
 
 _OTHER_BASE = re.compile(r"[-+]?(0[0-9_]+|[0-9][0-9_]*(:[0-9.]+)+)$")
 """Numbers that YAML 1.1 does not read as decimal: 017 is 15, 1:30 is 90."""
@@ -40,21 +33,9 @@ Location = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class YamlSource:
-    """A parsed document and the lines of its values.
+    """A parsed document: plain values, and the line of the key or list item at each location, from 1."""
 
-    Attributes
-    ----------
-    path : Path
-        The file, as the user named it.
-    text : str
-        Content of the file.
-    value : object
-        Plain dicts, lists, strings, numbers, booleans and None.
-    lines : dict of location to int
-        Line, from 1, of the key (in a mapping) or of the item (in a list) at each location.
-    """
-
-    path: Path
+    path: Path  # as the user named it
     text: str
     value: object
     lines: dict[Location, int]
@@ -71,7 +52,7 @@ class YamlSource:
         return self.lines.get(location, 1)
 
     def where(self, location: Location) -> str:
-        """Return file, line and place, with which a message begins."""
+        """Return file, line and key, with which a message begins."""
         return f"{self.path}:{self.line(location)}: {dotted(location) or 'config'}"
 
 
@@ -106,45 +87,72 @@ class Section(BaseModel):
 
     @classmethod
     def read(cls, source: YamlSource, *, context: Any = None) -> Self:
-        """Validate a document.
+        """Validate a document; ``context`` is that of the model's validators.
 
-        Parameters
-        ----------
-        source : YamlSource
-        context : object, optional
-            Handed to the model's validators.
-
-        Raises
-        ------
-        ConfigError
-            A line for each validation error: file, line, key, expected rule and given value.
+        Raises ConfigError with a line for each validation error: file, line, key, expected rule and given value.
         """
         try:
-            return cls.part(as_tuples(source.value), context=context)
+            return cls.model_validate(with_sequences(source.value, tuple), context=context)
         except ValidationError as error:
             first: dict[Location, str] = {}
-            for one in error.errors(include_context=False):
-                first.setdefault(one["loc"], one["msg"])
+            for each in error.errors(include_context=False):
+                first.setdefault(each["loc"], each["msg"])
             in_order = sorted(first.items(), key=lambda item: source.line(item[0]))
             raise ConfigError("\n".join(f"{source.where(place)}: {text}." for place, text in in_order)) from None
 
+    @model_validator(mode="wrap")
     @classmethod
-    def part(cls, value: object, *, context: Any = None) -> Self:
-        """Validate a part of a document, inside a validator of an enclosing model, which adds its own location.
-
-        Raises
-        ------
-        pydantic.ValidationError
-            Its messages are complete.
-        """
+    def _explain_errors(cls, value: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
+        """Replace pydantic's messages; those of enclosed sections are complete already."""
         try:
-            return cls.model_validate(value, context=context)
+            return validate(value)
         except ValidationError as error:
             errors = error.errors(include_context=False)
             # Invalid items do not count towards the length of their list.
-            lists = {one["loc"][:end] for one in errors for end in range(len(one["loc"]))}
-            kept = (one for one in errors if one["type"] != "too_short" or one["loc"] not in lists)
-            raise_errors(_explained(cls, value, dict(one)) for one in kept)
+            lists = {each["loc"][:end] for each in errors for end in range(len(each["loc"]))}
+            kept = (each for each in errors if each["type"] != "too_short" or each["loc"] not in lists)
+            raise_errors(cls._explained(value, dict(each)) for each in kept)
+
+    @classmethod
+    def _explained(cls, value: Any, error: Mapping[str, Any]) -> tuple[Location, str]:
+        """Return the location of one of pydantic's errors and its message: the expected rule and the given value."""
+        location = error["loc"]
+        if error["type"] == _RULE:
+            return location, error["msg"]
+        if not location:
+            return (), f"expected {describe(cls)}, got {'nothing' if value is None else as_written(value)}"
+        if error["type"] == "missing":
+            return location, missing(str(location[0]))
+        if error["type"] == "extra_forbidden":
+            key = str(location[0])
+            return location, f"unknown key, expected one of {', '.join(cls.known_keys())}{cls.hint(key)}"
+        annotation, place = cls._annotation_at(location)
+        if place == location:
+            value = error["input"]
+        else:
+            for part in place:
+                value = value[part]
+        is_long = error["type"] == "too_long" and isinstance(value, tuple)
+        got = f"{len(value)} of them" if is_long else as_written(value)
+        return place, f"expected {describe(annotation, value)}, got {got}"
+
+    @classmethod
+    def _annotation_at(cls, location: Location) -> tuple[Any, Location]:
+        """Return the innermost annotation that states the whole rule for a value, and the location of that value.
+
+        It is a union itself rather than an alternative of it.
+        """
+        fields = {field.alias or name: field for name, field in cls.model_fields.items()}
+        annotation = fields[str(location[0])].rebuild_annotation()
+        for depth, part in enumerate(location[1:], start=1):
+            kind = kind_of(annotation)
+            if get_origin(kind) is tuple and isinstance(part, int):
+                annotation = get_args(kind)[0]
+            elif get_origin(kind) is dict:
+                annotation = get_args(kind)[1]
+            else:
+                return annotation, location[:depth]
+        return annotation, location
 
 
 def absent(**options: Any) -> Any:
@@ -165,22 +173,16 @@ def raise_errors(errors: Iterable[tuple[Location, str]]) -> NoReturn:
     raise ValidationError.from_exception_data("", details)
 
 
+def with_sequences(value: Any, kind: type[list[Any]] | type[tuple[Any, ...]]) -> Any:
+    """Return plain values with all their lists and tuples as ``kind``."""
+    if isinstance(value, dict):
+        return {key: with_sequences(item, kind) for key, item in value.items()}
+    return kind(with_sequences(item, kind) for item in value) if isinstance(value, list | tuple) else value
+
+
 def as_written(value: object) -> str:
     """Return a value as a message shows it, lists in place of tuples."""
-
-    def as_lists(value: object) -> object:
-        if isinstance(value, dict):
-            return {key: as_lists(item) for key, item in value.items()}
-        return list(map(as_lists, value)) if isinstance(value, tuple) else value
-
-    return shown(as_lists(value))
-
-
-def as_tuples(value: object) -> Any:
-    """Return plain values with tuples in place of lists."""
-    if isinstance(value, dict):
-        return {key: as_tuples(item) for key, item in value.items()}
-    return tuple(map(as_tuples, value)) if isinstance(value, list | tuple) else value
+    return shown(with_sequences(value, list))
 
 
 def missing(key: str) -> str:
@@ -188,70 +190,27 @@ def missing(key: str) -> str:
     return f"expected a value, got none. Add the key `{key}`"
 
 
-def _explained(model: type[Section], value: object, error: Mapping[str, Any]) -> tuple[Location, str]:
-    """Return the location of one of pydantic's errors and its message: what was expected, and the value given."""
-    location = error["loc"]
-    if error["type"] == _RULE:
-        return location, error["msg"]
-    if error["type"] == "missing":
-        return location, missing(str(location[-1]))
-    annotation, place = _annotation_at(model, location)
-    if error["type"] == "extra_forbidden":
-        owner, key = kind_of(annotation), str(location[-1])
-        return location, f"unknown key, expected one of {', '.join(owner.known_keys())}{owner.hint(key)}"
-    value = error["input"] if place == location else _value_at(value, place)
-    got = "nothing" if value is None and _is_section(kind_of(annotation)) else as_written(value)
-    if error["type"] == "too_long" and isinstance(value, tuple):
-        got = f"{len(value)} of them"
-    return place, f"expected {describe(annotation, value)}, got {got}"
-
-
-def _value_at(value: Any, place: Location) -> object:
-    for part in place:
-        value = value[part]
-    return value
-
-
-def _annotation_at(model: type[Section], location: Location) -> tuple[Any, Location]:
-    """Return the innermost annotation that states the whole rule for a value, and the location of that value.
-
-    It is a union itself rather than an alternative of it.
-    """
-    annotation: Any = model
-    for depth, part in enumerate(location):
-        kind = kind_of(annotation)
-        if _is_section(kind):
-            fields = {field.alias or name: field for name, field in kind.model_fields.items()}
-            inner = fields[part].rebuild_annotation() if part in fields else None
-        elif get_origin(kind) is tuple and isinstance(part, int):
-            inner = get_args(kind)[0]
-        else:
-            inner = get_args(kind)[1] if get_origin(kind) in (dict, Mapping) else None
-        if inner is None:
-            return annotation, location[:depth]
-        annotation = inner
-    return annotation, location
-
-
-def _is_section(kind: object) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Section)
-
-
 class _Loader(yaml.SafeLoader):
-    """Safe loader without aliases, which no config needs and which expand without bound when nested."""
+    """Safe loader within `MAX_DEPTH`, without aliases, which no config needs and which expand without bound."""
+
+    depth = -1
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.events.AliasEvent):
-            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise yaml.composer.ComposerError(None, None, "expected plain values, got an alias (*name)", mark)
-        return super().compose_node(parent, index)
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent):
+            raise _refusal("expected plain values, got an alias (*name)", event)
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise _refusal(f"expected at most {MAX_DEPTH} levels, got more", event)
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
 
     def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
         event = self.peek_event()  # type: ignore[no-untyped-call]
         # Every pattern of a number would be tried on a plain value, however long it is.
         if event.implicit[0] and len(event.value) > MAX_PLAIN:
-            problem = f"expected values of at most {MAX_PLAIN} characters, got {event.value[:40]!r}..."
-            raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
+            raise _refusal(f"expected values of at most {MAX_PLAIN} characters, got {event.value[:40]!r}...", event)
         return super().compose_scalar_node(anchor)
 
 
@@ -264,11 +223,8 @@ _Loader.add_implicit_resolver(
 def read_yaml(path: Path) -> YamlSource:
     """Read a YAML document safely, with the line of every key.
 
-    Raises
-    ------
-    ConfigError
-        The file cannot be read, is not UTF-8 or not YAML, repeats a key, uses aliases or unsafe tags,
-        or nests too deeply.
+    Raises ConfigError if the file cannot be read, is not UTF-8 or not YAML, repeats a key, has aliases or unsafe tags,
+    or nests too deeply.
     """
     try:
         with path.open("rb") as file:
@@ -285,19 +241,12 @@ def read_yaml(path: Path) -> YamlSource:
 
 
 def to_source(document: Mapping[str, Any], path: Path) -> YamlSource:
-    """Return a document of plain values as if it had been read from a file of this name.
-
-    Raises
-    ------
-    ConfigError
-        It holds a value that YAML cannot represent.
-    """
+    """Return a document of plain values as if read from a file; raise ConfigError for a value that YAML lacks."""
     try:
         text = yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True)
     except yaml.YAMLError as error:
-        raise ConfigError(
-            f"{path}: expected plain values, as YAML has them, got {' '.join(map(str, error.args))}."
-        ) from None
+        got = " ".join(map(str, error.args))
+        raise ConfigError(f"{path}: expected plain values, as YAML has them, got {got}.") from None
     return parse_yaml(path, text)
 
 
@@ -308,32 +257,25 @@ def parse_yaml(path: Path, text: str) -> YamlSource:
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise ConfigError(f"{path}:{line}: expected printable text, got character {error.character:#x}.") from None
+    lines: dict[Location, int] = {}
     try:
         node = loader.get_single_node()
-        lines: dict[Location, int] = {}
         value = _plain(loader, node, (), lines) if node is not None else None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        at = f":{mark.line + 1}" if mark is not None else ""
-        problem = getattr(error, "problem", None) or " ".join(str(error).split())
-        raise ConfigError(f"{path}{at}: not valid YAML: {problem}.") from None
-    except RecursionError:
-        line = loader.line + 1
-        raise ConfigError(f"{path}:{line}: expected at most {MAX_DEPTH} levels, got far more. Flatten it.") from None
+    except yaml.MarkedYAMLError as error:
+        at = f":{error.problem_mark.line + 1}" if error.problem_mark is not None else ""
+        raise ConfigError(f"{path}{at}: not valid YAML: {error.problem}.") from None
     finally:
         loader.dispose()
     return YamlSource(path, text, value, lines)
 
 
-def _refusal(problem: str, node: yaml.Node) -> yaml.YAMLError:
-    return yaml.composer.ComposerError(None, None, problem, node.start_mark)
+def _refusal(problem: str, part: Any) -> yaml.YAMLError:
+    return yaml.composer.ComposerError(None, None, problem, part.start_mark)
 
 
 def _plain(loader: _Loader, node: yaml.Node, here: Location, lines: dict[Location, int]) -> Any:
     """Return the value of a node; the line of each location is added to ``lines``."""
     lines.setdefault(here, node.start_mark.line + 1)
-    if len(here) > MAX_DEPTH:
-        raise _refusal(f"expected at most {MAX_DEPTH} levels, got more", node)
     if isinstance(node, yaml.ScalarNode):
         return _plain_scalar(loader, node)
     if node.tag not in (loader.DEFAULT_MAPPING_TAG, loader.DEFAULT_SEQUENCE_TAG):
@@ -344,26 +286,23 @@ def _plain(loader: _Loader, node: yaml.Node, here: Location, lines: dict[Locatio
     for key_node, value_node in node.value:
         if not isinstance(key_node, yaml.ScalarNode):
             raise _refusal("expected a plain key, got a list or mapping", key_node)
-        key = key_node.value
+        key, place = key_node.value, (*here, key_node.value)
         if key in result:
-            first = lines[(*here, key)]
-            raise _refusal(f"expected each key once, got {key!r} again (first on line {first})", key_node)
-        lines[(*here, key)] = key_node.start_mark.line + 1
-        result[key] = _plain(loader, value_node, (*here, key), lines)
+            raise _refusal(f"expected each key once, got {key!r} again (first on line {lines[place]})", key_node)
+        lines[place] = key_node.start_mark.line + 1
+        result[key] = _plain(loader, value_node, place, lines)
     return result
 
 
 def _plain_scalar(loader: _Loader, node: yaml.ScalarNode) -> Any:
+    start = repr(node.value[:40])
     try:
         value = loader.construct_object(node, deep=True)
     except (ValueError, OverflowError) as error:
-        raise _refusal(f"expected a value that Python can hold, got {node.value[:40]!r} ({error})", node) from None
+        raise _refusal(f"expected a value that Python can hold, got {start} ({error})", node) from None
     if node.style is None and isinstance(value, int | float) and _OTHER_BASE.match(node.value):
-        problem = (
-            f"expected a decimal number, got {node.value[:40]!r}, which YAML reads as {value}."
-            f" Write {value}, or put it in quotes if it is text"
-        )
-        raise _refusal(problem, node)
+        problem = f"expected a decimal number, got {start}, which YAML reads as {value}"
+        raise _refusal(f"{problem}. Write {value}, or put it in quotes if it is text", node)
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
-        raise _refusal(f"expected numbers of at most {MAX_BITS} bits, got {node.value[:40]!r}...", node)
+        raise _refusal(f"expected numbers of at most {MAX_BITS} bits, got {start}...", node)
     return value

@@ -1,21 +1,17 @@
-"""Errors that a user can cause; the command line prints the message and ends with the exit code."""
+"""Errors with messages for the user."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from difflib import SequenceMatcher, get_close_matches
 from itertools import accumulate
 
 
 class PppcaError(Exception):
-    """Base of all errors with a message meant for the user.
-
-    Attributes
-    ----------
-    exit_code : int
-        Exit code of the command: 2 for a mistake in an option, a config or a file of the user's own, else 1.
-    """
+    """Base of the errors whose message the command line prints before it exits with ``exit_code``."""
 
     exit_code = 1
+    """2 for a mistake in an option, a config or a user's file, otherwise 1."""
 
 
 class ConfigError(PppcaError):
@@ -29,7 +25,7 @@ class DataError(PppcaError):
 
 
 class OwnDataError(DataError):
-    """A table, a .dt file or a folder of published numbers of the user's own is missing or wrong."""
+    """A user's table, .dt file or folder of published numbers is missing or malformed."""
 
     exit_code = 2
 
@@ -39,11 +35,11 @@ class StoreError(PppcaError):
 
 
 class ClusterError(PppcaError):
-    """The workers of a cluster cannot be reached, or do not compute the same as this process."""
+    """The workers of a cluster cannot be reached, or differ from this process in code or libraries."""
 
 
 class UnknownNameError(PppcaError):
-    """A name that the user typed is unknown."""
+    """A name in a command is unknown."""
 
     exit_code = 2
 
@@ -61,44 +57,29 @@ class UnknownConfigError(StoreError, UnknownNameError):
 
 
 LONGEST_LIST = 120
-"""Characters of the names that a message lists."""
+"""Limit of a list of names in a message, in characters."""
 
 
 def listed(known: Collection[str], name: str) -> str:
-    """Return the known names as a message lists them; of many only the most similar to ``name``."""
+    """Return the known names, separated by commas; of many only the most similar to ``name``."""
     if len(everything := ", ".join(known)) <= LONGEST_LIST:
         return everything
-    from difflib import SequenceMatcher  # needed only where something is wrong, and start-up time counts
-
-    ranked = sorted(known, key=lambda one: SequenceMatcher(None, name, one).ratio(), reverse=True)
-    n_shown = max(1, sum(length <= LONGEST_LIST for length in accumulate(len(one) + 2 for one in ranked)))
+    ranked = sorted(known, key=lambda other: SequenceMatcher(None, name, other).ratio(), reverse=True)
+    n_shown = max(1, sum(length <= LONGEST_LIST for length in accumulate(len(other) + 2 for other in ranked)))
     n_left = len(known) - n_shown
     return ", ".join(ranked[:n_shown]) + (f" and {n_left} more" if n_left else "")
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """Return a hint at the known name that is most similar, or ""."""
-    import difflib
-
-    close = difflib.get_close_matches(name, list(known), n=1)
+    """Return " (did you mean ...?)" with the most similar known name, or ""."""
+    close = get_close_matches(name, list(known), n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def check_known(kind: str, names: Iterable[str], known: Collection[str]) -> None:
-    """Raise UnknownNameError for the first name that is not known.
-
-    Parameters
-    ----------
-    kind : str
-        Noun for the names, such as ``"problem"``.
-    names : iterable of str
-        As the user typed them.
-    known : collection of str
-        Names in the results.
-    """
+    """Raise UnknownNameError for the first name that the results do not have; ``kind`` is a noun such as "problem"."""
     for name in names:
         if name not in known:
             expected = listed(known, name) or "none yet"
-            raise UnknownNameError(
-                f"no {kind} {name!r} in these results: expected one of {expected}{nearest(name, known)}."
-            )
+            hint = nearest(name, known)
+            raise UnknownNameError(f"no {kind} {name!r} in these results: expected one of {expected}{hint}.")

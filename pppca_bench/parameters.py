@@ -1,4 +1,4 @@
-"""Parameters of estimators: admissible values, stated once, in the annotations of the constructor.
+"""Parameters of estimators: admissible values, as the annotations of the constructor state them.
 
 `check_parameters` checks them when an estimator is fitted; a config is checked against the same annotations before
 anything runs; ``pppca methods NAME`` prints them.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -41,49 +42,39 @@ REQUIRED = inspect.Parameter.empty
 
 
 class ParameterError(ValueError, TypeError):
-    """A parameter's value is not admissible; both kinds of error, as in scikit-learn.
+    """A value that a parameter does not admit; both kinds of error, as in scikit-learn.
 
     Attributes
     ----------
-    name : str
-        The parameter.
+    name, where : str
+        The parameter, and its estimator or "".
     expected : str
         Its admissible values, in words.
     value : object
         The given value.
-    where : str
-        The estimator, or "".
     """
 
-    def __init__(self, name: str, expected: str, value: object, *, where: str = "") -> None:
+    def __init__(self, name: str, expected: str, value: object, where: str = "") -> None:
+        super().__init__(name, expected, value, where)  # so that it is the same after pickling
         self.name, self.expected, self.value, self.where = name, expected, value, where
-        super().__init__(f"{name}{where and f' in {where}'}: expected {expected}, got {shown(value)}.")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # By default an exception is pickled by its message alone, and could not be raised again in another process.
-        return partial(type(self), where=self.where), (self.name, self.expected, self.value)
+    def __str__(self) -> str:
+        return f"{self.name}{self.where and f' in {self.where}'}: expected {self.expected}, got {shown(self.value)}."
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a constructor.
-
-    Attributes
-    ----------
-    name : str
-    annotation : object
-        Its type with its range, such as `Positive`; `Any` where the class states none.
-    default : object
-        `REQUIRED` where it has none.
-    """
+    """A parameter of a constructor."""
 
     name: str
     annotation: Any
+    """Its type with its range, such as `Positive`; `Any` where the class states none."""
     default: Any
+    """`REQUIRED` where it has none."""
 
     @property
     def expected(self) -> str:
-        """Return its admissible values in words, such as ``"a number > 0"``."""
+        """Return the admissible values in words, such as ``"a number > 0"``."""
         return describe(self.annotation)
 
     @property
@@ -92,13 +83,7 @@ class Parameter:
         return any(get_origin(kind_of(kind)) is tuple for kind in _alternatives(self.annotation))
 
     def checked(self, value: object) -> Any:
-        """Return a value in its canonical form: numbers of Python, sequences as tuples.
-
-        Raises
-        ------
-        ParameterError
-            It is not admissible.
-        """
+        """Return a value as Python's numbers and tuples; raise ParameterError if it is not admissible."""
         try:
             return self._adapter.validate_python(_plain(value), strict=True)
         except ValidationError:
@@ -116,63 +101,43 @@ class Parameter:
 
 @cache
 def parameters_of(estimator: type) -> Mapping[str, Parameter]:
-    """Return the parameters of a class's constructor by name, in its order.
-
-    Parameters
-    ----------
-    estimator : type
-        A class whose constructor names its parameters; an annotation that cannot be read counts as `Any`.
-    """
+    """Return the parameters of a class's constructor by name, in its order; unreadable annotations count as `Any`."""
     try:
         signature = inspect.signature(estimator, eval_str=True)
     except (NameError, AttributeError, TypeError, SyntaxError):
         signature = inspect.signature(estimator)
-    return {
-        one.name: Parameter(
-            one.name,
-            Any if isinstance(one.annotation, str) or one.annotation is one.empty else one.annotation,
-            one.default,
-        )
-        for one in signature.parameters.values()
-        if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
-    }
+    parameters = {}
+    for name, each in signature.parameters.items():
+        if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY):
+            is_stated = not isinstance(each.annotation, str) and each.annotation is not each.empty
+            parameters[name] = Parameter(name, each.annotation if is_stated else Any, each.default)
+    return parameters
 
 
 def readable(annotation: Any) -> Any:
     """Return an annotation of third-party code if values can be checked against it, else `Any`.
 
-    Choice: a list or another container than a tuple counts as `Any`, since a config's lists are kept as tuples.
+    Choice: containers other than tuples count as `Any`, since a config's lists are kept as tuples.
     """
-    kinds = [kind_of(kind) for kind in _alternatives(annotation)]
-    if any(
-        kind not in (bool, int, float, str, type(None)) and get_origin(kind) not in (tuple, Literal) for kind in kinds
-    ):
-        return Any
+    known = (bool, int, float, str, type(None))
     try:
-        adapter_of(annotation)
+        kinds = [kind_of(each) for each in _alternatives(annotation)]
+        if all(kind in known or get_origin(kind) in (tuple, Literal) for kind in kinds) and adapter_of(annotation):
+            return annotation
     except (PydanticUserError, TypeError):
-        return Any
-    return annotation
+        pass
+    return Any
 
 
 def check_parameters(estimator: Any) -> dict[str, Any]:
-    """Check every parameter of an estimator, then the rules between them.
+    """Return the parameters of an estimator by name, as Python's numbers and tuples.
 
-    An estimator with rules between parameters has a method ``check_agreement``, which raises ParameterError.
-
-    Returns
-    -------
-    dict
-        The values in their canonical form, by name; the estimator keeps those that it was given.
-
-    Raises
-    ------
-    ParameterError
-        A value is not admissible.
+    Raises ParameterError for a value that is not admissible, or that breaks a rule between parameters
+    (``check_agreement`` of the estimator).
     """
     kind: type = type(estimator)
     try:
-        values = {name: one.checked(getattr(estimator, name)) for name, one in parameters_of(kind).items()}
+        values = {name: each.checked(getattr(estimator, name)) for name, each in parameters_of(kind).items()}
         if hasattr(estimator, "check_agreement"):
             estimator.check_agreement()
     except ParameterError as error:
@@ -181,29 +146,16 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
 
 
 def check_order(estimator: Any, low: str, high: str, *, strictly: bool = False) -> None:
-    """Check that one parameter is at most another, or strictly below it; None sets no limit.
-
-    Raises
-    ------
-    ParameterError
-        It is not; the error names ``low``.
-    """
+    """Raise ParameterError unless ``low`` is at most ``high``, or strictly below it; None sets no limit."""
     value, limit = getattr(estimator, low), getattr(estimator, high)
-    if value is None or limit is None:
-        return
-    if value > limit or (strictly and value == limit):
+    if value is not None and limit is not None and (value > limit or (strictly and value == limit)):
         raise ParameterError(low, f"{'below' if strictly else 'at most'} {high} ({limit})", value)
 
 
 def describe(annotation: Any, refused: object = None) -> str:
-    """Return the values that an annotation admits in words, such as ``"an integer >= 1 or null"``.
+    """Return the values that a type of pydantic admits in words, such as ``"an integer >= 1 or null"``.
 
-    Parameters
-    ----------
-    annotation : object
-        A type that pydantic knows, with or without constraints.
-    refused : object, optional
-        A value that was refused: if it is infinite, the words say that numbers are finite.
+    If the value that was refused is infinite, the words say that numbers are finite.
     """
     schema = adapter_of(annotation).json_schema()
     words = in_words(schema, schema.get("$defs", {}))
@@ -236,47 +188,36 @@ def in_words(schema: Mapping[str, Any], definitions: Mapping[str, Any] = Mapping
     """Return the values that a JSON schema admits in words; ``definitions`` are those it refers to."""
     if "$ref" in schema:
         schema = definitions.get(schema["$ref"].rpartition("/")[2], {})
-    if "anyOf" in schema:
-        return " or ".join(in_words(one, definitions) for one in schema["anyOf"])
-    if "const" in schema or "enum" in schema:
-        *others, last = map(repr, schema.get("enum") or [schema["const"]])
-        return f"{', '.join(others)} or {last}" if others else last
-    match schema.get("type"):
-        case "object" if "properties" in schema:
-            return f"a mapping with the keys {', '.join(schema['properties'])}"
-        case "object":
+    match schema:
+        case {"anyOf": alternatives}:
+            return " or ".join(in_words(each, definitions) for each in alternatives)
+        case {"enum": [*others, last]}:
+            return f"{', '.join(map(repr, others))} or {last!r}" if others else repr(last)
+        case {"const": value}:
+            return repr(value)
+        case {"type": "object", "properties": keys}:
+            return f"a mapping with the keys {', '.join(keys)}"
+        case {"type": "object"}:
             return "a mapping of names to values"
-        case "array":
-            return f"a list of {_itemsin_words(schema, definitions)}"
-        case "string":
+        case {"type": "array"}:
+            items = schema.get("prefixItems") or [schema["items"]]
+            item = in_words(items[0], definitions).partition(" with the keys")[0]
+            noun = re.sub(r"integer|number|mapping|value", r"\g<0>s", re.sub("^an? ", "", item))
+            return f"a list of {f'{len(items)} ' if 'prefixItems' in schema else _count(schema, 'Items')}{noun}"
+        case {"type": "string"}:
             count = _count(schema, "Length")
             pattern = f" that matches {schema['pattern']!r}" if "pattern" in schema else ""
-            return f"text{count and f' of {count} characters'}{pattern}"
-        case kind:
-            return _NOUNS.get(str(kind), "a value") + _range(schema)
-
-
-def _itemsin_words(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
-    of_one = (schema.get("prefixItems") or [schema["items"]])[0]
-    count = str(len(schema["prefixItems"])) if "prefixItems" in schema else _count(schema, "Items")
-    item = in_words(of_one, definitions).partition(" with the keys")[0].removeprefix("an ").removeprefix("a ")
-    for noun in ("integer", "number", "mapping", "value"):
-        item = item.replace(noun, f"{noun}s")
-    return f"{count and f'{count} '}{item}"
+            return f"text{count and f' of {count}characters'}{pattern}"
+    noun = _NOUNS.get(schema.get("type", ""), "a value")
+    if "minimum" in schema and "maximum" in schema:
+        return f"{noun} from {schema['minimum']} to {schema['maximum']}"
+    bounds = [f"{sign} {schema[key]}" for key, sign in _SIGNS.items() if key in schema]
+    return f"{noun} {' and '.join(bounds)}".rstrip()
 
 
 def _count(schema: Mapping[str, Any], of: str) -> str:
     least, most = schema.get(f"min{of}"), schema.get(f"max{of}")
-    if least and most:
-        return f"{least} to {most}"
-    return f"at most {most}" if most else ""
-
-
-def _range(schema: Mapping[str, Any]) -> str:
-    if "minimum" in schema and "maximum" in schema:
-        return f" from {schema['minimum']} to {schema['maximum']}"
-    bounds = [f"{sign} {schema[key]}" for key, sign in _SIGNS.items() if key in schema]
-    return f" {' and '.join(bounds)}" if bounds else ""
+    return (f"{least} to {most} " if least else f"at most {most} ") if most else ""
 
 
 def kind_of(annotation: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
@@ -17,18 +18,14 @@ Parameters = tuple[tuple[str, Scalar], ...]
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Number that a run gives.
+    """Number of a run: its title with the unit, and the format of its printed mean in Python's format language.
 
     Attributes
     ----------
-    title : str
-        Heading of a table's column, with its unit.
-    form : str
-        Format of its printed mean, in Python's format language.
     is_count : bool
-        Whether its values are whole numbers.
+        Whether its values are integers.
     more_is_better : bool
-        Whether a larger value is the better one.
+        Whether a larger value is better.
     is_timing : bool
         Whether it depends on the speed of the machine, so that the same run gives another value each time.
     short : str
@@ -80,7 +77,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
         "dgha_time_ms": Quantity("Time of DGHA, ms", is_timing=True),
     }
 )
-"""Numbers that the package itself gives, by name; a method may give others (``measures_``)."""
+"""Numbers that the package measures, by name; a method may add others (``measures_``)."""
 
 SCORES: Mapping[str, Quantity] = MappingProxyType(
     {
@@ -94,16 +91,18 @@ SCORES: Mapping[str, Quantity] = MappingProxyType(
 """Scores on the test split of runs that store their predictions, by name."""
 
 CHOOSE = "choose."
-"""Prefix of the parameters by which, and from which, runs choose their settings: ``choose.by``, ``choose.retain``, and
-``choose.tau`` with the candidates of ``tau``, which is `AUTO` then."""
+"""Prefix of the parameters of runs that choose their settings.
+
+``choose.by``, ``choose.retain``, and ``choose.tau`` with the candidates of ``tau``, which itself is `AUTO`.
+"""
 
 CHOOSE_BY, CHOOSE_RETAIN = f"{CHOOSE}by", f"{CHOOSE}retain"
 
 AUTO = "auto"
-"""Value of a parameter that each run chooses for itself."""
+"""Value of a parameter that each run chooses."""
 
 CHOSEN = "chosen_"
-"""Prefix of the values that a run has chosen, such as ``chosen_tau``."""
+"""Prefix of chosen values, such as ``chosen_tau``."""
 
 MEASURES: Mapping[str, Quantity] = MappingProxyType(
     dict(SCORES)
@@ -120,14 +119,14 @@ MEASURES: Mapping[str, Quantity] = MappingProxyType(
         ),
     }
 )
-"""Numbers of single methods (``measures_``), as tables print them; others are printed under their names."""
+"""Numbers of some methods (``measures_``), by name."""
 
 SIZES = ("n_features", "n_outputs", "n_train", "n_validation", "n_test")
-"""Sizes of a problem, by the names that `ProblemFacts` has for them."""
+"""Attributes of `ProblemFacts` that are sizes."""
 
 
 def described(quantity: str) -> Quantity:
-    """Return the description of a number; a number that only its method knows is printed under its own name."""
+    """Return the description of a number; its own name is the title of a number that only its method knows."""
     if quantity in SIZES:
         return Quantity(quantity, ".0f", is_count=True)
     return QUANTITIES.get(quantity) or MEASURES.get(quantity, Quantity(quantity, ".3g"))
@@ -135,23 +134,22 @@ def described(quantity: str) -> Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Setting of a method on one problem's data: everything that decides the numbers of its repeats but the seed.
+    """Setting of a method on a problem's data: everything that decides the numbers of its repeats but the seed.
 
     Attributes
     ----------
     problem : str
-        As the config names it: a problem's registered name, or the path of a user's own file.
+        As the config names it: a registered name, or the path of a user's file.
     data_sha256 : str
         Digest of the problem's data.
     method : str
         Name of the method, such as ``"dgha"``.
     parameters : tuple of (str, scalar)
-        The method's parameters, defaults filled in; its threshold ``tau`` and its ``data_fraction`` in percent are
-        among them.
+        The method's parameters with all defaults, its threshold ``tau`` and ``data_fraction`` (percent) among them.
     classifier : tuple of (str, scalar)
-        The classifier's ``rule`` and parameters, defaults filled in; empty if no classifier follows the method.
+        The classifier's ``rule`` and parameters with all defaults; empty if no classifier follows the method.
     algorithms : tuple of (str, int or str)
-        Versions of the algorithms that take part, by name; texts for third-party algorithms.
+        Versions of the algorithms by name; texts for third-party algorithms.
     """
 
     problem: str
@@ -174,13 +172,12 @@ class RunSpec:
     Attributes
     ----------
     key : str
-        Hexadecimal digest of the cell, the repeat and the seed; the run's name in the store.
+        Hexadecimal digest of cell, repeat and seed; the run's name in the store.
     cell : Cell
-        The setting, which the other repeats share.
     repeat : int
         Number of the repeat, from 0.
     seed : int
-        Seed of the run, in [0, 2**63); the same for all settings of a method in a repeat.
+        In [0, 2**63); the same for all settings of a method in a repeat.
     changed : tuple of str
         Names of the settings (as in `Cell.settings`) that are not a config's defaults, for labels; no part of the key.
     """
@@ -194,33 +191,26 @@ class RunSpec:
 
 def by_cell(specs: Iterable[RunSpec]) -> dict[Cell, list[RunSpec]]:
     """Return the runs of each cell, in their order."""
-    found: dict[Cell, list[RunSpec]] = {}
-    cell: Cell | None = None
-    own: list[RunSpec] = []
-    for spec in specs:
-        if spec.cell is not cell:  # repeats follow one another, and to look a cell up takes microseconds
-            cell = spec.cell
-            own = found.setdefault(cell, [])
-        own.append(spec)
-    return found
+    cells: dict[Cell, list[RunSpec]] = {}
+    # Repeats follow one another; comparing their cells by identity saves microseconds of hashing a run.
+    for _, repeats in groupby(specs, key=lambda spec: id(spec.cell)):
+        own = list(repeats)
+        cells.setdefault(own[0].cell, []).extend(own)
+    return cells
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Runs that a config asks for.
+    """Runs of a config: its name, the digest and text of its file, and three sets of runs.
 
     Attributes
     ----------
-    name : str
-        The config's ``name``.
-    sha256, text : str
-        Digest and text of the file.
     specs : tuple of RunSpec
         Runs of this command.
     all_repeats : tuple of RunSpec
-        Runs that the config asks for at its own repeats: those that are done stay in its tables.
+        Runs at the config's own repeats; completed runs among them stay in its tables.
     left_out : tuple of RunSpec
-        Runs of the config that this command leaves out: those that an earlier command asked for stay asked for.
+        Runs of the config that this command leaves out; they stay planned if an earlier command planned them.
     """
 
     name: str
@@ -240,7 +230,6 @@ class RunResult:
     key : str
         The run's ``RunSpec.key``.
     status : {"done", "failed"}
-        Whether the numbers below are there.
     error : str or None
         Traceback or cause of a failed run.
     values : mapping of str to float
@@ -260,35 +249,27 @@ class RunResult:
 
 
 def failed(spec: RunSpec, cause: str) -> RunResult:
-    """Return the record of a run that ended without numbers."""
+    """Return the record of a failed run."""
     return RunResult(spec.key, "failed", error=cause)
 
 
 def cause_of(error: str | None) -> str:
-    """Return the cause of a failure: the exception and its first line of a traceback, otherwise the last line."""
+    """Return the first line of the exception at the end of a traceback; of another text, the last line."""
     lines = (error or "").strip().splitlines() or ["unknown cause"]
-    frames = [place for place, line in enumerate(lines) if line.startswith("  File ")]
+    frames = [number for number, line in enumerate(lines) if line.startswith("  File ")]
     if not frames:
         return lines[-1]
-    # A frame's code and marks are indented, what follows the last frame is the exception.
+    # The code and marks of a frame are indented, the exception after the last frame is not.
     return next((line for line in lines[frames[-1] :] if not line.startswith(" ")), lines[-1])
 
 
 StoredRun = tuple[RunSpec, RunResult | None]
-"""A planned run and its result, None until it is done or failed."""
+"""A planned run and its result; None before it is done or failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Runs that fill a table cell.
-
-    Attributes
-    ----------
-    problem, method : str
-        As in a cell.
-    settings : tuple of (str, scalar)
-        Settings (as in `Cell.settings`) that must have these values.
-    """
+    """Filter of the runs that fill a table cell: problem, method and values of some settings (`Cell.settings`)."""
 
     problem: str
     method: str
@@ -298,8 +279,8 @@ class Selector:
         """Return whether the runs of a cell fill the table cell."""
         if (cell.problem, cell.method) != (self.problem, self.method):
             return False
-        found = cell.settings
-        return all(name in found and found[name] == value for name, value in self.settings)
+        settings = cell.settings
+        return all(name in settings and settings[name] == value for name, value in self.settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,8 +289,6 @@ class ProblemFacts:
 
     Attributes
     ----------
-    name : str
-    data_sha256 : str
     task : {"classification", "approximation"}
     family : str
         Name that its permutations share, such as ``"cancer"`` of cancer1; its own name if it has no permutations.

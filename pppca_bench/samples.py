@@ -1,4 +1,4 @@
-"""Validation of samples, quick for plain arrays."""
+"""Validation of samples, with a fast path for plain arrays."""
 
 from __future__ import annotations
 
@@ -18,16 +18,12 @@ def validated_samples(estimator: Any, X: Any, *, reset: bool = False, min_sample
     Parameters
     ----------
     estimator : estimator
-        Its ``n_features_in_`` is set or compared.
+        Its ``n_features_in_`` is set if ``reset``, otherwise compared.
     X : array-like of shape (n_samples, n_features)
     reset : bool, default False
-        Whether the estimator is being fitted to X; otherwise X must have the features of the fit.
+        Whether the estimator is being fitted to X.
     min_samples : int, default 1
         Least number of rows.
-
-    Returns
-    -------
-    float64 array of shape (n_samples, n_features)
 
     Raises
     ------
@@ -46,10 +42,7 @@ def validated_samples(estimator: Any, X: Any, *, reset: bool = False, min_sample
 
 
 def is_plain(X: Any) -> TypeGuard[NDArray[np.float64]]:
-    """Return whether X is a C-contiguous float64 array of finite numbers, with rows and columns.
-
-    False also if the sum of the numbers overflows.
-    """
+    """Return whether X is a non-empty C-contiguous float64 matrix of finite numbers whose sum is finite, too."""
     if type(X) not in (np.ndarray, np.memmap) or X.dtype != np.float64 or X.ndim != 2:
         return False
     with np.errstate(over="ignore", invalid="ignore"):

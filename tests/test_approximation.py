@@ -11,8 +11,7 @@ from planning import write_dt
 
 from pppca_bench.classifiers import RpropMLPRegressor
 from pppca_bench.config.request import read_request
-from pppca_bench.experiments.build import make_classifier, seeds
-from pppca_bench.experiments.cell import run_group
+from pppca_bench.experiments.cell import make_classifier, run_group, seeds
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import load_problem
 from pppca_bench.runs import StoredRun

@@ -1,4 +1,4 @@
-"""The one direction of flow: who imports whom, who prints, who draws, and what a command loads at its start."""
+"""Architecture: allowed imports, modules that print or draw, and imports at the start of a command."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 
 PACKAGE = Path(__file__).parents[1] / "pppca_bench"
 
-# A room of the package, and what it may import of the others. Data flow downwards.
+# Subpackages and the other parts that each may import. Data flow downwards.
 MAY_IMPORT = {
     "compiled": "",
     "problems": "errors files",
@@ -55,7 +55,7 @@ def tree(path: Path) -> ast.Module:
 
 
 def imports(path: Path) -> Iterator[str]:
-    """Yield the absolute dotted name of everything that a module imports, wherever the statement stands."""
+    """Yield the absolute dotted names of all imports of a module, inside functions too."""
     package = ["pppca_bench", *path.relative_to(PACKAGE).parent.parts]
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
@@ -72,12 +72,12 @@ def own_parts(path: Path) -> set[str]:
 
 
 def foreign(path: Path) -> set[str]:
-    """Return the packages from elsewhere that a module imports."""
+    """Return the third-party and standard packages that a module imports."""
     return {name.split(".")[0] for name in imports(path)} - {"pppca_bench", "__future__"}
 
 
 def calls(path: Path) -> Iterator[str]:
-    """Yield the dotted name of everything that a module calls by name."""
+    """Yield the dotted names of the functions that a module calls."""
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Call):
             yield ast.unparse(node.func)
@@ -100,7 +100,7 @@ def name_of(path: Path) -> str:
 
 
 def may_import(part: str) -> set[str]:
-    """Return the other parts that a room, or a module beside the rooms, may import."""
+    """Return the other parts that a subpackage or a top-level module may import."""
     return set({**MAY_IMPORT, **dict.fromkeys(LEAVES, ""), "__main__": "cli"}[part].split())
 
 
@@ -109,17 +109,17 @@ def test_the_allowed_imports_have_one_direction():
     assert set(TopologicalSorter(graph).static_order()) == {*MAY_IMPORT, *LEAVES}
 
 
-def test_every_room_is_named_and_no_module_stands_beside_them_but_the_leaves():
+def test_every_part_of_the_package_is_listed():
     assert {part_of(path) for path in modules()} == {*MAY_IMPORT, *LEAVES, "__main__"}
 
 
 @pytest.mark.parametrize("path", modules(), ids=name_of)
-def test_each_part_imports_only_what_it_may(path):
+def test_each_part_has_only_allowed_imports(path):
     assert own_parts(path) <= may_import(part_of(path))
 
 
 @pytest.mark.parametrize("path", [path for path in modules() if part_of(path) in ALONE], ids=name_of)
-def test_estimators_know_nothing_of_configs_files_stores_and_logging(path):
+def test_estimators_have_no_configs_files_stores_or_logging(path):
     of_python = {"abc", "collections", "concurrent", "contextlib", "copy", "dataclasses", "functools", "itertools"}
     of_python |= {"math", "numbers", "os", "time", "types", "typing", "warnings"}
     assert foreign(path) - of_python <= {"numpy", "numba", "llvmlite", "scipy", "sklearn", "annotated_types"}
@@ -130,28 +130,28 @@ KERNELS = [path for path in modules() if any(name.startswith("pppca_bench.compil
 
 
 @pytest.mark.parametrize("path", KERNELS, ids=name_of)
-def test_kernels_are_numpy_numba_and_each_other(path):
+def test_kernels_import_numpy_numba_and_other_kernels_alone(path):
     assert foreign(path) <= {"numpy", "numba", "llvmlite", "contextlib", "itertools", "math", "typing", "collections"}
     assert own_parts(path) <= {"compiled"}
 
 
-def test_there_are_kernels():
+def test_kernels_are_recognised():
     names = set(map(name_of, KERNELS))
     assert {"engines/gha_literal.py", "engines/evolution.py", "classifiers/rprop.py"} <= names
 
 
 @pytest.mark.parametrize("name", ["config/plan.py", "config/experiment.py", "runs.py"])
-def test_the_way_to_a_plan_does_no_input_or_output_of_its_own(name):
+def test_plans_are_made_without_input_or_output(name):
     path = PACKAGE / name
     assert foreign(path).isdisjoint({"os", "io", "time", "datetime", "random", "secrets", "subprocess", "sqlite3"})
     assert {"open", "print", "input"}.isdisjoint(calls(path))
 
 
-def test_nothing_after_the_store_reaches_what_computes():
+def test_reporting_imports_no_computation_even_indirectly():
     assert reachable("reporting").isdisjoint(SCIENCE)
 
 
-def test_the_reach_of_a_part_includes_what_its_imports_reach():
+def test_reachable_parts_include_indirect_imports():
     assert {"engines", "errors", "compiled"} <= reachable("cli")
     assert reachable("errors") == set()
 
@@ -168,13 +168,13 @@ def test_nothing_imports_the_command_line():
     assert {part_of(path) for path in modules() if "cli" in own_parts(path)} == {"__main__"}
 
 
-def test_drawing_modules_alone_draw():
+def test_matplotlib_is_imported_by_drawing_modules_alone():
     drawing = [name_of(path) for path in modules() if "matplotlib" in foreign(path)]
-    assert drawing == ["reporting/figure_drawing.py", "reporting/rank_diagram.py", "studies/front_drawing.py"]
+    assert drawing == ["reporting/figure_drawing.py"]
 
 
 @pytest.mark.parametrize("path", modules(), ids=name_of)
-def test_nothing_stored_is_ever_executed(path):
+def test_no_module_executes_stored_data(path):
     assert foreign(path).isdisjoint({"pickle", "marshal", "shelve", "joblib", "dill", "cloudpickle"})
     forbidden = {"eval", "exec", "compile", "yaml.load", "yaml.unsafe_load", "yaml.full_load", "__import__"}
     assert forbidden.isdisjoint(calls(path))
@@ -184,7 +184,7 @@ def test_nothing_stored_is_ever_executed(path):
 
 
 @pytest.mark.parametrize("path", [path for path in modules() if name_of(path) != "methods/registry.py"], ids=name_of)
-def test_no_method_or_classifier_is_named_outside_the_registry(path):
+def test_methods_and_classifiers_are_named_in_the_registry_alone(path):
     nodes = [node for node in ast.walk(tree(path)) if isinstance(node, ast.Constant)]
     texts = {node.value for node in nodes if isinstance(node.value, str)}
     assert texts.isdisjoint(METHODS.keys() | CLASSIFIERS.keys())
@@ -197,7 +197,7 @@ TAKEN_APART = {"split", "rsplit", "partition", "rpartition", "removeprefix", "re
 
 @pytest.mark.parametrize("path", [path for path in modules() if part_of(path) in AFTER_THE_STORE], ids=name_of)
 def test_no_label_is_parsed_back_into_numbers(path):
-    """Values travel as values: after the store no text is taken apart to make a number of it."""
+    """Values travel as values: after the store no number is read from a text."""
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("float", "int"):
             assert TAKEN_APART.isdisjoint(part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute))
@@ -207,13 +207,13 @@ HEAVY = ("numpy", "numba", "scipy", "pandas", "matplotlib", "sklearn", "pydantic
 
 
 @pytest.mark.parametrize("module", ["pppca_bench", "pppca_bench.cli.main", "pppca_bench.errors", "pppca_bench.runs"])
-def test_a_start_loads_nothing_heavy(module):
+def test_light_modules_import_no_heavy_package(module):
     program = f"import sys, {module}; print(*sorted({{name.split('.')[0] for name in sys.modules}} & set({HEAVY})))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "\n"
 
 
-def test_the_help_loads_nothing_heavy_either():
+def test_the_help_imports_no_heavy_package():
     program = (
         "import sys\nfrom pppca_bench.cli.main import main\nsys.argv = ['pppca', 'run', '--help']\ntry:\n main()\n"
         f"except SystemExit:\n print(*sorted({{name.split('.')[0] for name in sys.modules}} & set({HEAVY})))"
@@ -223,7 +223,7 @@ def test_the_help_loads_nothing_heavy_either():
     assert done.stdout.splitlines()[-1] == ""
 
 
-def test_every_package_that_is_imported_is_a_dependency():
+def test_the_dependencies_are_the_imported_packages():
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     lines = [*project["dependencies"], *extras["optuna"], *extras["dask"]]

@@ -148,7 +148,7 @@ def test_pruning_in_numpy_gives_the_same_network(systems_data):
 
 
 @pytest.mark.parametrize("way", [numpy_systems.one_by_one, numpy_systems.stacked])
-def test_an_evolution_in_numpy_takes_the_same_course(way, systems_data):
+def test_an_evolution_in_numpy_gives_the_same_numbers(way, systems_data):
     network = systems.evolved_network((4, 2), 20)
     theirs = numpy_systems.evolve(network, systems_data, way)
     np.testing.assert_allclose(theirs, network.fit(*systems_data).training_curve_, rtol=1e-12)
@@ -170,7 +170,7 @@ def test_an_elimination_in_numpy_removes_the_same_features(systems_data):
 
 
 @pytest.mark.slow
-def test_large_data_are_measured_and_judged_in_words(tmp_path, monkeypatch):
+def test_large_data_are_measured_and_described(tmp_path, monkeypatch):
     sizes = {"N_SAMPLES": 3000, "N_FEATURES": 40, "MORE_FEATURES": 48, "N_NODES": 3, "FIGURES": tmp_path}
     for name, value in sizes.items():
         monkeypatch.setattr(large_pca, name, value)
@@ -194,7 +194,7 @@ def test_the_report_keeps_the_sections_of_parts_that_were_not_measured_here():
     assert first.endswith("\n\nIn words.\n\nMeasured: today.\n")
 
 
-def test_contestants_take_turns_after_one_that_does_not_count():
+def test_contestants_take_turns_after_a_warm_up():
     calls = []
     times = alternate({name: Contestant(lambda name=name: calls.append(name), 4) for name in "ab"}, budget_s=0.0)
     assert calls == ["a", "b"] * 6
@@ -208,7 +208,7 @@ def test_the_ratio_is_the_median_of_the_rounds_own_ratios():
 @pytest.mark.parametrize(
     ("target", "ratio", "verdict"), [(2.0, 2.0, "met"), (2.0, 1.9, "short"), (2.0, None, "not run"), (None, 1.0, "")]
 )
-def test_a_row_tells_whether_its_target_is_met(target, ratio, verdict):
+def test_a_row_states_whether_its_target_is_met(target, ratio, verdict):
     assert Row("what", "peer", "unit", target, ratio).verdict == verdict
 
 
@@ -227,7 +227,7 @@ def test_the_compared_plan_holds_the_slides_methods_with_single_nets():
 
 @pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
 @pytest.mark.slow
-def test_compilation_is_measured_where_nothing_is_kept(monkeypatch):
+def test_compilation_is_measured_without_a_cache(monkeypatch):
     monkeypatch.setattr(compilation, "FAMILIES", ("network_errors",))
     (row,) = compilation.rows(None)
     assert row.ours_us > 0.0
@@ -243,7 +243,7 @@ def test_plans_of_any_size_are_looked_up_recorded_and_tabulated(tmp_path):
 
 
 @pytest.mark.parametrize("n_runs", scale.SIZES)
-def test_the_config_of_a_size_asks_for_as_many_runs(n_runs, tmp_path):
+def test_the_config_of_a_size_has_as_many_runs(n_runs, tmp_path):
     path = tmp_path / "scale.yaml"
     path.write_text(scale.config_text(n_runs))
     config = parse_config(read_yaml(path), problems=known_problems())

@@ -1,4 +1,4 @@
-"""Runs by columns are the runs that the records tell, in their order, of the configs that ask for them."""
+"""Runs by columns equal the records, in their order and by config."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -50,7 +50,7 @@ def of_cell(runs: Sequence[StoredRun], cell: Cell) -> list[StoredRun]:
 
 
 @pytest.mark.parametrize("configs", [None, ["first"], ["second"], ["third", "second"]])
-def test_they_are_the_records_of_the_runs_that_the_configs_ask_for(store, configs):
+def test_runs_by_cell_are_the_records_of_the_planned_runs(store, configs):
     records, found = store.runs(configs), store.runs_by_cell(configs)
     assert list(found) == list(dict.fromkeys(spec.cell for spec, _ in records))
     for cell, runs in found.items():
@@ -61,7 +61,7 @@ def test_they_are_the_records_of_the_runs_that_the_configs_ask_for(store, config
     assert MANY[-1].key not in {spec.key for runs in found.values() for spec, _ in runs}, "nobody asks for it now"
 
 
-def test_they_know_who_asks_for_them(store):
+def test_runs_know_their_configs(store):
     found = store.runs_by_cell()
     assert {cell: runs.configs for cell, runs in found.items()} == {
         CELL: {"first", "second"},
@@ -73,7 +73,7 @@ def test_they_know_who_asks_for_them(store):
     assert [len(found[OTHER].asked_by(configs)) for configs in (["third"], ["first"], ["second"])] == [5, 44, 0]
 
 
-def test_numbers_are_those_of_finished_runs_by_repeat(store):
+def test_numbers_are_those_of_done_runs_by_repeat(store):
     found = store.runs_by_cell()
     assert found[CELL].of_done("test_error_percent") == {0: 12.5, 1: 12.5}
     assert found[MEASURING].of_done("purity") == {1: 0.5}
@@ -113,7 +113,7 @@ def test_cells_that_are_equal_are_one_however_their_rows_are_written(tmp_path):
     assert runs.configs == {"a", "b"}
 
 
-def test_a_provenance_that_is_gone_is_told_as_none(store):
+def test_a_missing_provenance_is_read_as_empty(store):
     with store.transaction() as connection:
         connection.execute("DELETE FROM provenances WHERE description = ?", ('{"pppca": "2"}',))
     runs = store.runs_by_cell()[OTHER]
@@ -121,7 +121,7 @@ def test_a_provenance_that_is_gone_is_told_as_none(store):
     assert {result.origin for spec, result in runs if result and spec.repeat != 7} == {'{"pppca": "1"}'}
 
 
-def test_what_nobody_asks_for_is_not_read(store):
+def test_unplanned_runs_are_not_read(store):
     with store.transaction() as connection:
         connection.execute("UPDATE runs SET repeat = -1 WHERE key = ?", (MANY[-1].key,))
     assert len(store.runs_by_cell()[OTHER]) == 44

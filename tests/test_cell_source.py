@@ -9,8 +9,7 @@ from click.testing import CliRunner
 
 from pppca_bench.cli.main import cli
 from pppca_bench.config.overrides import parse_only
-from pppca_bench.reporting.cell_source import source_of
-from pppca_bench.reporting.summary import Results
+from pppca_bench.reporting.summary import Results, source_of
 from pppca_bench.runs import Cell, RunResult, RunSpec
 
 

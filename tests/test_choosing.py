@@ -123,7 +123,7 @@ def test_a_candidate_that_fails_is_not_chosen_and_counted(wine):
     assert "n_components=98 must be between" in result.error
 
 
-def test_tau_auto_has_candidates_of_its_own_for_the_methods_with_a_threshold():
+def test_tau_auto_has_default_candidates_for_methods_with_a_threshold():
     config = config_of(BASE | {"tau": "auto", "methods": ["pca", "all_features", {"method": "dgha", "tau": 7}]})
     pca, features, dgha = (method.grid for method in config.methods)
     assert (pca["tau"], pca["choose.tau"], pca["choose.by"]) == (("auto",), (AUTO_TAUS,), ("validation_error",))
@@ -133,7 +133,7 @@ def test_tau_auto_has_candidates_of_its_own_for_the_methods_with_a_threshold():
     assert own.grid["choose.tau"] == (AUTO_TAUS,)
 
 
-def test_runs_that_choose_are_others_to_the_store_and_meet_the_same_random_numbers():
+def test_runs_that_choose_have_other_keys_and_the_same_seeds():
     plain, choosing = (specs_of(BASE | more) for more in ({}, {"choose": "tau"}))
     assert not {spec.key for spec in plain} & {spec.key for spec in choosing}
     assert {spec.seed for spec in plain} == {spec.seed for spec in choosing}
@@ -157,14 +157,14 @@ def test_runs_that_choose_are_others_to_the_store_and_meet_the_same_random_numbe
         ({"predictions": 1}, "predictions: expected true or false, got 1."),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told(changes, said):
+def test_a_validation_error_names_the_rule(changes, said):
     with pytest.raises(ConfigError) as caught:
         config_of(BASE | changes)
     assert said in str(caught.value)
 
 
 @pytest.mark.slow
-def test_what_was_chosen_is_stored_and_tabled(tmp_path):
+def test_chosen_settings_are_stored_and_tabled(tmp_path):
     document = BASE | {"tau": "auto", "choose": "data_fraction", "methods": [*BASE["methods"], "pca"], "repeats": 4}
     done = pppca_bench.run(document, results=tmp_path, workers=1)
     assert done.outcome.n_failed == 0

@@ -1,6 +1,5 @@
 """The slides' claims: each verdict by made-up evidence, and the page that holds them."""
 
-import math
 import re
 from pathlib import Path
 
@@ -15,14 +14,12 @@ from pppca_bench.reporting.claims import (
     advice_of,
     all_of,
     difference_text,
-    geometric_mean,
     judge_claims,
     no_worse,
     paired_difference,
     render_findings,
 )
-from pppca_bench.reporting.figure_data import Figure
-from pppca_bench.reporting.figure_panels import Panel
+from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.summary import Results, Summary, summarise
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec, Selector
@@ -80,11 +77,6 @@ def test_parts_of_a_claim_are_joined(parts, joined):
     assert all_of(parts) == joined
 
 
-def test_the_geometric_mean_by_hand():
-    assert geometric_mean([2.0, 8.0]) == pytest.approx(4.0)
-    assert math.isnan(geometric_mean([]))
-
-
 def compared(**errors: list[float]) -> Evidence:
     """Return the comparison of methods with the given test errors on the problems, and nothing else."""
     runs = []
@@ -123,7 +115,7 @@ def test_a_claim_of_which_one_method_falls_short_holds_in_part():
         ([-9.0, 12.0, -3.0, 5.0], "undecided"),
     ],
 )
-def test_what_pseudo_pca_buys_is_judged_by_the_errors_of_exact_pca_above_its_own(shift, verdict):
+def test_the_gain_of_pseudo_pca_is_the_error_of_exact_pca_minus_its_own(shift, verdict):
     exact = [a + b for a, b in zip(WHOLE, shift, strict=True)]
     found = judge_claims(compared(ne_ppca=WHOLE, pca=exact))[BESIDE_PCA]
     assert found.verdict == verdict
@@ -177,7 +169,7 @@ def test_self_repair_is_judged_by_the_optimality_regained_since_its_least(curves
     assert all(sentence.startswith("NE-pPCA: ") for sentence in found.evidence)
 
 
-def test_self_repair_tells_the_interval_over_the_problems():
+def test_self_repair_has_an_interval_over_the_problems():
     # Regained: 0.75 and 0.6125, mean 0.68125, half width 12.706 * 0.097227 / sqrt(2) = 0.8735.
     curves = {"a": [1.0, 0.8, 0.95], "b": [1.0, 0.9, 0.96125]}
     figures = {"F8": figure("F8", {"a) NE-pPCA, by generation": curves})}

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from pppca_bench.cli.main import cli
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
-from pppca_bench.reporting.rank_diagram import write_ranking
+from pppca_bench.reporting.figure_drawing import write_figures
 from pppca_bench.reporting.ranking import CONTESTS, rank
 from pppca_bench.store.database import Store
 
@@ -46,7 +46,7 @@ def test_methods_lists_each_by_name_in_a_line_with_its_source(form):
         assert any("dgha" in line and "slides" in line for line in lines)
 
 
-def test_rank_tells_mean_ranks_and_tests(results):
+def test_rank_prints_mean_ranks_and_tests(results):
     shown = CliRunner().invoke(cli, ["rank", "--results", str(results)])
     assert shown.exit_code == 0
     assert "3 methods on 2 data sets. Friedman's chi-squared" in shown.output
@@ -54,7 +54,7 @@ def test_rank_tells_mean_ranks_and_tests(results):
     assert sum(ranks["mean_ranks"].values()) == pytest.approx(6.0), "1 + 2 + 3 on each data set"
 
 
-def test_rank_of_a_config_that_was_not_run_is_told(results):
+def test_rank_of_an_unknown_config_is_refused(results):
     shown = CliRunner().invoke(cli, ["rank", "other", "--results", str(results)])
     assert shown.exit_code == 2
     assert "no runs of config 'other'" in shown.output
@@ -64,7 +64,8 @@ def test_the_diagram_is_drawn_with_its_numbers_the_same_each_time(results, tmp_p
     with Store(results / "results.sqlite", read_only=True) as store:
         ranking = rank(store.runs_by_cell(), store.problems())
     one, two = (
-        {path.name: path.read_bytes() for path in write_ranking(CONTESTS[0], ranking, tmp_path / name)} for name in "ab"
+        {path.name: path.read_bytes() for path in write_figures([], [(CONTESTS[0], ranking)], tmp_path / name)}
+        for name in "ab"
     )
     assert one.keys() == {"F6.svg", "F6.png", "F6.csv"}
     assert one == two

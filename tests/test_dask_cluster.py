@@ -67,14 +67,14 @@ def test_without_dask_one_line_says_how_to_install_it(monkeypatch, tmp_path):
     assert done.stderr.endswith("`pip install 'pppca-bench[dask]'`.\n")
 
 
-def test_a_scheduler_that_does_not_answer_is_told_in_a_line(monkeypatch):
+def test_a_scheduler_that_does_not_answer_is_an_error_of_one_line(monkeypatch):
     monkeypatch.setattr(dask_cluster, "TIMEOUT_S", 0.2)
     cluster = DaskCluster(1, "tcp://127.0.0.1:9")
     with pytest.raises(ClusterError, match=r"^no Dask scheduler answers at tcp://127\.0\.0\.1:9 \(.*--scheduler\.$"):
         cluster.submit(os.getpid)
 
 
-def test_the_fingerprint_tells_code_and_libraries(monkeypatch, tmp_path):
+def test_the_fingerprint_depends_on_code_and_libraries(monkeypatch, tmp_path):
     found = dask_cluster.fingerprint()
     assert found["numpy"] == sys.modules["numpy"].__version__
     for name in ("engines/a.py", "references/a.csv", "a.py", "cli/a.py"):

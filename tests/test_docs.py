@@ -1,4 +1,4 @@
-"""The site builds without a warning, nothing on it is loaded from elsewhere, and every link on it leads somewhere."""
+"""Documentation site: build without warnings, no third-party content, no broken links."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ LOADED = {"img": "src", "script": "src", "link": "href", "source": "src", "ifram
 
 
 class Page(HTMLParser):
-    """Collect a page's ids, what it links to and what it loads."""
+    """Ids, links and loaded resources of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
-    """Build the site from a copy of its sources, as a clone has them, with no way to the network."""
+    """Build the site from a copy of the versioned sources, without a network."""
     folder = tmp_path_factory.mktemp("site")
     made = shutil.ignore_patterns("gallery", "by_config", "demo", "*.dt", "*.sqlite*", "__pycache__")
     for name in ("configs", "data", "docs", "examples", "results"):
@@ -63,7 +63,7 @@ def pages(site) -> dict[Path, Page]:
 
 
 def unresolved(page: Path, links: set[str], pages: dict[Path, Page]) -> list[str]:
-    """Return the links within the site that lead to no file, or to no place on its page."""
+    """Return the links within the site whose file or anchor does not exist."""
     found = []
     for link in links:
         parts = urlsplit(link)
@@ -77,18 +77,18 @@ def unresolved(page: Path, links: set[str], pages: dict[Path, Page]) -> list[str
 
 
 @pytest.mark.slow
-def test_every_link_of_the_site_leads_somewhere(site, pages):
+def test_no_link_of_the_site_is_broken(site, pages):
     assert len(pages[site / "index.html"].links) > 20
     assert [bad for page, read in pages.items() for bad in unresolved(page, read.links | read.loads, pages)] == []
 
 
 @pytest.mark.slow
-def test_no_page_of_the_site_loads_anything_from_elsewhere(pages):
-    assert {one for page in pages.values() for one in page.loads if urlsplit(one).scheme not in ("", "data")} == set()
+def test_no_page_of_the_site_loads_third_party_content(pages):
+    assert {url for page in pages.values() for url in page.loads if urlsplit(url).scheme not in ("", "data")} == set()
 
 
 @pytest.mark.slow
-def test_the_site_has_every_public_name_command_method_classifier_and_rendered_table(site, pages):
+def test_the_site_documents_every_public_name_command_method_classifier_and_table(site, pages):
     assert {f"pppca_bench.{name}" for name in pppca_bench.__all__} <= pages[site / "api.html"].ids
     assert {f"pppca-{name}" for name in cli.commands} <= pages[site / "commands.html"].ids
     keys = pages[site / "config_keys.html"].ids

@@ -127,8 +127,7 @@ class TestCache:
     def keep(folder: Path, family: str) -> list[Path]:
         """Put files in place of a family's compiled kernels, and return them."""
         folder.mkdir(parents=True, exist_ok=True)
-        kernels = [f"pppca_bench.{name}".split(":") for name in cache.FAMILIES[family]]
-        names = [f"{cache.file_name(*kernel)}{ending}" for kernel in kernels for ending in (".nbi", ".1.nbc")]
+        names = [cache.file_name(*f"pppca_bench.{kernel}".split(":")) for kernel in cache.FAMILIES[family]]
         for name in names:
             (folder / name).write_bytes(cache.sealed(b"code"))
         return [folder / name for name in names]

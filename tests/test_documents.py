@@ -1,11 +1,10 @@
-"""YAML documents: plain values with their lines, and the messages about everything else."""
+"""YAML documents: plain values with their lines, and validation errors."""
 
 import re
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 import pytest
-import yaml
 from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field, model_validator
 
@@ -82,7 +81,7 @@ def test_each_value_knows_the_line_of_its_key_or_item(read, location, line):
     assert read(DOCUMENT).line(location) == line
 
 
-def test_a_place_that_does_not_exist_has_the_line_of_what_encloses_it(read):
+def test_an_absent_key_has_the_line_of_the_enclosing_value(read):
     source = read(DOCUMENT)
     assert source.line(("methods", 1, "classifier", "hidden")) == 9
     assert source.line(("seed",)) == 2, "the document begins on line 2"
@@ -99,10 +98,6 @@ def test_an_empty_document_holds_nothing(read):
         (
             "name: a\nseed: 1\nname: b\n",
             "a.yaml:3: not valid YAML: expected each key once, got 'name' again (first on line 1).",
-        ),
-        (
-            "classifier:\n  hidden: [8]\n  hidden: [9]\n",
-            "a.yaml:3: not valid YAML: expected each key once, got 'hidden' again (first on line 2).",
         ),
         ("tau: &t [5]\nx: *t\n", "a.yaml:2: not valid YAML: expected plain values, got an alias (*name)."),
         ("? [a]\n: 1\n", "a.yaml:1: not valid YAML: expected a plain key, got a list or mapping."),
@@ -131,7 +126,7 @@ def test_an_empty_document_holds_nothing(read):
         (b"name: a\nx: \xff\n", "a.yaml:2: expected UTF-8 text, got byte 0xff."),
     ],
 )
-def test_what_is_no_plain_yaml_is_refused_with_its_line(refusal, document, message):
+def test_anything_but_plain_yaml_is_refused_with_its_line(refusal, document, message):
     assert refusal(document) == message
 
 
@@ -158,7 +153,7 @@ def test_nesting_is_read_to_the_limit_and_refused_beyond(read, refusal):
 
 def test_nesting_that_would_exhaust_the_stack_is_refused(refusal):
     message = refusal("a: 1\nb: " + "[" * 100_000)
-    assert message == f"a.yaml:2: expected at most {MAX_DEPTH} levels, got far more. Flatten it."
+    assert message == f"a.yaml:2: not valid YAML: expected at most {MAX_DEPTH} levels, got more."
 
 
 def test_aliases_that_would_grow_without_bound_are_refused_at_the_first(refusal):
@@ -166,20 +161,14 @@ def test_aliases_that_would_grow_without_bound_are_refused_at_the_first(refusal)
     assert refusal(bomb).startswith("a.yaml:2: not valid YAML: expected plain values, got an alias")
 
 
-def test_a_huge_file_is_refused_unread(refusal):
+def test_a_huge_file_is_refused(refusal):
     assert refusal("#" * (MAX_BYTES + 1)) == f"a.yaml: expected at most {MAX_BYTES} bytes, got more. Is it a config?"
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(
-        ConfigError, match=r"none\.yaml: cannot be read \(No such file or directory\)\. Check the path\.$"
-    ):
-        read_yaml(tmp_path / "none.yaml")
-
-
-def test_a_folder_is_no_config(tmp_path):
-    with pytest.raises(ConfigError, match=r"cannot be read \(Is a directory\)"):
-        read_yaml(tmp_path)
+@pytest.mark.parametrize(("name", "cause"), [("none.yaml", "No such file or directory"), ("", "Is a directory")])
+def test_an_unreadable_path_is_refused_with_the_cause(tmp_path, name, cause):
+    with pytest.raises(ConfigError, match=rf"{tmp_path / name}: cannot be read \({cause}\)\. Check the path\.$"):
+        read_yaml(tmp_path / name)
 
 
 def test_no_tag_runs_code(read, refusal, tmp_path):
@@ -193,16 +182,12 @@ def test_no_tag_runs_code(read, refusal, tmp_path):
 @pytest.mark.parametrize(
     ("text", "value"), [("1e-3", 1e-3), ("1E3", 1e3), ("-.5e+2", -50.0), ("2.e1", 20.0), ("e3", "e3"), ("1e", "1e")]
 )
-def test_powers_of_ten_are_numbers_without_a_point_too(read, text, value):
+def test_powers_of_ten_need_no_point(read, text, value):
     assert read(f"x: {text}\n").value == {"x": value}
 
 
 def test_a_merge_key_is_a_key_like_any_other(read):
     assert read("<<: {a: 1}\n").value == {"<<": {"a": 1}}
-
-
-def test_the_text_of_a_plain_document_is_read_as_the_safe_loader_does(read):
-    assert read(DOCUMENT).value == yaml.safe_load(DOCUMENT)
 
 
 class Part(Section):

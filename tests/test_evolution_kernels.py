@@ -53,10 +53,11 @@ def room_like(networks):
 def run_gram_schmidt(W):
     """Return the rows that are not lost."""
     n_nodes, n_features = np.shape(W)
-    panels, lost = in_panels(W)[0], np.full(n_nodes, True)
+    panels, room = in_panels(W)[0], orthonormalisation.make_room(padded(n_nodes) // 8, padded(n_features))
     panels.reshape(-1, padded(n_features), 8)[-1, :n_features, (n_nodes - 1) % 8 + 1 :] = 7.0
-    scratch = orthonormalisation.make_scratch(padded(n_nodes) // 8)
-    orthonormalisation.orthonormalise(panels, n_nodes, padded(n_features), n_features, lost, scratch)
+    room.lost[:] = True
+    orthonormalisation.orthonormalise(panels, n_nodes, padded(n_features), n_features, room)
+    lost = room.lost[:n_nodes]
     rows = rows_of(panels, padded(n_nodes), n_features)
     assert not rows[n_nodes:].any()
     assert not rows[:n_nodes][lost].any()
@@ -74,7 +75,7 @@ def rules(limits, crossover=1.0, mutation=1.0, scale=0.1):
 def evaluate_networks(networks, moments, rule, first, last):
     """Evaluate some networks of a population, in place."""
     n_rows, depth = networks.weights.shape[1], len(moments.full)
-    panels, room = aligned_zeros(n_rows, 8), evaluation.make_room(n_rows // depth, depth)
+    panels, room = aligned_zeros(n_rows, 8), orthonormalisation.make_room(n_rows // depth, depth)
     for p in range(first, last):
         panels[:] = networks.weights[p]
         evaluation.evaluate(panels, networks.sizes[p], moments, rule, room, networks, p)
@@ -334,7 +335,7 @@ class TestReproduction:
         ours, expected = room_like(networks), room_like(networks)
         for share in ((0, 2), (2, 4)):
             self.evolve(networks, ours, uniforms[None], 17, rule, self.course(), 0, *share)
-        panels, room = aligned_zeros(networks.weights.shape[1], 8), evaluation.make_room(2, 16)
+        panels, room = aligned_zeros(networks.weights.shape[1], 8), orthonormalisation.make_room(2, 16)
         for c, (first, second) in enumerate(select_parents(networks.fitness, uniforms, 0.5)):
             n_nodes = kernels.breed(networks, first, second, 16, panels, aligned_zeros(2, 8))
             if c > 0:

@@ -1,4 +1,4 @@
-"""Runs for other programs: the flat records, the data frame, the files, and what is known of a single run."""
+"""Export: data frames and files of all runs, and details of a single run."""
 
 import io
 import json
@@ -89,7 +89,7 @@ class TestLoadResults:
         with pytest.raises(UnknownConfigError, match="expected one of one, two"):
             pppca_bench.load_results(results, ["three"])
 
-    def test_a_folder_without_results_is_refused_and_not_made(self, tmp_path):
+    def test_a_folder_without_results_is_refused_and_not_created(self, tmp_path):
         with pytest.raises(StoreError, match=r"no results in .*results\.sqlite"):
             pppca_bench.load_results(tmp_path / "none")
         assert not (tmp_path / "none").exists()
@@ -118,7 +118,7 @@ class TestExport:
             "Error: Parquet needs pyarrow, which is not installed: `pip install 'pppca-bench[parquet]'`.\n"
         )
 
-    def test_a_folder_that_is_missing_is_made(self, results, tmp_path):
+    def test_a_missing_folder_is_created(self, results, tmp_path):
         done = pppca("export", "--results", results, "--out", tmp_path / "new" / "runs.csv")
         assert done.exit_code == 0, done.stderr
         assert (tmp_path / "new" / "runs.csv").read_text() == pppca("export", "--results", results).stdout
@@ -129,7 +129,7 @@ class TestExport:
 
 
 class TestShow:
-    def test_all_that_is_known_of_a_run_is_printed_as_yaml(self, results):
+    def test_all_facts_of_a_run_are_printed_as_yaml(self, results):
         shown = yaml.safe_load(pppca("show", "ab1", "--results", results).stdout)
         assert (shown["key"], shown["status"], shown["configs"], shown["seed"]) == ("ab1", "done", ["one"], 2**62 + 1)
         assert shown["problem"]["n_features"] == 4
@@ -146,7 +146,7 @@ class TestShow:
         assert yaml.safe_load(shown.stdout)["error"] == TRACEBACK
         assert yaml.safe_load(shown.stdout)["problem"] == {"name": "own/my.dt", "data_sha256": "b" * 64}
 
-    def test_a_run_that_no_config_asks_for_any_more_is_shown(self, results):
+    def test_an_unplanned_run_is_shown(self, results):
         with Store(results / "results.sqlite") as store:
             store.plan(Plan("one", "", "", tuple(SPECS[:1])))
         shown = yaml.safe_load(pppca("show", "ab2", "--results", results).stdout)
@@ -155,7 +155,7 @@ class TestShow:
     @pytest.mark.parametrize(
         ("text", "key"), [("ab1", "ab1"), ("c", "cd0"), ("one/iris/dgha/2", "ab2"), ("one/own/my.dt/gha/0", "cd0")]
     )
-    def test_a_run_is_named_by_its_key_by_a_beginning_or_by_what_it_is(self, results, text, key):
+    def test_a_run_is_named_by_its_key_a_prefix_or_its_config_problem_method_and_repeat(self, results, text, key):
         with Store(results / "results.sqlite", read_only=True) as store:
             assert find_run(store, text) == key
 
@@ -171,7 +171,7 @@ class TestShow:
             ("%", r"^no run '%'"),
         ],
     )
-    def test_what_names_no_run_or_several_is_refused(self, results, text, message):
+    def test_a_name_of_no_run_or_of_several_is_refused(self, results, text, message):
         with Store(results / "results.sqlite", read_only=True) as store, pytest.raises(UnknownNameError, match=message):
             find_run(store, text)
 
@@ -187,7 +187,7 @@ class TestList:
         assert len(lines) == 3
         assert lines[2].split() == ["cd0", "own/my.dt", "gha", "0", "ValueError:", "too", "large:", "é"]
 
-    def test_a_config_is_printed_to_the_letter(self, results):
+    def test_the_text_of_a_config_is_printed_unchanged(self, results):
         assert pppca("list", "--text", "one", "--results", results).stdout == "# mine\nname: one\n"
         wrong = pppca("list", "--text", "on", "--results", results)
         assert (wrong.exit_code, wrong.stderr) == (
@@ -196,7 +196,7 @@ class TestList:
         )
 
 
-def test_runs_that_one_name_stands_for_are_told_with_what_tells_them_apart(tmp_path):
+def test_an_ambiguous_name_lists_the_settings_that_distinguish_its_runs(tmp_path):
     cells = [replace(DGHA, parameters=(("n_epochs", 50), ("tau", tau))) for tau in (5.0, 10.5)]
     with Store(tmp_path / "results.sqlite") as store:
         store.plan(Plan("one", "c" * 64, "", tuple(RunSpec(f"k{n}", cell, 0, 1) for n, cell in enumerate(cells))))

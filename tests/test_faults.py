@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pppca_bench.cli.main import cli
-from pppca_bench.methods.registry import CLASSIFIERS, METHODS
+from pppca_bench.methods.registry import METHODS
 from pppca_bench.store.database import Store
 
 CONFIG = """\
@@ -73,12 +73,12 @@ def assert_refused(result: Result | subprocess.CompletedProcess, pattern: str, c
 
 
 @pytest.mark.parametrize("command", [*READING, ["run", "small.yaml", "--dry-run"]], ids=lambda command: command[-1])
-def test_a_database_that_lost_all_its_bytes_is_told(folder, command):
+def test_a_database_of_zero_bytes_is_refused_by_commands_that_read(folder, command):
     (folder / "results" / "results.sqlite").write_bytes(b"")
     assert_refused(pppca(*command), r"results\.sqlite: expected a results database, got a file of 0 bytes")
 
 
-def test_a_run_begins_a_database_that_lost_all_its_bytes_anew_and_says_so(folder):
+def test_a_run_creates_a_database_of_zero_bytes_again_with_a_warning(folder):
     (folder / "results" / "results.sqlite").write_bytes(b"")
     command = ["run", "small.yaml", "--repeats", "1", "--workers", "0", "--quiet"]
     lost = "results/results.sqlite had 0 bytes and was created again. If it held results, restore it from a backup."
@@ -169,7 +169,7 @@ def test_data_and_configs_that_may_not_be_read_are_named(folder):
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("share", [0.001, 0.5])
-def test_a_truncated_store_is_told_by_every_command_and_left_alone(folder, command, share):
+def test_a_truncated_store_is_refused_by_every_command_and_left_alone(folder, command, share):
     path = folder / "results" / "results.sqlite"
     path.write_bytes(before := path.read_bytes()[: int(share * path.stat().st_size)])
     assert_refused(pppca(*command), r"results\.sqlite: cannot be used as the results database \(.*\)\. Check the disk")
@@ -177,7 +177,7 @@ def test_a_truncated_store_is_told_by_every_command_and_left_alone(folder, comma
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_what_is_no_store_is_told_by_every_command_and_left_alone(folder, command):
+def test_another_file_than_a_store_is_refused_by_every_command_and_left_alone(folder, command):
     path = folder / "results" / "results.sqlite"
     path.write_bytes(content := b"These are my notes. " * 20)
     assert_refused(pppca(*command), r"results\.sqlite: cannot be used .*\(file is not a database\)\. Check the disk")
@@ -208,22 +208,3 @@ def test_results_of_an_older_algorithm_are_not_reused_and_the_run_says_so(folder
     assert versions_of(path, "gha") == {old + 1}
     assert versions_of(path, "dgha") == {METHODS["dgha"].version}
     assert said not in pppca("run", "small.yaml", "--workers", "0").stderr
-
-
-@pytest.mark.usefixtures("folder")
-def test_another_version_of_the_classifier_computes_everything_anew(register):
-    old = CLASSIFIERS["rprop"].version
-    register(replace(CLASSIFIERS["rprop"], version=old + 1))
-    planned = pppca("run", "small.yaml", "--dry-run")
-    assert planned.stdout == "160 runs planned, 0 done, 160 to run in 5 cells.\n"
-    assert planned.stderr.splitlines() == [
-        f"{n} stored results of {method} are of version {old} of rprop (now {old + 1}) and computed again."
-        for method, n in (("dgha", 128), ("gha", 32))
-    ]
-
-
-@pytest.mark.usefixtures("folder")
-def test_another_version_of_a_classifier_that_takes_no_part_computes_nothing_anew(register):
-    register(replace(CLASSIFIERS["backprop"], version=9))
-    planned = pppca("run", "small.yaml", "--dry-run")
-    assert (planned.stdout, planned.stderr) == ("160 runs planned, 160 done, 0 to run in 0 cells.\n", "")

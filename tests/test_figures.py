@@ -1,4 +1,4 @@
-"""The slides' figures: what is averaged, what removed nodes count as, and that files hold exactly what is drawn."""
+"""The slides' figures: averages, removed nodes, missing runs, and files that hold exactly the drawn numbers."""
 
 import csv
 import io
@@ -106,20 +106,20 @@ class TestNumbers:
         assert column(figures["F1"], "mean") == [8.5, 7.5]
         assert column(figures["F4"], "mean") == [9.0, 4.0]
 
-    def test_runs_that_failed_or_wait_do_not_count(self, runs: Runs) -> None:
+    def test_failed_and_planned_runs_do_not_count(self, runs: Runs) -> None:
         runs.add("cancer1", "ne_ppca", mean_dimensionality=[3.0, 1.0])
         runs.add("cancer1", "ne_ppca", status="failed", mean_dimensionality=[9.0, 9.0])
         figure = runs.add("cancer1", "ne_ppca", status="planned").figures()["F1"]
         assert column(figure, "mean") == [3.0, 1.0]
         assert figure.repeats == "a single repeat"
 
-    def test_other_thresholds_and_fractions_stay_out(self, runs: Runs) -> None:
+    def test_other_thresholds_and_fractions_do_not_count(self, runs: Runs) -> None:
         runs.add("cancer1", "dgha", 50.0, variances=[[2.0, 1.0]])
         figure = runs.add("cancer1", "dgha", 50.0, tau=5.0, variances=[[8.0, 9.0]]).figures()["F3"]
         assert [panel.title for panel in figure.panels] == ["b) 50 % of the data"]
         assert column(figure, "mean", curve="estimate 1") == [2.0]
 
-    def test_runs_of_other_configs_and_of_several_settings_stay_out(self, runs: Runs) -> None:
+    def test_other_configs_and_several_settings_do_not_count(self, runs: Runs) -> None:
         runs.add("cancer1", "ne_ppca", mean_dimensionality=[3.0, 1.0])
         assert runs.figures("mine")["F1"].panels == ()
         runs.add("cancer1", "ne_ppca", settings={"n_generations": 7}, mean_dimensionality=[9.0, 9.0])
@@ -159,7 +159,7 @@ class TestMissingRuns:
         assert figures["F1"].missing == ("cancer1", "diabetes1", "glass1", "heart1")
         assert figures["F2"].missing == ("cancer1",)
         curves = [figures[name] for name in ("F1", "F2", "F3", "F4", "F8")]
-        assert write_figures(curves, tmp_path / "figures") == []
+        assert write_figures(curves, [], tmp_path / "figures") == []
         assert list(tmp_path.glob("figures/*")) == []
 
     def test_a_figure_with_some_of_its_runs_shows_them_and_names_the_rest(self, runs: Runs) -> None:
@@ -260,12 +260,12 @@ class TestDrawing:
 
     def test_curves_and_points_differ_without_their_colours(self, drawings: dict[str, Drawing]) -> None:
         assert len({style.marker for style in STYLES}) == len(STYLES)
-        assert len({style.dashes for style in STYLES}) == len(STYLES)
+        assert len({style.linestyle for style in STYLES}) == len(STYLES)
         lines = drawings["F3"].axes[0].get_lines()
         assert len({line.get_marker() for line in lines}) == 9
 
     def test_files_are_svg_png_and_csv_named_for_the_figure(self, figures: dict[str, Figure], tmp_path: Path) -> None:
-        paths = write_figures([figures["F2"]], tmp_path)
+        paths = write_figures([figures["F2"]], [], tmp_path)
         assert [path.name for path in paths] == ["F2.svg", "F2.png", "F2.csv"]
         starts = [path.read_bytes()[:8] for path in paths]
         assert starts == [b"<?xml ve", b"\x89PNG\r\n\x1a\n", b"panel,cu"]

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from pppca_bench.cli.main import cli
 from pppca_bench.errors import ConfigError
-from pppca_bench.experiments.predictions import predictions_of
+from pppca_bench.experiments.measures import predictions_of
 from pppca_bench.methods.lookup import find_classifier, find_method, title_of, version_of
 from pppca_bench.methods.sections import describe_parameters, section_of
 from pppca_bench.store.database import Store
@@ -149,7 +149,7 @@ def pppca(*arguments: str | Path, code: int = 0) -> str:
 def records(results: str = "results") -> dict[tuple[str, str, str], float]:
     rows = json.loads(pppca("tables", "own", "--format", "json", "--results", results))
     return {
-        (row["table"], row["row"], row["quantity"]): row["mean"]
+        (row["table"], f"{row['row']}, {row['column']}", row["quantity"]): row["mean"]
         for row in rows
         if "time" not in row["quantity"] and row["mean"] is not None
     }
@@ -163,7 +163,7 @@ def test_paths_run_in_workers_and_here_with_the_same_numbers(module):
     ours = records("two")
     assert ours == records("none")
     rows = {row for _, row, _ in ours}
-    assert any(row.startswith("iris, Halves, power = 2") for row in rows)
+    assert any("Halves, power = 2" in row for row in rows)
     assert any("Drawn, scale = 0.5" in row for row in rows)
     dimensionality = {row: mean for (_, row, quantity), mean in ours.items() if quantity == "dimensionality"}
     assert {mean for row, mean in dimensionality.items() if "Halves" in row or "KernelPCA" in row} == {2.0}
@@ -202,14 +202,12 @@ def test_random_states_are_given_and_differ_between_repeats(module):
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("no_such:A", "no_such:A: expected module:Class that can be imported, got No module named"),
         ("%s:Halve", "has no attribute 'Halve' (did you mean 'Halves'?)"),
-        ("%s:Nothing", "expected a class with fit and transform, or fit and predict, got one with none of"),
+        ("%s:Nothing", "expected a class with fit and transform, or fit and predict, got one without fit and tr"),
         ("%s:Mapped", "Its fit_transform alone cannot be applied to the other splits"),
-        ("%s:function", "expected a class, got function"),
     ],
 )
-def test_a_path_to_no_method_is_refused_with_the_reason(module, path, reason):
+def test_a_path_to_anything_but_a_method_is_refused_with_the_reason(module, path, reason):
     with pytest.raises(ConfigError, match=re.escape(reason)):
         find_method(path.replace("%s", module))
 
@@ -221,7 +219,7 @@ def test_a_path_to_no_method_is_refused_with_the_reason(module, path, reason):
         ('{method: "%s:Halves", power: 2}', "methods[0].power: unknown key, expected one of method, repeats,"),
         ('{method: "%s:Halves", parameters: {power: {a: 1}}}', "expected a number, text, true, false, null or a list"),
         ('{method: "%s:Drawn", parameters: {scale: big}}', "parameters.scale: expected a number, got 'big'"),
-        ('{method: "%s:Halves", classifier: "%s:Halves"}', "expected a class with fit and predict, got one with fit"),
+        ('{method: "%s:Halves", classifier: "%s:Halves"}', "expected a class with fit and predict, got one without pr"),
         ('{method: "sklearn.svm:SVR"}', "expected an approximation problem, which sklearn.svm:SVR needs, got iris"),
     ],
 )

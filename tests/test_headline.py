@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-from pppca_bench.reporting.cell_source import CellSource
 from pppca_bench.reporting.claims import Finding
 from pppca_bench.reporting.comparison import Comparison
-from pppca_bench.reporting.headline import headline, least_errors
-from pppca_bench.reporting.summary import summarise
+from pppca_bench.reporting.index_page import headline, least_errors
+from pppca_bench.reporting.summary import CellSource, summarise
 from pppca_bench.reporting.table import Table, TableCell
 
 

@@ -1,41 +1,43 @@
 """Tables as LaTeX: escaped, laid out by booktabs, and compiled."""
 
+import re
 import subprocess
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from conftest import required_program
-from full_results import full_tables
+from full_results import full_runs, full_tables, tables_of
 
-from pppca_bench.reporting.document import Document
-from pppca_bench.reporting.rendering import LONG, latex_table, latex_text
+from pppca_bench.reporting.document import LONG, Document, escaped, latex_table
 from pppca_bench.reporting.table_text import render
 
 ODD = r"my&own#data.dt, 50 %, a_b^c~d, {\x}, |<>|, τ = −1 ± 2, ‖W₁‖², ≠ – … $1 [0, 1]* é"
 """A text with all that means something in LaTeX, and what its fonts do not have."""
 
-PREAMBLE = r"\documentclass{article}\usepackage{booktabs,longtable}\begin{document}"
+PREAMBLE = r"\documentclass[11pt]{article}\usepackage{booktabs,graphicx,longtable}\begin{document}"
 
 
 def test_what_latex_would_read_is_escaped():
-    assert latex_text("my&own#data.dt 5 % a_b") == r"my\&own\#data.dt 5 \% a\_b"
-    assert latex_text(r"{\x}~^$") == r"\{\textbackslash{}x\}\textasciitilde{}\textasciicircum{}\$"
+    assert escaped("my&own#data.dt 5 % a_b", "latex") == r"my\&own\#data.dt 5 \% a\_b"
+    assert escaped(r"{\x}~^$", "latex") == r"\{\textbackslash{}x\}\textasciitilde{}\textasciicircum{}\$"
 
 
 def test_signs_and_greek_letters_are_mathematics():
-    assert latex_text("τ = −1.5 ± 2, ‖X₁‖²") == r"$\tau$ = $-$1.5 $\pm$ 2, $\|$X$_{1}$$\|$$^{2}$"
+    assert escaped("τ = −1.5 ± 2, ‖X₁‖²", "latex") == r"$\tau$ = $-$1.5 $\pm$ 2, $\|$X$_{1}$$\|$$^{2}$"
 
 
 def test_brackets_and_stars_are_no_options_of_a_row():
     assert latex_table(["a"], [["b"], ["[1]"], ["*"]]).splitlines()[4:-2] == [r"b \\", r"{[}1{]} \\", r"{*} \\"]
 
 
-def test_a_table_with_a_caption_has_a_label_and_the_rules_of_booktabs():
+def test_a_table_with_a_caption_has_a_label_and_is_scaled_to_the_page():
     text = latex_table(["a", "b"], [["c", "1"]], caption="Of 5 %. A note.", short="Of 5 %", label="T 1%")
     assert text.splitlines() == [
         r"\begin{table}[htbp]",
         r"\centering",
-        r"\caption[Of 5 \%]{Of 5 \%. A note.}",
-        r"\label{tab:T-1-}",
+        r"\caption[Of 5 \%]{Of 5 \%. A note.}\label{tab:T-1-}",
+        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         r"\begin{tabular}{lr}",
         r"\toprule",
         r"a & b \\",
@@ -43,6 +45,7 @@ def test_a_table_with_a_caption_has_a_label_and_the_rules_of_booktabs():
         r"c & 1 \\",
         r"\bottomrule",
         r"\end{tabular}",
+        "}",
         r"\end{table}",
     ]
 
@@ -53,26 +56,56 @@ def test_a_long_table_may_break_over_pages():
     assert r"\begin{longtable}" not in latex_table(["a"], rows[1:], caption="c")
 
 
+def test_published_numbers_stand_below_ours_in_one_table():
+    tables = {table.id: render(table, "latex") for table in full_tables(2)}
+    for name in ("T0", "T1", "P8"):
+        assert tables[name].count(r"\begin{tabular}") == 1
+    lines = tables["T1"].splitlines()
+    (place,) = [place for place, line in enumerate(lines) if line.startswith("cancer1 (9) &")]
+    assert lines[place + 1] == r"\quad{}published & 2.30 (1) & 2.82 (1.2) & 1.78 (4.6) & 1.84 (6.3) \\"
+    assert "Published: slide " in tables["T1"]
+
+
+def compiled(text: str, folder: Path, name: str) -> str:
+    """Compile a document and return its log."""
+    pdflatex = required_program("pdflatex", "PPPCA_REQUIRE_LATEX")
+    (folder / f"{name}.tex").write_text(text, encoding="utf-8")
+    command = [pdflatex, "-halt-on-error", "-interaction=nonstopmode", f"{name}.tex"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+    assert done.returncode == 0, done.stdout[-3000:]
+    return (folder / f"{name}.log").read_text(errors="replace")
+
+
 @pytest.mark.slow
 def test_all_tables_compile_in_one_document_without_a_lost_character(tmp_path):
-    pdflatex = required_program("pdflatex", "PPPCA_REQUIRE_LATEX")
     rows = (("[0, 1]", "*"), (ODD, "1"), *((f"{place}", "2") for place in range(LONG)))
     odd = [Document(f"Z{n}_{ODD[:9]}", ODD, ODD, (ODD, "{}"), rows[:n], (ODD,)) for n in (3, len(rows))]
     documents = [*(table for table in full_tables(2) if table.was_run), *odd]
-    texts = [render(document, "latex", sd=sd) for sd in (False, True) for document in documents]
-    for name, half in {"means": texts[: len(documents)], "with_sd": texts[len(documents) :]}.items():
-        text = "\n\\clearpage\n".join([PREAMBLE, r"\listoftables", *half, r"\end{document}"])
-        (tmp_path / f"{name}.tex").write_text(text, encoding="utf-8")
-        done = subprocess.run(
-            [pdflatex, "-halt-on-error", "-interaction=nonstopmode", f"{name}.tex"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout[-3000:]
-        log = (tmp_path / f"{name}.log").read_text(errors="replace")
+    for sd in (False, True):
+        texts = [render(document, "latex", sd=sd) for document in documents]
+        text = "\n\\clearpage\n".join([PREAMBLE, r"\listoftables", *texts, r"\end{document}"])
+        log = compiled(text, tmp_path, f"sd_{sd}")
         assert "Missing character" not in log
         assert "multiply defined" not in log
-        assert (tmp_path / f"{name}.pdf").stat().st_size > 50_000
+        assert (tmp_path / f"sd_{sd}.pdf").stat().st_size > 50_000
+
+
+@pytest.mark.slow
+def test_every_table_fits_its_page(tmp_path):
+    """R has several hundred rows, the columns of P8 are pairs."""
+    measures = {"retained_variance_percent": 91.5, "fit_time_ms": 1234.5}
+    measured = [
+        (
+            replace(spec, key=f"{spec.key}{n}", cell=replace(spec.cell, problem=f"problem{n}{spec.cell.problem}")),
+            replace(result, key=f"{spec.key}{n}", values={**result.values, **measures}),
+        )
+        for spec, result in full_runs(1)
+        for n in range(5)
+        if spec.cell.method in ("dgha", "ne_ppca")
+    ]
+    tables = {table.id: table for table in [*tables_of(measured), *full_tables(2)] if table.was_run}
+    assert len(tables["R"].row_labels) > LONG
+    assert {"T0", "T1", "P8", "X"} <= tables.keys()
+    for name, table in tables.items():
+        log = compiled(f"{PREAMBLE}{render(table, 'latex')}\\end{{document}}", tmp_path, name)
+        assert not re.search(r"Overfull \\hbox|Float too large", log), name

@@ -1,4 +1,4 @@
-"""Shards of a plan and their merging: together they are the whole, and what contradicts is named and refused."""
+"""Shards of a plan, and merging: together they equal one run, and contradictions are refused."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ classifier: {hidden: [], max_epochs: 3}
 """
 
 
-def test_a_folder_without_results_is_told_before_a_database_is_begun(tmp_path, monkeypatch):
+def test_a_folder_without_results_is_refused_before_a_database_is_created(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = pppca("merge", "nowhere", "--results", "all")
     assert (done.exit_code, done.stdout) == (2, "")
@@ -98,7 +98,7 @@ def test_shards_are_whole_groups_disjoint_and_together_the_plan(n):
 
 
 @pytest.mark.parametrize("text", ["0/4", "5/4", "3", "1/0", "a/b", "1/2/3", "-1/2"])
-def test_a_shard_that_is_none_is_refused_in_a_line(text):
+def test_an_invalid_shard_is_refused(text):
     done = pppca("run", "demo", "--shard", text)
     assert done.exit_code == 2
     assert f"expected I/N with 1 ≤ I ≤ N, such as 3/8, got '{text}'." in done.stderr
@@ -147,7 +147,7 @@ def test_a_dry_run_of_a_shard_counts_its_runs(tmp_path, monkeypatch):
     assert "108" not in counts
 
 
-def test_merging_may_be_repeated_and_changes_nothing_then(store, made):
+def test_merging_again_changes_nothing(store, made):
     paths = [made("one", [result(SPECS[0]), failure(SPECS[1])]), made("two", [result(SPECS[1])])]
     assert merge(store, paths) == [(2, 0), (1, 0)]
     before = content(store)
@@ -155,7 +155,7 @@ def test_merging_may_be_repeated_and_changes_nothing_then(store, made):
     assert content(store) == before
 
 
-def test_all_of_a_run_comes_along_and_what_is_done_stays(store, made):
+def test_merging_takes_all_data_of_a_run_and_keeps_done_runs(store, made):
     one = made("one", [result(SPECS[0], time_ms=1.0), failure(SPECS[1]), failure(SPECS[2])])
     two = made("two", [result(SPECS[0], time_ms=9.0), result(SPECS[1]), result(SPECS[3])])
     merge(store, [one, two])
@@ -196,7 +196,7 @@ OWN = replace(result(SPECS[0]), values={**result(SPECS[0]).values, "own": 2.5})
             r"gha on iris, repeat 0\): expected test_error_percent 0.333.*got 0.5\.",
         ),
         ({"results": [OWN]}, r"expected own 2\.0, as it was merged before, got 2\.5\."),
-        ({"results": [CURVES]}, rf"expected the learning curves of run {SPECS[0].key}.*got others"),
+        ({"results": [CURVES]}, rf"run {SPECS[0].key} .*expected the learning curve 'variances' of SHA-256 .*got "),
         ({"results": [], "sha256": "d"}, r"config a: expected the text.*SHA-256 c\.\.\.\), got another \(d\.\.\.\)"),
         (
             {"results": [], "specs": [other_cell(SPECS[0], data_sha256="f" * 64)], "config": "b"},
@@ -212,7 +212,7 @@ OWN = replace(result(SPECS[0]), values={**result(SPECS[0]).values, "own": 2.5})
         ),
     ],
 )
-def test_what_contradicts_is_named_and_nothing_is_merged(store, made, theirs, message):
+def test_a_contradiction_is_named_and_nothing_is_merged(store, made, theirs, message):
     merge(store, [made("one", [result(SPECS[0])])])
     before = content(store)
     fine = made("two", [result(SPECS[1])])
@@ -221,13 +221,13 @@ def test_what_contradicts_is_named_and_nothing_is_merged(store, made, theirs, me
     assert content(store) == before
 
 
-def test_the_number_of_further_contradictions_is_told(store, made):
+def test_the_message_counts_the_runs_that_differ(store, made):
     merge(store, [made("one", [result(spec) for spec in SPECS[:3]])])
-    with pytest.raises(StoreError, match=r"got 9\.0\. 2 more runs differ\. Other processors"):
+    with pytest.raises(StoreError, match=r"got 9\.0\. Runs that differ: 3\. Other processors"):
         merge(store, [made("two", [result(spec, 9.0) for spec in SPECS[:3]])])
 
 
-def test_curves_that_another_library_compressed_are_the_same(store, made):
+def test_curves_compressed_by_another_library_are_equal(store, made):
     path = made("two", [result(SPECS[0])])
     merge(store, [made("one", [result(SPECS[0])])])
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -237,7 +237,7 @@ def test_curves_that_another_library_compressed_are_the_same(store, made):
     assert merge(store, [path]) == [(0, 1)]
 
 
-def test_a_database_of_another_version_or_none_is_refused(store, made, tmp_path):
+def test_a_source_of_another_version_or_without_a_database_is_refused(store, made, tmp_path):
     path = made("old", [])
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 2")

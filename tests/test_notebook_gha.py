@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from sklearn.datasets import load_iris
 
 from pppca_bench.cli.main import cli
-from pppca_bench.engines.notebook_gha import NotebookGHA
+from pppca_bench.engines.gha import NotebookGHA
 from pppca_bench.problems import load_problem
 
 # Printed in "Hebbian-Based Principal Component Analysis"; of each row the largest weight is made positive.

@@ -1,4 +1,4 @@
-"""Data sets of openml.org, from a server on this machine: fetched once, kept, and held to what was fetched first."""
+"""Data sets of openml.org, from a local server: downloaded once, kept, and compared with the first download."""
 
 import hashlib
 import json
@@ -12,7 +12,6 @@ from sklearn.datasets import _openml, load_iris
 
 from pppca_bench.errors import DataError
 from pppca_bench.problems import OwnData, load_again, open_problem
-from pppca_bench.problems import openml as rooms_openml
 
 NUMBER = "61"
 
@@ -102,7 +101,7 @@ def server(nowhere_else, monkeypatch):  # noqa: ARG001 for its folders
         for name in ("_DATA_INFO", "_DATA_FEATURES", "_DATA_QUALITIES"):
             known = getattr(_openml, name)
             monkeypatch.setattr(_openml, name, known.replace("https://www.openml.org", server.url))
-        monkeypatch.setattr(rooms_openml, "_PAUSE_S", 1e-6)
+        monkeypatch.setattr("pppca_bench.problems.read_table._PAUSE_S", 1e-6)
         yield server
         server.shutdown()
         thread.join()
@@ -122,7 +121,7 @@ def test_a_data_set_is_fetched_once_with_its_types_and_its_target(server, tmp_pa
     np.testing.assert_array_equal(again.X_test, problem.X_test)
 
 
-def test_other_data_under_the_same_number_are_refused_until_the_record_is_deleted(server, tmp_path):
+def test_changed_data_of_a_number_are_refused_until_the_record_is_deleted(server, tmp_path):
     own, folder = OwnData("openml", NUMBER), tmp_path / "data"
     first, _ = open_problem(own, folder)
     for path in sorted((folder / "openml").rglob("*.gz")):
@@ -143,7 +142,7 @@ def test_nothing_is_downloaded_for_a_plan_alone(server, tmp_path):
     assert not (tmp_path / "data").exists()
 
 
-def test_a_server_that_fails_and_a_number_that_is_none_are_told_in_one_line(server, tmp_path, monkeypatch):
+def test_a_failing_server_and_an_unknown_number_are_refused(server, tmp_path, monkeypatch):
     monkeypatch.setattr(time, "sleep", lambda _: None)  # between the attempts of scikit-learn
     with pytest.raises(
         DataError, match=r"^openml:9: expected a data set of www\.openml\.org, got [^\n]*\. Check the num"

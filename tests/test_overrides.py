@@ -1,4 +1,4 @@
-"""What ``--set`` changes of a config, and which of its runs ``--only`` takes."""
+"""Overrides by ``--set``, and filters by ``--only``."""
 
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def taken(path: Path, *only: str) -> set[tuple[object, ...]]:
 
 
 class TestOnly:
-    def test_conditions_on_different_keys_hold_together_and_values_of_one_are_alternatives(self, path):
+    def test_different_keys_hold_together_and_values_of_a_key_are_alternatives(self, path):
         assert taken(path, "method=dgha,tau=15", "problem=iris") == {("iris", "dgha", 15.0, n) for n in range(2)}
         assert taken(path, "tau=5,15") == taken(path, "tau=5", "tau=15") == taken(path, "method=dgha")
         assert {method for _, method, *_ in taken(path, "method=gha", "method=dgha")} == {"gha", "dgha"}
@@ -61,14 +61,14 @@ class TestOnly:
         with pytest.raises(UnknownNameError, match=r"centre is true, false\.$"):
             plan(path, only=("centre=1",))
 
-    def test_what_is_left_out_is_told_apart_from_what_is_taken(self, path):
+    def test_a_plan_lists_the_runs_that_the_filter_leaves_out(self, path):
         found = plan(path, only=("method=gha",))
         assert {spec.cell.method for spec in found.left_out} == {"dgha"}
         assert len(found.specs) == 4
         assert len(found.all_repeats) == N_RUNS
         assert {spec.key for spec in (*found.specs, *found.left_out)} == {spec.key for spec in found.all_repeats}
 
-    def test_a_config_of_which_nothing_is_taken_has_no_plan(self, path, tmp_path):
+    def test_a_config_without_matching_runs_has_no_plan(self, path, tmp_path):
         other = tmp_path / "other.yaml"
         other.write_text(CONFIG.replace("name: small", "name: other").replace("[iris, wine]", "[wine]"))
         assert [one.name for one in read_request([path, other], only=["problem=iris"]).plans] == ["small"]
@@ -93,13 +93,13 @@ class TestOnly:
             ),
         ],
     )
-    def test_a_key_or_value_that_nothing_has_is_refused_in_one_line(self, path, option, message):
-        with pytest.raises(UnknownNameError, match=message) as told:
+    def test_an_unknown_key_or_value_is_refused_in_one_line(self, path, option, message):
+        with pytest.raises(UnknownNameError, match=message) as caught:
             plan(path, only=(option,))
-        assert len(str(told.value)) < 220
+        assert len(str(caught.value)) < 220
 
     @pytest.mark.parametrize("option", ["gha", "=gha", "method=", "", "method=gha,,"])
-    def test_what_is_no_condition_is_refused(self, option):
+    def test_an_option_without_key_and_value_is_refused(self, option):
         with pytest.raises(ConfigError, match=r"^--only .*expected KEY=VALUE, such as method=dgha,tau=15"):
             parse_only([option])
 
@@ -115,7 +115,7 @@ class TestSet:
         # An entry's own classifier is its own.
         assert {one["classifier.hidden"] for _, one in settings} == {(5,), (3,)}
 
-    def test_a_changed_config_has_a_name_of_its_own_that_no_file_can_have(self, path):
+    def test_a_changed_config_has_a_name_that_no_file_can_have(self, path):
         found = plan(path, "tau=5", "classifier.max_epochs=50")
         assert found.name == "small+classifier.max_epochs=50,tau=5"
         assert found.name == plan(path, "classifier.max_epochs=50", "tau=5").name
@@ -123,7 +123,7 @@ class TestSet:
         with pytest.raises(ConfigError, match="name: expected"):
             read_request([path])
 
-    def test_its_text_is_the_changed_config_and_says_what_was_changed(self, path):
+    def test_the_text_is_the_changed_config_after_a_list_of_the_changes(self, path):
         found = plan(path, "tau=5", "dgha.classifier.hidden=[2]")
         head, _, text = found.text.partition("\n")
         assert "small.yaml, changed by --set dgha.classifier.hidden=[2] --set tau=5" in head
@@ -143,7 +143,7 @@ class TestSet:
             (["gha.centre=false", "tau=null"], "c+gha.centre=false,tau=null"),
         ],
     )
-    def test_the_name_says_what_was_changed(self, values, name):
+    def test_the_name_lists_the_changes(self, values, name):
         assert changed_name("c", parse_changes(values)) == name
 
     def test_a_name_is_fit_for_a_folder_and_still_unique(self):
@@ -177,7 +177,7 @@ class TestSet:
             ("tau=[3", r"^--set:1: not valid YAML"),
         ],
     )
-    def test_a_mistake_is_told_in_one_line_with_what_was_set(self, path, option, message):
+    def test_a_validation_error_names_the_change_in_one_line(self, path, option, message):
         with pytest.raises(ConfigError, match=message) as caught:
             plan(path, option)
         assert "\n" not in str(caught.value)

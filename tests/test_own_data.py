@@ -1,4 +1,4 @@
-"""Tables of the user's own: types, gaps, categories, scaling, splits, digests, and one line for each mistake."""
+"""User-defined tables: types, missing values, categories, scaling, splits, digests and errors."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits, load_iris
 
 from pppca_bench.errors import DataError
 from pppca_bench.problems import DataSet, OwnData, SplitRule, load_again, open_problem
-from pppca_bench.problems.split import deal
+from pppca_bench.problems.own_data import deal
 
 MIXED = """\
 size,colour,works,constant,kind
@@ -63,7 +63,7 @@ def test_columns_become_inputs_by_their_types(tmp_path):
         np.testing.assert_array_equal(y, (rows >= 4).astype(int))
 
 
-def test_scaling_and_means_are_of_the_training_rows_alone(tmp_path):
+def test_means_and_ranges_are_computed_from_the_training_rows_only(tmp_path):
     rows = [
         f"{value},{word},{word[:2]}"
         for value, word in zip((0, 4, 8, 100, -50, 2), 2 * ["train", "validation", "test"], strict=True)
@@ -88,7 +88,7 @@ def test_a_column_that_is_constant_in_the_training_rows_becomes_0_in_all(tmp_pat
     assert not problem.X_train[:, 1].any()
 
 
-def test_numbers_that_are_codes_become_categories_where_the_config_says_so(tmp_path):
+def test_numeric_codes_become_categories_on_request(tmp_path):
     text = "zip,y\n" + "".join(f"{code},{kind}\n" for code in (10115, 80331) for kind in "aabb")
     assert data_set(tmp_path, text, "y").problem().feature_names == ("zip",)
     problem = data_set(tmp_path, text, "y", categorical=("zip",)).problem()
@@ -108,7 +108,7 @@ def test_numbers_that_are_codes_become_categories_where_the_config_says_so(tmp_p
         ([0.5, 1.5], "categorical", "classification"),
     ],
 )
-def test_the_task_is_told_by_the_targets_type_unless_it_is_stated(tmp_path, target, given, task):
+def test_the_task_follows_from_the_type_of_the_target_unless_it_is_given(tmp_path, target, given, task):
     text = "x,y\n" + "".join(f"{row},{target[row % 2]}\n" for row in range(8))
     data = data_set(tmp_path, text, "y", **({"categorical": ("y",)} if given == "categorical" else {"task": given}))
     problem = data.problem()
@@ -124,7 +124,7 @@ def test_targets_to_approximate_are_scaled_by_the_training_rows(tmp_path):
     np.testing.assert_allclose(problem.y_test[:, 0], (1.5 * test - low) / (high - low))
 
 
-def test_every_row_is_in_one_part_and_every_class_has_its_share():
+def test_random_splits_partition_the_rows_and_are_stratified():
     y = load_digits().target
     train, validation, test = deal(SplitRule(), y, 0, stratified=True)
     np.testing.assert_array_equal(np.sort(np.concatenate([train, validation, test])), np.arange(len(y)))
@@ -134,7 +134,7 @@ def test_every_row_is_in_one_part_and_every_class_has_its_share():
     assert len(np.unique(y[train[: len(train) // 10]])) == 10
 
 
-def test_splits_differ_folds_test_each_row_once_and_both_are_the_same_again():
+def test_splits_differ_folds_test_each_row_once_and_both_are_reproducible():
     y = load_iris().target
     random = [deal(SplitRule(splits=3), y, number, stratified=True)[2] for number in range(3)]
     assert len({tuple(np.sort(part)) for part in random}) == 3
@@ -148,7 +148,7 @@ def test_splits_differ_folds_test_each_row_once_and_both_are_the_same_again():
     assert [list(part) for part in folds[3]] == [list(part) for part in deal(rule, y, 3, stratified=True)]
 
 
-def test_the_digest_is_of_content_and_settings_not_of_the_file(tmp_path):
+def test_the_digest_depends_on_content_and_settings_not_on_the_file_format(tmp_path):
     frame = load_iris(as_frame=True).frame
     (tmp_path / "elsewhere").mkdir()
     for path in (tmp_path / "a.csv", tmp_path / "elsewhere" / "b.csv"):
@@ -201,7 +201,7 @@ def test_semicolons_tabs_quotes_and_blank_lines_are_read(tmp_path):
         assert data_set(tmp_path, text, "y").sha256 == plain.sha256
 
 
-def test_data_sets_of_scikit_learn_have_their_own_targets():
+def test_scikit_learn_data_sets_declare_their_targets():
     problem = open_problem(OwnData("sklearn", "digits"))[1]
     assert (problem.name, problem.n_features, problem.n_classes) == ("sklearn:digits", 64, 10)
     assert open_problem(OwnData("sklearn", "linnerud"))[1].n_outputs == 3
@@ -290,7 +290,7 @@ MISTAKES = [
     (
         FOLD.replace("2,train", "2,test"),
         {"rule": SplitRule(column="fold")},
-        ", column 'fold': expected at least two classes to train on, got one. Split anew.",
+        ", column 'fold': expected at least two classes to train on, got one. Split again.",
     ),
 ]
 
@@ -304,12 +304,18 @@ MISTAKES += [
     (
         "x,fold,y\n1.5,test,2.5\n1.5,test,3.5\n",
         {"rule": SplitRule(column="fold")},
-        ", column 'fold': expected rows to train on, got none. Split anew.",
+        ", column 'fold': expected rows to train on, got none. Split again.",
     ),
     (
         "x;y\n" + "1,5;a\n2,25;b\n" * 5,
         {},
         ", line 2, column 'x': expected a decimal point, got '1,5'. Write points, or take the column for text:"
+        " `categorical: [x]`.",
+    ),
+    (
+        "x;y\n" + "0;a\n1,5;b\n0;b\n2,25;a\n3,5;b\nlow;a\n" * 5,
+        {},
+        ", line 3, column 'x': expected a decimal point, got '1,5'. Write points, or take the column for text:"
         " `categorical: [x]`.",
     ),
     (
@@ -321,14 +327,14 @@ MISTAKES += [
 
 
 @pytest.mark.parametrize(("text", "settings", "said"), MISTAKES)
-def test_a_mistake_in_a_csv_file_is_told_in_one_line(tmp_path, text, settings, said):
+def test_an_error_in_a_csv_file_names_file_line_and_column(tmp_path, text, settings, said):
     settings = dict(settings)
     with pytest.raises(DataError) as caught:
         data_set(tmp_path, text, *settings.pop("target", ("y",)), **settings)
     assert str(caught.value) == f"{tmp_path}/own.csv{said}"
 
 
-def test_what_is_no_text_and_what_is_no_parquet_file_is_told(tmp_path):
+def test_unreadable_files_and_unknown_data_sets_are_refused(tmp_path):
     (tmp_path / "latin.csv").write_bytes(b"x,y\n1,\xfc\n")
     with pytest.raises(DataError, match=r"latin\.csv, line 2: expected UTF-8 text, got the byte 0xfc\."):
         OwnData("csv", str(tmp_path / "latin.csv")).read()
@@ -355,7 +361,7 @@ def test_what_is_no_text_and_what_is_no_parquet_file_is_told(tmp_path):
         ("cancer1", 1),
     ],
 )
-def test_a_wrong_file_of_the_users_own_ends_in_code_2_a_damaged_fetched_one_in_1(tmp_path, monkeypatch, asked, code):
+def test_an_invalid_user_file_ends_with_code_2_and_a_damaged_proben1_file_with_1(tmp_path, monkeypatch, asked, code):
     for name in ("own.csv", "own.dt", "cancer1.dt"):
         (tmp_path / name).write_text("x,y\n1\n")
     monkeypatch.chdir(tmp_path)
@@ -365,7 +371,7 @@ def test_a_wrong_file_of_the_users_own_ends_in_code_2_a_damaged_fetched_one_in_1
     assert done.stderr.count("\n") == 1
 
 
-def test_dates_are_refused_unless_they_are_left_out(tmp_path):
+def test_dates_are_refused_unless_dropped(tmp_path):
     frame = pd.DataFrame({"when": pd.date_range("2020", periods=8), "x": range(8), "y": list("abababab")})
     frame.to_parquet(tmp_path / "own.parquet")
     own = OwnData("parquet", str(tmp_path / "own.parquet"), ("y",))
@@ -382,7 +388,7 @@ def test_dates_are_refused_unless_they_are_left_out(tmp_path):
         DataSet(own, own.read())
 
 
-def test_gaps_of_every_kind_of_column_are_read_from_parquet(tmp_path):
+def test_missing_values_of_every_type_are_read_from_parquet(tmp_path):
     frame = pd.DataFrame(
         {
             "whole": pd.array([1, None, 3, 4] * 3, dtype="Int64"),
@@ -403,7 +409,7 @@ def test_gaps_of_every_kind_of_column_are_read_from_parquet(tmp_path):
 
 
 @pytest.mark.parametrize("empty", ["", "None"])
-def test_a_column_of_gaps_alone_is_constant_in_numbers_and_says_so_in_the_other(tmp_path, empty):
+def test_an_empty_column_becomes_a_constant_and_an_indicator(tmp_path, empty):
     text = "x,void,y\n" + "".join(f"{row},{empty},{row % 2}\n" for row in range(8))
     problem = data_set(tmp_path, text, "y").problem()
     assert problem.feature_names == ("x", "void", "void missing")

@@ -67,7 +67,7 @@ def names_in(built: Path) -> tuple[set[str], set[str]]:
 
 
 @pytest.mark.slow
-def test_the_sdist_holds_every_file_of_the_repository(built):
+def test_the_sdist_has_every_file_of_the_repository(built):
     if not (ROOT / ".git").exists():
         pytest.skip("needs a clone of the repository")
     tracked = set(call("git", "ls-files", folder=ROOT).split())
@@ -75,7 +75,7 @@ def test_the_sdist_holds_every_file_of_the_repository(built):
 
 
 @pytest.mark.slow
-def test_the_wheel_holds_the_package_the_configs_and_the_data_and_nothing_else(built):
+def test_the_wheel_has_only_the_package_the_configs_and_the_data(built):
     files, _ = names_in(built)
     sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "pppca_bench").rglob("*") if path.is_file()}
     outside = ("configs/*.yaml", "configs/studies/*.yaml", "data/*.tar.xz", "data/README.md")
@@ -87,7 +87,7 @@ def test_the_wheel_holds_the_package_the_configs_and_the_data_and_nothing_else(b
 
 
 @pytest.mark.slow
-def test_what_was_installed_starts_an_experiment_in_an_empty_folder_without_a_network(installed, tmp_path):
+def test_the_installed_package_starts_an_experiment_in_an_empty_folder_without_a_network(installed, tmp_path):
     pppca, nowhere = installed / "pppca", {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     assert "files written." in call(pppca, "init", folder=tmp_path, **nowhere)
     assert "wdbc (30), DGHA, 10%" in call(pppca, "run", "demo", "--repeats", 1, folder=tmp_path, **nowhere)
@@ -106,7 +106,7 @@ def test_an_installed_package_runs_proben1_without_a_network_and_writes_nothing_
 
 
 @pytest.mark.slow
-def test_the_readmes_library_example_works_where_it_is_installed(installed, tmp_path):
+def test_the_library_example_of_the_readme_works_with_the_installed_package(installed, tmp_path):
     (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     program = f"{example}\nprint(dgha.n_components_)"
     printed = call(installed / "python", "-c", program, folder=tmp_path)

@@ -1,4 +1,4 @@
-"""Comparisons on one problem: worked-out statistics, which pairs there are, and what is told of them."""
+"""Comparisons on one problem: worked-out statistics, the choice of pairs, and their rendering."""
 
 import json
 import math
@@ -11,8 +11,7 @@ from scipy import stats
 
 from pppca_bench.cli.main import cli
 from pppca_bench.errors import StoreError, UnknownNameError
-from pppca_bench.reporting.paired_tests import corrected_t, holm, signed_rank
-from pppca_bench.reporting.pairs import Pairs, compare_pairs, render_pairs
+from pppca_bench.reporting.pairs import Pairs, compare_pairs, corrected_t, holm, render_pairs, signed_rank
 from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, RunSpec, Scalar, StoredRun
 from pppca_bench.store.columns import gather
 from pppca_bench.store.database import Store
@@ -66,7 +65,7 @@ def test_holms_correction_is_that_of_the_paper():
 
 
 @pytest.mark.parametrize("test", [signed_rank, lambda values: corrected_t(values, 0.5)])
-def test_differences_that_do_not_vary_are_no_evidence_but_of_equality(test):
+def test_constant_differences_are_evidence_of_equality_alone(test):
     assert (test([0.0, 0.0, 0.0]).p, test([0.0, 0.0, 0.0]).high) == (1.0, 0.0)
     assert math.isnan(test([2.0, 2.0, 2.0]).high)
     assert math.isnan(test([2.0]).p)
@@ -130,7 +129,7 @@ def test_of_a_score_the_larger_one_is_better():
     assert found.comparisons[0].verdict.startswith("DGHA, τ = 10 is better")
 
 
-def test_too_little_or_too_much_to_compare_is_told():
+def test_too_few_settings_and_too_many_pairs_are_errors():
     with pytest.raises(StoreError, match="own: expected at least two methods, or settings of one, with two repeats"):
         compared(runs("dgha", [1.0, 2.0]), runs("pca", [1.0]))
     with pytest.raises(
@@ -147,16 +146,16 @@ def test_too_little_or_too_much_to_compare_is_told():
 
 @pytest.mark.parametrize("n_splits", [1, 3])
 @pytest.mark.parametrize("form", ["terminal", "markdown", "json"])
-def test_every_form_tells_the_test_and_no_nan(form, n_splits):
+def test_every_format_names_the_test_and_has_no_nan(form, n_splits):
     found = compared(
         runs("dgha", [1.0, 2.0, 4.0]), runs("pca", [2.0, 3.0, 5.0]), runs("lda", [1.0], None), n_splits=n_splits
     )
     text = render_pairs(found, form)
     assert "nan" not in text.lower()
     if form == "json":
-        told = json.loads(text)["comparisons"][0]
-        assert told["test"]["low"] is None
-        assert told["p_holm"] == (None if n_splits > 1 else 0.25), "of a difference that never varies there is no t"
+        pair = json.loads(text)["comparisons"][0]
+        assert pair["test"]["low"] is None
+        assert pair["p_holm"] == (None if n_splits > 1 else 0.25), "of a difference that never varies there is no t"
         return
     assert ("Nadeau" in text, "Wilcoxon" in text) == (n_splits > 1, n_splits == 1)
     assert "With too few results to compare: LDA" in text

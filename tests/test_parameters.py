@@ -1,4 +1,4 @@
-"""Parameters of estimators: admissible values, what is said of others, and what a constructor declares."""
+"""Parameters of estimators: admissible values, error messages, and declarations by constructors."""
 
 import pickle
 from inspect import signature
@@ -63,7 +63,7 @@ class Estimator:
         (Any, "whatever", "whatever"),
     ],
 )
-def test_an_admissible_value_is_brought_into_one_form(annotation, value, canonical):
+def test_an_admissible_value_has_a_canonical_form(annotation, value, canonical):
     checked = Parameter("x", annotation, None).checked(value)
     assert checked == canonical
     assert type(checked) is type(canonical)
@@ -105,7 +105,7 @@ def test_an_admissible_value_is_brought_into_one_form(annotation, value, canonic
         (NotNegativeOrInfinite, float("nan"), "a number >= 0"),
     ],
 )
-def test_any_other_value_is_refused_with_what_was_expected(annotation, value, expected):
+def test_any_other_value_is_refused_with_the_rule(annotation, value, expected):
     with pytest.raises(ParameterError) as refusal:
         Parameter("x", annotation, None).checked(value)
     assert str(refusal.value) == f"x: expected {expected}, got {value!r}."
@@ -124,7 +124,7 @@ def test_a_constructor_declares_its_parameters_in_order_with_their_defaults():
     assert found["anything"].annotation is Any
 
 
-def test_an_estimator_is_held_to_its_annotations_and_to_its_own_rules():
+def test_an_estimator_is_checked_by_annotations_and_its_own_rules():
     assert check_parameters(Estimator(np.int64(2), high=3)) == {"low": 2, "high": 3, "anything": None}
     with pytest.raises(ParameterError, match=r"^low in Estimator: expected an integer from 1 to 1000000, got 0\.$"):
         check_parameters(Estimator(0))
@@ -132,31 +132,17 @@ def test_an_estimator_is_held_to_its_annotations_and_to_its_own_rules():
         check_parameters(Estimator(3, high=2))
 
 
-def test_one_parameter_may_equal_the_other_unless_it_is_to_be_below():
+def test_check_order_admits_equal_values_unless_strict():
     check_parameters(Estimator(3, high=3))
     check_parameters(Estimator(3, high=None, anything="strictly"))
     with pytest.raises(ParameterError, match=r"^low in Estimator: expected below high \(3\), got 3\.$"):
         check_parameters(Estimator(3, high=3, anything="strictly"))
 
 
-def test_an_error_arrives_from_another_process_as_it_was_raised():
+def test_a_parameter_error_can_be_pickled():
     error = ParameterError("x", "a number > 0", -1, where="Estimator")
     copy = pickle.loads(pickle.dumps(error))
     assert (str(copy), vars(copy)) == (str(error), vars(error))
-
-
-def test_a_list_is_told_from_a_number():
-    assert Parameter("x", LayerSizes, None).is_list
-    assert Parameter("x", LayerSizes | None, None).is_list is True
-    assert not Parameter("x", Positive, None).is_list
-
-
-def test_a_parameter_has_a_json_schema():
-    assert Parameter("x", Percent, None).json_schema() == {
-        "exclusiveMinimum": 0,
-        "maximum": 100,
-        "type": "number",
-    }
 
 
 ESTIMATORS = [contract_of(entry).estimator for entry in (*METHODS.values(), *CLASSIFIERS.values())]
@@ -166,7 +152,7 @@ SPEEDUP = contract_of(METHODS["dgha_speedup"]).estimator
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: one.__name__)
-def test_a_constructor_states_what_each_parameter_may_be(estimator):
+def test_a_constructor_annotates_each_parameter(estimator):
     assert {name for name, one in parameters_of(estimator).items() if one.annotation is Any} <= UNSTATED
     if estimator is not SPEEDUP:
         hints = get_type_hints(estimator.__init__, include_extras=True)
@@ -185,18 +171,18 @@ STATED = [(one, name) for one in CHECKED for name in parameters_of(one) if name 
 
 
 @pytest.mark.parametrize(("estimator", "name"), STATED)
-def test_fitting_holds_an_estimator_to_what_its_constructor_states(estimator, name):
+def test_fit_checks_every_parameter(estimator, name):
     with pytest.raises(ParameterError, match=rf"^{name} in {estimator.__name__}: expected .*, got <object object"):
         estimator(**{name: object()}).fit(np.eye(4), [0, 1, 0, 1])
 
 
 @pytest.mark.parametrize("estimator", [GHA, DGHA])
-def test_learning_from_a_chunk_does_too(estimator):
+def test_partial_fit_checks_the_parameters(estimator):
     with pytest.raises(ParameterError, match=r"^n_epochs in \w+: expected an integer from 1 to 1000000, got 0\.$"):
         estimator(n_epochs=0).partial_fit(np.eye(4))
 
 
-def test_one_seed_gives_one_stream_whatever_carries_it():
+def test_every_kind_of_random_state_gives_the_stream_of_its_seed():
     draws = [make_generator(source).random() for source in (7, np.random.default_rng(7), np.random.SeedSequence(7))]
     assert len(set(draws)) == 1
     one, other = (make_generator(np.random.RandomState(7)).random() for _ in range(2))

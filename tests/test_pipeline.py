@@ -128,7 +128,7 @@ def test_classes_are_those_of_the_column():
         assert set(predicted) <= set(y)
 
 
-def test_rows_that_the_table_could_not_have_are_told(flower_runs):
+def test_rows_that_do_not_fit_the_table_are_refused(flower_runs):
     key = flower_runs.key[0]
     fitted = pppca_bench.pipeline(key)
     rows = flowers().drop(columns="kind").iloc[:4]
@@ -146,7 +146,7 @@ def test_rows_that_the_table_could_not_have_are_told(flower_runs):
     assert set(gaps) <= {"setosa", "versicolor", "virginica"}
 
 
-def test_a_pipeline_that_would_have_other_numbers_is_refused_or_told(monkeypatch):
+def test_a_pipeline_with_other_numbers_is_refused_or_gives_a_warning(monkeypatch):
     document = DOCUMENT | {"problems": ["wine"], "methods": ["pca"], "splits": 1, "repeats": 1}
     (key,) = pppca_bench.run(document).runs.key
     assert pppca_bench.pipeline("own/wine/pca/0").predict(load_problem("wine").X_test).shape == (44,)
@@ -169,7 +169,7 @@ def pppca_result(key: str, values: dict[str, float]) -> Any:
     return RunResult(key, "done", values=values)
 
 
-def test_what_has_no_pipeline_or_no_predictions_is_told():
+def test_runs_without_a_pipeline_or_predictions_are_refused():
     speedup = {"method": "dgha_speedup", "timed": False, "n_epochs": 1}
     document = {"name": "own", "seed": 1, "repeats": 1, "problems": ["iris"], "tau": 5, "methods": [speedup, "pca"]}
     runs = pppca_bench.run(document | {"classifier": NETWORK}).runs.set_index("method")

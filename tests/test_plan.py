@@ -1,4 +1,4 @@
-"""Expansion of configs: which runs, in which order, with which keys and seeds."""
+"""Expansion of configs: the order, keys and seeds of runs."""
 
 import builtins
 import io
@@ -16,7 +16,7 @@ from planning import config_of, expanded
 from pppca_bench.config import plan
 from pppca_bench.config.experiment import Config
 from pppca_bench.config.plan import Identity, derive_seed, expand
-from pppca_bench.experiments.build import make_classifier
+from pppca_bench.experiments.cell import make_classifier
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.references.proben1_tables import Network
 from pppca_bench.runs import RunSpec
@@ -105,7 +105,7 @@ def test_a_seed_fits_a_signed_64_bit_integer(seed, problem, repeat):
     assert 0 <= derive_seed(seed, problem, "gha", repeat) < 2**63
 
 
-def test_a_repeat_has_one_seed_whatever_the_tau_the_fraction_and_the_parameters():
+def test_a_repeat_has_the_same_seed_for_all_settings():
     slow = {**DGHA, "learning_rate": 0.001, "tau": [7]}
     specs = expanded(config(methods=[DGHA, slow], classifier={"hidden": [3]}))
     seeds = {(spec.cell.problem, spec.repeat): set() for spec in specs}
@@ -135,7 +135,7 @@ def test_more_repeats_add_runs_and_change_none():
     assert [spec.key for spec in expanded(config(), repeats=1)] == first
 
 
-def test_an_entry_may_ask_for_its_own_number_of_repeats():
+def test_a_method_may_have_its_own_number_of_repeats():
     few = config(methods=[GHA, {**NE_PPCA, "repeats": 1}, {**DGHA, "repeats": 4}], problems="iris", tau=5)
     repeats = {}
     for spec in expanded(few):
@@ -143,24 +143,24 @@ def test_an_entry_may_ask_for_its_own_number_of_repeats():
     assert repeats == {"gha": {0, 1}, "ne_ppca": {0}, "dgha": {0, 1, 2, 3}}
 
 
-def test_its_repeats_are_the_first_of_more_with_the_same_keys_and_seeds():
+def test_fewer_repeats_are_the_first_of_more():
     own, usual = (config(methods=[{**GHA, **more}]) for more in ({"repeats": 5}, {}))
     assert {spec.key: spec.seed for spec in expanded(usual)}.items() <= {s.key: s.seed for s in expanded(own)}.items()
 
 
-def test_repeats_that_are_asked_for_take_the_place_of_an_entrys_own_too():
+def test_repeats_of_the_command_replace_those_of_a_method():
     few = config(methods=[GHA, {**NE_PPCA, "repeats": 1}], problems="iris", tau=5)
     assert [(spec.cell.method, spec.repeat) for spec in expanded(few, repeats=3)] == [
         (method, repeat) for method in ("gha", "ne_ppca") for repeat in range(3)
     ]
 
 
-def test_two_entries_of_one_setting_ask_for_the_more_repeats_of_the_two():
+def test_the_larger_number_of_repeats_of_equal_sections_holds():
     twice = config(methods=[{**GHA, "repeats": 1}, {**GHA, "repeats": 3}], problems="iris")
     assert [spec.repeat for spec in expanded(twice)] == [0, 1, 2]
 
 
-def test_a_run_that_two_entries_ask_for_is_planned_once():
+def test_a_run_of_two_sections_is_planned_once():
     twice = config(methods=[DGHA, {**DGHA, "data_fraction": [10, 50]}, DGHA])
     once = [spec for spec in expanded(twice) if spec.cell.problem == "iris" and spec.repeat == 0]
     fractions = [setting(spec, "data_fraction") for spec in once]
@@ -185,7 +185,7 @@ def test_a_run_that_two_entries_ask_for_is_planned_once():
     ],
     ids=str,
 )
-def test_whatever_decides_a_runs_numbers_is_in_its_key(changes):
+def test_every_setting_that_decides_the_numbers_is_in_the_key(changes):
     base = {"problems": ["cancer1"], "tau": [5], "repeats": 1, "methods": [{**DGHA, "data_fraction": [100]}]}
     (before,), (after,) = keys(config(**base)), keys(config(**(base | changes)))
     assert before != after
@@ -205,7 +205,7 @@ def test_other_data_give_a_run_another_key_and_the_same_seed():
     assert [replace(spec.cell, data_sha256="b" * 64) for spec in one] == [spec.cell for spec in two]
 
 
-def test_runs_of_an_own_file_are_seeded_by_its_data_whatever_its_name():
+def test_runs_of_a_user_defined_file_are_seeded_by_its_data():
     of = config(problems="mine/own.dt")
     one, moved, other = (
         expand(of, {"mine/own.dt": Identity(label, digest, digest)})
@@ -246,7 +246,7 @@ def test_a_new_version_of_a_classifier_leaves_the_results_of_others_alone(regist
     assert len(set(before) & set(keys(of))) == n_same
 
 
-def test_the_pivot_architecture_is_each_problems_own():
+def test_each_problem_has_its_own_pivot_architecture():
     specs = expanded(config(problems=["cancer1", "horse1"], classifier={"hidden": "pivot"}))
     assert {setting(spec, "classifier.hidden") for spec in specs} == {"pivot"}
     hidden = {
@@ -256,7 +256,7 @@ def test_the_pivot_architecture_is_each_problems_own():
     assert hidden == {"cancer1": (4, 2), "horse1": (16, 8)}
 
 
-def test_so_are_its_output_activation_and_its_permutations_architectures():
+def test_pivot_architectures_differ_between_permutations():
     specs = expanded(
         config(problems=["gene1", "gene2", "card2"], classifier={"hidden": "pivot", "output_activation": "pivot"})
     )
@@ -295,7 +295,7 @@ def test_another_pivot_architecture_gives_the_runs_that_use_it_new_keys(monkeypa
     assert is_same or set(before).isdisjoint(keys(of))
 
 
-def test_what_is_not_the_default_is_named_for_labels_and_is_no_part_of_a_key():
+def test_settings_other_than_defaults_are_listed_outside_the_key():
     changed = {**GHA, "learning_rate": 0.5, "classifier": {"hidden": [8], "max_epochs": 9}}
     plain, odd = expanded(config(problems="iris", methods=[GHA, changed], repeats=1))
     assert plain.changed == ("classifier.hidden",)
@@ -304,20 +304,20 @@ def test_what_is_not_the_default_is_named_for_labels_and_is_no_part_of_a_key():
     assert keys(config(methods=[GHA])) == keys(config(methods=[written_out]))
 
 
-def test_another_learning_rule_and_what_an_ensemble_is_made_of_are_named_too():
+def test_another_classifier_and_the_members_of_an_ensemble_are_listed():
     ensemble = {"rule": "bagging", "base": {"rule": "backprop", "hidden": [3]}}
     (spec,) = expanded(config(problems="iris", methods=[GHA], repeats=1, classifier=ensemble))
     assert spec.changed == ("classifier.base.hidden", "classifier.base.rule", "classifier.rule")
 
 
-def test_a_methods_own_classifier_takes_the_place_of_the_configs():
+def test_a_methods_classifier_replaces_that_of_the_config():
     linear = {**GHA, "classifier": {"hidden": []}}
     specs = expanded(config(methods=[linear, NE_PPCA]))
     hidden = {spec.cell.method: setting(spec, "classifier.hidden") for spec in specs}
     assert hidden == {"gha": (), "ne_ppca": (8,)}
 
 
-def test_a_methods_own_tau_takes_the_place_of_the_configs():
+def test_a_methods_tau_replaces_that_of_the_config():
     specs = expanded(config(methods=[{**NE_PPCA, "tau": 3}, DGHA]))
     assert {setting(spec, "tau") for spec in specs if spec.cell.method == "ne_ppca"} == {3.0}
     assert {setting(spec, "tau") for spec in specs if spec.cell.method == "dgha"} == {5.0, 10.0}
@@ -334,7 +334,7 @@ def test_parameters_are_complete_and_sorted_by_name():
     assert spec.cell.settings == given | {f"classifier.{name}": value for name, value in spec.cell.classifier}
 
 
-def test_a_cell_is_what_repeats_have_in_common():
+def test_repeats_share_a_cell():
     specs = expanded(config(methods=[DGHA]))
     first, second, *_ = specs
     assert (first.repeat, second.repeat) == (0, 1)
@@ -343,7 +343,7 @@ def test_a_cell_is_what_repeats_have_in_common():
     assert len({spec.cell for spec in specs}) == len(specs) // 2 == 8
 
 
-def test_the_plan_reads_and_writes_nothing_and_needs_no_clock_and_no_chance(monkeypatch):
+def test_the_plan_has_no_input_output_time_or_randomness(monkeypatch):
     valid = config(problems=["cancer1"], classifier={"hidden": "pivot"})
 
     def forbidden(*_args, **_keywords):

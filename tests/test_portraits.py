@@ -1,4 +1,4 @@
-"""Figures of single runs: what is stored of them, what is drawn of it, and the textbooks' examples."""
+"""Figures of single runs: their stored arrays, their panels, and the textbooks' examples."""
 
 import csv
 from dataclasses import replace
@@ -13,7 +13,7 @@ from pppca_bench.cli.main import cli
 from pppca_bench.experiments.cell import run_group
 from pppca_bench.problems import load_problem
 from pppca_bench.problems.bundled import draw_noisy_circle
-from pppca_bench.reporting.figure_panels import portrait_panels, retained_percent
+from pppca_bench.reporting.figure_data import portrait_panels, retained_percent
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 
@@ -68,7 +68,7 @@ class TestPanels:
         given = {"inputs": self.INPUTS, "rebuilt": rebuilt, "features": self.INPUTS, "targets": np.array([0, 0, 1, 1])}
         return {f"portrait_{name}": np.asarray(one, np.float32) for name, one in {**given, **more}.items()}
 
-    def test_of_two_inputs_that_vary_alike_one_alone_retains_half(self):
+    def test_one_of_two_inputs_of_equal_variance_retains_half(self):
         assert retained_percent(self.made()) == pytest.approx(50.0)
 
     def test_features_are_series_by_class(self):
@@ -76,7 +76,7 @@ class TestPanels:
         assert (panel.kind, panel.title, list(panel.series)) == ("scatter", "PCA", ["class 0", "class 1"])
         np.testing.assert_array_equal(panel.series["class 1"][["x", "y"]], self.INPUTS[2:])
 
-    def test_what_is_rebuilt_stands_beside_the_shares_of_the_eigenvalues(self):
+    def test_reconstructions_come_after_the_shares_of_the_eigenvalues(self):
         panels = portrait_panels("rebuilt", {"PCA": self.made(eigenvalues=np.array([3.0, 1.0])), "net": self.made()})
         assert [panel.title for panel in panels] == [
             *("eigenvalues", "PCA: 50.0 % of the variance", "net: 50.0 % of the variance")
@@ -100,7 +100,7 @@ class TestPanels:
         np.testing.assert_array_equal(panels[0].data, places)
         assert (panels[-1].data["value"] == 3.0).all()
 
-    def test_nothing_is_drawn_of_no_run(self):
+    def test_no_run_has_no_panels(self):
         assert portrait_panels("features", {}) == ()
 
 

@@ -1,4 +1,4 @@
-"""The .dt reader: what it takes, what it refuses and how it says so."""
+"""Reader of .dt files: accepted content, refused content and messages."""
 
 import hashlib
 import re
@@ -64,7 +64,7 @@ def error_of(folder: Path, content: str | bytes, name: str = "own.dt") -> str:
 
 
 class TestAccepted:
-    def test_classes_and_splits_are_the_files_own_in_its_order(self, tmp_path):
+    def test_classes_and_splits_keep_the_order_of_the_file(self, tmp_path):
         problem = read_dt(write(tmp_path, CLASSES))
         np.testing.assert_array_equal(problem.X_train, [[0.25, 1], [-1, 0.5], [0, 0]])
         np.testing.assert_array_equal(problem.X_validation, [[0.125, 1.05]])
@@ -175,7 +175,7 @@ class TestRefused:
         assert message.endswith(f", got {got}. Correct the file.")
 
     @pytest.mark.parametrize("token", NOT_DECIMAL)
-    def test_what_is_no_finite_decimal_number_is_refused(self, tmp_path, token):
+    def test_tokens_other_than_finite_decimal_numbers_are_refused(self, tmp_path, token):
         message = error_of(tmp_path, CLASSES.replace("-1 0.5 0 1 0", f"-1 {token} 0 1 0"))
         assert message.startswith("own.dt, line 9: expected as value 2 a finite decimal number, got '")
 
@@ -185,14 +185,10 @@ class TestRefused:
         assert message.startswith(f"own.dt, line 8: expected as value 1 0 or 1 (declared bool), got '{value}'")
 
     @pytest.mark.parametrize("content", ["", "\n", "\n" * 7, "\r", "\xa0", b"\xff\xfeb\0o\0o\0l\0"])
-    def test_no_content_is_refused_at_line_1(self, tmp_path, content):
+    def test_an_empty_or_foreign_file_is_refused_at_line_1(self, tmp_path, content):
         assert error_of(tmp_path, content).startswith("own.dt, line 1: expected 'bool_in=<count>'")
 
-    def test_a_header_alone_is_refused(self, tmp_path):
-        header = "\n".join(CLASSES.split("\n")[:7])
-        assert "line 8: expected 6 examples (3 + 1 + 2), got the end of the file" in error_of(tmp_path, header)
-
-    def test_a_file_that_cannot_be_read_is_an_error_of_one_line(self, tmp_path):
+    def test_an_unreadable_file_is_refused(self, tmp_path):
         with pytest.raises(DataError, match=r"^none\.dt: expected a readable file, got No such file"):
             read_dt(tmp_path / "none.dt")
         with pytest.raises(DataError, match=r"expected a readable file, got Is a directory"):
@@ -343,7 +339,7 @@ class TestMutations:
 
 class TestProben1Files:
     @pytest.mark.parametrize("name", known_problems("proben1"))
-    def test_every_file_is_what_the_registry_says(self, proben1_dir, name):
+    def test_every_file_matches_the_registry(self, proben1_dir, name):
         problem, info = read_dt(proben1_dir / f"{name}.dt"), problem_info(name)
         assert problem.sha256 == info.sha256
         assert (problem.task, problem.n_classes) == (info.task, info.n_classes)

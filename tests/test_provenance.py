@@ -106,7 +106,7 @@ def cell(data: str = "a", method: str = "dgha", **algorithms: int) -> Cell:
     return Cell("iris", data, method, (("tau", 5.0),), (("rule", "rprop"),), tuple(sorted(algorithms.items())))
 
 
-def test_what_is_computed_anew_is_told_by_its_cause_in_a_line_each():
+def test_each_reason_to_compute_results_again_has_a_line():
     today = cell(dgha=3, rprop=2)
     stored = [
         (today, cell(dgha=2, rprop=2), 4),
@@ -123,5 +123,5 @@ def test_what_is_computed_anew_is_told_by_its_cause_in_a_line_each():
     ]
 
 
-def test_nothing_is_told_where_nothing_is_computed_anew():
+def test_without_superseded_results_there_is_no_line():
     assert superseded_lines([]) == []

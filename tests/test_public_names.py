@@ -1,4 +1,4 @@
-"""The names that the package offers: each is there, none is imported before it is used."""
+"""Public names of the package, imported at their first use."""
 
 import subprocess
 import sys
@@ -9,17 +9,17 @@ import pppca_bench
 
 
 @pytest.mark.parametrize("name", pppca_bench.__all__)
-def test_each_public_name_is_there_and_documented(name):
+def test_each_public_name_exists_and_is_documented(name):
     assert getattr(pppca_bench, name).__doc__
     assert name in dir(pppca_bench)
 
 
-def test_another_name_is_no_attribute():
+def test_an_unknown_name_raises_attribute_error():
     with pytest.raises(AttributeError, match="has no attribute 'NoSuchThing'"):
         _ = pppca_bench.NoSuchThing
 
 
-def test_a_name_is_imported_where_it_is_used_and_nothing_before():
+def test_importing_the_package_imports_no_estimator():
     program = (
         "import sys, pppca_bench; before = 'numpy' in sys.modules; from pppca_bench import DGHA;"
         " print(before, DGHA.__module__)"

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from pppca_bench.errors import StoreError
-from pppca_bench.reporting import rank_diagram, ranking
+from pppca_bench.reporting import figure_drawing, ranking
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results
 from pppca_bench.runs import Cell, Parameters, ProblemFacts, RunResult, RunSpec, StoredRun
@@ -141,7 +141,7 @@ def test_p_values_are_those_of_paired_tests_with_holms_correction():
 
 
 @pytest.mark.parametrize(("n_data_sets", "least"), [(6, "0.094"), (7, None)])
-def test_too_few_data_sets_for_any_difference_are_told(n_data_sets, least):
+def test_too_few_data_sets_for_any_difference_are_named(n_data_sets, least):
     errors = {
         name: {f"p_{letter}": place + shift for place, letter in enumerate("abcdefg"[:n_data_sets], 1)}
         for name, shift in (("gha", 0.0), ("dgha", 10.0), ("lda", 30.0))
@@ -149,8 +149,8 @@ def test_too_few_data_sets_for_any_difference_are_told(n_data_sets, least):
     errors["dgha"] = {name: error + 0.01 * error**2 for name, error in errors["dgha"].items()}
     errors["lda"] = {name: error + 0.03 * error**2 for name, error in errors["lda"].items()}
     found = ranked(errors)
-    told = f"allow none below {least}, whatever the errors." if least else "with Holm's correction."
-    assert told in ranking.render(found)
+    expected = f"allow none below {least}, whatever the errors." if least else "with Holm's correction."
+    assert expected in ranking.render(found)
     off_diagonal = found.wilcoxon.to_numpy()[np.triu_indices(3, 1)]
     assert off_diagonal == pytest.approx(3 * 2.0 ** (1 - n_data_sets)), "each method always before the next"
 
@@ -176,7 +176,7 @@ def test_two_methods_have_no_friedman_test_but_a_p_value():
 
 
 @pytest.mark.parametrize("errors", [{}, {"gha": {"cancer1": 1.0}}, {"gha": {"cancer1": 1.0}, "dgha": {"cancer1": 2.0}}])
-def test_too_little_to_rank_is_told(errors):
+def test_too_little_to_rank_is_an_error(errors):
     with pytest.raises(
         StoreError, match=r"ranking: expected at least two methods, or settings of one, run on the same"
     ):
@@ -201,12 +201,12 @@ def replaced(found: list[StoredRun], *outcomes: tuple[str, str, int, str]) -> li
     ]
 
 
-def test_means_over_fewer_repeats_than_planned_are_told():
+def test_means_over_fewer_repeats_than_planned_are_named():
     outcomes = (("gha", "glass1", 0, "failed"), ("dgha", "cancer1", 1, "planned"))
     found = rank(replaced(runs(ERRORS), *outcomes))
     assert found.errors.loc["glass", "gha"] == 30.5, "that of the repeat that did not fail"
-    told = "Fewer repeats than planned: gha on glass1 (1 of 2, 1 failed); dgha on cancer1 (1 of 2)."
-    assert told in ranking.render(found)
+    expected = "Fewer repeats than planned: gha on glass1 (1 of 2, 1 failed); dgha on cancer1 (1 of 2)."
+    assert expected in ranking.render(found)
     assert json.loads(ranking.render(found, "json"))["fewer_repeats_than_planned"] == [
         {"method": "gha", "problem": "glass1", "n_planned": 2, "n_failed": 1, "n_done": 1},
         {"method": "dgha", "problem": "cancer1", "n_planned": 2, "n_failed": 0, "n_done": 1},
@@ -214,7 +214,7 @@ def test_means_over_fewer_repeats_than_planned_are_told():
     assert "Fewer repeats" not in ranking.render(ranked(ERRORS))
 
 
-def test_a_method_that_is_not_ranked_because_all_its_repeats_failed_is_told():
+def test_a_method_whose_repeats_all_failed_is_left_out_and_named():
     outcomes = [("lda", "glass1", repeat, "failed") for repeat in (0, 1)]
     found = rank(replaced(runs(ERRORS | {"lda": ERRORS["gha"]}), *outcomes))
     assert found.left_out == ("lda",)
@@ -229,7 +229,7 @@ def test_of_many_cells_with_fewer_repeats_some_are_named():
     assert line.endswith(" and 3 more.")
 
 
-def test_other_classifiers_are_told_and_the_only_one_of_those_that_are_ranked_is_not():
+def test_labels_have_the_classifier_where_those_ranked_have_several():
     wide = (("hidden", (9,)),)
     mixed = rank(runs({"gha": ERRORS["gha"]}) + runs({"dgha": ERRORS["dgha"]}, classifier=wide))
     assert list(mixed.errors) == ["dgha, hidden = 9", "gha, hidden = 4"]
@@ -248,17 +248,17 @@ def test_the_diagram_has_room_for_long_names(tmp_path):
     names = [f"initial_norm = {value / 7:.9f}, decay_epochs = {value}" for value in range(1, 15)]
     errors = {"gha": {f"p_{letter}": place for place, letter in enumerate("abc")}}
     found = rank([run for name in names for run in runs(errors, ((name, True),))])
-    assert len(rank_diagram.write_ranking(ranking.CONTESTS[0], found, tmp_path)) == 3, (
+    assert len(figure_drawing.write_figures([], [(ranking.CONTESTS[0], found)], tmp_path)) == 3, (
         "Matplotlib warns where a name has no room"
     )
 
 
 def test_bars_join_the_longest_runs_of_methods_that_do_not_differ_on_as_few_levels_as_hold_them(demsar):
-    assert rank_diagram.joined(demsar) == [(0, 3)], "mean ranks 1.96 to 3.14, critical difference 1.25"
+    assert figure_drawing.joined(demsar) == [(0, 3)], "mean ranks 1.96 to 3.14, critical difference 1.25"
     alike = [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
     found = replace(demsar, nemenyi=pd.DataFrame(alike, index=demsar.mean_ranks.index, columns=demsar.mean_ranks.index))
-    assert rank_diagram.joined(found) == [(0, 1), (1, 2), (2, 3)]
-    lines = rank_diagram.draw_ranking(ranking.CONTESTS[0], found).axes[0].lines
+    assert figure_drawing.joined(found) == [(0, 1), (1, 2), (2, 3)]
+    lines = figure_drawing.draw_ranking(ranking.CONTESTS[0], found).axes[0].lines
     bars = [(*line.get_xdata().round(2), line.get_ydata()[0]) for line in lines if line.get_linewidth() == 2]
     assert bars == [(1.96, 2.0, -1), (2.0, 2.89, -2), (2.89, 3.14, -1)]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pppca_bench.engines import NEpPCA
-from pppca_bench.experiments.reconstruction import measure_reconstruction
+from pppca_bench.experiments.measures import measure_reconstruction
 
 
 class _Rows:

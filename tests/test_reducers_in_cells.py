@@ -9,8 +9,7 @@ from sklearn.decomposition import PCA
 from test_cell import BASELINES, planned, taken_out, timeless
 
 from pppca_bench.errors import ConfigError
-from pppca_bench.experiments.build import make_classifier, seeds
-from pppca_bench.experiments.cell import run_group
+from pppca_bench.experiments.cell import make_classifier, run_group, seeds
 from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import load_problem

@@ -1,6 +1,4 @@
-"""References: the published numbers against the tables as the slides and the Proben1 report print them, and what a
-malformed reference is told.
-"""
+"""References: the published numbers against the printed tables, and the messages about malformed references."""
 
 import re
 import shutil
@@ -231,16 +229,7 @@ REPORT = (
 )
 N_REPORT = {"P3": 217, "P4": 72, "P8": 240, "P9": 84, "P10": 240, "P11": 84}
 N_NOTEBOOK = {"N1": 16, "N2": 16, "N3": 2}
-N_NUMBERS = {
-    "T0": 35,
-    "T1": 64,
-    "T2": 39,
-    "T3": 36,
-    "T4": 17,
-    "T5": 32,
-    "T6": 17,
-    "T7": 32,
-}
+N_NUMBERS = {"T0": 35, "T1": 64, "T2": 39, "T3": 36, "T4": 17, "T5": 32, "T6": 17, "T7": 32}
 
 
 def as_printed(table: str) -> Numbers:
@@ -256,7 +245,7 @@ def as_printed(table: str) -> Numbers:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_every_number_is_as_printed_to_its_last_digit_and_none_is_added(table):
+def test_the_slides_numbers_are_exactly_those_printed(table):
     assert len(TABLES[table]) == N_NUMBERS[table]
     printed = {place: float(text) if place[3].endswith("_sd") else text for place, text in TABLES[table].items()}
     assert as_printed(table) == printed
@@ -303,25 +292,6 @@ def test_there_are_no_other_tables():
     assert all(layout.title and layout.place for layout in layouts())
 
 
-def test_a_number_is_found_by_its_place():
-    assert published("T5", "cancer1, 100%", "tau=15", "test_error_percent") == Number("1.44")
-    assert published("P3", "cancer1", "classification", "test_error_percent") == Number("2.93", 0.18)
-    assert published("P3", "mushroom1", "total epochs", "total_epochs") == Number("3000")
-
-
-@pytest.mark.parametrize(
-    "place",
-    [
-        ("T2", "soybean1", "Pruning", "test_error_percent"),
-        ("T0", "soybean1", "features", "n_features"),
-        ("T2", "cancer1", "GA", "dimensionality"),
-        ("T9", "cancer1", "tau=5", "test_error_percent"),
-    ],
-)
-def test_what_is_not_printed_is_none(place):
-    assert published(*place) is None
-
-
 @pytest.mark.parametrize(
     ("text", "value", "half_unit"),
     [("1.44", 1.44, 0.005), ("35", 35.0, 0.5), ("11.0", 11.0, 0.05), ("12993.62", 12993.62, 0.005)],
@@ -344,7 +314,7 @@ def test_the_pivot_architectures_are_the_reports_table_7():
 
 
 @pytest.mark.parametrize("problem", ["iris", "mushroom1", "cancer4", "cancer", "own/cancer1.dt"])
-def test_a_problem_of_which_the_report_has_no_pivot_has_none(problem):
+def test_another_problem_has_no_pivot(problem):
     assert pivot_of(problem) is None
 
 
@@ -451,7 +421,7 @@ class TestTolerances:
             (Tolerance(1, 2, "percent"), Number("0.55"), True),
         ],
     )
-    def test_a_number_of_unknown_spread_or_of_one_greater_than_itself_says_nothing(self, rule, number, tells):
+    def test_a_number_of_unknown_or_greater_spread_is_uninformative(self, rule, number, tells):
         assert rule.tells(number) is tells
 
 
@@ -515,19 +485,6 @@ class TestReading:
         (layout,) = read_reference(written(tmp_path, document)).layouts
         assert layout.selector(layout.rows[0], layout.columns[0]).settings == (("classifier.hidden", (16, 8)),)
 
-    def test_a_table_may_name_its_own_configs_and_have_pairs_of_columns(self, tmp_path):
-        plain, changed = (
-            read_reference(written(tmp_path, with_table(**changes))).layouts[0]
-            for changes in ({}, {"configs": ["one", "two"], "spread": True})
-        )
-        assert (plain.configs, plain.spread) == ((), False)
-        assert (changed.configs, changed.spread) == (("one", "two"), True)
-
-    def test_a_score_may_aim_at_a_share(self, tmp_path):
-        document = MINIMAL | {"scores": [{"name": "a", "tables": ["A1"], "quantity": "b", "share": 0.95}]}
-        (group,) = read_reference(written(tmp_path, document)).scored
-        assert (group.target, group.share) == (None, 0.95)
-
     def test_a_figure_has_a_curve_for_each_value_of_the_setting_that_it_varies(self, tmp_path):
         figure = FIGURE | {"panels": {"data_fraction": [100, 50], "label": "{letter}) {value} %"}, "n_nodes": 3}
         (found,) = read_reference(written(tmp_path, MINIMAL | {"figures": [figure]})).figures
@@ -535,7 +492,7 @@ class TestReading:
         assert list(found.panels["b) 50 %"]) == ["iris", "wine"]
         assert found.panels["b) 50 %"]["wine"] == Selector("wine", "dgha", (("data_fraction", 50), ("tau", 10)))
 
-    def test_a_byte_order_mark_and_empty_lines_of_a_spreadsheet_do_no_harm(self, tmp_path):
+    def test_a_byte_order_mark_and_empty_lines_are_accepted(self, tmp_path):
         numbers = b"\xef\xbb\xbf" + NUMBERS.replace("\n", "\r\n\r\n").encode()
         assert len(read_reference(written(tmp_path, numbers=numbers)).numbers) == 1
 
@@ -644,7 +601,7 @@ class TestMalformedNumbers:
         return message.removeprefix(start)
 
     @pytest.mark.parametrize(
-        ("lines", "told"),
+        ("lines", "expected"),
         [
             (["A1,iris,PCA,test_error_percent,4.6"], ", line 3: expected 6 values, got 5."),
             (["A1,iris,PCA,test_error_percent,4.6,,"], ", line 3: expected 6 values, got 7."),
@@ -675,23 +632,23 @@ class TestMalformedNumbers:
         ],
         ids=lambda value: str(value)[:40],
     )
-    def test_a_line_is_told_by_its_number(self, tmp_path, lines, told):
-        assert self.refusal(tmp_path, NUMBERS + "\n".join(lines)).startswith(told)
+    def test_a_malformed_line_is_named_by_its_number(self, tmp_path, lines, expected):
+        assert self.refusal(tmp_path, NUMBERS + "\n".join(lines)).startswith(expected)
 
     @pytest.mark.parametrize(
-        ("numbers", "told"),
+        ("numbers", "expected"),
         [
             ("", ", line 1: expected the columns table,row,column,quantity,value,sd, got nothing."),
             ("table,row\n", ", line 1: expected the columns table,row,column,quantity,value,sd, got table,row."),
             (b"table,\xff", ": expected UTF-8 text, got byte 0xff."),
         ],
     )
-    def test_so_is_a_file_that_is_no_such_table(self, tmp_path, numbers, told):
-        assert self.refusal(tmp_path, numbers) == told
+    def test_a_file_without_the_columns_is_an_error(self, tmp_path, numbers, expected):
+        assert self.refusal(tmp_path, numbers) == expected
 
 
 @pytest.mark.parametrize("name", ["reference.yaml", "numbers.csv"])
-def test_a_file_that_is_not_there_is_told(tmp_path, name):
+def test_a_missing_file_is_an_error(tmp_path, name):
     folder = written(tmp_path / "paper")
     (folder / name).unlink()
     with pytest.raises(DataError, match=rf"{name}: .*No such file or directory"):

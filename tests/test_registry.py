@@ -21,14 +21,14 @@ PACKAGE = Path(__file__).parents[1] / "pppca_bench"
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_every_entry_is_described_and_its_class_keeps_the_protocol(entry):
+def test_every_entry_is_described_and_its_class_follows_the_protocol(entry):
     assert re.fullmatch(r"[a-z][a-z0-9_]*", entry.name)
     assert all((entry.title, entry.does, entry.source))
     assert entry.version >= 1
     assert contract_of(entry).estimator.__name__ == entry.estimator.partition(":")[2]
 
 
-def test_no_two_entries_share_a_name_or_a_title():
+def test_names_and_titles_of_entries_are_unique():
     assert len({entry.name for entry in ENTRIES}) == len({entry.title for entry in ENTRIES}) == len(ENTRIES)
     assert {name: entry.name for name, entry in METHODS.items()} == {name: name for name in METHODS}
     assert {rule: entry.name for rule, entry in CLASSIFIERS.items()} == {rule: rule for rule in CLASSIFIERS}
@@ -46,7 +46,7 @@ def test_the_parameters_that_an_entry_names_exist(entry):
     assert not METHODS.get(entry.seeded_as, entry).seeded_as or not entry.seeded_as
 
 
-def test_the_default_rule_is_one_network():
+def test_the_default_rule_is_a_single_network():
     assert not CLASSIFIERS[DEFAULT_RULE].is_ensemble
 
 

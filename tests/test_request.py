@@ -1,4 +1,4 @@
-"""What one command asks for: configs read once, their problems opened, and a plan of each."""
+"""Requests of a command: configs read once, their problems opened, and their plans."""
 
 import hashlib
 from pathlib import Path
@@ -41,7 +41,7 @@ def refused(*paths: Path) -> str:
     return str(caught.value)
 
 
-def test_a_plan_holds_the_file_and_what_it_asks_for(tmp_path):
+def test_a_plan_holds_the_config_and_its_runs(tmp_path):
     path = write(tmp_path)
     request = read_request([path])
     (plan,) = request.plans
@@ -54,7 +54,7 @@ def test_a_plan_holds_the_file_and_what_it_asks_for(tmp_path):
     assert {(spec.cell.problem, spec.cell.data_sha256) for spec in request.specs} == request.problems.keys()
 
 
-def test_a_file_is_read_once_so_that_its_digest_is_of_what_is_run(tmp_path, monkeypatch):
+def test_a_config_is_read_once_so_that_its_digest_is_of_its_runs(tmp_path, monkeypatch):
     path = write(tmp_path)
     n_opened = 0
     original = Path.open
@@ -69,7 +69,7 @@ def test_a_file_is_read_once_so_that_its_digest_is_of_what_is_run(tmp_path, monk
     assert n_opened == 1
 
 
-def test_a_problem_of_many_configs_is_opened_once(tmp_path, monkeypatch):
+def test_a_problem_of_several_configs_is_opened_once(tmp_path, monkeypatch):
     opened = []
 
     def open_problem(name, data_dir, **_):
@@ -82,7 +82,7 @@ def test_a_problem_of_many_configs_is_opened_once(tmp_path, monkeypatch):
     assert len(request.problems) == 2
 
 
-def test_other_repeats_take_the_place_of_the_configs_which_stay_known(tmp_path):
+def test_other_repeats_replace_the_configs_which_stay_planned(tmp_path):
     (plan,) = read_request([write(tmp_path)], repeats=1).plans
     assert [spec for spec in plan.all_repeats if spec.repeat == 0] == list(plan.specs)
     assert len(plan.all_repeats) == N_RUNS
@@ -90,14 +90,14 @@ def test_other_repeats_take_the_place_of_the_configs_which_stay_known(tmp_path):
     assert set(plan.all_repeats) < set(more.specs)
 
 
-def test_runs_that_several_configs_share_are_there_once_in_the_order_of_the_configs(tmp_path):
+def test_shared_runs_are_listed_once_in_the_order_of_the_configs(tmp_path):
     request = read_request([write(tmp_path, "b", "[wine, iris]"), write(tmp_path, "a", "[iris]")])
     assert [plan.name for plan in request.plans] == ["b", "a"]
     assert len(request.specs) == 2 * N_RUNS
     assert request.specs == list(request.plans[0].specs)
 
 
-def test_a_file_is_found_beside_its_config_and_called_by_its_name(tmp_path):
+def test_a_file_is_read_beside_its_config_and_named_after_itself(tmp_path):
     path = write(tmp_path / "mine", problems="[data/own.dt]")
     (tmp_path / "mine" / "data").mkdir()
     write_dt(tmp_path / "mine" / "data" / "own.dt")
@@ -108,7 +108,7 @@ def test_a_file_is_found_beside_its_config_and_called_by_its_name(tmp_path):
     assert Path(source.name).samefile(tmp_path / "mine" / "data" / "own.dt")
 
 
-def test_files_of_one_name_in_one_config_are_called_by_their_paths(tmp_path):
+def test_files_of_the_same_name_in_a_config_have_their_paths_as_labels(tmp_path):
     for folder, shift in (("one", 0.0), ("two", 0.1)):
         (tmp_path / folder).mkdir()
         write_dt(tmp_path / folder / "own.dt", shift=shift)
@@ -117,7 +117,7 @@ def test_files_of_one_name_in_one_config_are_called_by_their_paths(tmp_path):
     assert {name for name, _ in request.problems} == {"one/own.dt", "two/own.dt", "third.dt"}
 
 
-def test_files_of_one_name_in_the_folders_of_two_configs_are_told_apart_by_their_data(tmp_path):
+def test_files_of_the_same_name_in_two_configs_differ_by_their_data(tmp_path):
     paths = []
     for folder, shift in (("one", 0.0), ("two", 0.1)):
         paths.append(write(tmp_path / folder, folder, "own.dt"))
@@ -129,7 +129,7 @@ def test_files_of_one_name_in_the_folders_of_two_configs_are_told_apart_by_their
     assert [{spec.cell.data_sha256 for spec in plan.specs} for plan in request.plans] == [{one}, {two}]
 
 
-def test_copies_of_one_file_in_two_folders_are_one_problem_whose_runs_are_shared(tmp_path):
+def test_copies_of_a_file_in_two_folders_share_their_runs(tmp_path):
     paths = []
     for folder in ("one", "two"):
         paths.append(write(tmp_path / folder, folder, "own.dt"))
@@ -139,17 +139,17 @@ def test_copies_of_one_file_in_two_folders_are_one_problem_whose_runs_are_shared
     assert len(request.specs) == N_RUNS
 
 
-def test_two_configs_of_one_name_are_refused(tmp_path):
+def test_two_configs_of_the_same_name_are_refused(tmp_path):
     one, two = write(tmp_path / "one"), write(tmp_path / "two")
     assert refused(one, two) == f"{two}: expected a name of its own, got 'a', which {one} has."
 
 
-def test_missing_data_are_told_before_anything_runs(tmp_path):
+def test_missing_data_are_reported_before_the_first_run(tmp_path):
     said = refused(write(tmp_path, problems="[iris, none.dt]"))
     assert said.startswith(f"{tmp_path}/a.yaml:2: problems[1]: {tmp_path}/none.dt: expected a .dt file, got none there")
 
 
-def test_a_damaged_file_is_told_with_its_line(tmp_path):
+def test_a_damaged_file_is_reported_with_its_line(tmp_path):
     path = write(tmp_path, problems="own.dt")
     text = write_dt(tmp_path / "own.dt").read_text()
     (tmp_path / "own.dt").write_text(text.replace("0 1\n", "0 1 1\n", 1))
@@ -172,7 +172,7 @@ def test_a_problem_without_test_examples_is_refused(tmp_path):
 PICKY = CONFIG.replace("dgha", "lda")
 
 
-def test_an_approximation_problem_is_refused_where_a_method_needs_classes(tmp_path):
+def test_an_approximation_problem_is_refused_if_a_method_needs_classes(tmp_path):
     write_dt(tmp_path / "flare.dt", task="real")
     said = (
         f"{tmp_path}/a.yaml:2: problems[0]: expected a classification problem, which lda needs, got {{}}, which is"
@@ -184,7 +184,7 @@ def test_an_approximation_problem_is_refused_where_a_method_needs_classes(tmp_pa
     assert refused(write(tmp_path, problems="[flare1]", text=PICKY)) == said.format("flare1") + remedy
 
 
-def test_an_approximation_problem_is_planned_where_nothing_needs_classes(tmp_path):
+def test_an_approximation_problem_is_planned_if_no_method_needs_classes(tmp_path):
     write_dt(tmp_path / "flare.dt", task="real")
     request = read_request([write(tmp_path, problems="[flare.dt]")])
     assert (len(request.plans[0].specs), [one.task for _, one in request.problems.values()]) == (
@@ -194,11 +194,11 @@ def test_an_approximation_problem_is_planned_where_nothing_needs_classes(tmp_pat
 
 
 @pytest.mark.parametrize("problems", ["3", "[[iris]]", "{iris: 1}", "", "[iris, 3, irsi]"])
-def test_what_is_no_list_of_names_is_told_by_the_config(tmp_path, problems):
+def test_problems_that_are_not_names_are_refused(tmp_path, problems):
     assert "problems" in refused(write(tmp_path, problems=problems))
 
 
-def test_a_plan_alone_needs_no_data_of_known_problems_and_is_the_same(tmp_path, monkeypatch):
+def test_a_plan_needs_no_data_of_known_problems(tmp_path, monkeypatch):
     write_dt(tmp_path / "own.dt")
     path = write(tmp_path, problems="[wine, own.dt, iris]")
     whole = read_request([path])

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from full_results import CONFIG, REFERENCES
 
+from pppca_bench.reporting.document import EXTENSIONS
 from pppca_bench.reporting.figure_data import Figure, build_figures
 from pppca_bench.reporting.figure_drawing import write_figures
 from pppca_bench.reporting.index_page import not_run, render_index
-from pppca_bench.reporting.rendering import EXTENSIONS
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table
@@ -57,7 +57,7 @@ def test_every_link_leads_to_a_file_that_is_written(tiny: tuple[list[Table], lis
     for table in (table for table in tables if table.was_run):
         for form in ("markdown", "latex", "csv"):
             (tmp_path / "tables" / f"{table.id}.{EXTENSIONS[form]}").write_text(render(table, form))
-    write_figures(figures, tmp_path / "figures")
+    write_figures(figures, [], tmp_path / "figures")
     targets = re.findall(r"\]\(([^#)]+)\)", render_index(tables, figures))
     assert {"tables/T1.md", "tables/T1.tex", "tables/T1.csv", "figures/F1.png", "figures/F5.svg"} <= set(targets)
     assert [name for name in targets if name != "report.html" and not (tmp_path / name).is_file()] == []

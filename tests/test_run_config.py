@@ -12,7 +12,7 @@ import pppca_bench
 from pppca_bench.cli.main import cli
 from pppca_bench.config.request import read_request
 from pppca_bench.errors import ConfigError, DataError
-from pppca_bench.experiments.build import make_classifier
+from pppca_bench.experiments.cell import make_classifier
 from pppca_bench.experiments.run_config import Completed
 from pppca_bench.problems import OwnData, open_problem
 from pppca_bench.references.proben1_tables import rule_network
@@ -103,19 +103,19 @@ def test_arrays_and_numbers_to_approximate_are_taken_too(tmp_path):
         ),
     ],
 )
-def test_data_that_cannot_be_used_are_told(tmp_path, problems, said):
+def test_invalid_data_are_refused(tmp_path, problems, said):
     with pytest.raises((ConfigError, DataError), match=said):
         pppca_bench.run(DOCUMENT, problems, results=tmp_path)
 
 
-def test_data_that_the_config_does_not_name_are_told(tmp_path):
+def test_data_that_the_config_does_not_name_are_refused(tmp_path):
     with pytest.raises(ConfigError, match="config: expected 'own' among its problems, since data were given for it"):
         pppca_bench.run(
             DOCUMENT | {"problems": ["iris"], "splits": 1, "repeats": 1}, {"own": flowers()}, results=tmp_path
         )
 
 
-def test_a_document_that_yaml_cannot_hold_is_told(tmp_path):
+def test_a_document_that_yaml_cannot_represent_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="expected plain values, as YAML has them"):
         pppca_bench.run(DOCUMENT | {"problems": [{"csv": Path("own.csv")}]}, results=tmp_path)
 
@@ -143,7 +143,7 @@ def test_a_dry_run_plans_tables_and_a_mistake_in_one_ends_a_run_in_one_line(tmp_
     assert (done.exit_code, done.output.strip().splitlines()) == (2, [f"Error: {said}"])
 
 
-def test_files_of_one_name_in_two_folders_are_told_apart_and_copies_are_shared(tmp_path):
+def test_files_of_one_name_in_two_folders_are_different_problems_and_copies_are_shared(tmp_path):
     X, y = flowers()
     paths = []
     for folder, shift in (("one", 0.0), ("two", 0.0), ("three", 0.1)):
@@ -168,7 +168,7 @@ def test_files_of_one_name_in_two_folders_are_told_apart_and_copies_are_shared(t
         ),
     ],
 )
-def test_a_table_that_is_missing_or_called_as_another_is_told_by_its_place(tmp_path, problems, said):
+def test_a_missing_table_or_a_repeated_name_is_reported_with_its_key(tmp_path, problems, said):
     with pytest.raises(ConfigError, match=said):
         read_request([config_file(tmp_path / "a", problems)])
 
@@ -237,7 +237,7 @@ def test_the_worked_example_does_what_it_says():
         (["sklearn:iris", "--target", "z"], "sklearn:iris: expected a column 'z'"),
     ],
 )
-def test_what_cannot_be_described_is_told(arguments, said):
+def test_problems_that_cannot_be_described_are_refused(arguments, said):
     done = pppca("data", "describe", *arguments)
     assert done.exit_code == 2
     assert said in done.output

@@ -211,7 +211,7 @@ class TestTables:
             (("--method", "dgh"), "Error: no method 'dgh' in these results: expected one of "),
         ],
     )
-    def test_an_unknown_name_is_told_in_one_line_with_the_nearest(self, partial, option, message):
+    def test_an_unknown_name_is_one_line_with_the_nearest_name(self, partial, option, message):
         done = pppca("tables", *option, "--results", partial)
         assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
         assert done.stderr.startswith(message)
@@ -223,5 +223,5 @@ def test_a_row_of_a_sheet_without_a_number_of_ours_goes():
     records = ({"row": "a", "n": 3, "better": "pivot", "published_better": "pivot"},)
     records += ({"row": "b", "n": 3, "better": None, "published_better": "none"},)
     sheet = Document("S", "A sheet", "", ("Problem", "ours", "publ."), rows, records=records).trimmed()
-    assert (sheet.rows, sheet.records) == (rows[:1], records[:1])
+    assert (sheet.rows, sheet.records) == ([*rows[:1]], [*records[:1]])
     assert Document("S", "A sheet", "", ("Problem",), rows[1:], records=records[1:]).trimmed() is None

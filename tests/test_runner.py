@@ -139,7 +139,7 @@ def test_no_number_depends_on_which_runs_train_together(open_store, computed, mo
     assert timeless(together) == timeless(shuffled)
 
 
-def test_what_is_done_is_not_done_again(open_store, monkeypatch):
+def test_completed_runs_are_not_computed_again(open_store, monkeypatch):
     specs = planned()
     store = open_store(specs)
     assert run(specs, store, IRIS, workers=0) == Outcome(8, 0, 8, 0, None)
@@ -166,7 +166,7 @@ def test_fresh_runs_replace_what_is_done(open_store, stand_in):
     assert {result.values["n_epochs"] for _, result in store.runs()} == {3}
 
 
-def test_progress_tells_finished_and_total_from_the_start(open_store):
+def test_progress_has_the_finished_and_all_runs_from_the_start(open_store):
     specs = planned(repeats=GROUP_SIZE + 1)
     store, calls = open_store(specs), []
     run(specs[:1], store, IRIS, workers=0)
@@ -174,20 +174,6 @@ def test_progress_tells_finished_and_total_from_the_start(open_store):
     counts, totals = zip(*calls, strict=True)
     assert (counts[0], counts[-1], set(totals)) == (0, 33, {33})
     assert list(counts) == sorted(set(counts))
-
-
-def test_runs_that_another_process_finishes_meanwhile_are_left_to_it(open_store, tmp_path):
-    specs = planned(tau=(5, 10, 20))
-    store = open_store(specs)
-    theirs = [RunResult(spec.key, "done", values={"n_epochs": 99}) for spec in specs if tau_of(spec) == 20]
-
-    def meanwhile(n_finished: int, _: int) -> None:
-        if n_finished == 4:
-            with Store(tmp_path / "a.sqlite") as other:
-                other.record(theirs, "{}")
-
-    assert run(specs, store, IRIS, workers=0, progress=meanwhile) == Outcome(12, 4, 8, 0, None)
-    assert [tau_of(spec) for spec, result in store.runs() if result.values["n_epochs"] == 99] == [20.0] * 4
 
 
 def test_a_group_holds_at_most_sixteen_runs_of_one_cell(open_store, computed):
@@ -427,7 +413,7 @@ def computed(monkeypatch) -> list:
     return groups
 
 
-def test_what_another_process_has_under_way_comes_last_and_is_done_all_the_same(open_store, computed):
+def test_runs_that_another_process_has_reserved_come_last_and_are_computed_if_it_does_not(open_store, computed):
     specs = planned(repeats=2, tau=(5, 10, 20))
     store = open_store(specs)
     reserved_by(store, f"{os.getppid()} {platform.node()}", specs[:3])
@@ -435,23 +421,26 @@ def test_what_another_process_has_under_way_comes_last_and_is_done_all_the_same(
     assert order_of(computed, specs) == [3, 4, 5, 0, 1, 2]
 
 
-def test_what_another_process_finished_in_the_meantime_is_left_to_it(open_store, computed, tmp_path):
-    specs = planned(repeats=2, tau=(5, 20))
+@pytest.mark.parametrize("reserves", [False, True])
+def test_runs_that_another_process_finishes_meanwhile_are_left_to_it(open_store, computed, tmp_path, reserves):
+    specs = planned(tau=(5, 10, 20))
     store = open_store(specs)
-    reserved_by(store, f"{os.getppid()} {platform.node()}", specs[:2])
-    theirs = [RunResult(spec.key, "done", values={"n_epochs": 99}) for spec in specs[:2]]
+    of_others = [spec for spec in specs if tau_of(spec) == (5 if reserves else 20)]
+    if reserves:
+        reserved_by(store, f"{os.getppid()} {platform.node()}", of_others)
 
     def meanwhile(n_finished: int, _: int) -> None:
-        if n_finished == 2:
+        if n_finished == 4:
             with Store(tmp_path / "a.sqlite") as other:
-                other.record(theirs, "{}")
+                other.record([RunResult(spec.key, "done", values={"n_epochs": 99}) for spec in of_others], "{}")
 
-    assert run(specs, store, IRIS, workers=0, progress=meanwhile) == Outcome(4, 2, 2, 0, None)
-    assert order_of(computed, specs) == [2, 3]
+    assert run(specs, store, IRIS, workers=0, progress=meanwhile) == Outcome(12, 4, 8, 0, None)
+    assert [spec for group in computed for spec in group] == [spec for spec in specs if spec not in of_others]
+    assert [spec for spec, result in store.runs() if result.values["n_epochs"] == 99] == of_others
 
 
 @pytest.mark.parametrize("process", ["{ended} {here}", "{me} {here}", "nonsense {here}"])
-def test_what_no_other_process_has_under_way_keeps_its_turn(open_store, computed, process):
+def test_reservations_of_this_or_an_ended_process_change_no_order(open_store, computed, process):
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     specs = planned(repeats=2, tau=(5, 20))
@@ -469,11 +458,11 @@ def test_nothing_is_under_way_once_a_run_has_ended(open_store, failing):
     assert store.reserved() == []
 
 
-def test_each_result_tells_when_it_was_computed_and_from_which_configs(open_store):
+def test_each_result_has_its_times_and_its_configs(open_store):
     specs = planned(repeats=2, tau=(5,))
     store = open_store(specs)
     before = datetime.now(UTC)
-    run(specs, store, IRIS, workers=0, configs={"a": "f" * 64})
+    run(specs, store, IRIS, workers=0, plans=[Plan("a", "f" * 64, "", tuple(specs))])
     rows = store._connection.execute(
         "SELECT started_at, duration_ms, finished_at, description FROM runs JOIN provenances ON id = provenance"
     ).fetchall()
@@ -511,7 +500,7 @@ def test_a_file_of_ones_own_is_read_from_where_it_is_said_to_be(open_store, tmp_
     assert store.problems()["own.dt"].data_sha256 == load_problem(str(path)).sha256
 
 
-def test_results_of_other_data_are_computed_anew(open_store, tmp_path):
+def test_runs_on_changed_data_are_computed_again(open_store, tmp_path):
     write_dt(tmp_path / "own.dt")
     before = requested(tmp_path)
     store = open_store(before.specs)
@@ -669,7 +658,7 @@ class TestKernels:
         assert outcome == Outcome(4, 0, 4, 0, None)
         assert (events[0].startswith(runner.COMPILING), events[-1]) == (True, "")
 
-    def test_where_none_can_be_kept_it_is_told_once_and_the_runs_go_on(self, open_store, events, monkeypatch):
+    def test_without_a_cache_there_is_one_warning_and_the_runs_go_on(self, open_store, events, monkeypatch):
         monkeypatch.setattr(runner.cache, "refusal", lambda: "nowhere")
         specs = planned(repeats=1, tau=(5,))
         assert self.run(specs, open_store(specs), events).n_done == 1

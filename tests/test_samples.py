@@ -1,4 +1,4 @@
-"""Samples that are checked at once, and those that scikit-learn checks: the same arrays and the same complaints."""
+"""Validation of samples: the fast path for plain arrays, and scikit-learn's validation with the same results."""
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ class Estimator(BaseEstimator):
 
 @pytest.fixture
 def asked(monkeypatch) -> list[object]:
-    """Return what scikit-learn is asked to check."""
+    """Return the samples that scikit-learn validates."""
     seen: list[object] = []
 
     def validate_data(estimator, X, **options):
@@ -61,14 +61,14 @@ def test_anything_else_becomes_a_plain_array(asked, given):
         (X.astype(complex), "Complex data not supported"),
     ],
 )
-def test_what_is_unfit_is_refused_as_scikit_learn_refuses_it(given, expected):
+def test_invalid_samples_are_refused_with_scikit_learns_message(given, expected):
     estimator = Estimator()
     validated_samples(estimator, X, reset=True)
     with pytest.raises(ValueError, match=expected):
         validated_samples(estimator, np.ascontiguousarray(given) if given.ndim == 2 else given, min_samples=2)
 
 
-def test_names_of_features_are_kept_asked_for_and_forgotten_as_scikit_learn_does():
+def test_feature_names_are_handled_as_in_scikit_learn():
     estimator, frame = Estimator(), pd.DataFrame(X, columns=list("abc"))
     validated_samples(estimator, frame, reset=True)
     assert list(estimator.feature_names_in_) == ["a", "b", "c"]

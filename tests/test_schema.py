@@ -1,4 +1,4 @@
-"""The JSON schema of configs: what the shipped ones are, and what an editor marks as wrong."""
+"""JSON schema of configs: it admits valid configs and rejects the errors that it can state."""
 
 import json
 from pathlib import Path
@@ -116,7 +116,7 @@ def test_the_defaults_of_every_entry_are_valid(experiment, entry):
     ],
     ids=str,
 )
-def test_what_a_run_admits_is_valid(experiment, tmp_path, changes):
+def test_a_valid_config_is_valid_by_the_schema(experiment, tmp_path, changes):
     document = {**BASE, "problems": ["iris"], **changes}
     assert admits(tmp_path / "c.yaml", document)
     assert experiment.is_valid(document)
@@ -170,7 +170,7 @@ def test_what_a_run_admits_is_valid(experiment, tmp_path, changes):
     ],
     ids=str,
 )
-def test_what_a_run_refuses_for_its_form_is_marked(experiment, tmp_path, changes):
+def test_an_invalid_config_is_invalid_by_the_schema(experiment, tmp_path, changes):
     document = {**BASE, "problems": ["iris"], **changes}
     assert not admits(tmp_path / "c.yaml", document)
     assert not experiment.is_valid(document)
@@ -191,13 +191,13 @@ def test_what_a_run_refuses_for_its_form_is_marked(experiment, tmp_path, changes
     ],
     ids=str,
 )
-def test_a_mistake_in_a_study_is_marked(study, place, value):
+def test_an_invalid_study_is_invalid_by_the_schema(study, place, value):
     document = read_yaml(CONFIGS / "studies" / "dgha_tpe.yaml").value
     assert study.is_valid(document)
     assert not study.is_valid({**document, place: value})
 
 
-def test_a_config_of_a_table_with_splits_may_leave_the_repeats_out(experiment, tmp_path):
+def test_a_config_of_a_table_with_splits_needs_no_repeats(experiment, tmp_path):
     table, known = {"sklearn": "wine", "splits": 3}, {key: value for key, value in BASE.items() if key != "repeats"}
     for problems, is_valid in (([table], True), (table, True), (["iris", table], True), (["iris"], False)):
         document = {**known, "problems": problems}

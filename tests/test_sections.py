@@ -52,7 +52,7 @@ def test_an_ensemble_combines_classifiers_of_the_default_rule(rule):
     }
 
 
-def test_a_speed_up_has_the_keys_of_the_method_that_it_measures_but_no_kernel():
+def test_the_speed_up_has_the_keys_of_dgha_but_the_kernel():
     ours, dgha = (defaults_of(section_of(METHODS[name])) for name in ("dgha_speedup", "dgha"))
     assert ours == {name: default for name, default in dgha.items() if name != "kernel"} | {"timed": True}
 
@@ -111,7 +111,7 @@ def test_a_sections_values_are_given_to_the_constructor_by_its_own_names():
     assert given == {"rate": 1.0, "hidden_layer_sizes": (2,), "n_steps": 1}
 
 
-def test_a_parameter_that_is_called_as_a_key_of_another_class_keeps_its_name():
+def test_a_parameter_named_hidden_keeps_its_name():
     class Other:
         def __init__(self, hidden: Count = 3) -> None:
             pass
@@ -130,7 +130,7 @@ def test_a_parameter_without_a_default_has_to_be_given():
 
 @pytest.mark.usefixtures("toy")
 @pytest.mark.parametrize("value", [{"a": 1}, date(2012, 12, 15), [{"a": 1}], [[[1, 2]]]])
-def test_a_parameter_that_states_nothing_takes_what_the_store_keeps_and_no_more(value):
+def test_a_parameter_without_annotation_takes_storable_values_only(value):
     document = DOCUMENT | {"classifier": {"hidden": [4]}}
     with pytest.raises(ConfigError, match=r"unstated.*: expected a number, text, true, false, null or a list, got "):
         config_of(document | {"methods": [{"method": "toy", "rate": 1, "unstated": value}]})
@@ -139,7 +139,7 @@ def test_a_parameter_that_states_nothing_takes_what_the_store_keeps_and_no_more(
         assert method.grid["unstated"] == values
 
 
-def test_a_classifiers_section_is_read_alike(register):
+def test_a_classifiers_section_is_read_from_its_constructor(register):
     entry = register(Classifier(name="toy", title="", does="", source="", estimator=f"{__name__}:Toy"))
     document = DOCUMENT | {"methods": [{"method": "all_features"}]}
     (method,) = config_of(document | {"classifier": {"rule": "toy", "rate": [1, 2]}}).methods

@@ -26,21 +26,21 @@ class TestNames:
         assert find_experiment(Path("cancer1")) == ROOT / "configs" / "cancer1.yaml"
         assert find_study(Path("dgha_tpe")) == ROOT / "configs" / "studies" / "dgha_tpe.yaml"
 
-    def test_a_copy_in_the_working_directory_goes_before_it(self, tmp_path):
+    def test_a_copy_in_the_working_directory_comes_before_the_shipped_config(self, tmp_path):
         for own, find in ((tmp_path / "configs", find_experiment), (tmp_path / "configs" / "studies", find_study)):
             own.mkdir()
             (own / "dgha.yaml").write_text("name: dgha\n")
             assert find(Path("dgha")).resolve() == own / "dgha.yaml"
 
     @pytest.mark.parametrize("make", [Path.mkdir, Path.touch])
-    def test_what_has_the_very_name_goes_before_both(self, tmp_path, make):
+    def test_an_existing_path_of_that_name_comes_first(self, tmp_path, make):
         (tmp_path / "configs").mkdir()
         (tmp_path / "configs" / "demo.yaml").touch()
         make(tmp_path / "demo")
         assert find_experiment(Path("demo")) == Path("demo")
 
     @pytest.mark.parametrize("path", ["demo.yaml", "elsewhere/demo", "./demo.yml"])
-    def test_a_path_is_never_taken_for_a_name(self, path):
+    def test_a_path_is_never_a_name(self, path):
         assert find_experiment(Path(path)) == Path(path)
 
     @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ class TestNames:
             (find_study, "qqq", "`pppca init` writes all of them into a folder."),
         ],
     )
-    def test_an_unknown_name_is_told_with_the_nearest(self, find, name, hint):
+    def test_an_unknown_name_is_refused_with_the_nearest(self, find, name, hint):
         command, kind = ("study", "study") if find is find_study else ("run", "config")
         with pytest.raises(ConfigError) as caught:
             find(Path(name))
@@ -61,12 +61,12 @@ class TestNames:
             f"{command}: expected the path of a file or the name of a shipped {kind}, got {name!r}. {hint}"
         )
 
-    def test_an_installation_without_configs_says_so(self, tmp_path, monkeypatch):
+    def test_an_installation_without_configs_is_reported(self, tmp_path, monkeypatch):
         monkeypatch.setattr(shipped, "_FOLDERS", (tmp_path / "a", tmp_path / "b"))
-        with pytest.raises(ConfigError, match=r"/a: expected the folder of the shipped configs, got none\. Install"):
+        with pytest.raises(ConfigError, match=r"/a: expected the folder of shipped configs, got none\. Install"):
             find_experiment(Path("demo"))
 
-    def test_a_word_that_can_be_no_files_name_is_told(self):
+    def test_a_word_too_long_for_a_file_name_is_refused(self):
         refused = pppca("run", "demo" * 100)
         assert (refused.exit_code, refused.output.count("\n")) == (2, 1)
         assert "cannot be read (File name too long)" in refused.output
@@ -87,7 +87,7 @@ class TestInit:
             assert rest == (ROOT / "configs" / name).read_text()
             assert read_yaml(tmp_path / "configs" / name).value == read_yaml(ROOT / "configs" / name).value
 
-    def test_what_is_there_is_kept_unless_it_is_forced(self, tmp_path):
+    def test_existing_files_are_kept_without_force(self, tmp_path):
         assert pppca("init", "mine").exit_code == 0
         edited = tmp_path / "mine" / "demo.yaml"
         edited.write_text("name: edited\n")
@@ -98,7 +98,7 @@ class TestInit:
         assert f"mine: {n_files + 1} files written." in pppca("init", "mine", "--force").output
         assert read_yaml(edited).value == read_yaml(ROOT / "configs" / "demo.yaml").value
 
-    def test_the_shipped_folder_is_no_place_to_copy_to(self, monkeypatch):
+    def test_configs_are_not_copied_over_the_shipped_folder(self, monkeypatch):
         before = contents(ROOT / "configs")
         monkeypatch.chdir(ROOT)
         done = pppca("init", "--force")

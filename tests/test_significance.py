@@ -1,4 +1,4 @@
-"""Table 12: outliers, the t-test by Cochran and Cox, verdicts, and the sheet."""
+"""Table 12: outliers, the t-test by Cochran and Cox, verdicts, and the table."""
 
 import math
 from statistics import fmean, variance
@@ -119,7 +119,7 @@ def runs_of(config: str, problem: str, errors: list[float]) -> list:
     return [run_of(cell, repeat, config, **{QUANTITY: error}) for repeat, error in enumerate(errors)]
 
 
-def test_the_sheet_tells_ours_beside_the_published_and_counts_outliers():
+def test_the_table_has_ours_beside_the_published_verdicts_and_counts_outliers():
     errors = [math.exp(value) for value in normal_values(60, 1.0, 0.1)]
     better = [math.exp(value) for value in [*normal_values(58, 0.5, 0.1), 3.0, 4.0]]
     two_heaps = [math.exp(value) for value in [*normal_values(30, 0, 0.01), *normal_values(30, 9, 0.01)]]
@@ -150,7 +150,7 @@ def test_published_verdicts_are_those_that_the_report_counts():
     assert [counts.count(name) for name in ("none", "pivot", "no_shortcut")] == [10, 9, 23]
 
 
-def test_nothing_published_is_shown_as_ours_where_nothing_was_run():
+def test_ours_is_empty_where_nothing_was_run():
     sheet = significance_document(results_by_config({}))
     assert not sheet.was_run
     assert {row[1] for row in sheet.rows} == {"–"}

@@ -1,4 +1,4 @@
-"""The results database: what is planned, recorded, replaced and found again, and how it refuses other files."""
+"""Results database: planning, recording, replacing, reading, and files it refuses."""
 
 import json
 import os
@@ -98,7 +98,7 @@ def test_results_are_read_back_to_the_last_bit(planned, path):
         assert reader.runs() == [(SPECS[0], None), (SPECS[1], done(SPECS[1])), (SPECS[2], failed(SPECS[2]))]
 
 
-def test_numbers_that_only_their_method_knows_are_read_back_by_its_names_for_them(planned):
+def test_measures_of_a_method_are_read_back_under_its_names(planned):
     values = {"test_error_percent": 1.5, "n_tried": 3, "a b; DROP TABLE runs": 1 / 3, "none": -0.0}
     assert QUANTITIES.keys() & values == {"test_error_percent"}
     planned.record([RunResult("key0", "done", values=values)], "{}")
@@ -115,7 +115,7 @@ def test_no_value_is_left_of_a_result_that_was_replaced(planned):
     assert planned.runs()[0][1] == failed(SPECS[0])
 
 
-def test_counts_are_read_back_as_whole_numbers_and_the_rest_as_they_were(planned):
+def test_counts_are_read_back_as_integers_and_other_numbers_as_floats(planned):
     planned.record([done(SPECS[0])], "{}")
     found = planned.runs()[0][1].values
     counts = {name for name, value in found.items() if type(value) is int}
@@ -152,7 +152,7 @@ def test_a_done_run_is_replaced_on_request(planned):
     np.testing.assert_array_equal(planned.histories(["key0"])["key0"]["curve"], [1, 1])
 
 
-def test_a_done_run_of_other_data_stays_beside_todays(planned):
+def test_a_done_run_on_older_data_stays_beside_the_current_one(planned):
     other = [replace(spec, key=f"other{spec.repeat}", cell=replace(CELL, data_sha256="b" * 64)) for spec in SPECS]
     planned.record([done(SPECS[0], error=1.0)], "{}")
     planned.plan(plan("a", other))
@@ -264,7 +264,7 @@ def test_problem_sizes_are_kept_and_renewed(store):
     assert store.problems() == {"iris": replace(facts, n_train=80), "wine": replace(facts, name="wine")}
 
 
-def test_of_a_problems_data_those_that_were_last_run_are_told(store):
+def test_the_sizes_of_a_problem_are_those_of_the_data_that_ran_last(store):
     old = ProblemFacts("own.dt", "a" * 64, "classification", "own.dt", 4, 3, 75, 38, 37)
     new = replace(old, data_sha256="b" * 64, n_train=10)
     for facts in (old, new):
@@ -291,7 +291,7 @@ def test_a_store_opened_for_reading_changes_nothing(planned, path):
     assert planned.runs() == [(spec, None) for spec in SPECS]
 
 
-def test_a_file_without_a_byte_is_refused_to_readers_and_begun_anew_by_writers(path):
+def test_an_empty_file_is_refused_by_readers_and_initialised_by_writers(path):
     path.parent.mkdir(exist_ok=True)
     path.touch()
     with pytest.raises(StoreError, match=r"expected a results database, got a file of 0 bytes: .* Restore it from"):
@@ -306,7 +306,7 @@ def test_a_file_without_a_byte_is_refused_to_readers_and_begun_anew_by_writers(p
 
 
 @pytest.mark.parametrize("read_only", [False, True])
-def test_a_file_that_another_process_is_just_beginning_is_no_emptied_one(path, monkeypatch, read_only):
+def test_a_file_that_another_process_is_initialising_does_not_count_as_emptied(path, monkeypatch, read_only):
     def other_begins(*arguments: object) -> str:
         monkeypatch.undo()
         Store(path).close()
@@ -321,7 +321,7 @@ def test_a_file_that_another_process_is_just_beginning_is_no_emptied_one(path, m
 
 
 @pytest.mark.parametrize("read_only", [False, True])
-def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path, read_only):
+def test_a_file_of_another_kind_is_refused_and_left_unchanged(tmp_path, read_only):
     path = tmp_path / "notes.sqlite"
     path.write_text("These are my notes, not a database. " * 10)
     with pytest.raises(
@@ -339,7 +339,7 @@ def test_a_truncated_store_is_refused(planned, path, keep):
         store.runs()
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+def test_a_folder_that_cannot_be_created_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(
         StoreError, match=r"file/results/r\.sqlite: cannot be used .*Check the disk and the file, or name"
@@ -347,7 +347,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
         Store(tmp_path / "file" / "results" / "r.sqlite")
 
 
-def test_a_full_disk_is_told_as_such_and_loses_nothing(planned, path):
+def test_a_full_disk_loses_no_recorded_result(planned, path):
     planned.record([done(SPECS[0])], "{}")
     pages = _query(path, "PRAGMA page_count")[0][0]
     planned._connection.execute(f"PRAGMA max_page_count = {pages}")
@@ -397,7 +397,7 @@ with Store(path) as store:
 """
 
 
-def test_processes_that_begin_a_store_at_once_write_without_loss_or_repetition(path):
+def test_processes_that_create_a_store_at_once_lose_and_duplicate_nothing(path):
     command = [sys.executable, "-c", _WRITER, str(path)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     writers = [subprocess.Popen([*command, name], **pipes) for name in ("a", "b")]
@@ -437,7 +437,7 @@ def _query(path: Path, statement: str) -> list[tuple]:
         connection.close()
 
 
-def test_the_runs_of_each_plan_are_known_by_its_name(tmp_path):
+def test_plans_map_each_config_to_its_runs(tmp_path):
     one, two, three = (replace(GHA, key=key) for key in ("1", "2", "3"))
     with Store(tmp_path / "results.sqlite") as store:
         store.plan(plan("first", [one, two]))
@@ -450,25 +450,25 @@ def test_the_runs_of_each_plan_are_known_by_its_name(tmp_path):
         assert list(store.plans()) == ["second", "first"]
 
 
-def test_of_a_plan_at_other_repeats_those_of_the_config_that_are_done_stay_in_it(planned):
+def test_done_repeats_of_a_config_stay_in_a_plan_with_fewer_repeats(planned):
     planned.record([done(SPECS[1])], "{}")
     planned.plan(plan("a", SPECS[:1], all_repeats=SPECS))
     assert [spec.key for spec, _ in planned.runs()] == ["key0", "key1"]
 
 
-def test_what_a_command_leaves_out_stays_asked_for_if_it_was(planned):
+def test_runs_left_out_by_a_command_stay_planned(planned):
     planned.plan(plan("a", SPECS[:2]))
     planned.plan(Plan("a", "c" * 64, "name: a\n", (), tuple(SPECS), tuple(SPECS)))
     assert [spec.key for spec, _ in planned.runs()] == ["key0", "key1"]
 
 
-def test_what_a_command_leaves_out_is_no_more_asked_for_where_the_config_has_it_no_more(planned):
+def test_runs_that_a_changed_config_no_longer_has_leave_its_plan(planned):
     planned.plan(plan("a", SPECS[:2]))
     planned.plan(Plan("a", "c" * 64, "name: a\n", tuple(SPECS[:1]), tuple(SPECS[:1])))
     assert [spec.key for spec, _ in planned.runs()] == ["key0"]
 
 
-def test_what_a_config_asked_for_is_kept_with_its_runs(planned, path):
+def test_the_text_of_a_config_is_stored_with_its_runs(planned, path):
     planned.plan(Plan("a", "d" * 64, "name: a # changed\n", tuple(SPECS)))
     assert _query(path, "SELECT name, sha256, text FROM configs") == [("a", "d" * 64, "name: a # changed\n")]
 
@@ -481,7 +481,7 @@ def test_repeats_share_a_row_of_their_cell(planned, path):
     ]
 
 
-def test_cells_that_differ_in_anything_are_rows_of_their_own(store):
+def test_cells_that_differ_in_any_property_have_separate_rows(store):
     changes = (
         {"problem": "wine"},
         {"data_sha256": "b" * 64},
@@ -504,12 +504,12 @@ def test_settings_are_read_back_as_the_same_values(store, value):
     assert type(found.cell.settings["x"]) is type(value)
 
 
-def test_what_is_named_for_labels_is_what_the_last_plan_named(planned):
+def test_changed_settings_are_those_of_the_last_plan(planned):
     planned.plan(plan("b", [replace(spec, changed=("centre",)) for spec in SPECS]))
     assert {spec.changed for spec, _ in planned.runs()} == {("centre",)}
 
 
-def test_the_moment_and_duration_of_a_groups_computation_are_kept(planned, path):
+def test_start_and_duration_of_a_group_are_stored(planned, path):
     span = Span("2026-01-01T00:00:00.000+00:00", 12.5)
     planned.record([done(SPECS[0]), done(SPECS[1])], "{}", span=span)
     planned.record([done(SPECS[2])], "{}")
@@ -565,7 +565,7 @@ def test_the_same_settings_of_another_problem_or_method_supersede_nothing(of_sev
         ("PRAGMA user_version = 0", "version 0. Move it away and run the configs again"),
     ],
 )
-def test_a_database_of_another_version_or_program_is_refused_and_left_alone(planned, path, change, got, read_only):
+def test_a_database_of_another_version_is_refused_and_left_unchanged(planned, path, change, got, read_only):
     planned.close()
     _query(path, change)
     before = path.read_bytes()

@@ -23,12 +23,11 @@ from pppca_bench.engines import DGHA
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import cell as experiment
 from pppca_bench.experiments import runner
-from pppca_bench.problems import Problem, ProblemSource, known_problems, load_problem
+from pppca_bench.problems import Problem, ProblemSource, load_problem
 from pppca_bench.runs import Plan, RunSpec
 from pppca_bench.store.database import Store
-from pppca_bench.studies import scoring, search
+from pppca_bench.studies import search
 from pppca_bench.studies.config import Space, Study, load_study
-from pppca_bench.studies.front_drawing import write_front
 
 SMALL = """\
 name: small
@@ -67,7 +66,7 @@ pytestmark = pytest.mark.usefixtures("nowhere_else")
 
 @pytest.fixture
 def wine_as_cancer(monkeypatch):
-    """Let the bundled wine stand in for cancer1, so that published cells are filled without the Proben1 files."""
+    """Let the small bundled wine stand in for cancer1 and card1."""
     wine = load_problem("wine")
 
     def open_problem(name: str, data_dir: Path | None = None) -> tuple[ProblemSource, Problem]:
@@ -79,7 +78,7 @@ def wine_as_cancer(monkeypatch):
 
 @pytest.fixture
 def few_at_random(monkeypatch):
-    """Let the estimator and the pruner begin after two trials, and judge trials at one repeat and at two."""
+    """Let the estimator and the pruner begin after two trials."""
     monkeypatch.setattr(search, "N_STARTUP", 2)
 
 
@@ -90,8 +89,8 @@ def setting(spec: RunSpec, name: str) -> object:
 def loaded(text: str = SMALL, trials: int | None = None) -> Study:
     path = Path("small.yaml")
     path.write_text(text)
-    study = load_study(path, problems=known_problems(), trials=trials)
-    scoring.check_cells(study)
+    study = load_study(path, trials=trials)
+    search.check_cells(study)
     return study
 
 
@@ -117,7 +116,7 @@ def stored(trial: int) -> list:
 
 
 def interrupt_after(monkeypatch, n_runs: int) -> None:
-    """Let Ctrl-C arrive once more than so many runs are begun."""
+    """Raise KeyboardInterrupt when more than ``n_runs`` runs have begun."""
     computed, run_group = Counter(), experiment.run_group
 
     def interrupted(specs, problem):
@@ -137,7 +136,7 @@ class TestSpaces:
             "methods[0].variance": "direction",
         }
 
-    def test_a_trials_experiment_has_its_parameters_and_the_rest_of_the_base(self):
+    def test_the_experiment_of_a_trial_is_the_base_with_its_parameters(self):
         study = loaded()
         parameters = {"methods[*].learning_rate": 0.07, "methods[*].n_epochs": 6, "methods[0].variance": "raw"}
         config = study.experiment(3, parameters)
@@ -149,7 +148,7 @@ class TestSpaces:
         for ours, theirs in zip(config.methods, study.config.methods, strict=True):
             assert (ours.grid["tau"], ours.classifier) == (theirs.grid["tau"], theirs.classifier)
 
-    def test_a_range_contains_its_ends_and_integers_only_where_both_ends_are(self):
+    def test_a_range_contains_its_ends_and_integers_only_if_both_ends_are_integers(self):
         whole, real, some = Space(low=2, high=5), Space(low=0.5, high=2.0, log=True), Space(choices=(None, (1, 2)))
         assert [value in whole for value in (1, 2, 5, 6, 2.5, True, "3", None)] == [
             *(False, True, True, False, False, False, False, False)
@@ -158,9 +157,9 @@ class TestSpaces:
         assert [value in some for value in (None, [1, 2], 1)] == [True, True, False]
 
     @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
-    def test_the_studies_that_are_shipped_are_valid(self, path):
-        shipped = load_study(path, problems=known_problems())
-        scoring.check_cells(shipped)
+    def test_the_shipped_studies_are_valid(self, path):
+        shipped = load_study(path)
+        search.check_cells(shipped, force=True)
         assert shipped.settings.name == path.stem
         assert shipped.config.seed != 2012
 
@@ -169,18 +168,13 @@ RATE = "methods[*].learning_rate: {low: 0.01, high: 0.1, log: true}"
 SCORED = '{tables: T5, quantity: dimensionality, rows: ["cancer1, 100%"]}'
 BROKEN = [
     ("trials: 4", "trials: 0", "3: trials: expected an integer from 1 to 100000, got 0."),
-    ("trials: 4", "trials: 4\nsampler: grid", "4: sampler: expected 'random' or 'tpe', got 'grid'."),
-    ("name: small", "name: a/b", "1: name: expected text of at most 48 characters that matches '^[A-Za-z0-9]["),
-    ("trials: 4\n", "", "1: trials: expected a value, got none. Add the key `trials`."),
     ("base:\n", "base:\n  name: mine\n", "5: base.name: expected no name, got one."),
     ("repeats: 2", "repeats: two", "6: repeats: expected an integer from 1 to 10000, got 'two'."),
     ("problems: [cancer1,", "problems: [{sklearn: iris},", "5: base.problems[0]: expected a known problem, for which"),
-    ("{method: dgha, n_epochs: 8", "{method: dgha, epochs: 8", "10: methods[0].epochs: unknown key, expected one of"),
     ("methods[*].n_epochs: {", "methods[*].n_epoch: {", "16: vary.methods[*].n_epoch: expected a place of base, but"),
-    ("methods[*].n_epochs: {", "methods[*].n_epoch: {", "methods[0] has no n_epoch (did you mean 'n_epochs'?)."),
-    ("methods[0].variance", "methods[3].variance", "but methods has no 3 (3 entries, counted from 0)."),
+    ("methods[*].n_epochs: {", "methods[*].n_epoch: {", "(did you mean 'n_epochs'?)."),
+    ("methods[0].variance", "methods[3].variance", "but methods has no 3, only 0, 1, 2."),
     ("methods[0].variance", "seed", "17: vary.seed: expected a place in methods or classifier, such as"),
-    ("methods[0].variance", "methods[-1].variance", "17: vary.methods[-1].variance: expected a place in methods"),
     ("methods[0].variance", "methods[0].n_epochs", "expected each place once, but methods[*].n_epochs varies it too."),
     (
         "methods[0].variance: {choices: [raw, direction]}",
@@ -188,47 +182,17 @@ BROKEN = [
         "17: vary.methods[*].centre: expected the same value in every method of base, got several.",
     ),
     ("choices: [raw, direction]", "choices: [raw, cooked]", "17: methods[0].variance: expected 'direction' or 'raw'"),
-    (
-        "choices: [raw, direction]",
-        "choices: [raw]",
-        "expected a range that holds the base's own value, got 'direction'",
-    ),
-    ("{low: 5, high: 9}", "{low: 9, high: 12}", "expected a range that holds the base's own value, got 8 outside it."),
-    (
-        "choices: [raw, direction]",
-        "choices: []",
-        "17: vary.methods[0].variance.choices: expected a list of 1 to 1000",
-    ),
-    (
-        "{choices: [raw, direction]}",
-        "raw",
-        "variance: expected a mapping with the keys low, high, log, choices, got 'raw'.",
-    ),
+    ("choices: [raw, direction]", "choices: [raw]", "expected a range that contains the base's value, got 'direction'"),
+    ("{low: 5, high: 9}", "{low: 9, high: 12}", "expected a range that contains the base's value, got 8 outside it."),
     (RATE, RATE.replace("0.01", "-1.0"), "15: vary.methods[*].learning_rate: expected low above 0 where log is true"),
+    (RATE, RATE.replace("0.1,", ".inf,"), "15: vary.methods[*].learning_rate.high: expected an integer or a finite"),
     (RATE, RATE.replace("0.1,", "0.001,"), "expected low below high (0.001), got"),
-    (
-        RATE,
-        RATE.replace("0.1,", ".inf,"),
-        "15: vary.methods[*].learning_rate.high: expected an integer or a finite",
-    ),
     (
         RATE,
         RATE.replace("low: 0.01, ", ""),
         "15: vary.methods[*].learning_rate: expected low and high, or choices, got",
     ),
-    (
-        RATE,
-        RATE.replace("log", "lg"),
-        "15: vary.methods[*].learning_rate.lg: unknown key, expected one of low, high, log",
-    ),
     (RATE, RATE.replace("0.01", "0").replace(", log: true", ""), "15: methods[0].learning_rate: expected a number > 0"),
-    (
-        "score:\n",
-        "scores:\n",
-        "18: scores: unknown key, expected one of name, seed, trials, sampler, base, vary, score",
-    ),
-    (SCORED, SCORED.replace("dimensionality", "dimension"), "19: score[0].quantity: expected 'test_error_percent',"),
-    (SCORED, SCORED.replace("tables", "table"), "19: score[0].table: unknown key, expected one of name, tables,"),
     (SCORED, SCORED.replace("T5", "T9"), "19: score[0].tables: expected some of T0; T1;"),
     (SCORED, SCORED.replace("100%", "99%"), "19: score[0].rows: expected some of cancer1, 100%; cancer1, 50%;"),
     (SCORED, SCORED.replace("}", ", columns: tau=6}"), "19: score[0].columns: expected some of tau=5; tau=10;"),
@@ -243,17 +207,10 @@ BROKEN = [
         "expected published cells that runs can fill, got none",
     ),
     (SCORED, SCORED.replace("}", ", ours: speedup}"), "19: score[0]: expected ours only beside quantity: speedup, got"),
-    (
-        SCORED,
-        "T5",
-        "19: score[0]: expected a mapping with the keys name, tables, rows, columns, quantity, ours, weight",
-    ),
+    ("weight: 0.5", "weight: 0", "20: score[1].weight: expected a number > 0, got 0."),
     (", ours: speedup_operations", "", "20: score[1]: expected ours: speedup_operations where base has timed: false"),
     ('"cancer1, 10%"', '"cancer1, 100%"', "22: report[0]: expected cells that score leaves out, got T5, cancer1, 100%"),
     ("T5 tenth", "T5 dimensionality", "22: report[0]: expected a unique name, got 'T5 dimensionality' again."),
-    ("T5 tenth, tables", "T5 tenth, weight: 2, tables", "22: report[0].weight: unknown key"),
-    ("T5 tenth", '""', "22: report[0].name: expected text of 1 to 60 characters or null, got ''."),
-    ("weight: 0.5", "weight: 0", "20: score[1].weight: expected a number > 0, got 0."),
 ]
 
 
@@ -265,17 +222,13 @@ class TestErrors:
             loaded(SMALL.replace(old, new, 1))
         assert message in str(error.value)
 
-    def test_all_validation_errors_are_reported_together(self):
-        with pytest.raises(ConfigError, match=r"^small\.yaml:2: seed: .*\nsmall\.yaml:3: trials: .*$"):
-            loaded(SMALL.replace("seed: 7", "seed: -1").replace("trials: 4", "trials: 0"))
-
     def test_the_exit_code_is_2_and_nothing_is_written(self):
         result = pppca_study(SMALL.replace("trials: 4", "trials: 0"))
         assert (result.exit_code, result.stdout) == (2, "")
         assert result.stderr == "Error: small.yaml:3: trials: expected an integer from 1 to 100000, got 0.\n"
         assert not Path("results").exists()
 
-    def test_without_optuna_one_line_says_how_to_install_it(self, monkeypatch):
+    def test_the_error_without_optuna_says_how_to_install_it(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "optuna", None)
         monkeypatch.delitem(sys.modules, "pppca_bench.studies.search")
         monkeypatch.delattr("pppca_bench.studies.search")
@@ -285,7 +238,7 @@ class TestErrors:
             "Error: pppca study needs Optuna, which is not installed: `pip install 'pppca-bench[optuna]'`.\n",
         )
 
-    def test_a_problem_that_the_classifier_does_not_take_is_refused_before_anything_runs(self, proben1_dir):
+    def test_a_problem_of_the_wrong_task_is_refused_before_anything_runs(self, proben1_dir):
         text = SMALL.replace("card1", "building1").replace("{hidden: [],", "{rule: backprop, hidden: [],")
         result = pppca_study(text, "--data", proben1_dir)
         assert result.exit_code == 2
@@ -354,12 +307,12 @@ class TestSearching:
             assert row["methods[0].decay_epochs"] == json.dumps(grid)
             assert row["classifier.hidden"] in ("[]", "[3]")
 
-    def test_only_the_runs_behind_the_named_cells_are_made_without_learning_curves(self, wine_as_cancer):
+    def test_only_runs_behind_scored_and_reported_cells_are_computed_and_without_learning_curves(self, wine_as_cancer):
         searched(wine_as_cancer, trials=2)
-        made = Counter(
+        computed = Counter(
             (s.cell.problem, s.cell.method, setting(s, "centre"), setting(s, "data_fraction")) for s, _ in stored(1)
         )
-        assert made == {
+        assert computed == {
             ("cancer1", "dgha", True, 100.0): 8,
             ("cancer1", "dgha", True, 10.0): 8,
             ("cancer1", "dgha", False, 100.0): 2,
@@ -370,7 +323,7 @@ class TestSearching:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("text", [SMALL, LEARNING], ids=["random", "tpe"])
-    def test_a_search_that_was_stopped_continues_as_if_it_had_not_been(self, monkeypatch, wine_as_cancer, text):
+    def test_a_resumed_search_gives_the_same_trials_as_an_uninterrupted_search(self, monkeypatch, wine_as_cancer, text):
         monkeypatch.setattr(search, "N_STARTUP", 2)
         searched(wine_as_cancer, text, folder=Path("whole"))
         with monkeypatch.context() as during:
@@ -382,14 +335,15 @@ class TestSearching:
         assert len(trials_of()) == 3
         searched(wine_as_cancer, text)
         assert trials_of() == trials_of(Path("whole"))
-        before = [(FOLDER / name).read_bytes() for name in ("trials.csv", "trials.md", "front.csv", "front.svg")]
+        before = [(FOLDER / name).read_bytes() for name in ("trials.csv", "trials.md")]
         interrupt_after(monkeypatch, 0)
         searched(wine_as_cancer, text)
-        names = ("trials.csv", "trials.md", "front.csv", "front.svg")
-        assert [(FOLDER / name).read_bytes() for name in names] == before
+        assert [(FOLDER / name).read_bytes() for name in ("trials.csv", "trials.md")] == before
 
     @pytest.mark.slow
-    def test_trust_a_study_of_the_same_name_at_the_same_time_takes_no_run_away(self, monkeypatch, wine_as_cancer):
+    def test_trust_two_searches_of_the_same_study_at_a_time_take_no_run_from_each_other(
+        self, monkeypatch, wine_as_cancer
+    ):
         computed = runner.run
 
         def while_another_plans(specs, store, *arguments, **keywords):
@@ -437,25 +391,10 @@ class TestSearching:
         operations = [json.loads(line) for line in (FOLDER / search.JOURNAL).read_text().splitlines()]
         assert len({one["study_name"] for one in operations if "study_name" in one}) == 2
 
-    def test_progress_counts_the_runs_of_all_trials(self, wine_as_cancer):
+    def test_progress_counts_the_trials(self, wine_as_cancer):
         shown = []
         searched(wine_as_cancer, trials=2, progress=lambda *counts: shown.append(counts))
-        assert {total for _, total in shown} == {2 * 26}
-        assert shown[-1] == (52, 52)
-        assert [done for done, _ in shown] == sorted(done for done, _ in shown)
-
-    def test_the_front_has_the_trials_that_no_other_beats(self):
-        columns = ["T5 dimensionality", "T4 speedup_operations"]
-        places = [(3.0, 1.0), (1.0, 3.0), (2.0, 2.0), (2.0, 2.5), (3.5, 1.0), (0.5, 0.5)]
-        table = pd.DataFrame(places, columns=columns).assign(**{"repeats": 2, "failed runs": 0})
-        table.insert(0, "trial", range(6))
-        table.loc[5, "repeats"] = 1  # pruned
-        FOLDER.mkdir(parents=True)
-        write_front(loaded(), table, FOLDER)
-        with (FOLDER / "front.csv").open() as file:
-            front = {row["trial"]: row["on the front"] for row in csv.DictReader(file)}
-        assert front == {"0": "True", "1": "True", "2": "True", "3": "False", "4": "False"}
-        assert (FOLDER / "front.png").read_bytes().startswith(b"\x89PNG")
+        assert shown == [(1, 2), (2, 2)]
 
 
 def _is_centred_dgha(spec: RunSpec) -> bool:
@@ -464,7 +403,7 @@ def _is_centred_dgha(spec: RunSpec) -> bool:
 
 @pytest.mark.usefixtures("wine_as_cancer")
 class TestCommand:
-    def test_it_prints_the_best_trials_and_failures(self, monkeypatch):
+    def test_the_best_trials_and_the_failures_are_printed(self, monkeypatch):
         monkeypatch.setattr(search, "N_SHOWN", 1)
         result = pppca_study(SMALL.replace(RATE, "methods[*].learning_rate: {choices: [0.05, 950.0]}"), "--trials", 3)
         assert result.exit_code == 0
@@ -495,7 +434,7 @@ class TestCommand:
         assert not Path("results").exists()
         assert pppca_study(SMALL, "--trials", 2, "--force").exit_code == 0
 
-    def test_a_search_of_which_every_trial_fails_has_exit_code_1(self, stand_in):
+    def test_a_search_whose_trials_all_fail_has_exit_code_1(self, stand_in):
         class Fails(DGHA):
             def fit(self, X, y=None):  # noqa: ARG002
                 raise ValueError("no luck")
@@ -514,7 +453,7 @@ class TestCommand:
 
 
 @pytest.mark.slow
-def test_no_number_of_processes_changes_a_score(proben1_dir):
+def test_scores_do_not_depend_on_the_number_of_workers(proben1_dir):
     text = SMALL.replace("repeats: 2", "repeats: 1")
     for name, workers in (("alone", 0), ("two", 2)):
         result = pppca_study(text, "--data", proben1_dir, "--results", name, "--workers", workers)

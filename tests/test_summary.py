@@ -94,11 +94,6 @@ def test_a_single_value_has_a_mean_alone():
     assert all(math.isnan(value) for value in (summary.sd, summary.low, summary.high))
 
 
-def test_no_values_are_refused():
-    with pytest.raises(ValueError, match="summary of a cell: expected at least one value, got none"):
-        summarise([])
-
-
 CENTRED = Selector("cancer1", "dgha", (("centre", True), ("data_fraction", 100), ("tau", 15)))
 
 

@@ -17,8 +17,7 @@ import pytest
 from full_results import CONFIG, PROBLEMS, REFERENCES, layouts, plans_of, store_runs, tables_of
 from golden_numbers import installed_versions, pinned_versions
 
-from pppca_bench.reporting.number_text import printed
-from pppca_bench.reporting.rendering import EXTENSIONS, FORMATS, Format, latex_text
+from pppca_bench.reporting.document import EXTENSIONS, FORMATS, Format, escaped, printed
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results, Summary, summarise
 from pppca_bench.reporting.table import Table, TableCell
@@ -274,7 +273,8 @@ def test_the_published_table_and_the_difference_stand_below_ours(tables):
 
 def test_what_is_missing_is_said(tables):
     text = render(tables["T1"], "terminal")
-    assert "Means over 2 repeats. * 3 of the repeats asked for are missing (1 failed): `pppca run` adds them." in text
+    missing = "* 3 of the repeats asked for are missing (1 failed): `pppca run` adds them"
+    assert f"Means over 2 repeats. {missing}; `pppca list --failed` names the failed ones." in text
     assert "not in" not in render(tables["P3"], "terminal")
 
 
@@ -490,6 +490,34 @@ class TestVariants:
         assert len(found["variants_ablation"].row_labels) == 2
 
 
+class TestTablesOfASingleConfig:
+    def test_a_user_defined_method_and_its_settings_stand_beside_the_packages_methods_in_one_table(self):
+        halves = [run("reducers:Halves", tau=None, power=power) for power in (1.0, 2.0)]
+        runs = [run("dgha", tau=10.0), run("pca", tau=10.0), *halves]
+        found = by_name(runs, {"own": runs})
+        assert found["X"].title == "Results of own"
+        rows = ["DGHA, 100%", "PCA", "Halves, power = 1", "Halves, power = 2"]
+        assert list(found["X"].row_labels) == [f"cancer1 (9), {row}" for row in rows]
+        assert len(found["R"].row_labels) == 4
+        assert "variants_own" not in found
+
+    def test_cells_that_published_tables_show_are_listed_beside_the_others(self):
+        runs = [run("dgha"), run("reducers:Halves", tau=None)]
+        found = by_name(runs)
+        assert found["T5"].was_run
+        assert list(found["X"].row_labels) == ["cancer1 (9), DGHA, 100%", "cancer1 (9), Halves"]
+        assert not by_name(runs[:1]).keys() & {"X"}
+
+    def test_settings_that_make_a_label_long_are_numbered_and_explained_below(self):
+        long = {"learning_rate": 0.0123456, "decay_epochs": 12, "head_start": 0.25}
+        runs = [run("gha", tau=tau, changed=tuple(long), **long) for tau in (5.0, 10.0)] + [run("ne_ppca")]
+        table = by_name(runs, {"mine": runs})["X"]
+        full = "decay_epochs = 12, head_start = 0.25, learning_rate = 0.0123456"
+        assert table.row_labels[f"cancer1 (9), GHA, {full}"] == "cancer1 (9), GHA, setting 1"
+        assert f"Setting 1: {full}." in render(table, "markdown").splitlines()
+        assert {record["row"] for record in records(table)} == table.row_labels.keys()
+
+
 PLACE = "cancer1, 100%", "tau=15"
 
 
@@ -574,7 +602,7 @@ class TestSeveralSettings:
         for form in ("terminal", "markdown"):
             line = "No number is shown for cancer1, 100% at τ = 15, because several settings were run: see X."
             assert line in render(found["T5"], form).splitlines()
-        assert f" {latex_text(line)}" in render(found["T5"], "latex")
+        assert f" {escaped(line, 'latex')}" in render(found["T5"], "latex")
         assert list(found["X"].row_labels) == [
             "cancer1 (9), DGHA, 100%, learning_rate = 1",
             "cancer1 (9), DGHA, 100%, learning_rate = 0.5",

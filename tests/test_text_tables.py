@@ -7,10 +7,9 @@ from report_runs import FACTS, cell_of, network_runs, results_by_config, run_of,
 
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import render_scores, scores
-from pppca_bench.reporting.distributions import CONFIGS, Distribution, describe_spread, distribution_document
-from pppca_bench.reporting.document import Agreement, Document, joined_agreements
+from pppca_bench.reporting.document import Agreement, Document, csv_text, joined_agreements
 from pppca_bench.reporting.index_page import not_run, render_index
-from pppca_bench.reporting.rendering import csv_text
+from pppca_bench.reporting.own_documents import CONFIGS, Distribution, describe_spread, distribution_document
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.table_text import document_of, render
 

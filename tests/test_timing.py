@@ -11,7 +11,7 @@ import pytest
 from planning import opened, specs_of
 
 from pppca_bench.compiled import cache
-from pppca_bench.experiments import runner, timing, worker
+from pppca_bench.experiments import runner, worker
 from pppca_bench.experiments.runner import Outcome
 from pppca_bench.runs import Plan, RunSpec
 from pppca_bench.store.database import Store
@@ -76,9 +76,9 @@ TIMED = {"method": "dgha_speedup", "n_epochs": 3}
 
 @pytest.fixture
 def lock(monkeypatch, tmp_path) -> Path:
-    monkeypatch.setattr(timing, "LOCK_FOLDER", tmp_path)
-    monkeypatch.setattr(timing, "n_running_beside", lambda: 0)
-    return tmp_path / timing.LOCK_NAME
+    monkeypatch.setattr(worker, "LOCK_FOLDER", tmp_path)
+    monkeypatch.setattr(worker, "n_running_beside", lambda: 0)
+    return tmp_path / worker.LOCK_NAME
 
 
 @POSIX
@@ -86,14 +86,14 @@ def test_timed_runs_hold_the_lock_of_the_machine_and_others_do_not(store, lock, 
     held = {}
 
     def look(group: object, problem: object) -> object:
-        held[group[0].cell.method] = timing.hindrance() is not None  # type: ignore[index]
+        held[group[0].cell.method] = worker.hindrance() is not None  # type: ignore[index]
         return original(group, problem)
 
     original = worker._computed
     monkeypatch.setattr(worker, "_computed", look)
     assert run(planned(TIMED, {"method": "gha", "n_epochs": 3}, repeats=1), store, workers=0).n_done == 2
     assert held == {"dgha_speedup": True, "gha": False}
-    assert timing.hindrance() is None
+    assert worker.hindrance() is None
     assert lock.exists()
 
 
@@ -123,8 +123,8 @@ def test_without_a_lock_times_are_measured_all_the_same_and_it_is_said(store, lo
 
 
 @pytest.mark.usefixtures("lock")
-def test_a_crowded_machine_is_told_before_times_are_measured(monkeypatch):
-    assert timing.hindrance() is None
-    monkeypatch.setattr(timing, "n_running_beside", lambda: 64)
+def test_a_busy_machine_gives_a_warning_before_times_are_measured(monkeypatch):
+    assert worker.hindrance() is None
+    monkeypatch.setattr(worker, "n_running_beside", lambda: 64)
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
-    assert timing.hindrance().startswith("64 processes run beside these timed runs, ")
+    assert worker.hindrance().startswith("64 processes run beside these timed runs, ")

@@ -15,7 +15,7 @@ from numpydoc.docscrape import ClassDoc
 from sphinx.application import Sphinx
 
 import pppca_bench
-from pppca_bench.config.experiment import Experiment
+from pppca_bench.config.experiment import Config
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
@@ -124,7 +124,7 @@ def _entry_section(key: str, entry: Entry) -> str:
 
 def _whole_config() -> Iterator[str]:
     """Yield each key of a config, with its values and its default if it has a single value."""
-    for key, field in Experiment.model_fields.items():
+    for key, field in Config.model_fields.items():
         annotation = Tau if key == "tau" else field.rebuild_annotation()
         default = REQUIRED if field.is_required() or key == "repeats" else field.default
         is_section = key in ("problems", "classifier", "methods")

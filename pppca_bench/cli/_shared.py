@@ -1,16 +1,17 @@
-"""Parts shared by commands: options, progress, interruption, reading results."""
+"""Parts shared by commands: options, completion, progress, interruption, results databases."""
 
 from __future__ import annotations
 
 import shlex
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from pppca_bench.cli.terminal import Guarded, printable
 from pppca_bench.store import DATABASE as DATABASE
@@ -18,6 +19,8 @@ from pppca_bench.store import DATABASE as DATABASE
 if TYPE_CHECKING:
     from pppca_bench.reporting.snapshot import Snapshot
     from pppca_bench.store.database import Store
+
+    AnyStore = TypeVar("AnyStore", bound=Store)
 
 STUDIES = "studies"
 """Subfolder of the results with a folder, and a database, for each study."""
@@ -28,11 +31,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 results_option = click.option(
-    "--results",
-    type=FOLDER,
-    default="results",
-    show_default=True,
-    help="Folder of the results database.",
+    "--results", type=FOLDER, default="results", show_default=True, help="Folder of the results database."
 )
 references_option = click.option(
     "--reference",
@@ -44,27 +43,76 @@ references_option = click.option(
 workers_option = click.option(
     "--workers", type=click.IntRange(0, 1024), help="Worker processes [default: all cores]; 0 uses none."
 )
+data_option = click.option("--data", "data_dir", type=FOLDER, help="First folder to look for Proben1 files.")
 
 
-class Terminated(BaseException):
-    """SIGTERM arrived."""
+def complete_experiments(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the name of a shipped experiment or of a file."""
+    from pppca_bench.config.shipped import shipped_experiments
+
+    return _completions(incomplete, shipped_experiments(), CompletionItem("", type="file"))
 
 
-def warn_of_emptied(store: Store) -> None:
-    """Warn that the results database had no content and was created again."""
-    if store.was_emptied:
-        click.echo(
-            f"{store.path} had 0 bytes and was created again. If it held results, restore it from a backup.",
-            err=True,
-        )
+def complete_studies(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the name of a shipped study or of a file."""
+    from pppca_bench.config.shipped import shipped_studies
+
+    return _completions(incomplete, shipped_studies(), CompletionItem("", type="file"))
 
 
-def warn_of_network(results: Path) -> None:
-    """Warn that a results folder is on a network file system."""
+def complete_proben1(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the name of a Proben1 problem."""
+    from pppca_bench.problems import known_problems
+
+    return _completions(incomplete, known_problems("proben1"))
+
+
+def _completions(incomplete: str, names: Iterable[str], *others: CompletionItem) -> list[CompletionItem]:
+    return [*others, *(CompletionItem(name) for name in names if name.startswith(incomplete))]
+
+
+def examples(*lines: str) -> str:
+    """Return the end of a command's help: examples of its use, one per line."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def read_store(results: Path) -> Store:
+    """Open the database of a results folder for reading."""
+    from pppca_bench.store.database import Store
+
+    return Store(results / DATABASE, read_only=True)
+
+
+def open_store(results: Path, kind: type[AnyStore]) -> AnyStore:
+    """Open the database of a results folder for writing; warn of a network file system and of lost content."""
     from pppca_bench.store.file import NETWORK_REMEDY, network_file_system
 
     if (network := network_file_system(results)) is not None:
         click.echo(f"{results} is on a network file system ({network}). {NETWORK_REMEDY}", err=True)
+    store = kind(results / DATABASE)
+    if store.was_emptied:
+        lost = "If it held results, restore it from a backup."
+        click.echo(f"{store.path} had 0 bytes and was created again. {lost}", err=True)
+    return store
+
+
+def read_snapshot(
+    store: Store,
+    configs: Sequence[str] = (),
+    problems: Sequence[str] = (),
+    methods: Sequence[str] = (),
+    references: Sequence[Path] = (),
+) -> Snapshot:
+    """Read the results of some configs, problems and methods, or of all, with further references of some folders."""
+    from pppca_bench.references.reference import own_references, read_reference
+    from pppca_bench.reporting.snapshot import take_snapshot
+
+    added = [read_reference(folder) for folder in dict.fromkeys(references)]
+    return take_snapshot(store, own_references(), configs, problems=problems, methods=methods, added=added)
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived."""
 
 
 @contextmanager
@@ -88,13 +136,7 @@ def stoppable(results: Path) -> Iterator[None]:
 
 
 class Display:
-    """A progress bar on stderr, and warnings.
-
-    Parameters
-    ----------
-    bar : tqdm or None
-        None shows nothing but warnings.
-    """
+    """A tqdm progress bar, or None for none, and warnings on stderr."""
 
     def __init__(self, bar: Any) -> None:
         self._bar = bar
@@ -107,7 +149,7 @@ class Display:
             self._bar.update(n_finished - self._bar.n)
 
     def stage(self, text: str) -> None:
-        """Show the name of a step before the runs; with "" the time, and the estimate of the rest, begin now."""
+        """Show the name of a step before the runs; with "" restart the clock, so that only runs are timed."""
         if self._bar is not None:
             n_finished = self._bar.n
             self._bar.set_description_str(text, refresh=bool(text))
@@ -126,15 +168,7 @@ class Display:
 
 @contextmanager
 def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Display]:
-    """Show one progress bar on stderr after a fifth of a second, and yield its display.
-
-    Parameters
-    ----------
-    unit : str
-        Name of the counted items.
-    quiet : bool, default False
-        Show nothing but warnings.
-    """
+    """Show a progress bar on stderr after a fifth of a second, or with ``quiet`` none, and yield its display."""
     if quiet:
         yield Display(None)
         return
@@ -143,25 +177,3 @@ def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Display]:
     stream: Any = sys.stderr.steering() if isinstance(sys.stderr, Guarded) else sys.stderr
     with tqdm(unit=unit, file=stream, dynamic_ncols=True, leave=False, delay=0.2) as bar:
         yield Display(bar)
-
-
-def read_snapshot(
-    results: Path,
-    configs: Sequence[str] = (),
-    problems: Sequence[str] = (),
-    methods: Sequence[str] = (),
-    references: Sequence[Path] = (),
-) -> Snapshot:
-    """Read the results of some configs, problems and methods, or of all, with further references of some folders."""
-    from pppca_bench.references.reference import own_references, read_reference
-    from pppca_bench.reporting.snapshot import take_snapshot
-    from pppca_bench.store.database import Store
-
-    added = [read_reference(folder) for folder in dict.fromkeys(references)]
-    with Store(results / DATABASE, read_only=True) as store:
-        return take_snapshot(store, own_references(), configs, problems=problems, methods=methods, added=added)
-
-
-def examples(*lines: str) -> str:
-    """Return the end of a command's help: examples of its use, one per line."""
-    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

@@ -1,18 +1,15 @@
-"""Command ``pppca compare``: our results against the published numbers and a recorded baseline."""
+"""``pppca compare`` and ``rank``: results against published numbers and a baseline, and methods among themselves."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Literal
 
 import click
 
-from pppca_bench.cli._shared import examples, read_snapshot, references_option, results_option
-
-if TYPE_CHECKING:
-    from pppca_bench.reporting.table import Table
+from pppca_bench.cli._shared import FILE, examples, read_snapshot, read_store, references_option, results_option
+from pppca_bench.errors import nearest
 
 
 @click.command(epilog=examples("pppca compare cancer1", "pppca compare --scores", "pppca compare --strict"))
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--all", "show_all", is_flag=True, help="List the numbers that were not run, too.")
 @click.option("--scores", is_flag=True, help="Print the scores of whole tables instead of every cell.")
 @click.option("--strict", is_flag=True, help="Exit 1 if a cell is worse than recorded in the baseline, or not run.")
-@click.option("--baseline", type=click.Path(dir_okay=False, path_type=Path), help="[default: RESULTS/baseline.json]")
+@click.option("--baseline", type=FILE, help="[default: RESULTS/baseline.json]")
 @click.option("--record", is_flag=True, help="Write the baseline from these results.")
 @click.option("--force", is_flag=True, help="Record fewer cells than the baseline has.")
 def compare(
@@ -48,8 +45,14 @@ def compare(
     from pppca_bench.reporting import baseline as recorded
     from pppca_bench.reporting import comparison
 
-    snapshot = read_snapshot(results, configs, references=references)
-    built = [table for table in snapshot.of_means if not references or table.was_run or _is_added(table, references)]
+    with read_store(results) as store:
+        snapshot = read_snapshot(store, configs, references=references)
+    added = {folder.resolve().name for folder in references}
+    built = [
+        table
+        for table in snapshot.of_means
+        if not references or table.was_run or (table.reference is not None and table.reference.name in added)
+    ]
     compared = comparison.compare(built)
     click.echo(
         comparison.render_scores(built, form, snapshot.of_texts)
@@ -62,11 +65,68 @@ def compare(
         click.echo(f"Wrote {path}.", err=True)
     if strict:
         worse = recorded.regressions(built, recorded.read_baseline(path))
-        for regression in worse:
-            click.echo(f"Worse than recorded: {', '.join(regression.place)} {regression.reason}.", err=True)
+        for place, reason in worse.items():
+            click.echo(f"Worse than recorded: {', '.join(place)} {reason}.", err=True)
         if worse:
             sys.exit(1)
 
 
-def _is_added(table: Table, references: Sequence[Path]) -> bool:
-    return table.reference is not None and table.reference.name in {folder.resolve().name for folder in references}
+@click.command(
+    epilog=examples(
+        "pppca rank",
+        "pppca rank proben1_pivot proben1_no_shortcuts proben1_linear",
+        "pppca rank cancer1 --only data_fraction=100",
+        "pppca rank --within heart1 --matters 2",
+    )
+)
+@click.argument("configs", nargs=-1)
+@results_option
+@click.option("--within", metavar="PROBLEM", help="Compare methods on this problem alone [default: the only problem].")
+@click.option("--matters", type=click.FloatRange(min=0), help="Difference that matters [default: 1 point of percent].")
+@click.option("--quantity", default="test_error_percent", show_default=True, help="Quantity to compare on one problem.")
+@click.option("--only", multiple=True, metavar="KEY=VALUE,…", help="Take only these runs, as in `pppca run`.")
+@click.option("--format", "form", type=click.Choice(("terminal", "markdown", "json")), default="terminal")
+def rank(
+    configs: tuple[str, ...],
+    results: Path,
+    within: str | None,
+    matters: float | None,
+    quantity: str,
+    only: tuple[str, ...],
+    form: Literal["terminal", "markdown", "json"],
+) -> None:
+    """Rank methods by test error, or compare them on one problem.
+
+    Over several problems, it prints Friedman's test, the critical difference, and paired Wilcoxon tests with Holm's
+    correction. The ranking uses the largest set of problems that two or more methods share, and all methods that were
+    run on each of them. A method with other parameters, or before another classifier, counts as another method.
+    CONFIGS are names of configs that were run (all by default).
+
+    On one problem, methods are compared in pairs, at equal tau and at equal dimensionality. Each line has the
+    difference, its 95 % interval, p with Holm's correction, and whether it exceeds the difference that matters. The
+    test is the corrected resampled t-test over several splits, and Wilcoxon's over the seeds of one split.
+    """
+    from pppca_bench.config.overrides import parse_only
+    from pppca_bench.reporting import pairs, ranking
+    from pppca_bench.runs import SCORES
+
+    with read_store(results) as store:
+        every, facts = store.runs_by_cell(configs or None), store.problems()
+    asked = parse_only(only)
+    if only:
+        asked.check(every)
+    cells = {cell: runs for cell, runs in every.items() if asked.takes(cell)}
+    problems = list(dict.fromkeys(cell.problem for cell in cells))
+    if within is None and len(problems) != 1:
+        if matters is not None or quantity != "test_error_percent":
+            raise click.UsageError("--matters and --quantity compare methods on one problem: name it with --within.")
+        click.echo(ranking.render(ranking.rank(cells, facts), form))
+        return
+    known = ["test_error_percent", "test_squared_error_percent", *SCORES]
+    if quantity not in known:
+        expected = f"expected one of {', '.join(known)}, got {quantity!r}{nearest(quantity, known)}."
+        raise click.UsageError(f"--quantity: {expected}")
+    if matters is None and not quantity.endswith("_percent"):
+        raise click.UsageError(f"{quantity} has no difference that matters by default: give it with --matters.")
+    problem, least = within or problems[0], 1.0 if matters is None else matters
+    click.echo(pairs.render_pairs(pairs.compare_pairs(cells, facts, problem, quantity=quantity, matters=least), form))

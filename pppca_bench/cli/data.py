@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pppca_bench.cli._shared import examples
-from pppca_bench.cli.completion import complete_proben1
+from pppca_bench.cli._shared import FOLDER, complete_proben1, data_option, examples
 
 if TYPE_CHECKING:
     from pppca_bench.problems import Task
-
-_Folder = click.Path(file_okay=False, path_type=Path)
-data_option = click.option("--data", "data_dir", type=_Folder, help="First folder to look for Proben1 files.")
 
 
 @click.group(epilog=examples("pppca data list", "pppca data export proben1"))
@@ -41,7 +37,7 @@ def data_list(data_dir: Path | None) -> None:
 
 
 @data.command("export", epilog=examples("pppca data export proben1", "pppca data export proben1 cancer1 card1"))
-@click.argument("folder", type=_Folder)
+@click.argument("folder", type=FOLDER)
 @click.argument("names", nargs=-1, shell_complete=complete_proben1)
 def data_export(folder: Path, names: tuple[str, ...]) -> None:
     """Write the packaged Proben1 files (all by default) into FOLDER, as they were published."""
@@ -71,17 +67,17 @@ def data_describe(problem: str, targets: tuple[str, ...], task: Task | None, dat
     asked = own_data_of(problem, target=targets, task=task)
     if isinstance(asked, str) and (targets or task):
         raise click.UsageError(f"expected --target and --task with a table alone, got them with {problem}.")
-    told = describe_problem(asked, data_dir)
-    click.echo(tabulate(told.facts, tablefmt="plain", disable_numparse=True))
-    if told.columns:
+    facts, columns = describe_problem(asked, data_dir)
+    click.echo(tabulate(facts, tablefmt="plain", disable_numparse=True))
+    if columns:
         headers = ["column", "type", "gaps", "values"]
-        click.echo("\n" + tabulate(told.columns, headers, tablefmt="simple", disable_numparse=True))
+        click.echo("\n" + tabulate(columns, headers, tablefmt="simple", disable_numparse=True))
 
 
 @data.command("path", epilog=examples("pppca data path"))
 @data_option
 def data_path(data_dir: Path | None) -> None:
     """Print the folder for downloads from openml.org."""
-    from pppca_bench.problems.openml import download_folder
+    from pppca_bench.problems.read_table import download_folder
 
     click.echo(download_folder(data_dir))

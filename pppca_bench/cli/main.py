@@ -13,18 +13,13 @@ import click
 
 from pppca_bench import __version__
 from pppca_bench.cli._shared import examples
-from pppca_bench.cli.compare import compare
+from pppca_bench.cli.compare import compare, rank
+from pppca_bench.cli.configs import init, methods, schema
 from pppca_bench.cli.data import data
-from pppca_bench.cli.doctor import doctor
-from pppca_bench.cli.init import init
-from pppca_bench.cli.merge import merge
-from pppca_bench.cli.methods import methods, rank
-from pppca_bench.cli.report import report
-from pppca_bench.cli.rules import rules
+from pppca_bench.cli.report import report, rules
+from pppca_bench.cli.results import doctor, export, list_, merge, show
 from pppca_bench.cli.run import run
-from pppca_bench.cli.schema import schema
-from pppca_bench.cli.show import export, show
-from pppca_bench.cli.status import list_, status
+from pppca_bench.cli.status import status
 from pppca_bench.cli.study import study
 from pppca_bench.cli.tables import figures, render, tables
 from pppca_bench.cli.terminal import guarded
@@ -32,7 +27,7 @@ from pppca_bench.errors import PppcaError
 
 
 class _Commands(click.Group):
-    """Commands whose errors become one line and an exit code."""
+    """Group of commands that turns errors into a line and an exit code."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         with guarded():

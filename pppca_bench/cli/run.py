@@ -12,16 +12,16 @@ import click
 
 from pppca_bench.cli._shared import (
     DATABASE,
+    complete_experiments,
+    data_option,
     examples,
+    open_store,
     progress_bar,
+    read_store,
     results_option,
     stoppable,
-    warn_of_emptied,
-    warn_of_network,
     workers_option,
 )
-from pppca_bench.cli.completion import complete_experiments
-from pppca_bench.cli.data import data_option
 from pppca_bench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -185,32 +185,31 @@ def _workers(executor: str, scheduler: str | None, workers: int | None, quiet: b
 def _compute(
     request: Request, specs: Sequence[RunSpec], results: Path, backend: Workers, quiet: bool, **options: Any
 ) -> Outcome:
-    """Plan the runs of the request and compute those of ``specs``, some or all of them, that are not done."""
-    from pppca_bench.experiments.run_config import carry_out
+    """Compute the runs that are not done, some or all of a request's, and print why stored ones are computed again."""
+    from pppca_bench.experiments import runner
     from pppca_bench.store.database import Store
 
-    warn_of_network(results)
-    with Store(results / DATABASE) as store:
-        warn_of_emptied(store)
+    with open_store(results, Store) as store:
         if not quiet:
             _print_superseded(store, specs)
         with progress_bar("run", quiet=quiet) as progress:
-            return carry_out(
-                request,
-                store,
+            return runner.run(
                 specs,
+                store,
+                request.problems,
+                plans=request.plans,
                 backend=backend,
-                **options,
                 progress=progress,
                 stage=progress.stage,
                 warn=progress.warn,
+                **options,
             )
 
 
 def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
-    """Write the tables of each config, then print them, or where they are."""
+    """Write the tables of each config; print them or, for many configs, their folders."""
     from pppca_bench.cli.tables import write_by_config
-    from pppca_bench.reporting.headline import least_errors
+    from pppca_bench.reporting.index_page import least_errors
     from pppca_bench.reporting.own_tables import RETAINED
     from pppca_bench.reporting.table import Table
     from pppca_bench.reporting.table_text import render
@@ -218,22 +217,21 @@ def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
     written = {name: write_by_config(name, results) for name in names}
     if quiet:
         return
-    if len(names) > MOST_PRINTED:
-        for name, (tables, folder) in written.items():
-            click.echo(f"{name}: {len(tables)} tables in {folder}")
-        return
     for name, (tables, folder) in written.items():
+        if len(names) > MOST_PRINTED:
+            click.echo(f"{name}: {len(tables)} tables in {folder}")
+            continue
         if len(names) > 1:
             click.echo(f"Tables of {name}\n")
         shown = [table for table in tables if table.id != RETAINED or len(tables) == 1]
         click.echo("\n\n".join(render(table, "terminal") for table in shown), nl=False)
-        own = [table for table in shown if isinstance(table, Table) and table.id == "X"]
-        for line in (line for table in own for line in least_errors(table)):
-            click.echo(f"\n{line}")
+        for table in shown:
+            if isinstance(table, Table) and table.id == "X":
+                click.echo("".join(f"\n{line}\n" for line in least_errors(table)), nl=False)
         end = f"No table shows the runs of {name}."
         if tables:
-            end = f"The tables of {name} are in {folder}. Next: `pppca report` shows all results on one page."
-        click.echo(f"\n{end}" if tables else end, err=True)
+            end = f"\nThe tables of {name} are in {folder}. Next: `pppca report` shows all results on one page."
+        click.echo(end, err=True)
 
 
 def _print_superseded(store: Store, specs: Sequence[RunSpec]) -> None:
@@ -247,32 +245,28 @@ def _print_superseded(store: Store, specs: Sequence[RunSpec]) -> None:
 
 
 def _print_dry_run(specs: Sequence[RunSpec], results: Path, fresh: bool) -> None:
-    from pppca_bench.store.database import Store
-
-    missing: Sequence[RunSpec] = specs
+    done: set[str] = set()
     if (results / DATABASE).exists() and not fresh:
-        with Store(results / DATABASE, read_only=True) as store:
+        with read_store(results) as store:
             done = store.done(spec.key for spec in specs)
             _print_superseded(store, specs)
-        missing = [spec for spec in specs if spec.key not in done]
-    cells = {spec.cell for spec in missing}
+    missing = [spec for spec in specs if spec.key not in done]
+    n_cells = len({spec.cell for spec in missing})
     click.echo(
-        f"{len(specs)} runs planned, {len(specs) - len(missing)} done, {len(missing)} to run in {len(cells)} cells."
+        f"{len(specs)} runs planned, {len(specs) - len(missing)} done, {len(missing)} to run in {n_cells} cells."
     )
 
 
 def _print_outcome(outcome: Outcome, results: Path, quiet: bool) -> None:
+    lines = []
     if outcome.n_failed:
-        click.echo(
-            f"{outcome.n_failed} of {outcome.n_planned} runs failed, the first: {outcome.first_error}",
-            err=True,
-        )
+        lines.append(f"{outcome.n_failed} of {outcome.n_planned} runs failed, the first: {outcome.first_error}")
         if outcome.n_left:
-            click.echo(f"Stopped there (--fail-fast), with {outcome.n_left} runs left.", err=True)
-        click.echo(f"The tracebacks are in {results / DATABASE}; the next `pppca run` tries them again.", err=True)
-    if quiet:
-        return
-    if outcome.n_reused == outcome.n_planned:
-        click.echo(f"Nothing to do: all {outcome.n_planned} runs are in {results}.", err=True)
-        return
-    click.echo(f"{outcome.n_done} runs done, {outcome.n_reused} were there already.", err=True)
+            lines.append(f"Stopped there (--fail-fast), with {outcome.n_left} runs left.")
+        lines.append(f"The tracebacks are in {results / DATABASE}; the next `pppca run` tries them again.")
+    if outcome.n_reused == outcome.n_planned and not quiet:
+        lines.append(f"Nothing to do: all {outcome.n_planned} runs are in {results}.")
+    elif not quiet:
+        lines.append(f"{outcome.n_done} runs done, {outcome.n_reused} were there already.")
+    for line in lines:
+        click.echo(line, err=True)

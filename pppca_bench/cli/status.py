@@ -1,20 +1,36 @@
-"""The ``pppca status`` and ``pppca list`` commands: progress of configs, failed runs."""
+"""``pppca status``: progress of each config's runs, and an estimate of the time left."""
 
 from __future__ import annotations
 
+import json
+import math
 import sys
 import threading
-from dataclasses import astuple
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from statistics import fmean
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from pppca_bench.cli._shared import DATABASE, EXIT_INTERRUPTED, examples, results_option, workers_option
+from pppca_bench.cli._shared import EXIT_INTERRUPTED, examples, read_store, results_option, workers_option
 
 if TYPE_CHECKING:
-    from pppca_bench.experiments.time_left import Standing
     from pppca_bench.store.database import Store
+
+ALL = "all"
+"""Name under which the runs of several configs are counted, each once."""
+
+
+class Standing(NamedTuple):
+    """Numbers of a config's runs by their status, and the seconds left; None without a completed run to go by."""
+
+    config: str
+    n_done: int
+    n_failed: int
+    n_to_do: int
+    n_under_way: int
+    seconds_left: float | None
 
 
 @click.command(
@@ -38,74 +54,73 @@ def status(results: Path, workers: int | None, pause_s: float | None) -> None:
     and problem, with all workers busy; "?" means that there are none yet. The command also works during `pppca run`, on
     any machine that sees the folder.
     """
+    from tabulate import tabulate
+
     from pppca_bench.experiments.executors import available_cores
 
+    headers = ("config", "done", "failed", "to do", "under way", "time left")
     n_workers = available_cores() if workers is None else workers
-    printed = _print_standings(results, n_workers)
     try:
-        while pause_s is not None and any(config.n_to_do or config.n_under_way for config in printed):
+        while True:
+            with read_store(results) as store:  # each time, to see what other processes wrote
+                read = standings(store, n_workers)
+            rows = [(*config[:-1], _time(config.seconds_left)) for config in read]
+            align = ("left", *["right"] * 5) if rows else None
+            click.echo(tabulate(rows, headers, disable_numparse=True, colalign=align))
+            if pause_s is None or not any(config.n_to_do or config.n_under_way for config in read):
+                return
             threading.Event().wait(pause_s)
             click.echo()
-            printed = _print_standings(results, n_workers)
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
 
 
-def _print_standings(results: Path, workers: int) -> list[Standing]:
-    """Print the progress of each config, as a new connection to the database sees it."""
-    from tabulate import tabulate
+def standings(store: Store, workers: int) -> list[Standing]:
+    """Count the runs of each config, and of all configs if there are several, and estimate the time left.
 
-    from pppca_bench.experiments.time_left import standings
-    from pppca_bench.store.database import Store
-
-    with Store(results / DATABASE, read_only=True) as store:
-        read = standings(store, workers)
-    rows = [(*astuple(config)[:-1], _time(config.seconds_left)) for config in read]
-    headers = ("config", "done", "failed", "to do", "under way", "time left")
-    click.echo(tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * 5) if rows else None))
-    return read
-
-
-@click.command("list", epilog=examples("pppca list", "pppca list --failed", "pppca list --text cancer1 > cancer1.yaml"))
-@results_option
-@click.option("--failed", "only_failed", is_flag=True, help="List the failed runs instead, with their keys and errors.")
-@click.option("--text", metavar="CONFIG", help="Print the text of a config as it was last run.")
-def list_(results: Path, only_failed: bool, text: str | None) -> None:
-    """List the configs that were run, or the runs that failed.
-
-    `pppca show KEY` prints everything about one run.
+    A run is taken to last as long as the completed ones of its method on its problem, or of its method on any problem
+    where there are none. Choice: timed runs are computed alone, the others by all workers at once; that the last ones
+    leave workers idle is ignored, so that the estimate is rather too short.
     """
-    from tabulate import tabulate
+    from pppca_bench.experiments.queue import is_timed
+    from pppca_bench.methods.registry import METHODS
+    from pppca_bench.store.file import is_running
 
-    from pppca_bench.errors import check_known
-    from pppca_bench.store.database import Store
-
-    with Store(results / DATABASE, read_only=True) as store:
-        if text is not None:
-            texts = store.config_texts()
-            check_known("config", [text], texts)
-            click.echo(texts[text], nl=False)
-            return
-        if only_failed:
-            click.echo(tabulate(_failed(store), ("key", "problem", "method", "repeat", "error"), disable_numparse=True))
-            return
-        rows = store.rows(
-            "SELECT name, substr(replace(planned_at, 'T', ' '), 1, 16), count(DISTINCT problem),"
-            " count(DISTINCT method), count(DISTINCT cell), count(*)"
-            " FROM configs JOIN plans ON plans.config = name JOIN runs ON runs.key = plans.key"
-            " JOIN cells ON cells.id = cell GROUP BY name ORDER BY sequence"
+    configs, cells, seconds = store.configs(), store.cells(), _mean_seconds(store)
+    tallies = {name: Counter[str]() for name in [*configs, ALL]}
+    left = dict.fromkeys(tallies, 0.0)
+    for name, number, state, n_runs, n_reserved in store.rows(
+        "SELECT config, cell, status, count(*), sum(key IN (SELECT value FROM json_each(?)))"
+        " FROM (SELECT config, key FROM plans UNION SELECT ?, key FROM plans) JOIN runs USING (key) GROUP BY 1, 2, 3",
+        json.dumps([key for key, process in store.reserved() if is_running(process)]),
+        ALL,
+    ):
+        tallies[name][state] += n_runs
+        if state != "done":
+            cell = cells[number]
+            of_method = [mean for (_, method), mean in seconds.items() if method == cell.method]
+            mean = seconds.get((cell.problem, cell.method), fmean(of_method) if of_method else math.nan)
+            is_alone = cell.method in METHODS and is_timed(cell)
+            tallies[name]["under way"] += n_reserved
+            left[name] += n_runs * mean / (1 if is_alone else max(workers, 1))
+    result = []
+    for name in configs if len(configs) < 2 else tallies:
+        tally, seconds_left = tallies[name], None if math.isnan(left[name]) else left[name]
+        result.append(
+            Standing(name, tally["done"], tally["failed"], tally["planned"], tally["under way"], seconds_left)
         )
-    click.echo(tabulate(rows, ("config", "last run (UTC)", "problems", "methods", "settings", "runs")))
+    return result
 
 
-def _failed(store: Store) -> list[tuple[str, str, str, int, str]]:
-    from pppca_bench.runs import cause_of
-
+def _mean_seconds(store: Store) -> dict[tuple[str, str], float]:
+    """Return the mean seconds of a completed run by problem and method; runs of a group share its span equally."""
     rows = store.rows(
-        "SELECT key, problem, method, repeat, error FROM runs JOIN cells ON cells.id = cell"
-        " WHERE status = 'failed' AND key IN (SELECT key FROM plans) ORDER BY cell, repeat"
+        "WITH spans AS (SELECT started_at, duration_ms, duration_ms / count(*) AS mean_ms FROM runs"
+        " WHERE status = 'done' AND duration_ms IS NOT NULL GROUP BY 1, 2)"
+        " SELECT problem, method, avg(mean_ms) FROM runs JOIN spans USING (started_at, duration_ms)"
+        " JOIN cells ON cells.id = cell WHERE status = 'done' GROUP BY 1, 2"
     )
-    return [(*row, cause_of(error)) for *row, error in rows]
+    return {(problem, method): mean_ms / 1e3 for problem, method, mean_ms in rows}
 
 
 def _time(seconds: float | None) -> str:

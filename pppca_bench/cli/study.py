@@ -8,17 +8,16 @@ from pathlib import Path
 import click
 
 from pppca_bench.cli._shared import (
-    DATABASE,
     STUDIES,
+    complete_studies,
+    data_option,
     examples,
+    open_store,
     progress_bar,
     results_option,
     stoppable,
-    warn_of_emptied,
     workers_option,
 )
-from pppca_bench.cli.completion import complete_studies
-from pppca_bench.cli.data import data_option
 
 
 @click.command(epilog=examples("pppca study dgha --trials 20"))
@@ -42,20 +41,18 @@ def study(
 
     CONFIG is a YAML file or the name of a study. NAME stands for configs/studies/NAME.yaml, if there is one, and
     otherwise for the study that comes with the package.
-    The command runs the trials that RESULTS/studies/NAME lacks. trials.csv and trials.md there list all trials;
-    front.png shows the Pareto front of the first two parts of the score.
+    The command runs the trials that RESULTS/studies/NAME lacks. trials.csv there lists all trials, the best first, and
+    trials.md the best 20.
     """
     from pppca_bench import problems
     from pppca_bench.config.request import check_fit, check_task
     from pppca_bench.config.shipped import find_study
     from pppca_bench.experiments.executors import available_cores
-    from pppca_bench.studies import scoring, search
+    from pppca_bench.studies import search
     from pppca_bench.studies.config import load_study
 
-    loaded = load_study(find_study(config), problems=problems.known_problems(), trials=trials)
-    scoring.check_cells(loaded)
-    if not force:
-        scoring.check_size(loaded)
+    loaded = load_study(find_study(config), trials=trials)
+    search.check_cells(loaded, force=force)
     names = list(map(str, loaded.config.problems))
     folder = results / STUDIES / loaded.settings.name
     with stoppable(folder):
@@ -64,8 +61,7 @@ def study(
             place = loaded.where("base", "problems", index)
             check_task(place, name, problem.task, loaded.config)
             check_fit(place, name, problem, loaded.config)
-        with search.TrialStore(folder / DATABASE) as store, progress_bar("run", quiet=quiet) as progress:
-            warn_of_emptied(store)
+        with open_store(folder, search.TrialStore) as store, progress_bar("trial", quiet=quiet) as progress:
             table = search.run_study(
                 loaded,
                 store,

@@ -1,8 +1,8 @@
-"""``pppca tables``, ``figures`` and ``render``: what was run, beside the published numbers."""
+"""``pppca tables``, ``figures`` and ``render``: results beside the published numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from pppca_bench.cli._shared import (
     FOLDER,
     examples,
     read_snapshot,
+    read_store,
     references_option,
     results_option,
 )
@@ -21,11 +22,9 @@ from pppca_bench.errors import StoreError, check_known
 from pppca_bench.files import atomic_write, sweep
 
 if TYPE_CHECKING:
-    from pppca_bench.reporting.claims import Finding
-    from pppca_bench.reporting.document import Document
+    from pppca_bench.reporting.document import Document, Format
     from pppca_bench.reporting.figure_data import Figure
     from pppca_bench.reporting.ranking import Contest, Ranking
-    from pppca_bench.reporting.rendering import Format
     from pppca_bench.reporting.snapshot import Snapshot
     from pppca_bench.reporting.table import Table
 
@@ -33,7 +32,7 @@ BY_CONFIG = "by_config"
 """Folder, in that of the results, of a folder of tables for each config."""
 
 KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
-"""What tables are written as into a results folder."""
+"""Formats of the tables in a results folder."""
 
 FORMATS = ("terminal", "markdown", "latex", "csv", "json")
 
@@ -69,12 +68,14 @@ def tables(
 ) -> None:
     """Print the tables: our results beside the published numbers.
 
-    CONFIGS are names of configs that were run (all by default). LaTeX needs the packages booktabs and longtable.
+    CONFIGS are names of configs that were run (all by default). LaTeX needs the packages booktabs, graphicx and
+    longtable.
     """
-    from pppca_bench.reporting.rendering import csv_text, records_of
+    from pppca_bench.reporting.document import csv_text, records_of
     from pppca_bench.reporting.table_text import document_of, render
 
-    snapshot = read_snapshot(results, configs, problems, methods, references)
+    with read_store(results) as store:
+        snapshot = read_snapshot(store, configs, problems, methods, references)
     chosen = _choose(snapshot, names, show_all)
     if not chosen or {table.id for table in chosen} != set(names or snapshot):
         known = [table.id for table in _choose(snapshot, (), show_all)]
@@ -83,7 +84,7 @@ def tables(
             raise StoreError(f"no runs {which}in {results / DATABASE}: run `pppca run CONFIG` first.")
         check_known("table", names, known)
     if out is not None:
-        write_tables(chosen, form, out, sd=sd)
+        _write_tables(chosen, form, out, sd=sd)
         click.echo(f"Wrote {len(chosen)} tables to {out}.")
     elif form == "json":
         import json
@@ -108,20 +109,18 @@ def _choose(snapshot: Snapshot, names: Collection[str], show_all: bool) -> list[
 def figures(results: Path, out: Path | None) -> None:
     """Draw the figures: SVG, PNG, and the plotted numbers as CSV."""
     from pppca_bench.reporting.figure_drawing import write_figures
-    from pppca_bench.reporting.rank_diagram import write_ranking
     from pppca_bench.reporting.ranking import CONTESTS
 
-    _, built, rankings = _with_figures(results)
     folder = out or results / "figures"
-    paths = write_figures(built, folder)
-    for contest, ranking in rankings:
-        paths += write_ranking(contest, ranking, folder)
+    _, drawn, rankings = _read(results)
+    paths = write_figures(drawn, rankings, folder)
     click.echo(f"Wrote {len(paths)} files to {folder}.")
-    for figure in built:
+    for figure in drawn:
         if figure.missing:
             click.echo(f"{figure.figure}: not run: {'; '.join(figure.missing)}.", err=True)
+    ranked = [contest for contest, _ in rankings]
     for contest in CONTESTS:
-        if contest.missing and contest not in [one for one, _ in rankings]:
+        if contest.missing and contest not in ranked:
             click.echo(f"{contest.id}: not run: {contest.missing} (configs/{contest.configs[0]}.yaml).", err=True)
 
 
@@ -133,51 +132,40 @@ def render(results: Path, findings: Path | None) -> None:
 
     README.md there links to all of them; findings.md judges the slides' claims.
     """
-    from pppca_bench.reporting.figure_drawing import write_figures
-    from pppca_bench.reporting.index_page import render_index
-    from pppca_bench.reporting.rank_diagram import write_ranking
-
-    snapshot, drawn, rankings = _with_figures(results)
-    built = snapshot.filled
-    written = [path for form in KEPT_FORMATS for path in write_tables(built, form, results / "tables")]
-    figures = write_figures(drawn, results / "figures")
-    for contest, ranking in rankings:
-        figures += write_ranking(contest, ranking, results / "figures")
-    judged = snapshot.findings(drawn)
-    atomic_write(results / "README.md", render_index(list(snapshot.values()), drawn, rankings, judged))
-    sweep(results, [*written, *figures])
-    page = findings or results / "findings.md"
-    links = {table.id: results / "tables" / f"{table.id}.md" for table in built}
-    links |= {figure.figure: results / "figures" / f"{figure.figure}.svg" for figure in drawn if figure.panels}
-    links |= {contest.id: results / "figures" / f"{contest.id}.svg" for contest, _ in rankings}
-    _write_findings(judged, links, results / "benchmarks.md", page)
-    click.echo(f"Wrote {len(built)} tables, {len(figures) // 3} figures and their index to {results}, and {page}.")
-
-
-def _write_findings(findings: Sequence[Finding], files: Mapping[str, Path], benchmarks: Path, page: Path) -> None:
     import os
 
     from pppca_bench.reporting.claims import advice_of, render_findings
+    from pppca_bench.reporting.figure_drawing import write_figures
+    from pppca_bench.reporting.index_page import render_index
 
+    snapshot, drawn, rankings = _read(results)
+    built = snapshot.filled
+    written = [path for form in KEPT_FORMATS for path in _write_tables(built, form, results / "tables")]
+    images = write_figures(drawn, rankings, results / "figures")
+    judged = snapshot.findings(drawn)
+    atomic_write(results / "README.md", render_index(list(snapshot.values()), drawn, rankings, judged))
+    sweep(results, [*written, *images])
+    shown = [figure.figure for figure in drawn if figure.panels] + [contest.id for contest, _ in rankings]
+    files = {table.id: results / "tables" / f"{table.id}.md" for table in built}
+    files |= {name: results / "figures" / f"{name}.svg" for name in shown}
+    page, benchmarks = findings or results / "findings.md", results / "benchmarks.md"
     links = {name: Path(os.path.relpath(file, page.parent)).as_posix() for name, file in files.items()}
     advice = advice_of(benchmarks.read_text(encoding="utf-8")) if benchmarks.is_file() else ""
     page.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write(page, render_findings(findings, links, advice))
+    atomic_write(page, render_findings(judged, links, advice))
+    click.echo(f"Wrote {len(built)} tables, {len(images) // 3} figures and their index to {results}, and {page}.")
 
 
-def _with_figures(results: Path) -> tuple[Snapshot, list[Figure], list[tuple[Contest, Ranking]]]:
-    from pppca_bench.references.reference import own_references
-    from pppca_bench.reporting.snapshot import take_snapshot
-    from pppca_bench.store.database import Store
-
-    with Store(results / DATABASE, read_only=True) as store:
-        snapshot = take_snapshot(store, own_references())
+def _read(results: Path) -> tuple[Snapshot, list[Figure], list[tuple[Contest, Ranking]]]:
+    """Read the results, with the numbers of their figures and rankings."""
+    with read_store(results) as store:
+        snapshot = read_snapshot(store)
         return snapshot, snapshot.figures(store), snapshot.rankings()
 
 
-def write_tables(tables: Sequence[Table | Document], form: Format, folder: Path, *, sd: bool = False) -> list[Path]:
+def _write_tables(tables: Sequence[Table | Document], form: Format, folder: Path, *, sd: bool = False) -> list[Path]:
     """Write a file for each table into a folder, which is created if it is missing, and return the files."""
-    from pppca_bench.reporting.rendering import EXTENSIONS
+    from pppca_bench.reporting.document import EXTENSIONS
     from pppca_bench.reporting.table_text import render
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -199,9 +187,10 @@ def write_by_config(config: str, results: Path) -> tuple[list[Table | Document],
     """
     from pppca_bench.reporting.document import Document
 
-    filled = read_snapshot(results, [config]).filled
+    with read_store(results) as store:
+        filled = read_snapshot(store, [config]).filled
     shown = [table for table in filled if isinstance(table, Document) or table.shows_runs]
     tables = [kept for table in shown if (kept := table.trimmed())]
     folder = results / BY_CONFIG / config
-    sweep(folder, [path for form in KEPT_FORMATS for path in write_tables(tables, form, folder)])
+    sweep(folder, [path for form in KEPT_FORMATS for path in _write_tables(tables, form, folder)])
     return tables, folder

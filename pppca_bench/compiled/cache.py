@@ -1,8 +1,9 @@
 """Cache of compiled kernels on disk; it does not import Numba.
 
-A file's name holds two digests: that of the platform (processor, Python, Numba, LLVM, NumPy, Numba's settings) and that
-of the sources of all modules that the kernel's module imports, directly or not. So machine code never survives an edit,
-and a kernel is compiled if its file exists. Files end in a digest of their content; a damaged file counts as missing.
+A kernel has one file. Its name holds two digests: that of the platform (processor, Python, Numba, LLVM, NumPy, Numba's
+settings) and that of the sources of all modules that the kernel's module imports, directly or not. So machine code
+never survives an edit, and a kernel is compiled if its file exists. The file ends in a digest of its content; a damaged
+file counts as missing.
 """
 
 import hashlib
@@ -17,6 +18,7 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 PACKAGE: Final = Path(__file__).parents[1]
 
@@ -33,18 +35,15 @@ FAMILIES: Final = {
 backpropagation's, "network_errors" that of the genetic algorithm on networks.
 """
 
+# Environment variables of Numba, without NUMBA_, that change the machine code.
 _SETTINGS: Final = ("CPU_NAME", "CPU_FEATURES", "OPT", "ENABLE_AVX", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK")
-"""Environment variables of Numba, without NUMBA_, that change the machine code."""
-
 _IMPORT: Final = re.compile(r"^from pppca_bench((?:\.\w+)*) import (\([^)]*\)|.*)$", re.MULTILINE)
 _DIGEST_SIZE: Final = 32
 
 
 def is_compiled(family: str) -> bool:
     """Return whether the machine code of a family of `FAMILIES` is cached, in a millisecond or two."""
-    if not _compiles():
-        return True
-    return all(any(all(map(is_intact, files)) for files in candidates) for candidates in _candidates(family))
+    return not _compiles() or all(any(map(content_of, files)) for files in _files(family))
 
 
 def compile_family(family: str) -> None:
@@ -52,9 +51,8 @@ def compile_family(family: str) -> None:
 
     Several processes may compile different families at the same time: no kernel belongs to two.
     """
-    for kernel in FAMILIES[family]:
-        module, function = kernel.split(":")
-        compiled = getattr(import_module(f"{PACKAGE.name}.{module}"), function)
+    for module, function in _kernels(family):
+        compiled = getattr(import_module(module), function)
         if _compiles():
             compiled.ensure_compiled()
 
@@ -68,12 +66,6 @@ def refusal() -> str | None:
     return f"compiled kernels cannot be kept, so every process compiles them again ({places}). Set NUMBA_CACHE_DIR."
 
 
-def damaged() -> list[Path]:
-    """Return the damaged files of the cache; their kernels are compiled again."""
-    files = [file for family in FAMILIES for candidates in _candidates(family) for pair in candidates for file in pair]
-    return [file for file in files if file.is_file() and not is_intact(file)]
-
-
 def refusal_of(folder: Path) -> str | None:
     """Return why a folder, or its nearest parent that exists, cannot be written; None if it can."""
     try:
@@ -85,10 +77,16 @@ def refusal_of(folder: Path) -> str | None:
         return error.strerror or str(error)
 
 
+def damaged() -> list[Path]:
+    """Return the damaged files of the cache; their kernels are compiled again."""
+    files = [file for family in FAMILIES for places in _files(family) for file in places]
+    return [file for file in files if file.is_file() and content_of(file) is None]
+
+
 def folders() -> list[Path]:
     """Return the folders of the cache in order of preference.
 
-    If NUMBA_CACHE_DIR is set, it is the only one; otherwise the package's ``__pycache__``, then the user's cache
+    If NUMBA_CACHE_DIR is set, it is the only folder; otherwise the package's ``__pycache__``, then the user's cache
     folder, for an installed package that cannot be written. Outside the package the folder's name contains a digest of
     the package's path, since several copies may share it.
     """
@@ -102,26 +100,33 @@ def folders() -> list[Path]:
 
 
 def file_name(module: str, function: str) -> str:
-    """Return the name, without suffix, of a kernel's files for its current source.
-
-    Parameters
-    ----------
-    module : str
-        Dotted name, such as "pppca_bench.engines.gha_epochs".
-    function : str
-    """
+    """Return the name of a kernel's file for its current source, by the dotted name of its module."""
     digest = hashlib.sha256()
     for name, source in sorted(sources_of(module).items()):
         digest.update(name.encode() + b"\0" + source + b"\0")
-    return f"{function}-{_platform_digest()}-{digest.hexdigest()[:16]}"
+    return f"{function}-{_platform_digest()}-{digest.hexdigest()[:16]}.nbc"
 
 
-def remove_old(folder: Path, name: str) -> None:
-    """Remove a kernel's files of earlier sources for the same platform; ``name`` is the current `file_name`."""
-    kernel = name.rpartition("-")[0]
-    for path in folder.glob(f"{kernel}-*.nb[ic]"):
-        if not path.name.startswith(f"{name}."):
-            path.unlink(missing_ok=True)
+def load(name: str) -> bytes | None:
+    """Return the machine code of a file name from the first folder that has it, intact; None if no folder has."""
+    return next(filter(None, (content_of(folder / name) for folder in folders())), None)
+
+
+def save(name: str, content: bytes) -> None:
+    """Write machine code into the first folder that can be written, if any, and remove that of earlier sources."""
+    for folder in folders():
+        temporary = folder / f"{name}.{uuid4().hex}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            # Other processes see the whole file or none.
+            temporary.write_bytes(sealed(content))
+            temporary.replace(folder / name)
+            for path in folder.glob(f"{name.rpartition('-')[0]}-*"):
+                if not path.name.startswith(name):
+                    path.unlink(missing_ok=True)
+        except OSError:
+            continue
+        return
 
 
 def sealed(content: bytes) -> bytes:
@@ -129,43 +134,45 @@ def sealed(content: bytes) -> bytes:
     return content + hashlib.sha256(content).digest()
 
 
-def is_intact(path: Path) -> bool:
-    """Return whether a file can be read and ends in the digest of its content."""
+def content_of(path: Path) -> bytes | None:
+    """Return a file's content without its digest; None if it cannot be read or is damaged."""
     try:
-        content = path.read_bytes()
+        whole = path.read_bytes()
     except OSError:
-        return False
-    return hashlib.sha256(content[:-_DIGEST_SIZE]).digest() == content[-_DIGEST_SIZE:]
+        return None
+    content = whole[:-_DIGEST_SIZE]
+    return content if sealed(content) == whole else None
 
 
 def _compiles() -> bool:
     return os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 
 
-def _candidates(family: str) -> Iterator[list[tuple[Path, Path]]]:
-    """Yield for each kernel of a family its pair of files in each folder: Numba's index, and one signature's data."""
-    for kernel in FAMILIES[family]:
-        module, function = kernel.split(":")
-        name = file_name(f"{PACKAGE.name}.{module}", function)
-        yield [(folder / f"{name}.nbi", folder / f"{name}.1.nbc") for folder in folders()]
+def _kernels(family: str) -> list[tuple[str, str]]:
+    """Return module and function of the kernels of a family."""
+    split = (kernel.split(":") for kernel in FAMILIES[family])
+    return [(f"{PACKAGE.name}.{module}", function) for module, function in split]
+
+
+def _files(family: str) -> Iterator[list[Path]]:
+    """Yield for each kernel of a family its file in each folder."""
+    for kernel in _kernels(family):
+        yield [folder / file_name(*kernel) for folder in folders()]
 
 
 @lru_cache(maxsize=1)
 def _platform_digest() -> str:
     """Return a digest of everything but the source that machine code depends on."""
+    try:
+        first = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n\n")[0]
+        names = ("model name", "flags", "Features", "CPU part")
+        processor = [line for line in first.splitlines() if line.startswith(names)]
+    except OSError:
+        processor = [platform.processor()]
     libraries = [f"{name} {version(name)}" for name in ("numba", "llvmlite", "numpy")]
     settings = [f"{name}={os.environ.get(f'NUMBA_{name}', '')}" for name in _SETTINGS]
-    parts = [sys.implementation.cache_tag or sys.version, platform.machine(), _processor(), *libraries, *settings]
+    parts = [sys.implementation.cache_tag or sys.version, platform.machine(), *processor, *libraries, *settings]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
-
-
-def _processor() -> str:
-    """Return the processor's name and instruction sets; when a file is loaded, Numba compares LLVM's name too."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n\n")[0].splitlines()
-    except OSError:
-        return platform.processor()
-    return "\n".join(line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part")))
 
 
 def sources_of(module: str) -> dict[str, bytes]:

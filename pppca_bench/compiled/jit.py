@@ -14,18 +14,16 @@ Numba is extended in the ways that it offers to libraries, by ``pipeline_class``
 code library; none of its own objects is changed.
 """
 
-import io
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
+from functools import cached_property
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numba
-import numba.core.caching
 import numba.core.codegen
 import numba.core.compiler
 import numba.core.registry
 import numba.core.runtime
+import numba.core.serialize
 import numba.core.typeconv
 import numpy as np
 from numba.np.numpy_support import from_dtype
@@ -52,10 +50,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 def part(function: Callable[..., Any] | None = None, *, fastmath: set[str] | None = None) -> Any:
     """Compile a function inside the kernels that call it; called from Python, as in tests, it is a kernel itself.
 
-    Parameters
-    ----------
-    fastmath : set of str, optional
-        LLVM's fast-math flags for its floating-point operations, such as {"contract"}; none by default.
+    ``fastmath`` has LLVM's fast-math flags for its floating-point operations, such as {"contract"}.
     """
     if function is None:
         return lambda decorated: part(decorated, fastmath=fastmath)
@@ -135,22 +130,21 @@ class _KernelLibrary(_core.codegen.JITCodeLibrary):
 
 
 class _PartCompiler(_core.compiler.Compiler):
-    def __init__(self, typing: Any, target: Any, _library: Any, args: Any, result: Any, flags: Any, names: Any) -> None:
+    def __init__(self, typing: Any, target: Any, _library: Any, args: Any, result: Any, flags: Any, *rest: Any) -> None:
         flags.no_compile = True
-        super().__init__(typing, target, _PartLibrary(target.codegen(), "part"), args, result, flags, names)
+        super().__init__(typing, target, _PartLibrary(target.codegen(), "part"), args, result, flags, *rest)
 
 
 class _KernelCompiler(_core.compiler.Compiler):
-    def __init__(self, typing: Any, target: Any, _library: Any, args: Any, result: Any, flags: Any, names: Any) -> None:
+    def __init__(self, typing: Any, target: Any, _library: Any, *rest: Any) -> None:
         library = _KernelLibrary(target.codegen(), "kernel")
         library.enable_object_caching()
-        super().__init__(typing, target, library, args, result, flags, names)
+        super().__init__(typing, target, library, *rest)
 
 
 class _Part(_core.registry.CPUDispatcher):
     def __init__(self, function: Any, options: dict[str, Any]) -> None:
         self._own_options = options
-        self._kernel: _Kernel | None = None
         targetoptions = _OPTIONS | {"no_cpython_wrapper": True} | options
         super().__init__(function, targetoptions=targetoptions, pipeline_class=_PartCompiler)
 
@@ -165,9 +159,11 @@ class _Part(_core.registry.CPUDispatcher):
         self.targetctx.insert_user_function(cres.entry_point, cres.fndesc, [cres.library])
         self.overloads[tuple(cres.signature.args)] = cres
 
+    @cached_property
+    def _kernel(self) -> "_Kernel":
+        return _Kernel(self.py_func, self._own_options)
+
     def __call__(self, *args: Any) -> Any:
-        if self._kernel is None:
-            self._kernel = _Kernel(self.py_func, self._own_options)
         return self._kernel(*args)
 
 
@@ -196,11 +192,8 @@ class _Kernel(_core.registry.CPUDispatcher):
         super().add_overload(cres)
 
     def _compile_for_args(self, *args: Any, **_kws: Any) -> Any:
-        """Return the machine code for the first call, or for arguments that must be converted.
-
-        Such are writable arrays where read-only ones are declared, and named tuples of other classes with equal fields,
-        which Numba cannot always distinguish.
-        """
+        # Of the first call, or of arguments that must be converted: writable arrays where read-only ones are declared,
+        # and named tuples of other classes with equal fields, which Numba cannot always distinguish.
         self.ensure_compiled()
         declared, compiled = next(iter(self.overloads.items()))
         for name, expected, value in zip(self._compiler.pysig.parameters, declared, args, strict=True):
@@ -212,61 +205,24 @@ class _Kernel(_core.registry.CPUDispatcher):
         return compiled.entry_point
 
 
-class _KernelCache(_core.caching._Cache):
-    """Load a kernel from the first folder that has it; save it into the first that can be written, if any."""
+class _KernelCache:
+    """Cache of a kernel on disk, with the methods that Numba's dispatchers call."""
 
     def __init__(self, module: str, function: str) -> None:
         # The name is that of the source when the kernel is defined: later edits do not change the code that Python has.
         self._name = cache.file_name(module, function)
 
-    @property
-    def cache_path(self) -> str:
-        """The folder of first choice."""
-        return str(cache.folders()[0])
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled kernel, or None if it is not cached."""
+    def load_overload(self, _signature: Any, target_context: Any) -> Any:
+        """Return the compiled kernel, or None if it is not cached for this processor."""
         target_context.refresh()
-        for folder in cache.folders():
-            data = self._file(folder).load((sig, target_context.codegen().magic_tuple()))
-            if data is not None:
-                return _core.compiler.CompileResult._rebuild(target_context, *data)
-        return None
+        content = cache.load(self._name)
+        if content is None:
+            return None
+        processor, data = _core.serialize.loads(content)
+        if processor != target_context.codegen().magic_tuple():
+            return None
+        return _core.compiler.CompileResult._rebuild(target_context, *data)
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Save a compiled kernel, and remove files of its earlier sources."""
-        key, content = (sig, data.codegen.magic_tuple()), data._reduce()
-        for folder in cache.folders():
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-                self._file(folder).save(key, content)
-                cache.remove_old(folder, self._name)
-            except OSError:
-                continue
-            return
-
-    def _file(self, folder: Path) -> "_KernelFile":
-        return _KernelFile(str(folder), self._name, source_stamp=self._name)
-
-    def _unused(self) -> None:
-        """Do nothing: the cache is always enabled, and names of files are enough to find stale ones."""
-
-    enable = disable = flush = _unused
-
-
-class _KernelFile(_core.caching.IndexDataCacheFile):
-    """Numba's pair of files, an index and the machine code; a file whose digest is wrong counts as missing."""
-
-    def _load_index(self) -> Any:
-        return super()._load_index() if cache.is_intact(Path(self._index_path)) else {}
-
-    def _load_data(self, name: str) -> Any:
-        if not cache.is_intact(Path(self._data_path(name))):
-            raise FileNotFoundError(name)
-        return super()._load_data(name)
-
-    @contextmanager
-    def _open_for_write(self, filepath: str) -> Iterator[io.BytesIO]:
-        with super()._open_for_write(filepath) as file, io.BytesIO() as buffer:
-            yield buffer
-            file.write(cache.sealed(buffer.getvalue()))
+    def save_overload(self, _signature: Any, cres: Any) -> None:
+        """Save a compiled kernel."""
+        cache.save(self._name, _core.serialize.dumps((cres.codegen.magic_tuple(), cres._reduce())))

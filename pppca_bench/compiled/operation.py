@@ -1,8 +1,7 @@
 """Building blocks of vector operations: the type of eight float64, and LLVM instructions as operations.
 
-`operation` pairs LLVM instructions with their twin, a function of the same name and docstring in NumPy. With
-NUMBA_DISABLE_JIT=1 the twin is the operation: a vector is then an array of shape (8,), or a number if all its numbers
-are equal.
+`operation` pairs LLVM instructions with their twin in NumPy. With NUMBA_DISABLE_JIT=1 the twin is the operation: a
+vector is then an array of shape (8,), or a number if all its numbers are equal.
 """
 
 import inspect
@@ -105,23 +104,11 @@ class Call(NamedTuple):
         rows = [b.add(b.mul(b.add(row, INT(k)), n_columns), column) for k in range(n_rows)]
         return [b.bitcast(b.gep(data, [start]), VECTOR.as_pointer()) for start in rows]
 
-    def load(self, first: int) -> Any:
-        """Write the load of a vector of a matrix argument, at the row and column after it."""
-        # Alignment of a float64: a vector may start at any column.
-        return self.builder.load(self.places(first)[0], align=8)
-
 
 def operation(emit: Callable[[Call], Any], result: Any = vector, *, literal: bool = False) -> Callable[[Any], Any]:
-    """Make an operation of its twin, which is the operation itself where kernels are interpreted.
+    """Make an operation from ``emit``, which writes the LLVM instructions of a call, and from the decorated twin.
 
-    Parameters
-    ----------
-    emit : callable
-        Writes the LLVM instructions of a call and returns the value.
-    result : Numba type
-        Type of the value; void operations return nothing.
-    literal : bool
-        Whether integer literals keep their values, for operations that need these during compilation.
+    ``result`` is the Numba type of the value; with ``literal``, integer literals keep their values during compilation.
     """
 
     def decorate(twin: Any) -> Any:
@@ -144,6 +131,7 @@ def operation(emit: Callable[[Call], Any], result: Any = vector, *, literal: boo
     return decorate
 
 
-def elementwise(write: Callable[..., Any]) -> Callable[[Any], Any]:
+def elementwise(name: str, write: Callable[..., Any], twin: Callable[..., Any]) -> Any:
     """Make an operation on numbers at equal places from its LLVM instruction."""
-    return operation(lambda call: write(call.builder, *call.args))
+    twin.__name__ = name
+    return operation(lambda call: write(call.builder, *call.args))(twin)

@@ -31,68 +31,24 @@ from pppca_bench.compiled.operation import (
     tile,
 )
 
-# ---- Arithmetic, number by number.
+# ---- Arithmetic, number by number: LLVM's instruction, and the twin.
 
-
-@elementwise(lambda b, x, y: b.fadd(x, y))
-def add(x: Any, y: Any) -> Any:
-    """Return x + y."""
-    return x + y
-
-
-@elementwise(lambda b, x, y: b.fsub(x, y))
-def subtract(x: Any, y: Any) -> Any:
-    """Return x − y."""
-    return x - y
-
-
-@elementwise(lambda b, x, y: b.fmul(x, y))
-def multiply(x: Any, y: Any) -> Any:
-    """Return x y."""
-    return x * y
-
-
-@elementwise(lambda b, x, y: b.fdiv(x, y))
-def divide(x: Any, y: Any) -> Any:
-    """Return x / y."""
-    return x / y
-
-
-@elementwise(llvm_fma)
-def fma(a: Any, b: Any, c: Any) -> Any:
-    """Return a b + c, rounded once."""
-    return a * b + c
-
-
-@elementwise(lambda b, x, y, z: llvm_fma(b, b.fneg(x), y, z))
-def fnma(a: Any, b: Any, c: Any) -> Any:
-    """Return c − a b, rounded once."""
-    return c - a * b
-
-
-@elementwise(lambda b, x: llvm_call(b, "llvm.sqrt", x))
-def sqrt(x: Any) -> Any:
-    """Return √x."""
-    return np.sqrt(x)
-
-
-@elementwise(lambda b, x: llvm_call(b, "llvm.fabs", x))
-def absolute(x: Any) -> Any:
-    """Return |x|."""
-    return abs(x)
-
-
-@elementwise(lambda b, x, y: llvm_call(b, "llvm.copysign", x, y))
-def copysign(x: Any, y: Any) -> Any:
-    """Return |x| with the signs of y."""
-    return np.copysign(x, y)
-
-
-@elementwise(lambda b, x, y, then, otherwise: b.select(b.fcmp_ordered("<", x, y), then, otherwise))
-def select_less(x: Any, y: Any, then: Any, otherwise: Any) -> Any:
-    """Return ``then`` where x < y, else ``otherwise``."""
-    return np.where(x < y, then, otherwise)
-
+add = elementwise("add", lambda b, x, y: b.fadd(x, y), lambda x, y: x + y)
+subtract = elementwise("subtract", lambda b, x, y: b.fsub(x, y), lambda x, y: x - y)
+multiply = elementwise("multiply", lambda b, x, y: b.fmul(x, y), lambda x, y: x * y)
+divide = elementwise("divide", lambda b, x, y: b.fdiv(x, y), lambda x, y: x / y)
+sqrt = elementwise("sqrt", lambda b, x: llvm_call(b, "llvm.sqrt", x), lambda x: np.sqrt(x))
+absolute = elementwise("absolute", lambda b, x: llvm_call(b, "llvm.fabs", x), lambda x: abs(x))
+# |x| with the signs of y.
+copysign = elementwise("copysign", lambda b, x, y: llvm_call(b, "llvm.copysign", x, y), lambda x, y: np.copysign(x, y))
+# Rounded once, but for the twins.
+fma = elementwise("fma", llvm_fma, lambda a, b, c: a * b + c)
+fnma = elementwise("fnma", lambda b, x, y, z: llvm_fma(b, b.fneg(x), y, z), lambda a, b, c: c - a * b)
+select_less = elementwise(
+    "select_less",
+    lambda b, x, y, then, otherwise: b.select(b.fcmp_ordered("<", x, y), then, otherwise),
+    lambda x, y, then, otherwise: np.where(x < y, then, otherwise),
+)
 
 # ---- Equal numbers, places, sums.
 
@@ -148,7 +104,7 @@ def reduce_add(x: Any) -> float:
 # ---- Memory.
 
 
-@operation(lambda call: call.load(0))
+@operation(lambda call: call.builder.load(call.places(0)[0], align=8))
 def load(A: Any, row: int, column: int) -> Any:
     """Return A[row, column], A[row, column + 1], …"""
     return A[row, column : column + WIDTH].copy()

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from pppca_bench.config.experiment import Experiment
+from pppca_bench.config.experiment import Config
 from pppca_bench.config.sections import spelled_out
 from pppca_bench.documents import YamlSource, parse_yaml
 from pppca_bench.errors import ConfigError, UnknownNameError, listed, nearest
@@ -21,22 +21,17 @@ from pppca_bench.methods.registry import METHODS
 from pppca_bench.parameters import shown
 from pppca_bench.runs import Cell, Plan
 
-LONGEST_NAME = 120
-"""Characters of a changed config's name, which names a folder of tables."""
+LONGEST_NAME = 120  # characters of a changed config's name, which names a folder of tables
 
-_OF_THE_CONFIG = [key for key in Experiment.known_keys() if key not in ("name", "classifier", "methods")]
+_OF_THE_CONFIG = [key for key in Config.known_keys() if key not in ("name", "classifier", "methods")]
 _COMMA_BETWEEN_CONDITIONS = re.compile(r",(?![^\[]*\])")
 
 
 @dataclass(frozen=True)
 class Only:
-    """Filter of runs.
+    """Filter of runs: values by key, which is ``problem``, ``method``, or a setting as in `Cell.settings`.
 
-    Attributes
-    ----------
-    wanted : mapping of str to tuple
-        Values by key: ``problem``, ``method``, or a setting as in `Cell.settings`. A matching run has one of the values
-        of each key; without keys every run matches.
+    A run matches if it has one of the values of each key; without keys every run matches.
     """
 
     wanted: Mapping[str, tuple[Any, ...]]
@@ -70,25 +65,14 @@ class Only:
                     f"--only {key}: expected one of {listed(sorted(values), key)}, got {key!r}{nearest(key, values)}."
                 )
         if not any(map(self.takes, cells)):
-            there = "; ".join(
-                f"{key} is {listed(values[key], _written(asked[0]))}" for key, asked in self.wanted.items()
-            )
-            raise UnknownNameError(f"--only: none of the configs' runs matches. In them {there}.")
+            known = [f"{key} is {listed(values[key], _written(asked[0]))}" for key, asked in self.wanted.items()]
+            raise UnknownNameError(f"--only: none of the configs' runs matches. In them {'; '.join(known)}.")
 
 
 def parse_only(options: Sequence[str]) -> Only:
-    """Read conditions such as ``"method=dgha,tau=15"``.
+    """Read conditions such as ``"method=dgha,tau=5,10"``, separated by commas; raise ConfigError for one without key.
 
-    Parameters
-    ----------
-    options : sequence of str
-        Each with one condition or more, separated by commas. Values of one key are alternatives, conditions on
-        different keys hold together, in one option or in several; ``tau=5,10`` names two values.
-
-    Raises
-    ------
-    ConfigError
-        A condition has no key.
+    Values of the same key are alternatives; conditions on different keys hold together, in one option or in several.
     """
     wanted: dict[str, tuple[Any, ...]] = {}
     for option in options:
@@ -103,12 +87,9 @@ def parse_only(options: Sequence[str]) -> Only:
 
 
 def parse_changes(options: Sequence[str]) -> dict[str, Any]:
-    """Read changes such as ``"classifier.learning_rate=0.2"``: YAML values by key; of one key the last counts.
+    """Read changes such as ``"classifier.learning_rate=0.2"``: YAML values by key; of the same key the last counts.
 
-    Raises
-    ------
-    ConfigError
-        A change has no key or no value, or the value is not YAML.
+    Raises ConfigError for a change without key or value, or whose value is not YAML.
     """
     changes = {}
     for option in options:
@@ -120,25 +101,19 @@ def parse_changes(options: Sequence[str]) -> dict[str, Any]:
 
 
 def changed(source: YamlSource, changes: Mapping[str, Any]) -> YamlSource:
-    """Return a document with some values changed.
+    """Return a config, not yet validated, with some values changed.
 
-    Its text is that of the changed config, under its own name (`changed_name`), after a comment that lists the changes.
-
-    Parameters
-    ----------
-    source : YamlSource
-        A config, not yet validated; ``name`` stays as it is.
-    changes : mapping of str to value
-        New values, by key: a key of the config, ``classifier.KEY``, or ``METHOD.KEY`` for each entry of that method.
-
-    Raises
-    ------
-    ConfigError
-        A key leads nowhere.
+    A change has a key of the config, ``classifier.KEY``, or ``METHOD.KEY`` for each section of that method; raises
+    ConfigError for any other. The text is that of the changed config, under its own name (`changed_name`), after a
+    comment that lists the changes.
     """
     if not changes or not isinstance(source.value, dict):
         return source
     value = copy.deepcopy(source.value)
+    if isinstance(methods := value.get("methods"), list):
+        value["methods"] = [spelled_out(each, "method") for each in methods]
+    if "classifier" in value:
+        value["classifier"] = spelled_out(value["classifier"], "rule")
     for key, new in changes.items():
         _change(value, key, new)
     name = changed_name(str(value.get("name", "")), changes)
@@ -156,8 +131,8 @@ def changed_name(name: str, changes: Mapping[str, Any]) -> str:
     """
     if not changes:
         return name
-    in_name = {key: value if isinstance(value, list) else [value] for key, value in changes.items()}
-    exact = ",".join(f"{key}={','.join(map(_written, values))}" for key, values in in_name.items())
+    values = {key: value if isinstance(value, list) else [value] for key, value in changes.items()}
+    exact = ",".join(f"{key}={','.join(map(_written, each))}" for key, each in values.items())
     plain = re.sub(r"[^A-Za-z0-9_.=,+-]", "-", exact)
     if plain == exact and len(name) + len(plain) < LONGEST_NAME:
         return f"{name}+{plain}"
@@ -171,23 +146,18 @@ def as_options(changes: Mapping[str, Any]) -> str:
 
 
 def _change(document: dict[str, Any], key: str, new: Any) -> None:
-    if isinstance(methods := document.get("methods"), list):
-        document["methods"] = [spelled_out(one, "method") for one in methods]
-    if "classifier" in document:
-        document["classifier"] = spelled_out(document["classifier"], "rule")
-    listed_methods = document["methods"] if isinstance(document.get("methods"), list) else []
-    entries = [one for one in listed_methods if isinstance(one, dict)]
-    names = dict.fromkeys(str(one.get("method")) for one in entries)
-    named = next((name for name in names if key.startswith(f"{name}.")), None)  # a path has points of its own
-    first, *rest = key.split(".") if named is None else [named, *key.removeprefix(f"{named}.").split(".")]
-    if first in _OF_THE_CONFIG and not rest:
-        document[first] = new
-    elif first == "classifier" and rest:
-        _put(document, [first, *rest], key, new)
-    elif first in names and rest:
+    methods = document.get("methods")
+    entries = [each for each in methods if isinstance(each, dict)] if isinstance(methods, list) else []
+    names = dict.fromkeys(str(each.get("method")) for each in entries)
+    method = next((name for name in names if key.startswith(f"{name}.")), "")
+    if key in _OF_THE_CONFIG:
+        document[key] = new
+    elif key.startswith("classifier."):
+        _put(document, key.split("."), key, new)
+    elif method:
         for entry in entries:
-            if entry["method"] == first:
-                _put(entry, rest, key, new)
+            if entry.get("method") == method:
+                _put(entry, key.removeprefix(f"{method}.").split("."), key, new)
     else:
         known = [*_OF_THE_CONFIG, "classifier.KEY", *(f"{name}.KEY" for name in names if name in METHODS)]
         raise ConfigError(f"--set {key}: expected one of {listed(known, key)}, got {key!r}{nearest(key, known)}.")

@@ -1,4 +1,4 @@
-"""Tables of the user's own in a config: their place, the columns to learn, and the split of their rows."""
+"""User-defined tables in a config: their place, target columns, and the split of their rows."""
 
 from __future__ import annotations
 
@@ -23,17 +23,7 @@ _Names = Annotated[tuple[_Text, ...], MinLen(1), MaxLen(10_000)]
 
 @dataclass(frozen=True)
 class Context:
-    """Facts that a config is validated against beside its own text.
-
-    Attributes
-    ----------
-    problems : collection of str
-        Names of the known problems.
-    given : collection of str
-        Names of the tables that the caller has.
-    folder : Path
-        The config's folder.
-    """
+    """Context of a config's validation: names of known problems, names of the caller's tables, the config's folder."""
 
     problems: Collection[str]
     given: Collection[str]
@@ -43,6 +33,11 @@ class Context:
 def context_of(info: ValidationInfo) -> Context:
     """Return the context that `Section.read` was called with."""
     return cast("Context", info.context)
+
+
+def shared_rule(info: ValidationInfo) -> SplitRule:
+    """Return the split rule of the config, whose keys are validated before its problems."""
+    return SplitRule(splits=info.data.get("splits", 1), folds=info.data.get("folds", 0))
 
 
 class _SplitColumn(Section):
@@ -65,17 +60,17 @@ class _Table(Section):
     def _check(self) -> Self:
         if self.task == "classification" and not isinstance(self.target, str) and len(self.target) > 1:
             raise_errors([(("target",), f"expected one column of classes, got {as_written(self.target)}")])
-        if "split" in self.model_fields_set and (beside := self.model_fields_set & {"splits", "folds"}):
-            beside_it = " and ".join(key for key in ("splits", "folds") if key in beside)
-            raise_errors([(("split",), f"expected split: {{column: …}} alone, got it beside {beside_it}")])
+        beside = sorted(self.model_fields_set & {"splits", "folds"}, reverse=True)
+        if "split" in self.model_fields_set and beside:
+            raise_errors([(("split",), f"expected split: {{column: …}} alone, got it beside {' and '.join(beside)}")])
         return self
 
     def rule(self, shared: SplitRule) -> SplitRule:
         """Return the rule that the table states, or else the config's."""
         if "split" in self.model_fields_set:
             return SplitRule(column=self.split.column)
-        own = self.model_fields_set & {"splits", "folds"}
-        return SplitRule(splits=self.splits, folds=self.folds) if own else shared
+        is_own = self.model_fields_set & {"splits", "folds"}
+        return SplitRule(splits=self.splits, folds=self.folds) if is_own else shared
 
 
 class _DtFile(Section):
@@ -86,41 +81,28 @@ class _DtFile(Section):
         return " (a .dt file states its targets and its split itself)" if key in _Table.known_keys() else ""
 
 
-_PLACES: dict[str, Any] = {
-    "csv": (_Text, ...),
-    "parquet": (_Text, ...),
-    "sklearn": (_Text, ...),
-    "openml": (Annotated[int, Ge(1), Le(10**9)], ...),
+_PLACES: dict[str, Any] = dict.fromkeys(("csv", "parquet", "sklearn"), (_Text, ...))
+_PLACES["openml"] = (Annotated[int, Ge(1), Le(10**9)], ...)
+SOURCES: dict[str, type[Section]] = {
+    **{name: create_model(name, __base__=_Table, **{name: field}) for name, field in _PLACES.items()},
+    "dt": _DtFile,
 }
-SOURCES: dict[str, type[Section]] = {"dt": _DtFile}
-SOURCES = {name: create_model(name, __base__=_Table, **{name: field}) for name, field in _PLACES.items()} | SOURCES
 """Models of the tables, by the key of their place; ``{dt: own.dt}`` is a longer form of the path alone."""
 
 
 def read_table(value: Mapping[str, Any], info: ValidationInfo) -> str | OwnData:
-    """Return the problem of a mapping such as ``{csv: digits.csv, target: digit}``; pydantic's validator of it.
-
-    The config's ``splits`` and ``folds``, validated before, hold for a table that states none.
-    """
+    """Return the problem of a mapping such as ``{csv: digits.csv, target: digit}``; a validator of pydantic."""
     sources = [name for name in SOURCES if name in value]
     if len(sources) != 1:
         got = " and ".join(sources) or f"the keys {', '.join(map(str, value)) or 'of none'}"
         raise broken_rule(f"expected one of the keys {', '.join(SOURCES)}, got {got}")
     (source,) = sources
-    table: Any = SOURCES[source].part(value)
+    table: Any = SOURCES[source].model_validate(value)
     if source == "dt":
         return str(table.dt)
     if table.name in context_of(info).problems:
-        text = f"expected another name than that of a known problem, got {table.name!r}"
-        raise_errors([(("name",), text)])
-    shared = SplitRule(splits=info.data.get("splits", 1), folds=info.data.get("folds", 0))
-    return OwnData(
-        source,  # type: ignore[arg-type]
-        str(getattr(table, source)),
-        (table.target,) if isinstance(table.target, str) else table.target,
-        table.task,
-        table.categorical,
-        table.drop,
-        table.rule(shared),
-        table.name,
-    )
+        raise_errors([(("name",), f"expected another name than that of a known problem, got {table.name!r}")])
+    target = (table.target,) if isinstance(table.target, str) else table.target
+    rule = table.rule(shared_rule(info))
+    kind, place = cast("Any", source), str(getattr(table, source))
+    return OwnData(kind, place, target, table.task, table.categorical, table.drop, rule, table.name)

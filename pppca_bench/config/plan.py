@@ -81,15 +81,7 @@ def expand(config: Config, problems: Identities, *, repeats: int | None = None) 
 
 
 def count_runs(config: Config, *, repeats: int | None = None) -> int:
-    """Return the number of runs that `expand` has to consider, without expanding the config.
-
-    Parameters
-    ----------
-    config : Config
-        A validated config.
-    repeats : int, optional
-        Number of repeats in place of the config's own.
-    """
+    """Return the number of runs that `expand` has to consider, without expanding the config."""
     n_of_a_problem = 0
     for method in config.methods:
         grids = [method.grid, *([method.classifier.grid] if method.classifier else [])]

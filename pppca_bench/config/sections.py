@@ -1,4 +1,4 @@
-"""Sections of methods and classifiers in a config: their values, defaults, and settings that runs choose themselves."""
+"""Sections of methods and classifiers in a config: their models, values and defaults, and values that runs choose."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, Wit
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from pppca_bench.config.own_data import context_of
-from pppca_bench.documents import Location, Section, absent, as_written, broken_rule, raise_errors
+from pppca_bench.documents import Location, Section, absent, as_written, broken_rule, raise_errors, with_sequences
 from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.methods.entry import Classifier, Entry, Method
 from pppca_bench.methods.lookup import (
@@ -29,8 +29,9 @@ from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE
 from pppca_bench.methods.sections import PORTRAIT, PREDICTIONS, constructor_arguments, section_of
 from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, parameters_of, shown
-from pppca_bench.runs import AUTO, CHOOSE, Scalar
+from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, Scalar
 
+MOST_VALUES = 1000
 MOST_VARIANTS = 10_000
 """Combinations of a section's values: far more than anybody waits for, and few enough to list in a second."""
 
@@ -49,13 +50,7 @@ _STORABLE = (float, int, str, type(None))
 
 @dataclass(frozen=True)
 class ClassifierRequest:
-    """The classifiers that a config asks for.
-
-    Attributes
-    ----------
-    grid : mapping of str to tuple
-        ``rule`` and the parameters' values; the keys of an ensemble's members begin with ``base.``.
-    """
+    """The classifiers that a config asks for: values of ``rule`` and the parameters, of members as ``base.<key>``."""
 
     grid: Grid
 
@@ -67,19 +62,7 @@ class ClassifierRequest:
 
 @dataclass(frozen=True)
 class MethodRequest:
-    """A method that a config asks for.
-
-    Attributes
-    ----------
-    entry : Method
-        The method.
-    grid : mapping of str to tuple
-        Its parameters' values, thresholds and data fractions among them, defaults filled in.
-    classifier : ClassifierRequest or None
-        Classifier of its features; None for a method that needs no classifier.
-    repeats : int
-        Its own number of repeats, or the config's.
-    """
+    """A method that a config asks for: its parameters' values, defaults filled in, and the classifiers of features."""
 
     entry: Method
     grid: Grid
@@ -117,37 +100,35 @@ class Values:
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON schema of the key."""
-        one = self._parameter.json_schema()
-        several = {"type": "array", "items": one, "minItems": 1, "maxItems": 1000, "uniqueItems": True}
-        if self._parameter.is_list:  # a list of numbers is one value then
+        single = self._parameter.json_schema()
+        several = {"type": "array", "items": single, "minItems": 1, "maxItems": MOST_VALUES, "uniqueItems": True}
+        if self._parameter.is_list:  # a list of numbers is a single value then
             several["contains"] = {"type": "array"}
         expected, default = self._parameter.expected, self._parameter.default
-        described = {"anyOf": [one, several], "description": f"{expected[0].upper()}{expected[1:]}."}
-        # JSON has no infinity.
-        is_finite = default is not REQUIRED and default not in (math.inf, -math.inf)
-        return {**described, "default": default} if is_finite else described
+        schema = {"anyOf": [single, several], "description": f"{expected[0].upper()}{expected[1:]}."}
+        is_json = default is not REQUIRED and default not in (math.inf, -math.inf)  # JSON has no infinity
+        return schema | ({"default": default} if is_json else {})
 
     def read(self, value: Any) -> tuple[Any, ...]:
         """Return the values, each once."""
         is_list = self._parameter.is_list
         if not isinstance(value, tuple) or (is_list and not any(isinstance(item, tuple) for item in value)):
             return (self._checked(value),)
-        if not 1 <= len(value) <= 1000:
-            raise broken_rule(f"expected 1 to 1000 values, got {len(value)}")
-        found: list[Any] = []
+        if not 1 <= len(value) <= MOST_VALUES:
+            raise broken_rule(f"expected 1 to {MOST_VALUES} values, got {len(value)}")
+        values: list[Any] = []
         errors: list[tuple[Location, str]] = []
         for index, item in enumerate(value):
             try:
                 checked = self._checked(item)
+                if checked in values:
+                    raise broken_rule(f"expected each value once, got {as_written(item)} again")
+                values.append(checked)
             except PydanticCustomError as error:
                 errors.append(((index,), error.message()))
-                continue
-            if checked in found:
-                errors.append(((index,), f"expected each value once, got {as_written(item)} again"))
-            found.append(checked)
         if errors:
             raise_errors(errors)
-        return tuple(found)
+        return tuple(values)
 
     def _checked(self, value: Any) -> Any:
         try:
@@ -155,8 +136,7 @@ class Values:
         except ParameterError as error:
             raise broken_rule(f"expected {error.expected}, got {as_written(value)}") from None
         if not is_storable(checked):
-            text = f"expected a number, text, true, false, null or a list, got {as_written(value)}"
-            raise broken_rule(text)
+            raise broken_rule(f"expected a number, text, true, false, null or a list, got {as_written(value)}")
         return checked
 
 
@@ -181,7 +161,7 @@ class EntrySection(Section):
         """Return the section that the key belongs to, or the most similar key of this one."""
         if cls.entry.foreign:
             return " (a key of parameters:)" if key in section_of(cls.entry) else nearest(key, cls.known_keys())
-        rules = [rule for rule, one in CLASSIFIERS.items() if key in section_of(one)]
+        rules = [rule for rule, entry in CLASSIFIERS.items() if key in section_of(entry)]
         if rules and isinstance(cls.entry, Classifier):
             return f" (a key of rule: {' and '.join(rules)})"
         return nearest(key, cls.known_keys())
@@ -190,7 +170,7 @@ class EntrySection(Section):
 @cache
 def model_of(entry: Method | Classifier) -> type[EntrySection]:
     """Return the model of a method's or classifier's section."""
-    fields: dict[str, Any] = {"rule": (Literal[entry.name], absent())}
+    fields: dict[str, Any] = {"rule": (Literal[entry.name], absent() if entry.name == DEFAULT_RULE else ...)}
     if isinstance(entry, Method):
         fields = {"method": (Literal[entry.name], ...), "repeats": (Repeats, absent())}
     if entry.foreign:
@@ -245,7 +225,7 @@ def read_classifier(value: Any, info: ValidationInfo, *, in_ensemble: bool = Fal
     """Return the classifiers of a section; pydantic's validator of it."""
     value = spelled_out(value, "rule")
     entry = _named(value, "rule", DEFAULT_RULE, info, in_ensemble=in_ensemble)
-    section = model_of(entry).part(value, context=info.context)
+    section = model_of(entry).model_validate(value, context=info.context)
     grid = {"rule": (entry.name,), **_grid(entry, section.given())}
     if entry.is_ensemble:
         members = section.given().get("base") or read_classifier({}, info, in_ensemble=True)
@@ -267,16 +247,20 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
     shared = info.data
     value = spelled_out(value, "method")
     entry = _named(value, "method", None, info)
-    names = shared.get("choose", ())
-    if AUTO in (shared.get("tau"), value.get("tau")):
+    names, tau = shared.get("choose", ()), value.get("tau")
+    if AUTO in (shared.get("tau"), tau):
         names = tuple(dict.fromkeys([*names, "tau"]))
-    if "tau" in section_of(entry) and not entry.foreign:
-        value = {key: item for key, item in value.items() if key != "tau" or item is not None}
-        if value.get("tau") == AUTO:
-            value["tau"] = AUTO_TAUS
-    section = model_of(entry).part(value, context=info.context)
-    given = section.given()
-    grid = _grid(entry, _shared_tau(entry, value, shared) | given)
+    has_tau = "tau" in section_of(entry) and not entry.foreign
+    if has_tau:
+        own = {} if tau is None else {"tau": AUTO_TAUS if tau == AUTO else tau}
+        value = {key: item for key, item in value.items() if key != "tau"} | own
+    given = model_of(entry).model_validate(value, context=info.context).given()
+    has_other = any(value.get(name) is not None for name in entry.instead_of_tau)
+    if has_tau and tau is None and not has_other and "tau" in shared:
+        if shared["tau"] is None:
+            raise broken_rule(f"{entry.name} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none")
+        given["tau"] = AUTO_TAUS if shared["tau"] == AUTO else shared["tau"]
+    grid = _grid(entry, given)
     grid = _choosing(entry, grid, names, shared.get("by", "validation_error"), shared.get("retain", 95.0))
     if shared.get(PREDICTIONS) and entry.makes != "measures":
         grid[PREDICTIONS] = (True,)
@@ -284,16 +268,6 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
         grid[PORTRAIT] = (True,)
     classifier = given.get("classifier", shared.get("classifier")) if entry.makes == "features" else None
     return MethodRequest(entry, grid, classifier, given.get("repeats", shared.get("repeats", 0)))
-
-
-def _shared_tau(entry: Method, value: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, tuple[Scalar, ...]]:
-    """Return the config's thresholds for a method that needs some and has none of its own."""
-    needs_them = "tau" in section_of(entry) and "tau" not in value and not entry.foreign
-    if not needs_them or any(value.get(name) is not None for name in entry.instead_of_tau) or "tau" not in shared:
-        return {}
-    if shared["tau"] is None:
-        raise broken_rule(f"{entry.name} needs a threshold: expected `tau: [5, 10, 15, 20]`, got none")
-    return {"tau": AUTO_TAUS if shared["tau"] == AUTO else shared["tau"]}
 
 
 def _grid(entry: Method | Classifier, given: Mapping[str, Any]) -> dict[str, tuple[Scalar, ...]]:
@@ -330,35 +304,52 @@ def _grid(entry: Method | Classifier, given: Mapping[str, Any]) -> dict[str, tup
 def _choosing(
     entry: Method, grid: dict[str, tuple[Scalar, ...]], names: tuple[str, ...], by: By, retain: float
 ) -> dict[str, tuple[Scalar, ...]]:
-    """Return a method's values, with the candidates that its runs choose among as a single value.
+    """Return a method's values, with the candidates of the named parameters as a single value.
 
-    Parameters
-    ----------
-    entry : Method
-    grid : dict of str to tuple
-        Values of each parameter.
-    names : tuple of str
-        Parameters whose values are candidates, where there are several.
-    by : {"validation_error", "retained_variance"}
-        The least error on the validation split, or the fewest features that retain enough of the training split's
-        variance.
-    retain : float
-        Percent of the variance that is enough.
+    Its runs choose by the least error on the validation split, or the fewest features that retain a percentage of the
+    training split's variance.
     """
     candidates = {name: grid[name] for name in names if len(grid.get(name, ())) > 1}
     if not candidates:
         return grid
+    by_variance = by == "retained_variance"
     if entry.makes == "measures":
-        text = f"expected no settings to choose among, since {entry.name} only measures, got some"
-        raise broken_rule(text)
-    if entry.makes == "classes" and by == "retained_variance":
-        expected = "features whose variance is known"
-        text = f"expected {expected}, got {entry.name}, which classifies: choose by validation_error"
-        raise broken_rule(text)
+        raise broken_rule(f"expected no settings to choose among, since {entry.name} only measures, got some")
+    if entry.makes == "classes" and by_variance:
+        got = f"{entry.name}, which classifies: choose by validation_error"
+        raise broken_rule(f"expected features whose variance is known, got {got}")
+    chosen: dict[str, Any] = {CHOOSE_BY: (by,)} | ({CHOOSE_RETAIN: (retain,)} if by_variance else {})
     for name, values in candidates.items():
         for value in values:
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise_errors([((name,), f"expected numbers to choose among, got {shown(value)}")])
-    numbers: dict[str, Any] = {f"{CHOOSE}{name}": (values,) for name, values in candidates.items()}
-    enough = {f"{CHOOSE}retain": (retain,)} if by == "retained_variance" else {}
-    return {**grid, **dict.fromkeys(candidates, (AUTO,)), **numbers, f"{CHOOSE}by": (by,), **enough}
+        chosen |= {name: (AUTO,), f"{CHOOSE}{name}": (values,)}
+    return {**grid, **chosen}
+
+
+def filled_document(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a valid document with every parameter of its methods and classifiers, defaults filled in."""
+    methods = []
+    for section in (spelled_out(value, "method") for value in document["methods"]):
+        own = {"classifier": _filled_classifier(section["classifier"])} if "classifier" in section else {}
+        methods.append(_filled(find_method(section["method"]), section) | own)
+    return {**document, "methods": methods, "classifier": _filled_classifier(document.get("classifier", {}))}
+
+
+def _filled_classifier(value: str | Mapping[str, Any]) -> dict[str, Any]:
+    section = {"rule": DEFAULT_RULE, **spelled_out(value, "rule")}
+    entry = find_classifier(section["rule"])
+    base = {"base": _filled_classifier(section.get("base", {}))} if entry.is_ensemble else {}
+    return _filled(entry, section) | base
+
+
+def _filled(entry: Method | Classifier, section: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a section with the defaults of its parameters but the threshold's, tuples as lists."""
+    defaults = {
+        key: with_sequences(parameter.default, list)
+        for key, parameter in section_of(entry).items()
+        if (key != "tau" or isinstance(entry, Classifier)) and (is_storable(parameter.default) or not entry.foreign)
+    }
+    if entry.foreign:
+        return {**section, "parameters": defaults | section.get("parameters", {})}
+    return defaults | dict(section)

@@ -1,12 +1,8 @@
-"""Shipped configs: their folder, and their files by name.
-
-In a repository they are its folder ``configs``; the build copies that into the package.
-"""
+"""Shipped configs: the folder ``configs`` of the repository, which the build copies into the package."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
 from pathlib import Path
 
 from pppca_bench.errors import ConfigError
@@ -21,19 +17,11 @@ STUDIES = "studies"
 
 
 def shipped_folder() -> Path:
-    """Return the folder of the shipped configs.
-
-    Raises
-    ------
-    ConfigError
-        The installation lacks it.
-    """
+    """Return the folder of the shipped configs; raise ConfigError if the installation lacks it."""
     for folder in _FOLDERS:
         if folder.is_dir():
             return folder
-    raise ConfigError(
-        f"{_FOLDERS[0]}: expected the folder of the shipped configs, got none. Install pppca-bench again."
-    )
+    raise ConfigError(f"{_FOLDERS[0]}: expected the folder of shipped configs, got none. Install pppca-bench again.")
 
 
 def shipped_experiments() -> dict[str, Path]:
@@ -49,42 +37,40 @@ def shipped_studies() -> dict[str, Path]:
 def find_experiment(given: Path) -> Path:
     """Return the file that an argument stands for: a path, or the name of an experiment.
 
-    Choice: an existing path is taken first, then NAME.yaml in ``configs`` of the working directory, where
-    ``pppca init`` puts copies to edit, and the shipped file last, so that an edited copy is never passed over.
-
-    Parameters
-    ----------
-    given : Path
-        As the user typed it. Only a word without folder and suffix can be a name; any other path is returned as it is.
-
-    Raises
-    ------
-    ConfigError
-        No config has that name; the message gives the nearest names.
+    Only a word without folder and suffix can be a name; any other path is returned as it is. Choice: an existing path
+    comes first, then NAME.yaml in ``configs`` of the working directory, where ``pppca init`` puts copies to edit, and
+    the shipped file last, so that an edited copy is never passed over. Raises ConfigError with the nearest names.
     """
-    return _find(given, LOCAL, shipped_experiments, "run", "config")
+    if _is_path(given):
+        return given
+    return _named(str(given), LOCAL, shipped_experiments(), ("run", "config"), ("study", shipped_studies()))
 
 
 def find_study(given: Path) -> Path:
     """Return the file that an argument stands for: a path, or the name of a study; see `find_experiment`."""
-    return _find(given, LOCAL / STUDIES, shipped_studies, "study", "study")
-
-
-def _find(given: Path, local: Path, find_shipped: Callable[[], dict[str, Path]], command: str, kind: str) -> Path:
-    name = str(given)
-    try:
-        is_path = len(given.parts) != 1 or given.suffix in (".yaml", ".yml") or given.exists()
-    except OSError:  # the reader of the file reports what is wrong
-        is_path = True
-    if is_path:
+    if _is_path(given):
         return given
-    edited, shipped = local / f"{name}.yaml", find_shipped()
-    if edited.is_file() or name in shipped:
-        return edited if edited.is_file() else shipped[name]
-    other, of_other_kind = ("study", shipped_studies()) if kind == "config" else ("run", shipped_experiments())
+    return _named(str(given), LOCAL / STUDIES, shipped_studies(), ("study", "study"), ("run", shipped_experiments()))
+
+
+def _is_path(given: Path) -> bool:
+    try:
+        return len(given.parts) != 1 or given.suffix in (".yaml", ".yml") or given.exists()
+    except OSError:  # the reader of the file reports what is wrong
+        return True
+
+
+def _named(
+    name: str, local: Path, shipped: dict[str, Path], kind: tuple[str, str], other: tuple[str, dict[str, Path]]
+) -> Path:
+    if (edited := local / f"{name}.yaml").is_file():
+        return edited
+    if name in shipped:
+        return shipped[name]
     hint = "`pppca init` writes all of them into a folder."
-    if name in of_other_kind:
-        hint = f"Try `pppca {other} {name}`."
+    if name in other[1]:
+        hint = f"Try `pppca {other[0]} {name}`."
     elif nearest := difflib.get_close_matches(name, shipped, n=3):
         hint = f"Did you mean {' or '.join(map(repr, nearest))}?"
-    raise ConfigError(f"{command}: expected the path of a file or the name of a shipped {kind}, got {name!r}. {hint}")
+    command, noun = kind
+    raise ConfigError(f"{command}: expected the path of a file or the name of a shipped {noun}, got {name!r}. {hint}")

@@ -106,29 +106,15 @@ class DGHA(HebbianTransformer):
         The rows that are left, as learnt: neither normalised nor orthogonalised.
     nodes_ : int64 array, shape (n_components_,)
         Their places among the rows at the start.
-    explained_variance_ : float64 array, shape (n_components_,)
-        Variance (divisor N) of the samples along each row's direction, wᵀ C w / ‖w‖².
-    explained_variance_ratio_ : float64 array, shape (n_components_,)
-        The same over the total variance, the trace of C.
-    mean_ : float64 array, shape (n_features,)
-        Training mean; zeros where centre is False.
     n_components_ : int
         Number of rows that are left.
-    n_epochs_ : int
-        Number of epochs; each call of partial_fit counts as an epoch.
-    n_samples_seen_ : int
-        Number of samples in the mean and in C.
     n_operations_ : int
         Multiply-adds that the literal kernel counts, checks included, whichever kernel it was.
-    learning_time_ms_ : float
-        Wall time of the compiled learning, without validation of input and drawing of random numbers.
     history_ : dict of arrays
-        "dimensionality", shape (n_epochs_ + 1,): number of rows in each epoch, after its check, and at the
-        end. "variances", shape (n_epochs_ + 1, n_initial_rows): each row's projection variance at the
-        same times, a column per initial row, NaN once it is removed. "direction_variances", of the same shape: the
-        same over the row's squared norm, wᵀ C w / ‖w‖², the variance along its direction. "optimality", shape
-        (n_epochs_ + 1,), if tracked: the variance of the rows' span before each epoch, ahead of its check, and at the
-        end, over the largest of as many directions.
+        That of GHA, after the check of each epoch: the number of rows falls, and the variances of a removed row are
+        NaN. "optimality" is ahead of the check.
+    explained_variance_, explained_variance_ratio_, mean_, n_epochs_, n_samples_seen_, learning_time_ms_
+        Those of GHA.
     """
 
     def __init__(
@@ -226,16 +212,10 @@ class DGHA(HebbianTransformer):
 
 
 def count_holding(rows: Floats, C: Floats, variance: float) -> int:
-    """Count the first rows whose span holds a variance, all if no span does.
+    """Count the first rows, of shape (l, m), l <= m, whose span holds a variance > 0, all if no span does.
 
     The span's variance is Σ q C qᵀ over an orthonormal basis q of it, so that rows that still overlap while they learn
     do not count twice; a row that depends on those before it adds nothing.
-
-    Parameters
-    ----------
-    rows : float64 array, shape (l, m), l <= m
-    C : float64 array, shape (m, m)
-    variance : float, > 0
     """
     basis, overlaps = np.linalg.qr(rows.T)
     independent = np.abs(np.diagonal(overlaps)) > _DEPENDENT_BELOW * np.linalg.norm(rows, axis=1)

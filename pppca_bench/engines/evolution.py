@@ -4,7 +4,7 @@ The nodes of a network lie in panels of eight, see `engines.gram_schmidt`.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,26 +13,37 @@ from pppca_bench.compiled.jit import kernel, part, shared
 from pppca_bench.compiled.operation import WIDTH
 from pppca_bench.compiled.simd import (
     add,
+    broadcast,
+    divide,
+    exponent,
     fma,
     load,
     multiply,
     random_uniform,
+    significand,
     splat,
+    sqrt,
     store,
     subtract,
     zeros,
 )
-from pppca_bench.engines.fitness import Moments, Networks, Room, evaluate, make_room
-from pppca_bench.engines.noise import normal_pair
+from pppca_bench.engines.fitness import Moments, Networks, evaluate
+from pppca_bench.engines.gram_schmidt import Room, make_room
 from pppca_bench.engines.removal import Limits, sort_decreasing
+
+_RADIUS_BITS = 38
+_ANGLE_BITS = 64 - _RADIUS_BITS
+
+# Coefficients of x², x⁴, … in the series of artanh(x) · 2 / x, sin(x) / x and cos(x).
+_LOGARITHM = np.array([[2.0 / n for n in range(1, 14, 2)]])
+_SINE = np.array([[(-1.0) ** n / math.factorial(2 * n + 1) for n in range(8)]])
+_COSINE = np.array([[(-1.0) ** n / math.factorial(2 * n) for n in range(9)]])
+_LN_2 = math.log(2.0)
+_SQRT_2 = math.sqrt(2.0)
 
 
 class Rules(NamedTuple):
-    """Parameters of reproduction.
-
-    crossover_probability: that two parents cross; mutation_probability: that a gene mutates; mutation_scale: standard
-    deviation of the noise; limits: of the removal of nodes.
-    """
+    """Probabilities that two parents cross and that a gene mutates, standard deviation of the noise, and limits."""
 
     crossover_probability: float
     mutation_probability: float
@@ -115,6 +126,7 @@ def evolve(
         Offspring ``first`` to ``last`` - 1 are made, so that threads can share a generation; nothing is recorded if
         these are not all.
     nursery : Nursery
+        Overwritten.
     """
     depth, panels, parents = len(moments.full), nursery.panels, nursery.parents
     n_individuals, n_children = len(networks.sizes), uniforms.shape[1]
@@ -152,10 +164,7 @@ def record(networks: Networks, course: Course, evaluation: int) -> None:
 
 @shared
 def numbers_of_a_child(n_rows: int) -> int:
-    """Return how many numbers of a random sequence a child has, by the rows of its panels: sixteen per row.
-
-    They are for the noise and for the choice of genes, and do not depend on the nodes that are left.
-    """
+    """Return the length of a child's part of the random sequence: sixteen per row of its panels, also of lost nodes."""
     return 2 * WIDTH * n_rows
 
 
@@ -234,7 +243,7 @@ def breed(networks: Networks, first: int, second: int, depth: int, panels: Float
             for k in range(row, row + depth):
                 store(panels, k, 0, load(W, k, 0))
             continue
-        find_steps(W, others, row, depth, v, v_others, place, common, steps)
+        _find_steps(W, others, row, depth, v, v_others, place, common, steps)
         # (1 + s) w_i − s w_j, formula (2), of eight nodes at once, feature by feature.
         of_first, of_second = load(steps, 0, 0), load(steps, 1, 0)
         for k in range(row, row + depth):
@@ -243,7 +252,7 @@ def breed(networks: Networks, first: int, second: int, depth: int, panels: Float
 
 
 @part
-def find_steps(
+def _find_steps(
     W: Floats2D,
     others: Floats2D,
     row: int,
@@ -254,26 +263,15 @@ def find_steps(
     common: int,
     steps: Floats2D,
 ) -> None:
-    """Set ``steps``, shape (2, 8), to the factors of both parents' nodes in the crossing of the panel at a row.
+    """Set ``steps`` to the factors of both parents' nodes in the crossing of the panel of ``depth`` rows at a row.
 
     Source: slide 'Special crossing operator', formula (2): w_i + s (w_i − w_j) = (1 + s) w_i − s w_j, where
-    s = (ṽ_i − ṽ_j) / ‖w_i − w_j‖ with ṽ_i = v_i / (v_i + v_j).
+    s = (ṽ_i − ṽ_j) / ‖w_i − w_j‖ with ṽ_i = v_i / (v_i + v_j). The variances v are >= 0; ``place`` is the panel's
+    first node, and nodes from ``common`` on, which one parent lacks, are copied.
 
     Choice: parent i is the one with the larger variance, so that the step away from the other parent climbs. Equal
     nodes, where the step has no direction, give that node; two nodes without variance, where ṽ is undefined, give the
     first.
-
-    Parameters
-    ----------
-    W, others : float64 array of shape (n_panels * depth, 8)
-        The parents.
-    row, depth : int
-        First row of the panel and number of its rows.
-    v, v_others : float64 array of shape (n_panels * 8,), >= 0
-        Variances of the projections on the parents' nodes.
-    place, common : int
-        The panel's first node, and how many nodes both parents have; beyond these the factors copy the first.
-    steps : float64 array of shape (2, 8)
     """
     # ‖w_i − w_j‖² of the panel's eight nodes, in two sums: an addition waits for the one before it.
     a = b = zeros()
@@ -312,9 +310,8 @@ def mutate(
         Rows of all panels of the child.
     n_features, depth : int
         Rows of a panel with weights, and all; the others stay zero.
-    seed : uint64
-    start : int
-        Place of the first of the `numbers_of_a_child` in the seed's sequence.
+    seed, start : uint64, int
+        The random sequence, and the place in it of the first of the `numbers_of_a_child`.
     rules : Rules
     scales : float64 array of shape (2, 8), overwritten
     """
@@ -342,3 +339,46 @@ def _choose(scales: Floats2D, seed: np.uint64, start: int, rules: Rules) -> None
         store(scales, i, 0, random_uniform(seed, start + i * WIDTH, 11, 53))
         for place in range(WIDTH):
             scales[i, place] = rules.mutation_scale if scales[i, place] < rules.mutation_probability else 0.0
+
+
+@part
+def normal_pair(seed: np.uint64, start: int) -> tuple[Any, Any]:
+    """Return two vectors of independent standard normal numbers.
+
+    Source: Box and Muller 1958, "A note on the generation of random normal deviates": √(−2 ln u) times the cosine and
+    the sine of 2 π v.
+
+    Choice: u and v have 38 and 26 of the 64 bits of a random number, so that the noise is at most 7.4 standard
+    deviations. The logarithm, sine and cosine are sums of their series, exact to 1e-11. Eight numbers of the seed's
+    sequence are used, from ``start`` on.
+    """
+    u = random_uniform(seed, start, _ANGLE_BITS, _RADIUS_BITS)
+    v = random_uniform(seed, start, 0, _ANGLE_BITS)
+    # sin h and cos h of half the angle, h = π (v − 1/2), by Horner's rule: the series converge fast near zero.
+    h = multiply(subtract(v, splat(0.5)), splat(math.pi))
+    squared = multiply(h, h)
+    sine, cosine = broadcast(_SINE, 0, 7), broadcast(_COSINE, 0, 8)
+    for n in range(6, -1, -1):
+        sine = fma(sine, squared, broadcast(_SINE, 0, n))
+    for n in range(7, -1, -1):
+        cosine = fma(cosine, squared, broadcast(_COSINE, 0, n))
+    sine = multiply(sine, h)
+    # √(−2 ln u) times cos 2h = (c + s)(c − s) and sin 2h = 2 s c, where c = cos h, s = sin h
+    logarithm = _minus_logarithm(u)
+    radius = sqrt(add(logarithm, logarithm))
+    first = multiply(add(cosine, sine), subtract(cosine, sine))
+    second = multiply(add(sine, sine), cosine)
+    return multiply(radius, first), multiply(radius, second)
+
+
+@part
+def _minus_logarithm(u: Any) -> Any:
+    """Return −ln u = −e ln 2 − ln √2 − ln (s / √2) of u = s 2ᵉ in (0, 1), 1 <= s < 2."""
+    # −ln (s / √2) = 2 artanh(x) with x = (√2 − s) / (√2 + s), |x| <= 0.18
+    s, root = significand(u), splat(_SQRT_2)
+    x = divide(subtract(root, s), add(root, s))
+    squared = multiply(x, x)
+    series = broadcast(_LOGARITHM, 0, 6)
+    for n in range(5, -1, -1):
+        series = fma(series, squared, broadcast(_LOGARITHM, 0, n))
+    return fma(series, x, fma(exponent(u), splat(-_LN_2), splat(-_LN_2 / 2.0)))

@@ -8,16 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pppca_bench.compiled.arrays import (
-    Flags1D,
-    Floats,
-    Floats1D,
-    Floats2D,
-    Floats3D,
-    Indices1D,
-    Samples2D,
-    aligned_zeros,
-)
+from pppca_bench.compiled.arrays import Floats, Floats1D, Floats2D, Floats3D, Indices1D, Samples2D, aligned_zeros
 from pppca_bench.compiled.jit import kernel, part
 from pppca_bench.compiled.operation import WIDTH
 from pppca_bench.compiled.simd import (
@@ -36,7 +27,7 @@ from pppca_bench.compiled.simd import (
     zero_tile,
     zeros,
 )
-from pppca_bench.engines.gram_schmidt import Scratch, make_scratch, orthonormalise, padded, plus_products
+from pppca_bench.engines.gram_schmidt import Room, orthonormalise, padded, plus_products
 from pppca_bench.engines.removal import Limits, count_kept, sort_decreasing
 
 _BLOCK = 128
@@ -70,20 +61,6 @@ class Moments(NamedTuple):
     n_features: int
 
 
-class Room(NamedTuple):
-    """Work arrays of an evaluation of networks of up to n_panels panels.
-
-    scratch: of `orthonormalise`; lost, raw, order: n_panels * 8 numbers; offsets (8,); leader (1, depth).
-    """
-
-    scratch: Scratch
-    lost: Flags1D
-    raw: Floats2D
-    order: Indices1D
-    offsets: Indices1D
-    leader: Floats2D
-
-
 def moments_of(C: Floats) -> Moments:
     """Return the moments of C, shape (n_features, n_features), symmetric and non-negative definite."""
     n_features = len(C)
@@ -94,30 +71,10 @@ def moments_of(C: Floats) -> Moments:
     return Moments(full, half, n_features)
 
 
-def make_room(n_panels: int, depth: int) -> Room:
-    """Allocate the work arrays of an evaluation."""
-    n_nodes = n_panels * WIDTH
-    return Room(
-        make_scratch(n_panels),
-        np.zeros(n_nodes, dtype=np.bool_),
-        aligned_zeros(1, n_nodes),
-        np.zeros(n_nodes, dtype=np.int64),
-        np.zeros(WIDTH, dtype=np.int64),
-        aligned_zeros(1, depth),
-    )
-
-
 def second_moments(X: Floats, mean: Floats) -> Floats:
-    """Return C = (X − mean)ᵀ (X − mean) / N, summed sample by sample, so that no BLAS library changes it.
+    """Return C = (X − mean)ᵀ (X − mean) / N, shape (m, m), of C-contiguous samples (N, m) and their mean (m,).
 
-    Parameters
-    ----------
-    X : float64 array of shape (n_samples, n_features), n_samples >= 1, C-contiguous
-    mean : float64 array of shape (n_features,)
-
-    Returns
-    -------
-    C : float64 array of shape (n_features, n_features), squared units of the data
+    It is summed sample by sample, so that no BLAS library changes it.
     """
     n_features = X.shape[1]
     depth = padded(n_features)
@@ -182,7 +139,7 @@ def evaluate(
     """
     depth = len(moments.full)
     raw, order, lost = room.raw, room.order, room.lost
-    orthonormalise(panels, n_nodes, depth, moments.n_features, lost, room.scratch)
+    orthonormalise(panels, n_nodes, depth, moments.n_features, room)
     # Var(q̂_i) = q̂_i C q̂_iᵀ, eight nodes at a time.
     for first in range(0, n_nodes, WIDTH):
         store(raw, 0, first, _variances(panels, first // WIDTH * depth, moments))
@@ -247,13 +204,8 @@ def alignment(weights: Floats2D, C: Floats2D, leader: Floats2D) -> float:
 
     Source: slide 'The Neuroevolutionary Algorithm'. Choice: 0 if C q = 0, where r has no direction.
 
-    Parameters
-    ----------
-    weights : float64 array of shape (>= depth, 8)
-        Its first column is q, of unit norm.
-    C : float64 array of shape (depth, depth), symmetric, see `Moments.full`
-    leader : float64 array of shape (1, depth)
-        Receives q.
+    The first column of ``weights``, shape (>= depth, 8), is q; C is `Moments.full`; ``leader``, shape (1, depth),
+    receives q.
     """
     depth = len(C)
     # q, the first column of the panel, as a row.

@@ -4,15 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pppca_bench.compiled.arrays import (
-    Flags1D,
-    Floats1D,
-    Floats2D,
-    Indices1D,
-    Indices2D,
-    Samples2D,
-    aligned_zeros,
-)
+from pppca_bench.compiled.arrays import Flags1D, Floats1D, Floats2D, Indices1D, Indices2D, Samples2D, aligned_zeros
 from pppca_bench.compiled.jit import kernel, part
 from pppca_bench.engines.gha_blocked import Panels, fast_epoch, make_panels, quadratic_variances
 from pppca_bench.engines.gha_literal import count_operations, in_place_epoch, literal_epoch, literal_variances
@@ -178,17 +170,8 @@ def learn_epochs(
 def remove_rows(rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: int, rule: Rule, room: Room) -> int:
     """Move the rows that formula (1) keeps to the front, with their places and variances, and return their number.
 
-    They are sorted by decreasing variance if the rule sorts, else they keep their order.
-
-    Parameters
-    ----------
-    rows : float64 array, shape (>= n_rows, m), changed in place
-    nodes : int64 array, shape (>= n_rows,), changed in place
-    variances : float64 array, shape (>= n_rows,), >= 0, changed in place
-        Projection variances of the rows.
-    n_rows : int, >= 1
-    rule : Rule
-    room : Room
+    They are sorted by decreasing variance if the rule sorts, else they keep their order. Rows, places and variances,
+    the projection variances of the rows, are changed in place; n_rows >= 1.
     """
     compared, order = room.compared, room.order
     for j in range(n_rows):

@@ -8,7 +8,9 @@ up to a multiple of eight; rows beyond the features are zeros.
 import math
 from typing import Any, NamedTuple
 
-from pppca_bench.compiled.arrays import Flags1D, Floats, Floats2D, aligned_zeros
+import numpy as np
+
+from pppca_bench.compiled.arrays import Flags1D, Floats, Floats2D, Indices1D, aligned_zeros
 from pppca_bench.compiled.jit import part
 from pppca_bench.compiled.operation import WIDTH
 from pppca_bench.compiled.simd import (
@@ -34,22 +36,37 @@ _DEPENDENT_BELOW = 1e-10
 Tile = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
 
 
-class Scratch(NamedTuple):
-    """Work arrays of `orthonormalise`, of shapes (n_panels * 8, 8), (8, 8), (8, 8) and (1, 8)."""
+class Room(NamedTuple):
+    """Work arrays of an evaluation of networks of up to n_nodes nodes, a multiple of eight.
+
+    Of `orthonormalise`: factors (n_nodes, 8), gram (8, 8), inverse (8, 8), before (1, 8) and its result, lost
+    (n_nodes,). Of `fitness.evaluate`: raw (1, n_nodes), order (n_nodes,), offsets (8,) and leader (1, depth).
+    """
 
     factors: Floats2D
     gram: Floats2D
     inverse: Floats2D
     before: Floats2D
+    lost: Flags1D
+    raw: Floats2D
+    order: Indices1D
+    offsets: Indices1D
+    leader: Floats2D
 
 
-def make_scratch(n_panels: int) -> Scratch:
+def make_room(n_panels: int, depth: int) -> Room:
     """Allocate the work arrays for networks of up to n_panels panels."""
-    return Scratch(
-        aligned_zeros(n_panels * WIDTH, WIDTH),
-        aligned_zeros(WIDTH, WIDTH),
-        aligned_zeros(WIDTH, WIDTH),
-        aligned_zeros(1, WIDTH),
+    n_nodes = n_panels * WIDTH
+    return Room(
+        factors=aligned_zeros(n_nodes, WIDTH),
+        gram=aligned_zeros(WIDTH, WIDTH),
+        inverse=aligned_zeros(WIDTH, WIDTH),
+        before=aligned_zeros(1, WIDTH),
+        lost=np.zeros(n_nodes, dtype=np.bool_),
+        raw=aligned_zeros(1, n_nodes),
+        order=np.zeros(n_nodes, dtype=np.int64),
+        offsets=np.zeros(WIDTH, dtype=np.int64),
+        leader=aligned_zeros(1, depth),
     )
 
 
@@ -71,9 +88,7 @@ def in_panels(nodes: Floats) -> Floats:
 
 
 @part
-def orthonormalise(
-    panels: Floats2D, n_nodes: int, depth: int, n_features: int, lost: Flags1D, scratch: Scratch
-) -> None:
+def orthonormalise(panels: Floats2D, n_nodes: int, depth: int, n_features: int, room: Room) -> None:
     """Orthonormalise nodes in their order, in place.
 
     Source: slide 'Fitness evaluation', step 2.
@@ -97,9 +112,8 @@ def orthonormalise(
     depth : int
         ``n_features`` rounded up to a multiple of eight.
     n_features : int
-    lost : bool array of shape (>= n_nodes,)
-        Receives whether each node is lost; its weights become zero then.
-    scratch : Scratch
+    room : Room
+        ``lost`` receives whether each node is lost; its weights become zero then.
     """
     n_lost = 0
     # In the order of the nodes: the panels above are final when a panel is projected on them.
@@ -107,31 +121,31 @@ def orthonormalise(
         row = first // WIDTH * depth
         n = WIDTH if first + WIDTH <= n_nodes else n_nodes - first
         for i in range(n):
-            lost[first + i] = False
-        amplification = _orthonormalise_eight(panels, row, depth, n_features, n, scratch)
+            room.lost[first + i] = False
+        amplification = _orthonormalise_eight(panels, row, depth, n_features, n, room)
         if amplification > _ONE_BY_ONE_ABOVE:
-            n_lost += _orthonormalise_each(panels, row, depth, n, scratch.before, lost)
+            n_lost += _orthonormalise_each(panels, row, depth, n, room)
         elif amplification > _REPEAT_ABOVE:
-            _orthonormalise_eight(panels, row, depth, n_features, n, scratch)
+            _orthonormalise_eight(panels, row, depth, n_features, n, room)
     if n_lost == n_nodes:
         panels[0, 0] = 1.0
-        lost[0] = False
+        room.lost[0] = False
 
 
 @part
-def _orthonormalise_eight(panels: Floats2D, row: int, depth: int, n_features: int, n: int, scratch: Scratch) -> float:
+def _orthonormalise_eight(panels: Floats2D, row: int, depth: int, n_features: int, n: int, room: Room) -> float:
     """Orthonormalise the first n nodes of the panel at a row, in place, and return the amplification of rounding.
 
-    If it exceeds a million, only the projections on the nodes of all panels above are subtracted. ``scratch.before``
+    If it exceeds a million, only the projections on the nodes of all panels above are subtracted. ``room.before``
     keeps the squared norms.
     """
     # ‖b‖²; B − Σ_P P (Pᵀ B); G = Bᵀ B; L⁻ᵀ; L⁻¹ B
-    store(scratch.before, 0, 0, _squared_norms(panels, row, depth))
-    _project(panels, row, depth, n_features, scratch.factors)
-    store_tile(scratch.gram, 0, 0, _overlaps(panels, row, row, n_features))
-    amplification = _invert_factor(scratch.gram, scratch.before, n, scratch.inverse)
+    store(room.before, 0, 0, _squared_norms(panels, row, depth))
+    _project(panels, row, depth, n_features, room.factors)
+    store_tile(room.gram, 0, 0, plus_products(zero_tile(), panels, row, 0, panels, row, 0, n_features))
+    amplification = _invert_factor(room.gram, room.before, n, room.inverse)
     if amplification <= _ONE_BY_ONE_ABOVE:
-        _combine(panels, row, depth, scratch.inverse)
+        _combine(panels, row, depth, room.inverse)
     return amplification
 
 
@@ -151,19 +165,14 @@ def _squared_norms(panels: Floats2D, row: int, depth: int) -> Any:
 @part
 def _project(panels: Floats2D, row: int, depth: int, n_features: int, factors: Floats2D) -> None:
     """Set the nodes B of the panel at a row to B − Σ_P P (Pᵀ B) over all panels P above."""
-    # Pᵀ B of all panels first; then each tile of B is read and written once.
+    # Pᵀ B of all panels first, row i of it for node i of P; then each tile of B is read and written once.
     for other in range(0, row, depth):
-        store_tile(factors, other // depth * WIDTH, 0, _overlaps(panels, row, other, n_features))
+        overlaps = plus_products(zero_tile(), panels, other, 0, panels, row, 0, n_features)
+        store_tile(factors, other // depth * WIDTH, 0, overlaps)
     if row > 0:
         for k in range(0, depth, WIDTH):
             rest = _less_projections(load_tile(panels, row + k, 0), panels, row, depth, k, factors)
             store_tile(panels, row + k, 0, rest)
-
-
-@part
-def _overlaps(panels: Floats2D, row: int, other: int, n_features: int) -> Tile:
-    """Return Pᵀ B of the panel B at a row and another, P: vector i has the inner products with node i of P."""
-    return plus_products(zero_tile(), panels, other, 0, panels, row, 0, n_features)
 
 
 @part
@@ -249,7 +258,7 @@ def _combine(panels: Floats2D, row: int, depth: int, inverse: Floats2D) -> None:
 
 
 @part
-def _orthonormalise_each(panels: Floats2D, row: int, depth: int, n: int, before: Floats2D, lost: Flags1D) -> int:
+def _orthonormalise_each(panels: Floats2D, row: int, depth: int, n: int, room: Room) -> int:
     """Orthonormalise the first n nodes of a panel, which was projected on those above; return the number of lost ones.
 
     Their projections are subtracted twice: for nearly dependent nodes, once may leave too much.
@@ -261,21 +270,16 @@ def _orthonormalise_each(panels: Floats2D, row: int, depth: int, n: int, before:
     n_lost = 0
     for i in range(n):
         # b_i − Σ_{j<i} b_j (b_j b_i), in its own panel
-        for j in range(i):
-            _subtract_projection(panels, row, i, row, j, depth)
-        norm, after = math.sqrt(before[0, i]), math.sqrt(_inner_product(panels, row, i, row, i, depth))
+        _subtract_projections(panels, row, i, row, depth)
+        norm, after = math.sqrt(room.before[0, i]), math.sqrt(_inner_product(panels, row, i, row, i, depth))
         if after <= _DEPENDENT_BELOW * norm:
             for k in range(row, row + depth):
                 panels[k, i] = 0.0
-            lost[row // depth * WIDTH + i] = True
+            room.lost[row // depth * WIDTH + i] = True
             n_lost += 1
             continue
         # The same again over the nodes of all panels, then b_i / ‖b_i‖.
-        for other in range(0, row, depth):
-            for j in range(WIDTH):
-                _subtract_projection(panels, row, i, other, j, depth)
-        for j in range(i):
-            _subtract_projection(panels, row, i, row, j, depth)
+        _subtract_projections(panels, row, i, 0, depth)
         after = math.sqrt(_inner_product(panels, row, i, row, i, depth))
         for k in range(row, row + depth):
             panels[k, i] /= after
@@ -283,11 +287,17 @@ def _orthonormalise_each(panels: Floats2D, row: int, depth: int, n: int, before:
 
 
 @part
-def _subtract_projection(panels: Floats2D, row: int, i: int, other: int, j: int, depth: int) -> None:
-    """Subtract from node i of the panel at a row its projection on node j, of norm one or zero, of another."""
-    factor = _inner_product(panels, row, i, other, j, depth)
-    for k in range(depth):
-        panels[row + k, i] -= factor * panels[other + k, j]
+def _subtract_projections(panels: Floats2D, row: int, i: int, first: int, depth: int) -> None:
+    """Subtract from node i of the panel at a row its projections on the nodes before it, from the panel at ``first``.
+
+    These have norm one, or zero if they are lost.
+    """
+    # b_i ← b_i − b_j (b_j b_i), one b_j after the other
+    for node in range(first // depth * WIDTH, row // depth * WIDTH + i):
+        other, j = node // WIDTH * depth, node % WIDTH
+        factor = _inner_product(panels, row, i, other, j, depth)
+        for k in range(depth):
+            panels[row + k, i] -= factor * panels[other + k, j]
 
 
 @part

@@ -5,12 +5,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
-from pppca_bench.engines.exact_pca import most_variance, optimality, principal_directions, variance_of_span
 from pppca_bench.engines.gha_epochs import (
     DIVERGED_WEIGHT,
     FAST,
@@ -23,6 +21,13 @@ from pppca_bench.engines.gha_epochs import (
     learn_epochs,
     make_room,
 )
+from pppca_bench.engines.projection import (
+    LinearProjection,
+    most_variance,
+    optimality,
+    principal_directions,
+    variance_of_span,
+)
 from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import ParameterError, check_parameters, make_generator
 from pppca_bench.samples import validated_samples
@@ -34,10 +39,9 @@ _ORDERED_SAMPLES_PER_BLOCK = 4_000_000
 _UPDATES = {"fast": FAST, "literal": LITERAL, "in_place": IN_PLACE}
 
 
-class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class HebbianTransformer(LinearProjection):
     """Linear network whose rows learn sample by sample; subclasses define which rows learn and which are removed."""
 
-    n_components: int | None
     learning_rate: float | None
     learning_rate_per: str
     n_epochs: int
@@ -67,7 +71,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Returns
         -------
         Self
-            This estimator.
+            The fitted estimator.
 
         Raises
         ------
@@ -86,14 +90,14 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Parameters
         ----------
         X : array-like, shape (n_samples, n_features), n_samples >= 2
-            A chunk of the training samples.
+            Training samples.
         y : None
             Ignored.
 
         Returns
         -------
         Self
-            This estimator.
+            The fitted estimator.
         """
         return self._fit(X, 1, first=not hasattr(self, "components_"))
 
@@ -101,23 +105,6 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Raise ParameterError if both decays are given."""
         if self.decay_epochs is not None and self.decay_samples is not None:
             raise ParameterError("decay_samples", "null where decay_epochs is given", self.decay_samples)
-
-    def transform(self, X: ArrayLike) -> Floats:
-        """Project samples on the rows.
-
-        Parameters
-        ----------
-        X : array-like, shape (n_samples, n_features)
-            Samples; the training mean is subtracted.
-
-        Returns
-        -------
-        float64 array, shape (n_samples, n_components_)
-            Outputs y = W (x − mean).
-        """
-        check_is_fitted(self)
-        samples = validated_samples(self, X)
-        return (samples - self.mean_) @ self.components_.T
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
         """Return the points of the rows' span that have the given projections.
@@ -128,23 +115,21 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Parameters
         ----------
         X : array-like, shape (n_samples, n_components_)
-            Projections, as `transform` returns them.
+            Projections.
 
         Returns
         -------
-        float64 array, shape (n_samples, n_features)
-            Samples in the input space, with the training mean.
+        ndarray of float64, shape (n_samples, n_features)
+            Points, with the training mean.
         """
         check_is_fitted(self)
         return np.asarray(X, dtype=np.float64) @ np.linalg.pinv(self.components_).T + self.mean_
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
-
     def _fit(self, X: ArrayLike, n_epochs: int, *, first: bool) -> Self:
         check_parameters(self)
-        samples = self._validated(X, reset=first)
+        samples = np.asarray(validated_samples(self, X, reset=first, min_samples=2)).view()
+        # A read-only view as a plain array: memory maps have a type of their own, which kernels refuse.
+        samples.flags.writeable = False
         if first:
             self._reset()
         self._update_moments(samples)
@@ -158,19 +143,8 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Return the number of samples of an epoch."""
         return n_samples
 
-    def _validated(self, X: ArrayLike, reset: bool) -> Floats:
-        samples = validated_samples(self, X, reset=reset, min_samples=2)
-        if self.n_components is not None and self.n_components > samples.shape[1]:
-            raise ValueError(
-                f"n_components in {type(self).__name__}: expected at most n_features = {samples.shape[1]}, "
-                f"got {self.n_components}. Give fewer, or None for all."
-            )
-        # A read-only view as a plain array: memory maps have a type of their own, which kernels refuse.
-        view = np.asarray(samples).view()
-        view.flags.writeable = False
-        return view
-
     def _reset(self) -> None:
+        self._n_initial_rows = self._n_rows_at_start(self.n_features_in_)
         self._rng = make_generator(self.random_state)
         self.n_epochs_ = 0
         self._n_learnt = 0
@@ -208,7 +182,6 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         )
 
     def _draw_rows(self, X: Floats) -> None:
-        self._n_initial_rows = self.n_components or self.n_features_in_
         self._rows = self.initial_norm * self._directions(X)
         self.nodes_ = np.arange(self._n_initial_rows)
         if self.sort_initial:
@@ -220,8 +193,7 @@ class HebbianTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Return the first rows, of unit norm."""
         shape = self._n_initial_rows, self.n_features_in_
         if self.initial_samples is not None:
-            block = X[np.sort(self._rng.permutation(len(X))[: self.initial_samples])]
-            return principal_directions(self._rng, block, shape[0], centre=self.centre)
+            return principal_directions(self._rng, X, self.initial_samples, shape[0], centre=self.centre)
         rows = self._rng.standard_normal(shape)
         if self.initial_rows == "orthonormal":
             return np.ascontiguousarray(np.linalg.qr(rows.T)[0].T)

@@ -8,14 +8,13 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from annotated_types import Ge, Le
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.engines.evolution import Rules
-from pppca_bench.engines.exact_pca import most_variance, optimality, principal_directions
 from pppca_bench.engines.fitness import second_moments
 from pppca_bench.engines.population import Population
+from pppca_bench.engines.projection import LinearProjection, most_variance, optimality, principal_directions
 from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import (
     Count,
@@ -37,7 +36,7 @@ _LARGEST_SCALE = 1e100
 """Far below the overflow of a gene's square."""
 
 
-class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class NEpPCA(LinearProjection):
     """Reduce the number of features by neuroevolutionary pseudo-PCA (NE-pPCA).
 
     A population of linear networks evolves towards orthonormal directions of large variance; at each
@@ -198,7 +197,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         Self
-            This estimator.
+            The fitted estimator.
 
         Raises
         ------
@@ -217,7 +216,7 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         _, exponent = np.frexp(np.trace(C))
         C = np.ldexp(C, -exponent)
         generator = make_generator(self.random_state)
-        weights = self._initial_weights(samples, generator)
+        weights = self._weights_at_start(samples, generator)
         seed = int(generator.integers(2**64, dtype=np.uint64))
         # More threads than processors would wait for each other.
         n_processors = os.cpu_count() or 1
@@ -236,44 +235,21 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_order(self, "n_elite", "population_size", strictly=True)
         check_order(self, "min_components", "max_components")
 
-    def transform(self, X: npt.ArrayLike) -> Floats:
-        """Project samples on the components.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples; the training mean is subtracted.
-
-        Returns
-        -------
-        float64 array of shape (n_samples, n_components_)
-            Projections.
-        """
-        check_is_fitted(self)
-        samples = validated_samples(self, X)
-        projections: Floats = (samples - self.mean_) @ self.components_.T
-        return projections
-
     def inverse_transform(self, X: npt.ArrayLike) -> Floats:
-        """Map projections back to the space of the features, without the variance of removed nodes.
+        """Return the points of the rows' span that have the given projections.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_components_)
-            Projections, as `transform` returns them.
+        X : array-like, shape (n_samples, n_components_)
+            Projections.
 
         Returns
         -------
-        float64 array of shape (n_samples, n_features)
-            Samples in the input space, with the training mean.
+        ndarray of float64, shape (n_samples, n_features)
+            Points, with the training mean.
         """
         check_is_fitted(self)
-        samples: Floats = np.asarray(X, dtype=np.float64) @ self.components_ + self.mean_
-        return samples
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.components_.shape[0])
+        return np.asarray(X, dtype=np.float64) @ self.components_ + self.mean_
 
     def _second_moments(self, X: Floats) -> Floats:
         varies = np.any(X[0] != X[-1]) or np.any(X[0] != X) if self.centre else np.any(X != 0.0)
@@ -291,26 +267,15 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return C
 
-    def _nodes_at_start(self, n_features: int) -> int:
-        if self.n_components is None:
-            return n_features
-        if self.n_components > n_features:
-            raise ValueError(
-                f"n_components in NEpPCA: expected at most n_features = {n_features}, got {self.n_components}. "
-                "Give fewer, or None for all."
-            )
-        return int(self.n_components)
-
-    def _initial_weights(self, X: Floats, generator: np.random.Generator) -> Floats:
+    def _weights_at_start(self, X: Floats, generator: np.random.Generator) -> Floats:
         """Draw the networks at the start, shape (population_size, n_nodes, n_features).
 
         Choice: uniform(0, 1); the slides give no distribution and it has no effect.
         """
-        n_nodes = self._nodes_at_start(X.shape[1])
+        n_nodes = self._n_rows_at_start(X.shape[1])
         if self.initial_samples is None:
             return generator.random((self.population_size, n_nodes, X.shape[1]))
-        block = X[np.sort(generator.permutation(len(X))[: self.initial_samples])]
-        directions = principal_directions(generator, block, n_nodes, centre=self.centre)
+        directions = principal_directions(generator, X, self.initial_samples, n_nodes, centre=self.centre)
         weights = np.repeat(directions[np.newaxis], self.population_size, axis=0)
         weights[1:] += self.mutation_scale * generator.standard_normal(weights[1:].shape)
         return weights
@@ -327,18 +292,10 @@ class NEpPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 self._best = max(self._best, population.fittest(), key=lambda individual: individual.fitness)
 
     def _rules(self, C: Floats) -> Rules:
-        limits = Limits(
-            tau=float(self.tau),
-            min_components=int(self.min_components),
-            max_components=int(self.max_components or len(C)),
-            min_variance=float(self.min_variance_ratio * np.trace(C)),
-        )
-        return Rules(
-            crossover_probability=float(self.crossover_probability),
-            mutation_probability=float(self.mutation_probability),
-            mutation_scale=float(self.mutation_scale),
-            limits=limits,
-        )
+        most, least_variance = int(self.max_components or len(C)), float(self.min_variance_ratio * np.trace(C))
+        limits = Limits(float(self.tau), int(self.min_components), most, least_variance)
+        probabilities = float(self.crossover_probability), float(self.mutation_probability)
+        return Rules(*probabilities, float(self.mutation_scale), limits)
 
     def _stagnates(self, population: Population) -> bool:
         last = population.n_generations

@@ -17,8 +17,8 @@ LEAST_SHARED_WORK = 5e7
 """Multiply-adds from which threads share a generation: about three milliseconds of one thread. Waking a thread and
 waiting for it takes about a tenth of that."""
 
+# The networks first to last - 1 that a thread makes, and its work arrays.
 Share = tuple[int, int, Nursery]
-"""The networks ``first`` to ``last`` - 1 that a thread makes, and its work arrays."""
 
 
 class Individual(NamedTuple):
@@ -41,19 +41,11 @@ class Population:
     seed : int, 0 to 2^64 - 1
         Of the mutation's random numbers.
     n_generations : int
-        Largest number of generations.
+        Largest number of generations; the attribute ``n_generations`` is the number made.
     n_shares : int
         Shares in which threads make a generation of `LEAST_SHARED_WORK`. No result depends on it.
     threads : Executor or None
         Makes all shares but the first, which the calling thread makes; None if there is one share.
-
-    Attributes
-    ----------
-    networks : Networks
-    course : Course
-        The evaluations so far; later entries have no meaning.
-    n_generations : int
-        Generations made.
     """
 
     def __init__(
@@ -63,8 +55,8 @@ class Population:
         rules: Rules,
         seed: int,
         n_generations: int,
-        n_shares: int = 1,
-        threads: Executor | None = None,
+        n_shares: int,
+        threads: Executor | None,
     ) -> None:
         n_individuals, n_nodes, self._n_features = weights.shape
         panels = in_panels(weights)
@@ -95,39 +87,29 @@ class Population:
         self.evolve(np.zeros((1, 0, 1)))
 
     def evolve(self, uniforms: Floats) -> None:
-        """Make generations: in each the elite, by decreasing fitness, then the children of the winners of tournaments.
-
-        Parameters
-        ----------
-        uniforms : float64 array of shape (n_generations, n_children, 2 tournament_size + 1), see `select_parents`
-        """
+        """Make generations, and record them in ``course``; the random numbers are those of `select_parents`."""
         for g in range(len(uniforms)):
             # Networks only shrink: when a generation is too small to share, so are all that follow.
             if len(self._shares) == 1 or self._work() < LEAST_SHARED_WORK:
-                if g > 0:
-                    record(self.networks, self.course, self.n_generations)
                 self._make(uniforms[g:], [(0, len(self.networks.sizes), self._shares[0][2])])
                 return
-            self._make(uniforms[g : g + 1], self._shares, records=g > 0)
-        record(self.networks, self.course, self.n_generations)
+            self._make(uniforms[g : g + 1], self._shares)
+            record(self.networks, self.course, self.n_generations)
 
     def _work(self) -> float:
         """Return the multiply-adds of an evaluation: n² m of Gram–Schmidt and n m² / 2 of variances per network."""
         n, m = self.networks.sizes.astype(np.float64), self._n_features
         return float(np.sum(n * (n + m / 2.0) * m))
 
-    def _make(self, uniforms: Floats, shares: Sequence[Share], *, records: bool = False) -> None:
-        """Make generations in shares, and if ``records`` is set record the present generation meanwhile."""
+    def _make(self, uniforms: Floats, shares: Sequence[Share]) -> None:
+        """Make generations in shares; a single share, of all networks, records them."""
         drawn = uniforms, self._seed, self._n_drawn
         course = self.course, self.n_generations + 1
 
-        def fill(share: tuple[int, int, Nursery]) -> None:
+        def fill(share: Share) -> None:
             evolve(self.networks, self._next, *drawn, self._rules, self._moments, *course, *share)
 
         others = [self._threads.submit(fill, share) for share in shares[1:]] if self._threads else []
-        if self._threads and records:
-            # Of the parents: children are complete only when all threads are done.
-            others.append(self._threads.submit(record, self.networks, self.course, self.n_generations))
         fill(shares[0])
         for other in others:
             other.result()
@@ -140,13 +122,12 @@ class Population:
 
     def fittest(self) -> Individual:
         """Return the fittest network."""
-        _, variances, sizes, fitness = self.networks
-        best = int(np.argmax(fitness))
-        return Individual(self.nodes_of(best), variances[best, : sizes[best]].copy(), float(fitness[best]))
-
-    def nodes_of(self, individual: int) -> Floats:
-        """Return the nodes of a network as rows, shape (its size, n_features)."""
-        weights, size = self.networks.weights[individual], int(self.networks.sizes[individual])
-        depth = padded(self._n_features)
-        nodes = weights.reshape(-1, depth, WIDTH).swapaxes(1, 2).reshape(-1, depth)
-        return np.ascontiguousarray(nodes[:size, : self._n_features])
+        best = int(np.argmax(self.networks.fitness))
+        size, depth = int(self.networks.sizes[best]), padded(self._n_features)
+        # Panels hold a node per column: as rows, without the padding.
+        nodes = self.networks.weights[best].reshape(-1, depth, WIDTH).swapaxes(1, 2).reshape(-1, depth)
+        return Individual(
+            np.ascontiguousarray(nodes[:size, : self._n_features]),
+            self.networks.variances[best, :size].copy(),
+            float(self.networks.fitness[best]),
+        )

@@ -7,11 +7,7 @@ from pppca_bench.compiled.jit import part
 
 
 class Limits(NamedTuple):
-    """Limits of removal.
-
-    tau: threshold of criterion (1), >= 1; min_components, max_components: least and largest number of rows that stay,
-    >= 1; min_variance: least variance of the rows that stay, 0 for none.
-    """
+    """Threshold of criterion (1), >= 1, least and largest number of rows that stay, >= 1, and their least variance."""
 
     tau: float
     min_components: int
@@ -21,7 +17,7 @@ class Limits(NamedTuple):
 
 @part
 def count_kept(variances: Floats1D, n: int, limits: Limits) -> int:
-    """Return how many of n rows stay by criterion (1), Var(q̂0) / Var(q̂i) > tau, and its constraints.
+    """Return the number of rows that stay, 1 to n, by criterion (1), Var(q̂0) / Var(q̂i) > tau, and its constraints.
 
     Source: slide "How to decide?", formula (1). Choice: compared as Var(q̂0) > tau Var(q̂i), so that there is no division
     by zero: a row without variance is removed at any finite tau, unless all are. The first row always stays.
@@ -36,11 +32,6 @@ def count_kept(variances: Floats1D, n: int, limits: Limits) -> int:
         zero, since they are summed.
     n : int, >= 1
     limits : Limits
-
-    Returns
-    -------
-    int
-        In [1, n].
     """
     kept, held = 1, variances[0]
     # Row i stays if Var(q̂0) <= tau Var(q̂i), or if Σ_{k<i} Var(q̂k) is below the least variance.

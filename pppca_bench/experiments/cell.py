@@ -1,34 +1,43 @@
-"""Computation of a cell's runs: reduced features, classifiers trained together, errors."""
+"""Computation of a cell's runs: estimators from settings, reduced features, classifiers trained together, errors."""
 
 from __future__ import annotations
 
 import math
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pppca_bench.classifiers import MLP, fit_together, squared_error_percent
-from pppca_bench.classifiers.training_data import TrainingSet
+from pppca_bench.classifiers import MLP, fit_together
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.experiments.build import make_classifier, make_method, seeds
-from pppca_bench.experiments.predictions import judge, predictions_of
-from pppca_bench.experiments.reconstruction import measure_reconstruction, portray
+from pppca_bench.experiments.measures import error_percent, judge, measure_reconstruction, portray
 from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.protocol import Contract, contract_of
-from pppca_bench.methods.sections import PORTRAIT, PREDICTIONS
+from pppca_bench.methods.sections import PIVOT, PIVOTAL, PORTRAIT, PREDICTIONS, STORED_BESIDE, constructor_arguments
 from pppca_bench.problems import Problem
-from pppca_bench.runs import RunResult, RunSpec, failed
-
-Job = tuple[RunSpec, Problem]
-"""A run and its data."""
+from pppca_bench.references.proben1_tables import pivot_of, rule_network
+from pppca_bench.runs import Parameters, RunResult, RunSpec, failed
 
 HISTORY_NODES = 10
 """Nodes whose variances a stored history keeps: the slides' figures draw at most nine (F3, cancer1)."""
+
+_BASE = "base."
+"""Prefix of the settings of an ensemble's members."""
+
+
+Splits = tuple[Floats, Floats, Floats]
+"""Training, validation and test inputs, each of shape (n_samples, n_features)."""
+
+
+class Job(NamedTuple):
+    """A run and its data."""
+
+    spec: RunSpec
+    problem: Problem
 
 
 @dataclass(frozen=True)
@@ -40,21 +49,25 @@ class Learned:
     spec : RunSpec
     problem : Problem
     splits : tuple of three float64 arrays of shape (n_samples, n_components)
-        Inputs of the classifier: training, validation and test.
-    values : dict of str to float
+        Inputs of the classifier.
+    values : mapping of str to float
         Numbers of the run so far.
     history : mapping of str to array
     reducer, classifier : estimator or None
-        One of the two, fitted.
+        Fitted. A method that classifies has no reducer; other methods have no classifier before it is trained.
     """
 
     spec: RunSpec
     problem: Problem
-    splits: tuple[Floats, Floats, Floats]
-    values: dict[str, float]
+    splits: Splits
+    values: Mapping[str, float]
     history: Mapping[str, NDArray[Any]]
     reducer: Any
     classifier: Any
+
+
+AnyJob = TypeVar("AnyJob", Job, Learned)
+Made = TypeVar("Made")
 
 
 def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) -> list[RunResult]:
@@ -73,28 +86,17 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     list of RunResult
         In the order of ``specs``; a run with numerical errors is failed, with its traceback.
     """
-    entry = find_method(specs[0].cell.method)
-    together = issubclass(contract_of(entry).estimator, MLP)
-    jobs = list(zip(specs, each(problem, specs), strict=True))
-    outcomes = [outcome for group in ([jobs] if together else [[job] for job in jobs]) for outcome in learn(group)]
-    done = [outcome for outcome in outcomes if isinstance(outcome, RunResult)]
-    learned = [outcome for outcome in outcomes if isinstance(outcome, Learned)]
-    results = {result.key: result for result in (*done, *_classify(learned))}
-    return [_with_plain_numbers(spec, results[spec.key]) for spec in specs]
+    outcomes = learn(list(map(Job, specs, each(problem, specs))))
+    waiting = {i: own for i, own in enumerate(outcomes) if isinstance(own, Learned) and own.classifier is None}
+    for i, outcome in zip(waiting, _isolated(_classify, list(waiting.values())), strict=True):
+        outcomes[i] = outcome
+    results = [_isolated(_measure, [own])[0] if isinstance(own, Learned) else own for own in outcomes]
+    return [_with_plain_numbers(spec, result) for spec, result in zip(specs, results, strict=True)]
 
 
 def each(problem: Problem | Sequence[Problem], specs: Sequence[RunSpec]) -> Sequence[Problem]:
     """Return the problem of each run."""
     return [problem] * len(specs) if isinstance(problem, Problem) else problem
-
-
-def _with_plain_numbers(spec: RunSpec, result: RunResult) -> RunResult:
-    """Return a result with Python's numbers in place of NumPy's, without nan; an infinite number is a failure."""
-    values = {name: value.item() if isinstance(value, np.generic) else value for name, value in result.values.items()}
-    for name, value in values.items():
-        if math.isinf(value):
-            return failed(spec, f"{name}: expected a finite number, got {value}. Scale the data, or lower the rate.")
-    return replace(result, values={name: value for name, value in values.items() if not math.isnan(value)})
 
 
 def warm_up(spec: RunSpec, problem: Problem) -> None:
@@ -114,7 +116,7 @@ def fit_run(spec: RunSpec, problem: Problem) -> tuple[Any, Any]:
     ValueError
         A numerical error, with its traceback.
     """
-    (outcome,) = learn([(spec, problem)])
+    (outcome,) = learn([Job(spec, problem)])
     if isinstance(outcome, RunResult):
         raise ValueError(outcome.error or f"{spec.cell.method} makes neither features nor classes")
     return outcome.reducer, outcome.classifier or _train([outcome])[0]
@@ -125,55 +127,71 @@ def learn(jobs: Sequence[Job]) -> list[Learned | RunResult]:
 
     Runs that failed or that only measure give their result.
     """
+    if issubclass(contract_of(find_method(jobs[0].spec.cell.method)).estimator, MLP):
+        return _isolated(_learn, jobs)
+    return [outcome for job in jobs for outcome in _isolated(_learn, [job])]
+
+
+def _isolated(compute: Callable[[Sequence[AnyJob]], Sequence[Made]], jobs: Sequence[AnyJob]) -> list[Made | RunResult]:
+    """Compute jobs together, or after a numerical error one by one: those with an error give a failed result."""
     try:
-        methods = [make_method(spec, problem.task, n_outputs=problem.n_outputs) for spec, problem in jobs]
-        start = time.perf_counter()
-        _fit(jobs, methods)
-        share_ms = 1e3 * (time.perf_counter() - start) / len(jobs)
-        return [_learned(*job, method, share_ms) for job, method in zip(jobs, methods, strict=True)]
+        return list(compute(jobs))
     except (ValueError, ArithmeticError):
         if len(jobs) > 1:
-            return [outcome for job in jobs for outcome in learn([job])]
-        return [failed(jobs[0][0], traceback.format_exc())]
+            return [outcome for job in jobs for outcome in _isolated(compute, [job])]
+        return [failed(jobs[0].spec, traceback.format_exc())]
 
 
-def _fit(jobs: Sequence[Job], methods: Sequence[Any]) -> None:
-    """Fit on the training split, and on the validation split where the protocol says so; never on the test split."""
-    spec, problem = jobs[0]
-    if len(methods) > 1:
-        _fit_networks(methods, [_learning_data(own) for _, own in jobs], _classes(problem))
-        return
-    _fit_alone(methods[0], contract_of(find_method(spec.cell.method)), problem.X_train, problem.X_validation, problem)
+def _learn(jobs: Sequence[Job]) -> list[Learned | RunResult]:
+    """Fit methods on the training split, and on the validation split where the protocol says so."""
+    methods = [make_method(spec, problem.task, n_outputs=problem.n_outputs) for spec, problem in jobs]
+    (spec, problem), *others = jobs
+    start = time.perf_counter()
+    if others:
+        _fit_networks(methods, [(job.problem, _inputs(job.problem)) for job in jobs])
+    else:
+        _fit_alone(methods[0], contract_of(find_method(spec.cell.method)), problem, _inputs(problem))
+    share_ms = 1e3 * (time.perf_counter() - start) / len(jobs)
+    return [_learned(*job, method, share_ms) for job, method in zip(jobs, methods, strict=True)]
 
 
-def _fit_networks(
-    networks: Sequence[MLP], data: Sequence[TrainingSet], classes: NDArray[np.int64] | None
-) -> Sequence[MLP]:
+def _inputs(problem: Problem) -> Splits:
+    return problem.X_train, problem.X_validation, problem.X_test
+
+
+def _fit_networks(networks: Sequence[MLP], data: Sequence[tuple[Problem, Splits]]) -> list[MLP]:
     """Fit networks with equal settings side by side; problems may have different pivot architectures."""
     groups: dict[str, list[int]] = {}
     for index, network in enumerate(networks):
         settings = vars(network) | {"random_state": None}  # an unfitted estimator has no other attributes
         groups.setdefault(repr(sorted(settings.items())), []).append(index)
+    sets = [(train, problem.y_train, validation, problem.y_validation) for problem, (train, validation, _) in data]
     fitted: dict[int, MLP] = {}
     for group in groups.values():
-        some = fit_together([networks[i] for i in group], [data[i] for i in group], classes=classes)
-        fitted |= zip(group, some, strict=True)
+        alike = fit_together([networks[i] for i in group], [sets[i] for i in group], classes=_classes(data[0][0]))
+        fitted |= zip(group, alike, strict=True)
     return [fitted[index] for index in range(len(networks))]
 
 
-def _fit_alone(estimator: Any, contract: Contract, train: Floats, validation: Floats, problem: Problem) -> None:
+def _fit_alone(estimator: Any, contract: Contract, problem: Problem, splits: Splits) -> None:
     """Fit an estimator on the training and validation inputs of a problem, original or reduced."""
+    train, validation, _ = splits
+    if not contract.takes_targets:
+        estimator.fit(train)
+        return
     given: dict[str, Any] = {}
     if contract.takes_validation:
         given |= {"X_val": validation, "y_val": problem.y_validation}
     if contract.takes_classes:
         given["classes"] = _classes(problem)
-    if not contract.takes_targets:
-        estimator.fit(train)
-        return
     y = problem.y_train
     # One target is a vector to scikit-learn's regressors, a column to this package's.
     estimator.fit(train, y[:, 0] if contract.is_foreign and y.ndim == 2 and y.shape[1] == 1 else y, **given)
+
+
+def _classes(problem: Problem) -> NDArray[np.int64] | None:
+    """Return all classes of a problem; None for approximation."""
+    return None if problem.n_classes is None else np.arange(problem.n_classes)
 
 
 def _learned(spec: RunSpec, problem: Problem, method: Any, fit_time_ms: float) -> Learned | RunResult:
@@ -185,29 +203,28 @@ def _learned(spec: RunSpec, problem: Problem, method: Any, fit_time_ms: float) -
         name: curve[:, :HISTORY_NODES] if curve.ndim == 2 else curve
         for name, curve in getattr(method, "history_", {}).items()
     }
-    makes = find_method(spec.cell.method).makes
+    makes, splits = find_method(spec.cell.method).makes, _inputs(problem)
     if makes == "measures":
         return RunResult(spec.key, "done", values=values, history=history)
     values["fit_time_ms"] = fit_time_ms
-    train, validation, test = problem.X_train, problem.X_validation, problem.X_test
     if makes == "classes":
         values["dimensionality"] = getattr(method, "n_features_", problem.n_features)
-        return Learned(spec, problem, (train, validation, test), values, history, None, method)
-    reduced = _features(method, (train, validation, test))
+        return Learned(spec, problem, splits, values, history, None, method)
+    reduced = _features(method, splits)
     values["dimensionality"] = reduced[0].shape[1]
-    values |= measure_reconstruction(method, train, reduced[0])
+    values |= measure_reconstruction(method, problem.X_train, reduced[0])
     if dict(spec.cell.parameters).get(PORTRAIT):
         history |= portray(method, problem, reduced[0])
-    return Learned(spec, problem, (reduced[0], reduced[1], reduced[2]), values, history, method, None)
+    return Learned(spec, problem, reduced, values, history, method, None)
 
 
-def _features(method: Any, splits: Sequence[Floats]) -> list[Floats]:
+def _features(method: Any, splits: Splits) -> Splits:
     """Return the features of each split.
 
     Raises
     ------
     ValueError
-        They are no finite matrix with a row per sample and, in each split, the same columns, at least one.
+        They are not finite numbers of shape (n_samples, n_components), with the same n_components >= 1 in each split.
     """
     features: list[Floats] = []
     for name, X in zip(("training", "validation", "test"), splits, strict=True):
@@ -220,7 +237,7 @@ def _features(method: Any, splits: Sequence[Floats]) -> list[Floats]:
         if not np.isfinite(reduced).all():
             raise ValueError(f"{where}, got {np.count_nonzero(~np.isfinite(reduced))} that are not finite.")
         features.append(reduced)
-    return features
+    return features[0], features[1], features[2]
 
 
 def as_matrix(made: Any) -> Floats:
@@ -228,81 +245,113 @@ def as_matrix(made: Any) -> Floats:
     return np.ascontiguousarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
 
 
-def _classify(learned: Sequence[Learned]) -> list[RunResult]:
-    """Train the missing classifiers together, and measure all errors."""
-    results = [_measured(output, output.classifier) for output in learned if output.classifier is not None]
-    waiting = [output for output in learned if output.classifier is None]
+def _classify(jobs: Sequence[Learned]) -> list[Learned]:
+    """Train the classifiers of runs whose features are ready, and share out the time."""
     start = time.perf_counter()
-    try:
-        classifiers = _train(waiting)
-    except (ValueError, ArithmeticError):
-        if len(waiting) > 1:
-            return results + [result for output in waiting for result in _classify([output])]
-        return [*results, failed(waiting[0].spec, traceback.format_exc())]
+    classifiers = _train(jobs)
     elapsed_ms = 1e3 * (time.perf_counter() - start)
-    for output in waiting:
-        output.values["classifier_time_ms"] = elapsed_ms / len(waiting)
-    return results + [_measured(output, fitted) for output, fitted in zip(waiting, classifiers, strict=True)]
+    return [
+        replace(job, values={**job.values, "classifier_time_ms": elapsed_ms / len(jobs)}, classifier=classifier)
+        for job, classifier in zip(jobs, classifiers, strict=True)
+    ]
 
 
-def _train(learned: Sequence[Learned]) -> Sequence[Any]:
+def _train(jobs: Sequence[Learned]) -> Sequence[Any]:
+    """Return trained classifiers, networks trained side by side."""
     classifiers = []
-    for output in learned:
-        cell, problem = output.spec.cell, output.problem
-        seed = seeds(output.spec)[1]
+    for job in jobs:
+        cell, problem, seed = job.spec.cell, job.problem, seeds(job.spec)[1]
         classifiers.append(
             make_classifier(cell.classifier, cell.problem, seed, problem.task, n_outputs=problem.n_outputs)
         )
     if classifiers and all(isinstance(classifier, MLP) for classifier in classifiers):
-        data = [_learning_data(output.problem, output.splits) for output in learned]
-        return _fit_networks(classifiers, data, _classes(learned[0].problem))
-    for output, classifier in zip(learned, classifiers, strict=True):
-        problem, (train, validation, _) = output.problem, output.splits
-        rule = str(dict(output.spec.cell.classifier)["rule"])
-        _fit_alone(classifier, contract_of(find_classifier(rule), problem.task), train, validation, problem)
+        return _fit_networks(classifiers, [(job.problem, job.splits) for job in jobs])
+    for job, classifier in zip(jobs, classifiers, strict=True):
+        rule = str(dict(job.spec.cell.classifier)["rule"])
+        _fit_alone(classifier, contract_of(find_classifier(rule), job.problem.task), job.problem, job.splits)
     return classifiers
 
 
-def _learning_data(problem: Problem, splits: tuple[Floats, Floats, Floats] | None = None) -> TrainingSet:
-    """Return a problem's inputs, original or reduced, with the targets, of the splits that networks learn from."""
-    train, validation, _ = splits or (problem.X_train, problem.X_validation, problem.X_test)
-    return train, problem.y_train, validation, problem.y_validation
+def _measure(jobs: Sequence[Learned]) -> list[RunResult]:
+    """Return the results of runs, with the errors of their classifiers."""
+    return [_result(job) for job in jobs]
 
 
-def _classes(problem: Problem) -> NDArray[np.int64] | None:
-    """Return all classes of a problem; None for approximation."""
-    return None if problem.n_classes is None else np.arange(problem.n_classes)
-
-
-def _measured(output: Learned, classifier: Any) -> RunResult:
-    """Return a run's result; invalid predictions are a failure."""
-    try:
-        return _result(output, classifier)
-    except ValueError:
-        return failed(output.spec, traceback.format_exc())
-
-
-def _result(output: Learned, classifier: Any) -> RunResult:
-    epochs = {
-        "total_epochs": getattr(classifier, "n_epochs_", None),
-        "relevant_epochs": getattr(classifier, "best_epoch_", None),
-    }
-    values = output.values | {name: number for name, number in epochs.items() if number is not None}
-    values |= dict(getattr(classifier, "measures_", {}))
-    problem, test = output.problem, output.splits[-1]
+def _result(job: Learned) -> RunResult:
+    classifier, problem, test = job.classifier, job.problem, job.splits[-1]
+    values, history = dict(job.values), dict(job.history)
+    for name, attribute in (("total_epochs", "n_epochs_"), ("relevant_epochs", "best_epoch_")):
+        if (n_epochs := getattr(classifier, attribute, None)) is not None:
+            values[name] = n_epochs
+    values |= getattr(classifier, "measures_", {})
     targets = (problem.y_train, problem.y_validation, problem.y_test)
-    for split, X, y in zip(("train", "validation", "test"), output.splits, targets, strict=True):
+    for split, X, y in zip(("train", "validation", "test"), job.splits, targets, strict=True):
         values[f"{split}_error_percent"] = error_percent(classifier, X, y, problem.n_classes)
     if hasattr(classifier, "squared_error_percent"):
         values["test_squared_error_percent"] = classifier.squared_error_percent(test, problem.y_test)
-    history = dict(output.history)
-    if dict(output.spec.cell.parameters).get(PREDICTIONS):
+    if dict(job.spec.cell.parameters).get(PREDICTIONS):
         scores, predictions = judge(classifier, test, problem)
         values, history = values | scores, history | predictions
-    return RunResult(output.spec.key, "done", values=values, history=history)
+    return RunResult(job.spec.key, "done", values=values, history=history)
 
 
-def error_percent(estimator: Any, X: Floats, y: NDArray[Any], n_classes: int | None) -> float:
-    """Return the share of wrong classes, or the squared error percentage of numbers (Proben1 report, section 2.7)."""
-    predicted = predictions_of(estimator, X, y, n_classes)
-    return squared_error_percent(predicted, y) if n_classes is None else 100.0 * float(np.mean(predicted != y))
+def _with_plain_numbers(spec: RunSpec, result: RunResult) -> RunResult:
+    """Return a result with Python's numbers in place of NumPy's, without nan; an infinite number is a failure."""
+    values = {name: value.item() if isinstance(value, np.generic) else value for name, value in result.values.items()}
+    for name, value in values.items():
+        if math.isinf(value):
+            return failed(spec, f"{name}: expected a finite number, got {value}. Scale the data, or lower the rate.")
+    return replace(result, values={name: value for name, value in values.items() if not math.isnan(value)})
+
+
+def make_method(spec: RunSpec, task: str = "classification", *, n_outputs: int = 1) -> Any:
+    """Return a run's method, unfitted, with its seed and, where it takes one, the config's classifier.
+
+    ``task`` is "classification" or "approximation"; ``n_outputs``, the number of classes or targets, sets the size of
+    a network for a problem without a published network.
+    """
+    contract = contract_of(find_method(spec.cell.method))
+    seed, _, inner_seed = seeds(spec)
+    settings = {name: value for name, value in spec.cell.parameters if name not in STORED_BESIDE}
+    arguments = _arguments(contract.estimator, settings, spec.cell.problem, n_outputs)
+    if contract.takes_seed:
+        arguments["random_state"] = seed
+    if contract.takes_classifier and spec.cell.classifier:
+        arguments["estimator"] = make_classifier(
+            spec.cell.classifier, spec.cell.problem, inner_seed, task, n_outputs=n_outputs
+        )
+    return contract.estimator(**arguments)
+
+
+def make_classifier(
+    settings: Parameters, problem: str, seed: int, task: str = "classification", *, n_outputs: int = 1
+) -> Any:
+    """Return a classifier, or for an approximation problem the regressor of the same rule, unfitted.
+
+    ``settings`` are those of `Cell.classifier`: names that begin with ``base.`` belong to an ensemble's members.
+    """
+    own = {name: value for name, value in settings if not name.startswith(_BASE)}
+    base = tuple((name.removeprefix(_BASE), value) for name, value in settings if name.startswith(_BASE))
+    contract = contract_of(find_classifier(str(own.pop("rule"))), task)
+    arguments = _arguments(contract.estimator, own, problem, n_outputs)
+    if contract.takes_seed:
+        arguments["random_state"] = seed
+    if base:
+        arguments["estimator"] = make_classifier(base, problem, seed, task, n_outputs=n_outputs)
+    return contract.estimator(**arguments)
+
+
+def _arguments(estimator: type, settings: Mapping[str, Any], problem: str, n_outputs: int) -> dict[str, Any]:
+    """Return constructor arguments; ``pivot`` becomes the problem's pivot architecture, or that of the rule of size."""
+    pivot = pivot_of(problem) or rule_network(n_outputs)
+    resolved = {
+        name: getattr(pivot, name) if value == PIVOT and name in PIVOTAL else value for name, value in settings.items()
+    }
+    return constructor_arguments(estimator, resolved)
+
+
+def seeds(spec: RunSpec) -> tuple[int, int, int]:
+    """Return the seeds of the method, of the classifier, and of a classifier within the method."""
+    streams = np.random.SeedSequence(spec.seed).spawn(3)
+    method, classifier, inner = (int(stream.generate_state(1)[0]) for stream in streams)
+    return method, classifier, inner

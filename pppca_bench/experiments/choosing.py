@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -32,24 +32,28 @@ _ROUNDING = 1e-6
 
 def candidates(cell: Cell) -> list[Parameters]:
     """Return the candidates of a cell's runs, every combination of values; ``[()]`` where nothing is chosen."""
-    given = {name: value for name, value in cell.parameters if name.startswith(CHOOSE)}
     grids: dict[str, Any] = {
-        name.removeprefix(CHOOSE): value for name, value in given.items() if name not in (CHOOSE_BY, CHOOSE_RETAIN)
+        name.removeprefix(CHOOSE): value
+        for name, value in cell.parameters
+        if name.startswith(CHOOSE) and name not in (CHOOSE_BY, CHOOSE_RETAIN)
     }
     return [tuple(zip(grids, values, strict=True)) for values in itertools.product(*grids.values())]
 
 
-def settled(spec: RunSpec, chosen: Parameters) -> RunSpec:
-    """Return a run with the chosen settings, under its own key and seed."""
-    left = {name: value for name, value in spec.cell.parameters if not name.startswith(CHOOSE)}
-    parameters: dict[str, Scalar] = left | dict(chosen)
+def settled(spec: RunSpec, chosen: Parameters, without: Collection[str] = ()) -> RunSpec:
+    """Return a run with the chosen settings and without some others, under its own key and seed."""
+    given = {name: value for name, value in spec.cell.parameters if not name.startswith(CHOOSE) and name not in without}
+    parameters: dict[str, Scalar] = given | dict(chosen)
     return replace(spec, cell=replace(spec.cell, parameters=tuple(sorted(parameters.items()))))
 
 
 def chosen_by(spec: RunSpec, result: RunResult) -> RunSpec:
-    """Return a done run with the settings that it chose."""
-    chosen = [one for one in candidates(spec.cell) if all(result.values[f"{CHOSEN}{name}"] == v for name, v in one)]
-    return settled(spec, chosen[0])
+    """Return a completed run with the settings that it chose."""
+    return next(
+        settled(spec, candidate)
+        for candidate in candidates(spec.cell)
+        if all(result.values[f"{CHOSEN}{name}"] == value for name, value in candidate)
+    )
 
 
 def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) -> list[RunResult]:
@@ -58,42 +62,32 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     The candidates of a run have its seed. Their problem has a copy of the validation split in place of the test split,
     so that the choice cannot depend on the test split; then the chosen candidate learns again, and is tested.
 
-    Choice: of candidates with the same validation error the one with the fewest features is chosen, then the first;
-    failed ones are ignored. By retained variance it is the one with the fewest features that retains enough, or, where
-    none does, the one that retains most.
+    Choice: of the candidates with the least validation error, the first with the fewest features is chosen; failed
+    candidates are ignored. By retained variance it is the candidate with the fewest features that retains enough or, if
+    none does, the candidate that retains most.
 
-    Parameters
-    ----------
-    specs : sequence of RunSpec
-        Runs with the same settings.
-    problem : Problem or sequence of Problem
-        The same for all runs, or one per run.
-
-    Returns
-    -------
-    list of RunResult
-        In the order of ``specs``, with ``chosen_tau`` and so on among the values.
+    Choices such as ``chosen_tau`` are among the values of the results.
     """
     among, rule = candidates(specs[0].cell), dict(specs[0].cell.parameters)
     if among == [()]:
         return cells.run_group(specs, problem)
     problems = cells.each(problem, specs)
-    distinct = {id(one): one for one in problems}.items()
-    blinded = {key: replace(one, X_test=one.X_validation, y_test=one.y_validation) for key, one in distinct}
-    blind = [blinded[id(one)] for one in problems]
+    distinct = {id(own): own for own in problems}.items()
+    blinded = {key: replace(own, X_test=own.X_validation, y_test=own.y_validation) for key, own in distinct}
+    blind = [blinded[id(own)] for own in problems]
     attempt = _reduce if rule[CHOOSE_BY] == "retained_variance" else cells.run_group
-    tried = [attempt([_storing_nothing(settled(spec, one)) for spec in specs], blind) for one in among]
+    tried = [attempt([settled(spec, candidate, STORED_BESIDE) for spec in specs], blind) for candidate in among]
     results: dict[str, RunResult] = {}
     groups: dict[Parameters, list[cells.Job]] = {}
     n_failed: dict[str, int] = {}
     for spec, own, *outcomes in zip(specs, problems, *tried, strict=True):
-        best = _best(rule, [one.values for one in outcomes])
-        n_failed[spec.key] = sum(one.status == "failed" for one in outcomes)
+        best = _best(rule, [outcome.values for outcome in outcomes])
+        n_failed[spec.key] = sum(outcome.status == "failed" for outcome in outcomes)
         if best is None:
             error = outcomes[0].error or f"no candidate has a number to choose {rule[CHOOSE_BY]} by"
             results[spec.key] = failed(spec, error)
         else:
-            groups.setdefault(among[best], []).append((spec, own))
+            groups.setdefault(among[best], []).append(cells.Job(spec, own))
     for chosen, group in groups.items():
         settings: dict[str, Any] = {f"{CHOSEN}{name}": value for name, value in chosen}
         for result in cells.run_group([settled(spec, chosen) for spec, _ in group], [own for _, own in group]):
@@ -103,16 +97,12 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     return [results[spec.key] for spec in specs]
 
 
-def _storing_nothing(spec: RunSpec) -> RunSpec:
-    parameters = tuple(item for item in spec.cell.parameters if item[0] not in STORED_BESIDE)
-    return replace(spec, cell=replace(spec.cell, parameters=parameters))
-
-
 def _reduce(specs: Sequence[RunSpec], problems: Sequence[Problem]) -> list[RunResult]:
     """Fit the runs' methods alone, and return the values that they measure on the training split."""
-    outcomes = [outcome for job in zip(specs, problems, strict=True) for outcome in cells.learn([job])]
+    outcomes = [outcome for job in map(cells.Job, specs, problems) for outcome in cells.learn([job])]
     return [
-        one if isinstance(one, RunResult) else RunResult(one.spec.key, "done", values=one.values) for one in outcomes
+        outcome if isinstance(outcome, RunResult) else RunResult(outcome.spec.key, "done", values=outcome.values)
+        for outcome in outcomes
     ]
 
 

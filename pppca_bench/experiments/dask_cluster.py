@@ -59,7 +59,7 @@ class DaskCluster(Workers):
         self._announce = announce
         self._cluster: Any = None
         self._client: Any = None
-        self._shared: set[str] = set()
+        self._sent: set[str] = set()
 
     @property
     def n_held(self) -> int:
@@ -70,11 +70,11 @@ class DaskCluster(Workers):
         """Send a split's data to every worker, also to those that join later, and return how a call gets them there."""
         self._executor = self._executor or self._join(self._size)
         name = f"pppca data {source.sha256} {source.split}"
-        if name not in self._shared:
+        if name not in self._sent:
             data = load_again(source) if source.split else problem
             self._ask(self._client.register_plugin, _Data(data), name=name)
-            self._shared.add(name)
-        return partial(_shared_data, name)
+            self._sent.add(name)
+        return partial(_sent_data, name)
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Submit a call to the scheduler."""
@@ -107,7 +107,7 @@ class DaskCluster(Workers):
 
     def close(self) -> None:
         """Remove the data from the workers, and stop a cluster that was started here."""
-        for name in self._shared:
+        for name in self._sent:
             self._ask(self._client.unregister_worker_plugin, name)
         self._leave()
 
@@ -118,17 +118,24 @@ class DaskCluster(Workers):
             self._leave()
 
     def _leave(self) -> None:
-        for open_one, timeout in ((self._client, 5), (self._cluster, 10)):
+        for connection, timeout in ((self._client, 5), (self._cluster, 10)):
             with suppress(OSError, TimeoutError):
-                if open_one is not None:
-                    open_one.close(timeout=timeout)
+                if connection is not None:
+                    connection.close(timeout=timeout)
 
     def _join(self, n_workers: int) -> Executor:
         if self._client is None:
             for handler in logging.getLogger("distributed").handlers:  # of all its loggers
                 handler.setLevel(logging.CRITICAL + 1)  # errors are raised instead
             if not self.address:
-                self._cluster = _local_cluster(n_workers)
+                with uninterrupted_children():
+                    self._cluster = LocalCluster(
+                        n_workers=n_workers,
+                        threads_per_worker=1,
+                        host="127.0.0.1",
+                        dashboard_address="127.0.0.1:0",
+                        silence_logs=logging.CRITICAL,
+                    )
                 self.address = str(self._cluster.scheduler_address)
             try:
                 self._client = Client(self.address, timeout=TIMEOUT_S, set_as_default=False)
@@ -185,16 +192,10 @@ class _Data(WorkerPlugin):
         self.problem = problem
 
 
-def _local_cluster(n_workers: int) -> Any:
-    with uninterrupted_children():
-        return LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL,
-        )
+def _sent_data(name: str) -> Problem:
+    plugin: Any = get_worker().plugins[name]
+    problem: Problem = plugin.problem
+    return problem
 
 
 @cache
@@ -220,12 +221,6 @@ def _check(worker: str, ours: Fingerprint, theirs: Fingerprint) -> None:
                 f"worker {worker}: expected {name} {expected}, as here, got {theirs.get(name)}. Its numbers could"
                 " differ: install the same there, and start it again."
             )
-
-
-def _shared_data(name: str) -> Problem:
-    plugin: Any = get_worker().plugins[name]
-    problem: Problem = plugin.problem
-    return problem
 
 
 def _call_checked(expected: Fingerprint, call: Callable[..., Any], *arguments: Any) -> Any:

@@ -7,11 +7,10 @@ import re
 import shlex
 import shutil
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
+from typing import NamedTuple
 
 from pppca_bench.compiled import cache
 from pppca_bench.errors import DataError, StoreError
@@ -25,19 +24,8 @@ DISTRIBUTION = "pppca-bench"
 ENOUGH_SPACE_MB = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Result of a check.
-
-    Attributes
-    ----------
-    subject : str
-        ``"environment"``, ``"cache"``, ``"data"``, ``"store"`` or ``"study"`` with a study's name.
-    text : str
-        Sentence.
-    remedy : str or None
-        Instruction, empty where the text has it; None where nothing needs doing.
-    """
+class Finding(NamedTuple):
+    """Result of a check; the remedy is None where nothing needs doing, and empty where the text has it."""
 
     subject: str
     text: str
@@ -45,28 +33,18 @@ class Finding:
 
 
 def examine(data_dir: Path | None, database: Path, studies: Iterable[Path] = ()) -> Iterator[Finding]:
-    """Check everything that a run needs, and change nothing.
-
-    Parameters
-    ----------
-    data_dir : Path, optional
-        First folder to look for Proben1 files.
-    database : Path
-        The results database, which need not exist.
-    studies : iterable of Path
-        The databases of studies, each in a folder of the study's name.
-    """
+    """Check everything that a run needs, and the databases of studies in folders of their names; change nothing."""
     yield from _environment()
     yield from _cache()
     yield from _data(data_dir)
     yield from _folder(database.parent)
     yield from _store(database)
     for path in studies:
-        yield from (replace(finding, subject=f"study {path.parent.name}") for finding in _store(path, "study"))
+        yield from (finding._replace(subject=f"study {path.parent.name}") for finding in _store(path, "study"))
 
 
 def mend(database: Path) -> int:
-    """Remove the rows that no run can have written, so that the next run computes them again; return how many."""
+    """Remove the rows that no run can have written, so that the next run computes them again; return their number."""
     with Store(database) as store:
         wrong = store.wrong_rows()
         store.remove(wrong)
@@ -74,34 +52,33 @@ def mend(database: Path) -> int:
 
 
 def _environment() -> Iterator[Finding]:
-    subject = "environment"
     try:
         needed = [text for text in metadata.requires(DISTRIBUTION) or [] if "extra ==" not in text]
     except metadata.PackageNotFoundError:
         remedy = f"Install it, for example with `pip install -e {shlex.quote(str(Path(__file__).parents[2]))}`."
-        yield Finding(subject, f"{DISTRIBUTION} is not installed, so its requirements are unknown.", remedy)
+        yield Finding("environment", f"{DISTRIBUTION} is not installed, so its requirements are unknown.", remedy)
     else:
         wrong = [finding for requirement in needed if (finding := _package(requirement)) is not None]
         yield from wrong
-        yield Finding(subject, f"{len(needed) - len(wrong)} of {len(needed)} required packages are as required.")
-    yield Finding(subject, f"{available_cores()} of {os.cpu_count()} processor cores for `pppca run`.")
+        text = f"{len(needed) - len(wrong)} of {len(needed)} required packages are as required."
+        yield Finding("environment", text)
+    yield Finding("environment", f"{available_cores()} of {os.cpu_count()} processor cores for `pppca run`.")
     if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         text = "NUMBA_DISABLE_JIT is set: nothing is compiled, and a run takes hundreds of times as long."
-        yield Finding(subject, text, "Unset it.")
+        yield Finding("environment", text, "Unset it.")
 
 
 def _package(requirement: str) -> Finding | None:
+    """Return a finding if a package is missing, older than the limit ``>=``, or not below the limit ``<``."""
     name, limits = re.split(r"(?=[<>=!~])", requirement, maxsplit=1)
+    least, below = (re.search(pattern, limits) for pattern in (r">=\s*([\d.]+)", r"<\s*([\d.]+)"))
     try:
         got = metadata.version(name)
+        is_new_enough = least is None or _numbers(got) >= _numbers(least[1])
+        if is_new_enough and (below is None or _numbers(got) < _numbers(below[1])):
+            return None
     except metadata.PackageNotFoundError:
         got = "none"
-    else:
-        least, below = (re.search(pattern, limits) for pattern in (r">=\s*([\d.]+)", r"<\s*([\d.]+)"))
-        if (least is None or _numbers(got) >= _numbers(least[1])) and (
-            below is None or _numbers(got) < _numbers(below[1])
-        ):
-            return None
     remedy = f"Run `{Path(sys.executable).name} -m pip install '{requirement}'`."
     return Finding("environment", f"{name}: expected version {limits}, got {got}.", remedy)
 
@@ -158,12 +135,11 @@ def _store(database: Path, command: str = "run") -> Iterator[Finding]:
                 aside = shlex.join(["mv", str(database), f"{database}.damaged"])
                 remedy = f"Restore it from a backup, or move it aside (`{aside}`) and run the configs again."
                 yield Finding("store", f"{database}: damaged ({verdict.splitlines()[0]}).", remedy)
-                return
-            if wrong := store.wrong_rows():
+            elif wrong := store.wrong_rows():
                 yield from (Finding("store", str(error), "") for error in wrong.values())
-                return
-            yield Finding("store", f"{store.path}: whole, of version {SCHEMA_VERSION}.")
-            yield from _runs(store, command)
+            else:
+                yield Finding("store", f"{store.path}: whole, of version {SCHEMA_VERSION}.")
+                yield from _runs(store, command)
     except StoreError as error:
         yield Finding("store", str(error), "")
     except PermissionError:  # reported by `_folder`
@@ -177,12 +153,12 @@ def _runs(store: Store, command: str) -> Iterator[Finding]:
     again = f"Run it again with `pppca {command}`: completed runs are kept."
     plans = store.plans() if command == "run" else {"all trials": list(results)}
     for name, keys in plans.items():
-        statuses = Counter(result.status if (result := results[key]) else "planned" for key in keys)
-        if statuses["failed"]:
-            errors = (result.error for key in keys if (result := results[key]) and result.status == "failed")
-            cause = cause_of(next(errors)).removesuffix(".")
-            text = f"{name}: {statuses['failed']} of {len(keys)} runs failed, one with: {cause}."
+        tried = [result for key in keys if (result := results[key])]
+        errors = [result.error for result in tried if result.status == "failed"]
+        if errors:
+            cause = cause_of(errors[0]).removesuffix(".")
+            text = f"{name}: {len(errors)} of {len(keys)} runs failed, one with: {cause}."
             yield Finding("store", text, again if command == "run" else None)
-        if statuses["planned"] and under_way.isdisjoint(keys):
-            yield Finding("store", f"{name}: {statuses['planned']} of {len(keys)} runs are not done.", again)
-        yield Finding("store", f"{name}: {statuses['done']} of {len(keys)} runs are done.")
+        if len(tried) < len(keys) and under_way.isdisjoint(keys):
+            yield Finding("store", f"{name}: {len(keys) - len(tried)} of {len(keys)} runs are not done.", again)
+        yield Finding("store", f"{name}: {len(tried) - len(errors)} of {len(keys)} runs are done.")

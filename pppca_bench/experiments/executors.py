@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, Any, Self
@@ -61,17 +62,11 @@ class Workers:
         """Number of calls to hand over at a time: each worker's current and next one."""
         return 2 * self._size
 
-    def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem] | None:  # noqa: ARG002
-        """Return how a call gets a problem's data; None where the worker reads them from ``source``.
+    def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem]:  # noqa: ARG002
+        """Return a function by which a call loads the data of a source; ``problem`` is that of the first split."""
+        from pppca_bench.problems import load_again
 
-        Parameters
-        ----------
-        source : ProblemSource
-            Of the split that the call is about.
-        problem : Problem
-            The data of the first split.
-        """
-        return None
+        return partial(load_again, source)
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Submit a call; where the executor is broken, the future holds the exception."""
@@ -119,9 +114,9 @@ class InProcess(Workers):
     def __exit__(self, *_: object) -> None:
         pass
 
-    def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem] | None:
-        """Return a function that returns the data of the first split; None for other splits."""
-        return None if source.split else lambda: problem
+    def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem]:
+        """Return a function that returns the data as they were opened, or loads those of another split."""
+        return super().loader(source, problem) if source.split else lambda: problem
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Compute a call."""

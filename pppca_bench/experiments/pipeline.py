@@ -19,21 +19,13 @@ from pppca_bench.config.plan import algorithms_of
 from pppca_bench.config.request import read_request
 from pppca_bench.documents import parse_yaml
 from pppca_bench.errors import ConfigError, DataError, StoreError
-from pppca_bench.experiments.cell import as_matrix, error_percent, fit_run
+from pppca_bench.experiments.cell import as_matrix, fit_run
 from pppca_bench.experiments.choosing import chosen_by
-from pppca_bench.experiments.predictions import probabilities_of
+from pppca_bench.experiments.measures import error_percent, probabilities_of
 from pppca_bench.experiments.run_config import GivenData, saved, with_given
 from pppca_bench.methods.lookup import find_method, search_also
-from pppca_bench.problems import (
-    DataSet,
-    Problem,
-    load_again,
-    load_data_set,
-    load_problem,
-    registered,
-)
-from pppca_bench.problems.encode import TrainingRange
-from pppca_bench.problems.rows import FittedByARun, RowEncoder
+from pppca_bench.problems import DataSet, Problem, load_again, load_data_set, load_problem, registered
+from pppca_bench.problems.encode import FittedByARun, RowEncoder, TrainingRange
 from pppca_bench.runs import RunResult, RunSpec
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store
@@ -84,7 +76,7 @@ def pipeline(
     Warns
     -----
     UserWarning
-        Its test error differs from the stored one: another processor, or other libraries.
+        Its test error differs from the stored error: another processor, or other libraries.
     """
     folder = Path(folder)
     search_also([folder, Path.cwd()])
@@ -103,7 +95,7 @@ def _checked(spec: RunSpec, result: RunResult | None) -> RunResult:
     """Return a run's result; raise StoreError if it cannot be fitted, or not by this code."""
     cell = spec.cell
     if result is None or result.status != "done":
-        raise StoreError(f"run {spec.key}: expected one that is done, got {'planned' if result is None else 'failed'}.")
+        raise StoreError(f"run {spec.key}: expected a completed run, got {'planned' if result is None else 'failed'}.")
     if find_method(cell.method).makes == "measures":
         raise StoreError(f"run {spec.key}: expected a method that predicts, got {cell.method}, which only measures.")
     if (now := algorithms_of(cell.method, cell.classifier)) != cell.algorithms:
@@ -115,15 +107,16 @@ def _checked(spec: RunSpec, result: RunResult | None) -> RunResult:
 def _opened(
     spec: RunSpec, texts: Mapping[str, str], folder: Path, given: Mapping[str, Path], data_dir: Path | None
 ) -> tuple[Problem, DataSet | None, int]:
-    """Return a run's problem, and for a table of the user's own the table and the number of the run's split."""
+    """Return a run's problem and, of a user-defined table, the table and the number of the run's split."""
     wanted = spec.cell.problem, spec.cell.data_sha256
+    causes = list[str]()
     if spec.cell.problem in registered():
         problem = load_problem(spec.cell.problem, data_dir)
         if problem.sha256 == spec.cell.data_sha256:
             return problem, None, 0
-    causes = list[str]()
-    for name, text in texts.items() if spec.cell.problem not in registered() else ():
-        document = with_given(parse_yaml(folder / f"{name}.yaml", text), list(given))
+        texts = {}  # no config names other data for it
+    for name, text in texts.items():
+        document = with_given(parse_yaml(folder / f"{name}.yaml", text), given)
         try:
             opened = read_request([document], data_dir=data_dir, given=given, force=True).problems
         except (ConfigError, DataError) as error:
@@ -131,8 +124,7 @@ def _opened(
             continue
         if wanted in opened:
             source = opened[wanted][0].of_repeat(spec.repeat)
-            data = load_data_set(source, source.own) if source.own else None
-            return load_again(source), data, source.split
+            return load_again(source), load_data_set(source), source.split
     got = f" ({causes[0]})" if causes else ""
     raise DataError(
         f"{spec.cell.problem}: expected the data of run {spec.key} (SHA-256 {spec.cell.data_sha256[:12]}...), got none"
@@ -166,15 +158,7 @@ def _fitted(spec: RunSpec, result: RunResult, problem: Problem, data: DataSet | 
 
 
 class NamedClasses(ClassifierMixin, FittedByARun):  # type: ignore[misc]
-    """Classifier of a table's own classes by a fitted classifier of their numbers.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted.
-    values : array of shape (n_classes,)
-        The classes in the order of their numbers.
-    """
+    """Classifier of a table's classes by a fitted classifier of their numbers; ``values`` has the classes in order."""
 
     def __init__(self, estimator: Any, values: NDArray[Any]) -> None:
         self.estimator, self.values = estimator, values
@@ -196,15 +180,7 @@ class NamedClasses(ClassifierMixin, FittedByARun):  # type: ignore[misc]
 
 
 class ScaledBack(RegressorMixin, FittedByARun):  # type: ignore[misc]
-    """Regressor of a table's own targets by a fitted regressor of scaled ones.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted.
-    scaler : TrainingRange
-        Scaled the targets.
-    """
+    """Regressor of a table's own targets by a fitted regressor of targets that ``scaler`` scaled."""
 
     def __init__(self, estimator: Any, scaler: TrainingRange) -> None:
         self.estimator, self.scaler = estimator, scaler

@@ -22,13 +22,7 @@ LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
 
 
 def describe(configs: Mapping[str, str] | None = None) -> str:
-    """Return JSON text with the versions of code, libraries and Python, the configs, processor and BLAS.
-
-    Parameters
-    ----------
-    configs : mapping of str to str, optional
-        SHA-256 of the config files that asked for the numbers, by config name.
-    """
+    """Return JSON text with the versions of code, libraries and Python, processor, BLAS, and the configs' SHA-256."""
     facts = {
         "pppca": code_version(),
         "configs": dict(configs or {}),
@@ -44,10 +38,7 @@ def describe(configs: Mapping[str, str] | None = None) -> str:
 def superseded_lines(stored: Iterable[tuple[Cell, Cell, int]]) -> list[str]:
     """Return a line for each reason why stored results are computed again.
 
-    Parameters
-    ----------
-    stored : iterable of (Cell, Cell, int)
-        Wanted cells, stored ones that differ in their data or algorithms, and how many of their runs are done.
+    ``stored`` has wanted cells, stored cells that differ in data or algorithms, and their numbers of completed runs.
     """
     causes = Counter[tuple[str, str]]()
     for wanted, old, n in stored:
@@ -59,8 +50,8 @@ def superseded_lines(stored: Iterable[tuple[Cell, Cell, int]]) -> list[str]:
                 of_what = f" of {name}" if name != wanted.method else ""
                 causes[wanted.method, f"of version {version_then}{of_what} (now {versions[name]})"] += n
     return [
-        f"{n} stored result{'s' if n > 1 else ''} of {what} {'are' if n > 1 else 'is'} {cause} and computed again."
-        for (what, cause), n in sorted(causes.items())
+        f"{n} stored result{'s' if n > 1 else ''} of {name} {'are' if n > 1 else 'is'} {cause} and computed again."
+        for (name, cause), n in sorted(causes.items())
     ]
 
 

@@ -1,4 +1,4 @@
-"""Task queue: groups of runs that train together, in turn and shared with other processes."""
+"""Task queue: groups of runs that train together, in order, shared with other processes."""
 
 from __future__ import annotations
 
@@ -55,18 +55,10 @@ def groups(specs: Iterable[RunSpec], data_of: DataOf = same_problem) -> Iterator
 
 
 def shard(specs: Sequence[RunSpec], number: int, n_shards: int) -> list[RunSpec]:
-    """Return the runs of one of several shards, in the order of the plan; all shards together are the plan.
+    """Return the runs of shard ``number`` (from 1) of a plan, in its order; all shards together are the plan.
 
     Choice: the runs of each cell are dealt in groups, in the order of their first keys. A key is a digest, so the
     shards are the same on any machine, have equally many groups, and of each method and problem a fair share.
-
-    Parameters
-    ----------
-    specs : sequence of RunSpec
-        The whole plan, whatever of it is done.
-    number : int
-        From 1 to ``n_shards``.
-    n_shards : int
     """
     dealt = sorted(groups(specs), key=lambda group: group[0].key)[number - 1 :: n_shards]
     taken = {spec.key for group in dealt for spec in group}
@@ -78,53 +70,42 @@ class Queue:
 
     Parameters
     ----------
-    specs : sequence of RunSpec
-        Runs to compute.
+    specs, data_of
+        Runs to compute, and their data: see `groups`.
     store : Store
         Asked again before each group, since another process may have computed it meanwhile.
-    fresh : bool, default False
+    fresh : bool
         Return every run, whatever the store holds.
-    retries : int, default 0
-        How often a failed run may be put back.
-    data_of : callable(spec) -> hashable, optional
-        See `groups`. By default the data set.
+    retries : int
+        Number of times that a failed run is taken back.
 
     Attributes
     ----------
-    n_done_elsewhere : int
-        Runs that were dropped because another process had done them.
+    n_done_meanwhile : int
+        Runs that another process computed meanwhile.
     """
 
-    def __init__(
-        self,
-        specs: Sequence[RunSpec],
-        store: Store,
-        *,
-        fresh: bool = False,
-        retries: int = 0,
-        data_of: DataOf = same_problem,
-    ) -> None:
-        self.n_done_elsewhere = 0
+    def __init__(self, specs: Sequence[RunSpec], store: Store, data_of: DataOf, *, fresh: bool, retries: int) -> None:
+        self.n_done_meanwhile = 0
         self._store, self._fresh, self._retries = store, fresh, retries
-        self._waiting: dict[bool, deque[Group]] = {False: deque(), True: deque()}
-        self._reserved: dict[bool, deque[Group]] = {False: deque(), True: deque()}
+        self._waiting: dict[bool, deque[tuple[Group, bool]]] = {False: deque(), True: deque()}
         self._n_attempts = Counter[str]()
         for group in groups(specs, data_of):
-            self._waiting[is_timed(group[0].cell)].append(group)
+            self._waiting[is_timed(group[0].cell)].append((group, False))
 
     def next(self, *, timed: bool) -> Group | None:
         """Return the next group of timed runs, or of others; None when none is left."""
-        while self._waiting[timed] or self._reserved[timed]:
-            if not self._waiting[timed]:
-                group = self._missing(self._reserved[timed].popleft())
-            else:
-                group = self._waiting[timed].popleft()
-                if not self._fresh:
-                    held = self._store.reserve([spec.key for spec in group])
-                    if held:
-                        self._reserved[timed].append(tuple(spec for spec in group if spec.key in held))
-                    # After the reservation, so that nothing is done in between.
-                    group = self._missing(tuple(spec for spec in group if spec.key not in held))
+        waiting = self._waiting[timed]
+        while waiting:
+            group, was_reserved = waiting.popleft()
+            if not self._fresh:
+                keys = [spec.key for spec in group]
+                reserved = set() if was_reserved else self._store.reserve(keys)
+                if reserved:
+                    waiting.append((tuple(spec for spec in group if spec.key in reserved), True))
+                done = self._store.done(keys) - reserved  # after the reservation, so that nothing is done in between
+                self.n_done_meanwhile += len(done)
+                group = tuple(spec for spec in group if spec.key not in done | reserved)
             if group:
                 return group
         return None
@@ -134,10 +115,5 @@ class Queue:
         self._n_attempts[result.key] += 1
         again = result.status == "failed" and self._n_attempts[result.key] <= self._retries
         if again:
-            self._waiting[is_timed(spec.cell)].appendleft((spec,))
+            self._waiting[is_timed(spec.cell)].appendleft(((spec,), False))
         return again
-
-    def _missing(self, group: Group) -> Group:
-        done = self._store.done(spec.key for spec in group)
-        self.n_done_elsewhere += len(done)
-        return tuple(spec for spec in group if spec.key not in done)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +15,6 @@ from pppca_bench.documents import YamlSource, read_yaml, to_source
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.experiments import runner
 from pppca_bench.problems import registered, to_table
-from pppca_bench.runs import RunSpec
 from pppca_bench.store import DATABASE
 from pppca_bench.store.database import Store
 from pppca_bench.store.export import load_results
@@ -76,7 +75,7 @@ def run(
     Returns
     -------
     Completed
-        Results and fitted pipelines of the runs.
+        The runs, and the tables made of them.
 
     Raises
     ------
@@ -93,7 +92,12 @@ def run(
     >>> done = pppca_bench.run(document, {"flowers": (X, y)})  # doctest: +SKIP
     >>> done.runs.groupby("method").test_error_percent.mean()  # doctest: +SKIP
     """
-    source = _source(config, list(problems or {}))
+    names = list(problems or {})
+    if isinstance(config, Mapping):
+        more = {"problems": names} if names and "problems" not in config else {}
+        source = to_source({**config, **more}, Path("config"))
+    else:
+        source = with_given(read_yaml(Path(config)), names)
     with saved(problems or {}) as given, Store(Path(results) / DATABASE) as store:
         folder = Path(data_dir) if data_dir is not None else None
         request = read_request([source], data_dir=folder, repeats=repeats, given=given)
@@ -102,70 +106,39 @@ def run(
                 f"{source.path}: expected {min(unused)!r} among its problems, since data were given for it, got none."
                 " Add it, or leave `problems` out."
             )
-        outcome = carry_out(request, store, workers=workers)
+        outcome = runner.run(request.specs, store, request.problems, plans=request.plans, workers=workers)
         return Completed(_read_runs(request, Path(results)), outcome)
 
 
-def carry_out(request: Request, store: Store, specs: Sequence[RunSpec] | None = None, **options: Any) -> runner.Outcome:
-    """Record a request's plans and compute the runs that the store lacks.
-
-    Parameters
-    ----------
-    request : Request
-    store : Store
-    specs : sequence of RunSpec, optional
-        Subset of the request's runs to compute; all by default.
-    **options
-        Of `runner.run`.
-    """
-    for plan in request.plans:
-        store.plan(plan)
-    configs = {plan.name: plan.sha256 for plan in request.plans}
-    return runner.run(request.specs if specs is None else specs, store, request.problems, configs=configs, **options)
-
-
-def _source(config: str | Path | Mapping[str, Any], given: list[str]) -> YamlSource:
-    """Return a config's document, with the given problems where it names none."""
-    if isinstance(config, Mapping):
-        document = dict(config)
-        return to_source(
-            document if "problems" in document or not given else document | {"problems": given}, Path("config")
-        )
-    return with_given(read_yaml(Path(config)), given)
-
-
-def with_given(source: YamlSource, given: list[str]) -> YamlSource:
+def with_given(source: YamlSource, given: Collection[str]) -> YamlSource:
     """Return a document with the given problems where it names none."""
     if given and isinstance(source.value, dict) and "problems" not in source.value:
-        return replace(source, value=source.value | {"problems": given})
+        return replace(source, value=source.value | {"problems": list(given)})
     return source
 
 
 @contextmanager
 def saved(problems: GivenData) -> Iterator[dict[str, Path]]:
     """Save given data in temporary files, which worker processes can read; yield the files by name."""
+    import pandas as pd
+
     with tempfile.TemporaryDirectory(prefix="pppca-") as folder:
         paths = {name: Path(folder, f"{number}.npz") for number, name in enumerate(problems)}
         for name, path in paths.items():
             if name in registered() or not (isinstance(name, str) and NAME.fullmatch(name)):
                 rule = "a name of letters, digits, _ and - that no known problem has"
                 raise ConfigError(f"problems: expected {rule}, got {name!r}. Take another.")
-            frame, targets = _joined(name, *problems[name])
-            to_table(frame, name, targets=targets).save(path)
+            inputs, targets = (_as_frame(name, part, prefix) for part, prefix in zip(problems[name], "xy", strict=True))
+            if len(inputs) != len(targets):
+                expected = f"as many targets as rows, {len(inputs)}"
+                raise DataError(f"{name}: expected {expected}, got {len(targets)}. Correct one.")
+            joined = pd.concat([inputs, targets], axis=1)
+            to_table(joined, name, targets=tuple(targets.columns)).save(path)
         yield paths
 
 
-def _joined(name: str, X: Any, y: Any) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return a data frame with the inputs and then the targets, and the targets' names."""
-    import pandas as pd
-
-    inputs, targets = (_as_frame(name, part, prefix) for part, prefix in ((X, "x"), (y, "y")))
-    if len(inputs) != len(targets):
-        raise DataError(f"{name}: expected as many targets as rows, {len(inputs)}, got {len(targets)}. Correct one.")
-    return pd.concat([inputs, targets], axis=1), tuple(targets.columns)
-
-
 def _as_frame(name: str, part: Any, prefix: str) -> pd.DataFrame:
+    """Return inputs or targets as a data frame; columns of an array are named x1, x2, …, that of a vector x."""
     import numpy as np
     import pandas as pd
 
@@ -176,8 +149,8 @@ def _as_frame(name: str, part: Any, prefix: str) -> pd.DataFrame:
     array = np.asarray(part)
     if array.ndim not in (1, 2):
         raise DataError(f"{name}: expected {prefix} of one or two dimensions, got {array.ndim}. Reshape it.")
-    columns = [prefix] if array.ndim == 1 else [f"{prefix}{number + 1}" for number in range(array.shape[1])]
-    return pd.DataFrame(array.reshape(len(array), len(columns)), columns=columns)
+    names = [prefix] if array.ndim == 1 else [f"{prefix}{number + 1}" for number in range(array.shape[1])]
+    return pd.DataFrame(array).set_axis(names, axis=1)
 
 
 def _read_runs(request: Request, folder: Path) -> pd.DataFrame:
@@ -186,7 +159,7 @@ def _read_runs(request: Request, folder: Path) -> pd.DataFrame:
     for spec in request.specs:
         source, _ = request.problems[spec.cell.problem, spec.cell.data_sha256]
         splits[spec.key] = source.of_repeat(spec.repeat).split
-    frame = load_results(folder, [plan.name for plan in request.plans])
-    wanted = frame[frame["key"].isin(splits)].reset_index(drop=True)
-    wanted.insert(list(wanted.columns).index("repeat") + 1, "split", wanted["key"].map(splits))
-    return wanted
+    runs = load_results(folder, [plan.name for plan in request.plans])
+    runs = runs[runs["key"].isin(splits)].reset_index(drop=True)
+    runs.insert(runs.columns.tolist().index("repeat") + 1, "split", runs["key"].map(splits))
+    return runs

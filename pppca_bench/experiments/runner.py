@@ -1,4 +1,4 @@
-"""Runner: plan to results, recorded as they come, whatever workers and single runs do."""
+"""Runner: plan to results, which are recorded as they come, whatever happens to workers and single runs."""
 
 from __future__ import annotations
 
@@ -6,22 +6,20 @@ import itertools
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, as_completed, wait
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from pppca_bench.compiled import cache
-from pppca_bench.experiments import timing
 from pppca_bench.experiments.executors import Workers, local
 from pppca_bench.experiments.provenance import describe
 from pppca_bench.experiments.queue import Group, Queue, same_problem
-from pppca_bench.experiments.worker import Computed, compile_kernels, compute, needed_families
-from pppca_bench.problems import Problem, ProblemSource, load_again
-from pppca_bench.runs import ProblemFacts, RunResult, RunSpec, by_cell, cause_of, failed
+from pppca_bench.experiments.worker import Computed, compile_kernels, compute, hindrance, needed_families
+from pppca_bench.problems import Problem, ProblemSource
+from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec, by_cell, cause_of, failed
 from pppca_bench.store.database import Store
 
 Progress = Callable[[int, int], None]
 Notify = Callable[[str], None]
-Finished = list[tuple[Group, Computed]]
 COMPILING = "compiling kernels"
 OpenProblems = Mapping[tuple[str, str], tuple[ProblemSource, Problem]]
 """Problems by the name and the digest that cells have of them."""
@@ -54,7 +52,7 @@ def run(
     store: Store,
     problems: OpenProblems,
     *,
-    configs: Mapping[str, str] | None = None,
+    plans: Sequence[Plan] = (),
     workers: int = 1,
     backend: Workers | None = None,
     fresh: bool = False,
@@ -68,14 +66,13 @@ def run(
 
     Parameters
     ----------
-    specs : sequence of RunSpec
-        Planned runs, already known to the store (``Store.plan``).
+    specs, plans
+        Runs, and the plans that they are part of: recorded before, and named in the results' provenance. Without
+        plans the store must have the runs already.
     store : Store
-        Where results go; workers do not write to it.
+        Workers do not write to it.
     problems : mapping of (str, str) to (ProblemSource, Problem)
         The problems of the specs' cells, by name and digest; of those with several splits the first.
-    configs : mapping of str to str, optional
-        SHA-256 of each config behind ``specs``, by its name, for the results' provenance.
     workers : int, default 1
         Number of worker processes; 0 computes in this process. No result depends on it.
     backend : Workers, optional
@@ -88,40 +85,40 @@ def run(
         Stop at the first run that failed and has no attempt left; completed runs are recorded.
     progress : callable(n_finished, n_total), optional
         Called at the start and after every group.
-    stage : callable(text), optional
-        Called with the name of a slow step before the runs, and with "" when it ends.
-    warn : callable(text), optional
-        Called with warnings.
-
-    Returns
-    -------
-    Outcome
+    stage, warn : callable(text), optional
+        Called with the name of a slow step before the runs, and with "" when it ends; and with warnings.
     """
+    progress, stage, warn = progress or _ignore, stage or _ignore, warn or _ignore
+    for plan in plans:
+        store.plan(plan)
     store.describe_problems([_facts(name, *opened) for (name, _), opened in problems.items()])
     missing = _missing(specs, set() if fresh else store.done(spec.key for spec in specs), problems)
-    queue = Queue(missing, store, fresh=fresh, retries=retries, data_of=lambda spec: _shape_of(spec, problems))
-    provenance, tally = "", _Tally()
-    progress, stage, warn = progress or _ignore, stage or _ignore, warn or _ignore
+    by_key = {spec.key: spec for spec in missing}
+    queue = Queue(missing, store, partial(_trained_on, problems=problems), fresh=fresh, retries=retries)
+    provenance, n_finished, failures = "", 0, list[RunResult]()
     progress(0, len(missing))
     with ExitStack() as stack:
         used = backend or stack.enter_context(local(workers))
         _compile(needed_families(missing), used, stage, warn)
-        for finished in _execute(queue, used, problems, warn):
-            provenance = provenance or describe(configs)  # while the workers compute
+        for computed in _execute(queue, used, problems, warn):
+            provenance = provenance or describe({plan.name: plan.sha256 for plan in plans})  # while the workers compute
             with store.transaction():
-                for _, (results, span) in finished:
+                for results, span in computed:
                     store.record(results, provenance, replace=fresh, span=span)
-            for group, (results, _) in finished:
-                by_key = {spec.key: spec for spec in group}
-                tally.add(by_key, [result for result in results if not queue.put_back(by_key[result.key], result)])
-            progress(len(tally.finished), len(missing))
-            if fail_fast and tally.n_failed:
+            for result in itertools.chain.from_iterable(results for results, _ in computed):
+                if not queue.put_back(by_key[result.key], result):
+                    n_finished += 1
+                    if result.status == "failed":
+                        failures.append(result)
+            progress(n_finished, len(missing))
+            if fail_fast and failures:
                 used.renew(used.n_workers)
                 break
     store.release()
-    n_finished, n_reused = len(tally.finished), len(specs) - len(missing) + queue.n_done_elsewhere
-    n_left = len(specs) - n_reused - n_finished
-    return Outcome(len(specs), n_reused, n_finished - tally.n_failed, tally.n_failed, tally.first_error, n_left)
+    first_error = f"{_described(by_key[failures[0].key])}: {cause_of(failures[0].error)}" if failures else None
+    n_reused = len(specs) - len(missing) + queue.n_done_meanwhile
+    n_done, n_left = n_finished - len(failures), len(specs) - n_reused - n_finished
+    return Outcome(len(specs), n_reused, n_done, len(failures), first_error, n_left)
 
 
 def _ignore(*_: object) -> None:
@@ -177,74 +174,53 @@ def _of(spec: RunSpec, problems: OpenProblems) -> tuple[ProblemSource, Problem]:
     return problems[spec.cell.problem, spec.cell.data_sha256]
 
 
-def _shape_of(spec: RunSpec, problems: OpenProblems) -> Hashable:
+def _trained_on(spec: RunSpec, problems: OpenProblems) -> Hashable:
     """Return the properties of data that networks must share to train on them side by side."""
     source, problem = _of(spec, problems)
-    if source.is_own:  # several tables of the user's own may not fit into memory
+    if source.is_own:  # several user-defined tables may not fit into memory
         return same_problem(spec), source.of_repeat(spec.repeat).split
     return problem.task, problem.X_train.shape, len(problem.X_validation), problem.n_outputs
 
 
-@dataclass
-class _Tally:
-    """Keys of the finished runs, and their failures."""
-
-    finished: set[str] = field(default_factory=set)
-    n_failed: int = 0
-    first_error: str | None = None
-
-    def add(self, specs: Mapping[str, RunSpec], results: Sequence[RunResult]) -> None:
-        """Count the last results of runs."""
-        self.finished.update(result.key for result in results)
-        failures = [result for result in results if result.status == "failed"]
-        self.n_failed += len(failures)
-        if failures and self.first_error is None:
-            spec = specs[failures[0].key]
-            tau = spec.cell.settings.get("tau")
-            setting = f"tau {tau:g}, " if isinstance(tau, float) else ""
-            where = f"{spec.cell.problem}, {spec.cell.method}, {setting}repeat {spec.repeat}"
-            self.first_error = f"{where}: {cause_of(failures[0].error)}"
+def _described(spec: RunSpec) -> str:
+    tau = spec.cell.settings.get("tau")
+    setting = f"tau {tau:g}, " if isinstance(tau, float) else ""
+    return f"{spec.cell.problem}, {spec.cell.method}, {setting}repeat {spec.repeat}"
 
 
-def _execute(queue: Queue, backend: Workers, problems: OpenProblems, warn: Notify) -> Iterator[Finished]:
+def _execute(queue: Queue, backend: Workers, problems: OpenProblems, warn: Notify) -> Iterator[list[Computed]]:
     """Compute the groups; timed ones last, one after another in one worker, with nothing beside them."""
     yield from _fan_out(partial(queue.next, timed=False), backend, problems)
     if first := queue.next(timed=True):
-        if (hindrance := timing.hindrance()) is not None:
-            warn(hindrance)
+        if (disturbance := hindrance()) is not None:
+            warn(disturbance)
         backend.renew(1)
         waiting = itertools.chain([first], iter(partial(queue.next, timed=True), None))
-        yield from _fan_out(lambda: next(waiting, None), backend, problems, n_held=1)
+        yield from _fan_out(partial(next, waiting, None), backend, problems, n_held=1)
         backend.renew(backend.n_workers)
 
 
 def _fan_out(
     take: Callable[[], Group | None], backend: Workers, problems: OpenProblems, n_held: int | None = None
-) -> Iterator[Finished]:
-    """Keep every worker busy, and yield the groups that finish together."""
+) -> Iterator[list[Computed]]:
+    """Keep every worker busy, and yield the results of groups that finish together."""
     in_flight: dict[Future[Computed], Group] = {}
     while True:
         while len(in_flight) < (n_held or backend.n_held) and (group := take()):
             in_flight[_submit(group, backend, problems)] = group
         if not in_flight:
             return
-        lost: list[Group] = []
-        finished: Finished = []
-        for future in wait(in_flight, return_when=FIRST_COMPLETED).done:
-            group = in_flight.pop(future)
-            if backend.is_lost(future):
-                lost.append(group)
-            else:
-                finished.append((group, future.result()))
-        if finished:
-            yield finished
+        finished = {future: in_flight.pop(future) for future in wait(in_flight, return_when=FIRST_COMPLETED).done}
+        lost = [group for future, group in finished.items() if backend.is_lost(future)]
+        if len(lost) < len(finished):
+            yield [future.result() for future in finished if not backend.is_lost(future)]
         if lost:
             # Which of the groups in flight killed the worker is unknown: each run is tried once more by itself.
-            suspects = [spec for group in (*lost, *in_flight.values()) for spec in group]
+            suspects = list(itertools.chain(*lost, *in_flight.values()))
             in_flight.clear()
             backend.renew()
             for spec in suspects:
-                yield [((spec,), _compute_alone(spec, backend, problems))]
+                yield [_compute_alone(spec, backend, problems)]
 
 
 def _compute_alone(spec: RunSpec, backend: Workers, problems: OpenProblems) -> Computed:
@@ -261,6 +237,5 @@ def _submit(group: Group, backend: Workers, problems: OpenProblems) -> Future[Co
     loads: dict[Hashable, Callable[[], Problem]] = {}
     for spec in group:
         source, problem = _of(spec, problems)
-        of_repeat = source.of_repeat(spec.repeat)
-        loads[same_problem(spec)] = backend.loader(of_repeat, problem) or partial(load_again, of_repeat)
+        loads[same_problem(spec)] = backend.loader(source.of_repeat(spec.repeat), problem)
     return backend.submit(compute, group, loads)

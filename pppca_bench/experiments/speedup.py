@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from inspect import Parameter, Signature, signature
 from statistics import median
@@ -22,7 +23,7 @@ N_SHARED = 9
 
 _Settings = tuple[tuple[str, Any], ...]
 _NOT_COMPARED = ("kernel", "random_state")
-_COMPARED = [one for one in signature(DGHA, eval_str=True).parameters.values() if one.name not in _NOT_COMPARED]
+_COMPARED = [given for given in signature(DGHA, eval_str=True).parameters.values() if given.name not in _NOT_COMPARED]
 
 
 class Speedup:
@@ -53,7 +54,7 @@ class Speedup:
 
     __signature__ = Signature(
         [
-            *(one.replace(kind=Parameter.KEYWORD_ONLY) for one in _COMPARED),
+            *(given.replace(kind=Parameter.KEYWORD_ONLY) for given in _COMPARED),
             Parameter("timed", Parameter.KEYWORD_ONLY, default=True, annotation=bool),
             Parameter("random_state", Parameter.KEYWORD_ONLY, default=None, annotation=Any),
         ]
@@ -69,15 +70,9 @@ class Speedup:
         DGHA(**self._dgha).check_agreement()
 
     def fit(self, X: NDArray[np.float64], y: Any = None) -> Speedup:  # noqa: ARG002
-        """Let both learn.
-
-        Parameters
-        ----------
-        X : float64 array of shape (n_samples, n_features)
-            Training inputs.
-        y : ignored
-        """
-        seed, common = self.random_state, tuple(sorted(_of_gha(self._dgha).items()))
+        """Let both learn from training inputs of shape (n_samples, n_features); ``y`` is ignored."""
+        seed, of_gha = self.random_state, signature(GHA).parameters
+        common = tuple(sorted((name, value) for name, value in self._dgha.items() if name in of_gha))
         # The fast kernel counts the operations of the literal one, and its rows agree to rounding.
         if not self.timed:
             dgha = DGHA(**self._dgha, random_state=seed).fit(X)
@@ -96,10 +91,6 @@ class Speedup:
         return self
 
 
-def _of_gha(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in parameters.items() if name in signature(GHA).parameters}
-
-
 def _counts(n_gha: int, dgha: DGHA) -> dict[str, float]:
     return {"speedup_operations": n_gha / dgha.n_operations_, "dimensionality": dgha.n_components_}
 
@@ -116,28 +107,23 @@ def _compare(
 ) -> tuple[float, float, DGHA]:
     """Return the median times of GHA and of DGHA in ms, and a DGHA that has learnt."""
     shared = _times_of_gha(gha, X.shape, kernel)
-    shared.renew(lambda: GHA(**dict(gha), kernel=kernel, random_state=seed).fit(X))
+    # GHA learns as long as DGHA has, and its last rounds count: a machine that becomes slower slows both.
+    while len(shared.times_ms) < N_ROUNDS or shared.owed_ms > 0.0:
+        learner = GHA(**dict(gha), kernel=kernel, random_state=seed).fit(X)
+        shared.times_ms.append(learner.learning_time_ms_)
+        shared.owed_ms -= learner.learning_time_ms_
     rounds = [DGHA(**dgha, kernel=kernel, random_state=seed).fit(X) for _ in range(N_ROUNDS)]
     times = [learner.learning_time_ms_ for learner in rounds]
     shared.owed_ms += sum(times)
     return median(shared.times_ms), median(times), rounds[-1]
 
 
+@dataclass
 class _TimesOfGHA:
-    """Times of GHA with given settings on data of one size, shared by runs.
+    """Times of GHA with given settings on data of one size, and how much longer DGHA has learnt; shared by runs."""
 
-    GHA learns as long as DGHA does, and its last rounds count: a machine that becomes slower slows both.
-    """
-
-    def __init__(self) -> None:
-        self.times_ms = deque[float](maxlen=N_SHARED)
-        self.owed_ms = 0.0
-
-    def renew(self, learn: Callable[[], GHA]) -> None:
-        """Add rounds until GHA has learnt as long as DGHA."""
-        while len(self.times_ms) < N_ROUNDS or self.owed_ms > 0.0:
-            self.times_ms.append(learn().learning_time_ms_)
-            self.owed_ms -= self.times_ms[-1]
+    times_ms: deque[float] = field(default_factory=lambda: deque(maxlen=N_SHARED))
+    owed_ms: float = 0.0
 
 
 @lru_cache(maxsize=2)  # of both kernels

@@ -1,21 +1,26 @@
-"""Computation of a group of runs in a worker: data, warm-up, one thread for linear algebra, failures."""
+"""Computation of a group of runs in a worker: data, warm-up, one thread for linear algebra, failures.
+
+Timed runs hold a lock of the machine, so that a single process measures times.
+"""
 
 from __future__ import annotations
 
 import io
+import os
 import sys
+import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import nullcontext, redirect_stdout, suppress
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pppca_bench.compiled import cache
 from pppca_bench.experiments.queue import Group, is_timed, same_problem
-from pppca_bench.experiments.timing import machine_lock
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem
 from pppca_bench.runs import RunResult, RunSpec, by_cell, failed
@@ -27,6 +32,11 @@ if TYPE_CHECKING:
 Computed = tuple[list[RunResult], Span | None]
 Loads = Mapping[Hashable, Callable[[], Problem]]
 """Functions that return the problems of a group, by `same_problem`."""
+
+LOCK_FOLDER = Path("/tmp") if os.name == "posix" else Path(tempfile.gettempdir())
+"""The same for all users and jobs of a machine, whose own temporary folders may differ."""
+
+LOCK_NAME = "pppca-timed.lock"
 
 _warmed: set[Hashable] = set()
 """Methods that this process has called, with their classifiers and kernels."""
@@ -54,7 +64,7 @@ def compute(group: Group, loads: Loads) -> Computed:
 
 
 def _results(group: Group, loads: Loads) -> list[RunResult]:
-    """Return the results of a group; after an exception each cell is computed apart."""
+    """Return the results of a group; after an exception each cell is computed by itself."""
     try:
         opened = {of: loads[of]() for of in set(map(same_problem, group))}
         return _computed(group, [opened[same_problem(spec)] for spec in group])
@@ -95,9 +105,68 @@ def _warm_up(spec: RunSpec, problem: Problem) -> None:
     from pppca_bench.experiments.cell import warm_up
     from pppca_bench.experiments.choosing import candidates, settled
 
-    call = partial(warm_up, settled(spec, candidates(spec.cell)[0]), problem)
+    of_candidate = settled(spec, candidates(spec.cell)[0])
     if all(name in METHODS or name in CLASSIFIERS for name, _ in spec.cell.algorithms):
-        call()
+        warm_up(of_candidate, problem)
         return
     with suppress(Exception, SystemExit), warnings.catch_warnings(action="ignore"), redirect_stdout(io.StringIO()):
-        call()
+        warm_up(of_candidate, problem)
+
+
+@contextmanager
+def machine_lock() -> Iterator[None]:
+    """Wait for the machine's lock and hold it; without effect on systems without locks."""
+    lock = _open_lock()
+    if isinstance(lock, str):
+        yield
+        return
+    import fcntl
+
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def hindrance() -> str | None:
+    """Return why timed runs may be disturbed or have to wait; None if nothing is in the way."""
+    lock = _open_lock()
+    if isinstance(lock, str):
+        return f"times are measured without a lock against other measurements ({lock}). Run no other beside them."
+    import fcntl
+
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return "another process measures times on this machine: each group of timed runs waits for it."
+    finally:
+        os.close(lock)
+    if (n_others := n_running_beside()) >= (os.cpu_count() or 1):
+        disturbed = "whose times may be disturbed. Better measure on an idle machine."
+        return f"{n_others} processes run beside these timed runs, {disturbed}"
+    return None
+
+
+def n_running_beside() -> int:
+    """Return the number of other threads that run or are ready to run on this machine; 0 without Linux's /proc."""
+    try:
+        fields = Path("/proc/loadavg").read_text(encoding="ascii").split()
+        return max(0, int(fields[3].partition("/")[0]) - 1)
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _open_lock() -> int | str:
+    """Return an open file to lock, or the reason why it cannot be locked."""
+    if os.name != "posix":
+        return "this system has none"
+    path = LOCK_FOLDER / LOCK_NAME
+    try:
+        try:
+            # Another user's file may be read, and locked, but neither written nor named in a call that might create it.
+            return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            return os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+    except OSError as error:
+        return f"{path}: {error.strerror}"

@@ -9,7 +9,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Entry:
-    """Description of a name in a config.
+    """Description of a method or classifier.
 
     Attributes
     ----------
@@ -21,7 +21,7 @@ class Entry:
         Dotted path of the class, ``"module:Class"``; its constructor defines which parameters a config may set.
     version : int or str
         For methods of this package a number, raised by hand whenever a change of code changes their results; for
-        others see `methods.lookup.version_of`. Results of other versions are not reused.
+        third-party ones that of `methods.lookup.version_of`. Results of other versions are not reused.
     defaults : mapping of str to value
         Defaults of a config that differ from the constructor's.
     details : mapping of str to str

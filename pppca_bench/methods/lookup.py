@@ -19,13 +19,12 @@ from dataclasses import replace
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.metadata import Distribution, EntryPoint, distribution, entry_points, packages_distributions
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from pppca_bench.errors import ConfigError, UnknownNameError
 from pppca_bench.methods.entry import Classifier, Entry, Method
-from pppca_bench.methods.protocol import import_estimator, import_object
+from pppca_bench.methods.protocol import contract_of, import_estimator, import_object
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 
 METHOD_GROUP, CLASSIFIER_GROUP = "pppca_bench.methods", "pppca_bench.classifiers"
@@ -36,12 +35,7 @@ _owners = cache(packages_distributions)  # takes half a second
 def find_method(name: str) -> Method:
     """Return the method that a config's ``method:`` names.
 
-    Raises
-    ------
-    UnknownNameError
-        There is no such method.
-    ConfigError
-        It cannot be imported or is not a method.
+    Raises UnknownNameError for an unknown name, ConfigError for a class that cannot be imported or breaks the protocol.
     """
     return METHODS[name] if name in METHODS else _foreign(name, METHOD_GROUP)
 
@@ -53,19 +47,16 @@ def find_classifier(name: str) -> Classifier:
 
 def method_names() -> list[str]:
     """Return the short names of all methods, the registry's first."""
-    return list(dict.fromkeys([*METHODS, *_points(METHOD_GROUP)]))
+    return [*METHODS, *sorted(_points(METHOD_GROUP).keys() - METHODS.keys())]
 
 
 def classifier_names() -> list[str]:
     """Return the short names of all classifiers, the registry's first."""
-    return list(dict.fromkeys([*CLASSIFIERS, *_points(CLASSIFIER_GROUP)]))
+    return [*CLASSIFIERS, *sorted(_points(CLASSIFIER_GROUP).keys() - CLASSIFIERS.keys())]
 
 
 def stored_method(name: str) -> Method | None:
-    """Return the method of stored runs, or None if it is not installed or was a dotted path.
-
-    Nothing is imported by a stored path.
-    """
+    """Return the method of stored runs, or None if it is not installed or was a dotted path, which is not imported."""
     return METHODS.get(name) or _installed(name, METHOD_GROUP)
 
 
@@ -76,8 +67,7 @@ def stored_classifier(name: str) -> Classifier | None:
 
 def title_of(name: str) -> str:
     """Return the title of a stored method, the class of a dotted path, else the stored name."""
-    entry = stored_method(name)
-    if entry is not None:
+    if entry := stored_method(name):
         return entry.title
     return name.partition(":")[2] if is_path(name) else name
 
@@ -117,58 +107,58 @@ def _installed(name: str, group: str) -> Any:
 
 
 @cache
-def _foreign(name: str, group: str) -> Any:
-    if name in _points(group):
-        return _entry_of(_points(group)[name])
-    if is_path(name):
-        return (_method_at if group == METHOD_GROUP else _classifier_at)(name)
-    raise UnknownNameError(f"expected a name that `pppca methods` prints, or module:Class, got {name!r}.")
-
-
-def _method_at(path: str) -> Method:
-    """Return the entry of the method at a dotted path."""
-    estimator = import_estimator(path)
-    if _has(estimator, "fit", "transform"):
-        return Method(**_facts(path, estimator), makes="features")
-    if _has(estimator, "fit", "predict"):
-        needs_classes = _is_a(estimator, "ClassifierMixin")
-        return Method(**_facts(path, estimator), makes="classes", needs_classes=needs_classes)
-    hint = " Its fit_transform alone cannot be applied to the other splits." if _has(estimator, "fit_transform") else ""
-    raise ConfigError(
-        f"{path}: expected a class with fit and transform, or fit and predict, got {_methods(estimator)}.{hint}"
-    )
-
-
-def _classifier_at(path: str) -> Classifier:
-    """Return the entry of the classifier or regressor at a dotted path."""
-    estimator = import_estimator(path)
-    if not _has(estimator, "fit", "predict"):
-        raise ConfigError(f"{path}: expected a class with fit and predict, got {_methods(estimator)}.")
-    regressor = "" if _is_a(estimator, "ClassifierMixin") else path
-    return Classifier(**_facts(path, estimator), regressor=regressor)
+def _points(group: str) -> dict[str, EntryPoint]:
+    """Return the entry points of a group by name; of several with the same name, the first in alphabetical order."""
+    ordered = sorted(entry_points(group=group), key=lambda point: point.value, reverse=True)
+    return {point.name: point for point in ordered}
 
 
 @cache
-def _points(group: str) -> dict[str, EntryPoint]:
-    """Return the entry points of a group by name, in alphabetical order; of several with the same name, the first."""
-    points = sorted(entry_points(group=group), key=lambda point: (point.name, point.value))
-    return {name: next(same) for name, same in groupby(points, key=lambda point: point.name)}
-
-
-def _entry_of(point: EntryPoint) -> Entry:
-    """Return the entry at an entry point: a `Method` or `Classifier`, or the description of a class."""
-    kind, describe = (Method, _method_at) if point.group == METHOD_GROUP else (Classifier, _classifier_at)
+def _foreign(name: str, group: str) -> Any:
+    """Return the entry of an entry point or of a dotted path."""
+    point = _points(group).get(name)
+    if point is None:
+        if not is_path(name):
+            raise UnknownNameError(f"expected a name that `pppca methods` prints, or module:Class, got {name!r}.")
+        return _entry_at(name, group)
+    kind = Method if group == METHOD_GROUP else Classifier
     try:
         target = import_object(point.value)
         if not isinstance(target, Entry):
-            return replace(describe(point.value), name=point.name)
+            return replace(_entry_at(point.value, group), name=name)
         if not isinstance(target, kind):
             raise ConfigError(f"expected a {kind.__name__}, got a {type(target).__name__}.")
-        version = version_of(import_estimator(target.estimator))
-        return replace(target, name=point.name, version=version, foreign=True)
+        return replace(target, name=name, version=version_of(import_estimator(target.estimator)), foreign=True)
     except ConfigError as error:
         owner = point.dist.name if point.dist is not None else "an installed package"
-        raise ConfigError(f"{point.name}, the entry point of {owner} in {point.group}: {error}") from None
+        raise ConfigError(f"{name}, the entry point of {owner} in {group}: {error}") from None
+
+
+def _entry_at(path: str, group: str) -> Method | Classifier:
+    """Return the entry of the class at a dotted path, which has to follow the protocol."""
+    estimator, title = import_estimator(path), path.partition(":")[2]
+    # Mixins by their names, so that scikit-learn is not imported.
+    mixins = {base.__name__ for base in estimator.__mro__ if base.__module__ == "sklearn.base"}
+    classifies = "ClassifierMixin" in mixins
+    facts: dict[str, Any] = {
+        "name": path,
+        "title": title,
+        "does": (inspect.getdoc(estimator) or "").strip().partition("\n")[0].rstrip(".") or title,
+        "source": estimator.__module__,
+        "estimator": path,
+        "version": version_of(estimator),
+        "foreign": True,
+        "needs_numbers": "RegressorMixin" in mixins,
+    }
+    entry: Method | Classifier
+    if group == CLASSIFIER_GROUP:
+        entry = Classifier(**facts, regressor="" if classifies else path)
+    elif callable(getattr(estimator, "transform", None)) or not callable(getattr(estimator, "predict", None)):
+        entry = Method(**facts, makes="features")
+    else:
+        entry = Method(**facts, makes="classes", needs_classes=classifies)
+    contract_of(entry)
+    return entry
 
 
 def version_of(estimator: type) -> str:
@@ -206,33 +196,3 @@ def _distribution_with(file: Path, top: str) -> Distribution | None:
         if file.is_relative_to(root) and file.relative_to(root).as_posix() in map(str, owner.files or ()):
             return owner
     return None
-
-
-def _facts(path: str, estimator: type) -> dict[str, Any]:
-    """Return the fields of an entry that follow from a third-party class."""
-    title = path.partition(":")[2]
-    first_line = (inspect.getdoc(estimator) or "").strip().partition("\n")[0]
-    return {
-        "name": path,
-        "title": title,
-        "does": first_line.rstrip(".") or title,
-        "source": estimator.__module__,
-        "estimator": path,
-        "version": version_of(estimator),
-        "foreign": True,
-        "needs_numbers": _is_a(estimator, "RegressorMixin"),
-    }
-
-
-def _has(estimator: type, *names: str) -> bool:
-    return all(callable(getattr(estimator, name, None)) for name in names)
-
-
-def _is_a(estimator: type, mixin: str) -> bool:
-    """Return whether a class has one of scikit-learn's mixins, without importing scikit-learn."""
-    return any((base.__module__, base.__name__) == ("sklearn.base", mixin) for base in estimator.__mro__)
-
-
-def _methods(estimator: type) -> str:
-    names = [name for name in ("fit", "transform", "predict") if _has(estimator, name)]
-    return f"one with {' and '.join(names)} alone" if names else "one with none of them"

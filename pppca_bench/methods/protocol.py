@@ -32,43 +32,20 @@ from pppca_bench.parameters import parameters_of
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """An estimator's class and the optional arguments that it takes.
-
-    Attributes
-    ----------
-    estimator : type
-    takes_seed, takes_classifier : bool
-        Whether the constructor has ``random_state``, ``estimator``.
-    takes_validation, takes_classes, takes_targets : bool
-        Whether `fit` has ``X_val`` and ``y_val``, ``classes``, a second argument.
-    is_foreign : bool
-        Whether the class is third-party.
-    """
+    """An estimator's class and the optional arguments of its constructor and its `fit`."""
 
     estimator: type
-    takes_seed: bool
-    takes_classifier: bool
-    takes_validation: bool
+    takes_seed: bool  # random_state
+    takes_classifier: bool  # estimator
+    takes_validation: bool  # X_val and y_val
     takes_classes: bool
-    takes_targets: bool
+    takes_targets: bool  # y
     is_foreign: bool
 
 
 @cache
 def contract_of(entry: Entry, task: str = "classification") -> Contract:
-    """Import an entry's estimator and check that it follows the protocol.
-
-    Parameters
-    ----------
-    entry : Entry
-    task : {"classification", "approximation"}
-        A classifier's entry may have another class for approximation (`Classifier.regressor`).
-
-    Raises
-    ------
-    ConfigError
-        The path names no class, or the class lacks a method that it must have.
-    """
+    """Import an entry's estimator for a task and check that it follows the protocol; raise ConfigError otherwise."""
     path = entry.estimator
     if isinstance(entry, Classifier) and task == "approximation":
         path = entry.regressor or entry.estimator
@@ -76,13 +53,19 @@ def contract_of(entry: Entry, task: str = "classification") -> Contract:
     makes = entry.makes if isinstance(entry, Method) else "classes"
     needed = ["fit", *{"features": ["transform"], "classes": ["predict"], "measures": []}[makes]]
     if missing := [name for name in needed if not callable(getattr(estimator, name, None))]:
-        expected = f"expected a class with {' and '.join(needed)}"
-        raise ConfigError(f"{path}: {expected}, got one without {' and '.join(missing)}.")
+        is_free = entry.foreign and isinstance(entry, Method)  # to make features or classes
+        expected = "fit and transform, or fit and predict" if is_free else " and ".join(needed)
+        is_mapped = "transform" in missing and hasattr(estimator, "fit_transform")
+        hint = " Its fit_transform alone cannot be applied to the other splits." if is_mapped else ""
+        raise ConfigError(f"{path}: expected a class with {expected}, got one without {' and '.join(missing)}.{hint}")
     try:
         constructor, fit = parameters_of(estimator), inspect.signature(estimator.fit).parameters
     except ValueError as error:
         raise ConfigError(f"{path}: expected a class whose signatures can be read, got {error}.") from None
-    reserved = _reserved(entry)
+    # Keys with another meaning in a section, and those of stored parameters.
+    reserved = ("rule", "base")
+    if isinstance(entry, Method):
+        reserved = (*(() if entry.foreign else ("method", "repeats", "classifier")), "portrait", "predictions")
     if taken := [name for name in reserved if name in constructor]:
         raise ConfigError(
             f"{path}: expected no parameter named {' or '.join(reserved)}, which are keys of every config,"
@@ -104,22 +87,8 @@ def contract_of(entry: Entry, task: str = "classification") -> Contract:
     )
 
 
-def _reserved(entry: Entry) -> tuple[str, ...]:
-    """Return the keys that have another meaning in a section or among stored parameters."""
-    if not isinstance(entry, Method):
-        return ("rule", "base")
-    stored = ("portrait", "predictions")
-    return stored if entry.foreign else ("method", "repeats", "classifier", *stored)
-
-
 def import_estimator(path: str) -> Any:
-    """Import a class by its dotted path, ``"module:Class"``.
-
-    Raises
-    ------
-    ConfigError
-        There is no such class, or its module cannot be imported.
-    """
+    """Import a class by its dotted path, ``"module:Class"``; raises ConfigError if that fails for any reason."""
     estimator = import_object(path)
     if not isinstance(estimator, type):
         raise ConfigError(f"{path}: expected a class, got {type(estimator).__name__}.")
@@ -127,7 +96,7 @@ def import_estimator(path: str) -> Any:
 
 
 def import_object(path: str) -> Any:
-    """Import the object at a dotted path, ``"module:name"``; raises ConfigError if that fails for any reason."""
+    """Import the object at a dotted path, as `import_estimator` does."""
     module_name, _, name = path.partition(":")
     try:
         module = importlib.import_module(module_name)

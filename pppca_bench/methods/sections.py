@@ -35,21 +35,14 @@ STORED_BESIDE = frozenset({PORTRAIT, PREDICTIONS})
 
 @cache
 def section_of(entry: Entry) -> Mapping[str, Parameter]:
-    """Return the parameters that a config may set, by key.
+    """Return the parameters that a config may set, by key; those of a third-party class keep their names.
 
-    Those of a third-party class keep their names; annotations that cannot be checked count as `Any`.
-
-    Raises
-    ------
-    ConfigError
-        The estimator cannot be imported or breaks the protocol.
+    Raises ConfigError if the estimator cannot be imported or breaks the protocol.
     """
     contract, section = contract_of(entry), {}
-    given = GIVEN_BY_THE_RUNNER
-    if entry.foreign and not contract.takes_validation:
-        given -= {"validation_fraction"}
     for name, parameter in parameters_of(contract.estimator).items():
-        if name in given:
+        is_free = name == "validation_fraction" and entry.foreign and not contract.takes_validation
+        if name in GIVEN_BY_THE_RUNNER and not is_free:
             continue
         key, kind = name, readable(parameter.annotation) if entry.foreign else parameter.annotation
         if not entry.foreign:

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pppca_bench.errors import DataError
 from pppca_bench.problems.problem import FloatArray, Problem
 
 _LOADERS = {"iris": "load_iris", "wine": "load_wine", "wdbc": "load_breast_cancer", "digits": "load_digits"}
 _CIRCLE, _CENTRED, _ENCODED = "noisy_circle", "iris_centred", "iris_encoded"
-_NAMES = (*_LOADERS, _CIRCLE, _CENTRED, _ENCODED)
 _SPLIT_SEED = 1994
 _N_ON_CIRCLE, _RADIAL_NOISE = 400, 0.05
 
@@ -36,14 +34,7 @@ def load_bundled(name: str) -> Problem:
     -------
     Problem
         With ``sha256`` over the shapes and values of all arrays.
-
-    Raises
-    ------
-    DataError
-        If the name is unknown.
     """
-    if name not in _NAMES:
-        raise DataError(f"bundled problem: expected one of {', '.join(_NAMES)}, got {name!r}. Correct it.")
     if name in (_CENTRED, _ENCODED):
         inputs, y, feature_names = _read("iris")
         X = inputs - inputs.mean(axis=0) if name == _CENTRED else 2.0 * scale_to_unit_interval(inputs) - 1.0
@@ -100,11 +91,6 @@ def split_sizes(n_samples: int) -> tuple[int, int, int]:
 
     Half of the samples and a quarter, each rounded half up, and the rest: 699 gives 350, 175 and 174.
     Choice: Proben1's files never show a quarter of .25; it is rounded down, as the nearest.
-
-    Parameters
-    ----------
-    n_samples : int
-        Size of the data set, at least 0.
     """
     n_train = (n_samples + 1) // 2
     n_validation = (n_samples + 2) // 4
@@ -112,13 +98,7 @@ def split_sizes(n_samples: int) -> tuple[int, int, int]:
 
 
 def scale_to_unit_interval(X: FloatArray) -> FloatArray:
-    """Return X with each column's minimum moved to 0 and its maximum to 1; a constant column becomes 0.
-
-    Parameters
-    ----------
-    X : float64 array of shape (n_samples, n_features)
-        Finite values.
-    """
+    """Return finite X with each column's minimum moved to 0 and its maximum to 1; a constant column becomes 0."""
     low = X.min(axis=0)
     span = X.max(axis=0) - low
     scaled: FloatArray = (X - low) / np.where(span > 0, span, 1)

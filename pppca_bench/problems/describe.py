@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from pppca_bench.errors import UnknownProblemError
-from pppca_bench.problems.load import find_own_file
+from pppca_bench.problems.load import find_own_file, open_problem
 from pppca_bench.problems.own_data import DataSet, OwnData, Source
 from pppca_bench.problems.problem import Problem
 from pppca_bench.problems.registry import Task, registered, suggest
-from pppca_bench.problems.source import ProblemSource, open_problem
-from pppca_bench.problems.table import printable
+from pppca_bench.problems.table import Column, printable
 
 _SUFFIXES: dict[str, Source] = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 _SHOWN_LABELS = 5
 
-
-@dataclass(frozen=True)
-class Description:
-    """Facts and columns of a problem.
-
-    Attributes
-    ----------
-    facts : tuple of (str, str)
-        Names and values, such as ``("task", "classification")``.
-    columns : tuple of (str, str, str, str)
-        Name, type, number of gaps, and range or categories of each column; () for problems that are not tables.
-    """
-
-    facts: tuple[tuple[str, str], ...]
-    columns: tuple[tuple[str, str, str, str], ...] = ()
+Facts = list[tuple[str, str]]
+Columns = list[tuple[str, str, str, str]]
 
 
 def own_data_of(text: str, *, target: tuple[str, ...] = (), task: Task | None = None) -> str | OwnData:
@@ -59,8 +44,15 @@ def own_data_of(text: str, *, target: tuple[str, ...] = (), task: Task | None = 
     )
 
 
-def describe_problem(asked: str | OwnData, data_dir: Path | None = None) -> Description:
-    """Return the description of a problem; only the columns of a table without a target.
+def describe_problem(asked: str | OwnData, data_dir: Path | None = None) -> tuple[Facts, Columns]:
+    """Return facts about a problem, such as ``("task", "classification")``, and the columns of a table.
+
+    Returns
+    -------
+    list of (str, str)
+        Name and value of each fact; few of a table without a target.
+    list of (str, str, str, str)
+        Name, type, number of gaps, and range or categories of each column; [] for problems that are not tables.
 
     Raises
     ------
@@ -68,54 +60,42 @@ def describe_problem(asked: str | OwnData, data_dir: Path | None = None) -> Desc
         If the data are missing or unusable.
     """
     if isinstance(asked, str):
-        return Description(_facts(*open_problem(asked, data_dir)))
+        source, problem = open_problem(asked, data_dir)
+        return _facts(source.name, problem), []
     table = asked.read(data_dir)
-    gaps = np.isnan(table.values).sum(axis=0)
-    columns = tuple(
-        (
-            printable(column.name),
-            column.kind,
-            str(n_gaps) if n_gaps else "",
-            _content(column.labels, table.values[:, place]),
-        )
-        for place, (column, n_gaps) in enumerate(zip(table.columns, gaps, strict=True))
-    )
-    if not asked.target and not table.targets:
-        rows = (
-            ("problem", asked.label),
-            ("rows", str(len(table.values))),
-            ("target", "unknown: name it with --target"),
-        )
-        return Description(rows, columns)
-    data = DataSet(asked, table)
-    source = ProblemSource(asked.label, data_dir, data.sha256, asked)
-    return Description(_facts(source, data.problem(), data), columns)
+    columns = [_described(column, table.values[:, place]) for place, column in enumerate(table.columns)]
+    if asked.target or table.targets:
+        data = DataSet(asked, table)
+        return _facts(asked.label, data.problem(), data), columns
+    rows = str(len(table.values))
+    return [("problem", asked.label), ("rows", rows), ("target", "unknown: name it with --target")], columns
 
 
-def _facts(source: ProblemSource, problem: Problem, data: DataSet | None = None) -> tuple[tuple[str, str], ...]:
-    sizes = [len(part) for part in (problem.y_train, problem.y_validation, problem.y_test)]
-    facts = [("problem", source.name), ("task", problem.task)]
+def _facts(name: str, problem: Problem, data: DataSet | None = None) -> Facts:
+    y = problem.y_train, problem.y_validation, problem.y_test
+    sizes = list(map(len, y))
+    facts = [("problem", name), ("task", problem.task)]
     if data is not None:
-        facts.append(("target", ", ".join(map(printable, data.own.target or data.table.targets))))
+        facts.append(("target", ", ".join(map(printable, data.targets))))
     facts += [("rows", str(sum(sizes))), ("inputs", str(problem.n_features)), ("outputs", str(problem.n_outputs))]
     if problem.n_classes is not None:
-        names = data.classes if data is not None else tuple(map(str, range(problem.n_classes)))
-        y = np.concatenate([problem.y_train, problem.y_validation, problem.y_test])
-        counts = np.bincount(y.astype(np.int64), minlength=problem.n_classes)
-        facts.append(("classes", ", ".join(f"{printable(name)} ({n})" for name, n in zip(names, counts, strict=True))))
-    rule = "the same in every run" if data is None else str(data.own.rule)
+        names = map(printable, data.classes) if data is not None else range(problem.n_classes)
+        counts = np.bincount(np.concatenate(y).astype(np.int64), minlength=problem.n_classes)
+        facts.append(("classes", ", ".join(f"{name} ({n})" for name, n in zip(names, counts, strict=True))))
+    rule = "the same in every run" if data is None else data.own.rule
     facts.append(("split", f"{' / '.join(map(str, sizes))} for training, validation and test: {rule}"))
-    return (*facts, ("SHA-256", source.sha256))
+    return [*facts, ("SHA-256", problem.sha256)]
 
 
-def _content(labels: tuple[str, ...], values: np.ndarray) -> str:
-    """Return the range of numbers, or the first categories and the number of others."""
-    if labels:
-        labels = tuple(map(printable, labels))
-        more = f" and {len(labels) - _SHOWN_LABELS} more" if len(labels) > _SHOWN_LABELS else ""
-        return ", ".join(labels[:_SHOWN_LABELS]) + more
+def _described(column: Column, values: np.ndarray) -> tuple[str, str, str, str]:
+    """Return name, type, number of gaps, and the range of numbers or the first categories."""
     there = values[~np.isnan(values)]
-    if not there.size:
-        return ""
-    low, high = there.min(), there.max()
-    return f"{low:g}, constant" if low == high else f"{low:g} to {high:g}"
+    content = ""
+    if column.labels:
+        content = ", ".join(map(printable, column.labels[:_SHOWN_LABELS]))
+        n_more = len(column.labels) - _SHOWN_LABELS
+        content += f" and {n_more} more" if n_more > 0 else ""
+    elif there.size:
+        low, high = there.min(), there.max()
+        content = f"{low:g}, constant" if low == high else f"{low:g} to {high:g}"
+    return printable(column.name), column.kind, str(len(values) - len(there) or ""), content

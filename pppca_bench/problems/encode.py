@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import MinMaxScaler
 
 from pppca_bench.problems.problem import FloatArray
-from pppca_bench.problems.table import Column
+from pppca_bench.problems.table import Column, to_table
 
 if TYPE_CHECKING:
+    import pandas as pd
     from sklearn.compose import ColumnTransformer
 
 ENCODING_VERSION = 1
@@ -31,8 +33,8 @@ class TrainingRange(MinMaxScaler):  # type: ignore[misc]
         return scaled
 
 
-def make_encoder(columns: Sequence[Column], has_gaps: Sequence[bool]) -> ColumnTransformer:
-    """Return an unfitted encoder of table values, to be fitted on the training rows only.
+def make_encoder(columns: Sequence[Column], has_gaps: Sequence[bool]) -> tuple[ColumnTransformer, tuple[str, ...]]:
+    """Return an unfitted encoder of table values, to be fitted on the training rows only, and its output names.
 
     Numbers and booleans: missing values are replaced by the training mean, as Proben1 does, then scaled by
     `TrainingRange`; an indicator column marks the missing values of each column that has any. Categories: one-hot, with
@@ -47,32 +49,34 @@ def make_encoder(columns: Sequence[Column], has_gaps: Sequence[bool]) -> ColumnT
         The inputs.
     has_gaps : sequence of bool
         Whether each input has missing values.
+
+    Returns
+    -------
+    ColumnTransformer
+    tuple of str
+        Such as ``"age"``, ``"age missing"`` and ``"colour = red"``.
     """
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
-    numbers, gaps, texts = _groups(columns, has_gaps)
-    labels = [_codes(columns[place], has_gaps[place]) for place in texts]
+    numbers = [place for place, column in enumerate(columns) if column.kind != "category"]
+    gaps = [place for place in numbers if has_gaps[place]]
+    texts = [place for place, column in enumerate(columns) if column.kind == "category"]
+    names = [columns[place].name for place in numbers] + [f"{columns[place].name} missing" for place in gaps]
+    codes = []
+    for place in texts:
+        name, labels = columns[place].name, columns[place].labels
+        names += [f"{name} = {label}" for label in labels] + [f"{name} missing"] * has_gaps[place]
+        codes.append(np.array([*range(len(labels)), *[np.nan] * has_gaps[place]], dtype=np.float64))
     fill_and_scale = make_pipeline(SimpleImputer(strategy="mean", keep_empty_features=True), TrainingRange())
     steps: list[tuple[str, Any, list[int]]] = [
         ("numbers", fill_and_scale, numbers),
         ("gaps", FunctionTransformer(is_gap), gaps),
-        ("categories", OneHotEncoder(categories=labels, sparse_output=False), texts),
+        ("categories", OneHotEncoder(categories=codes, sparse_output=False), texts),
     ]
-    return ColumnTransformer([step for step in steps if step[2]])
-
-
-def feature_names(columns: Sequence[Column], has_gaps: Sequence[bool]) -> tuple[str, ...]:
-    """Return the names of the encoder's outputs, such as ``"age"``, ``"age missing"`` and ``"colour = red"``."""
-    numbers, gaps, texts = _groups(columns, has_gaps)
-    names = [columns[place].name for place in numbers]
-    names += [f"{columns[place].name} missing" for place in gaps]
-    for place in texts:
-        names += [f"{columns[place].name} = {label}" for label in columns[place].labels]
-        names += [f"{columns[place].name} missing"] if has_gaps[place] else []
-    return tuple(names)
+    return ColumnTransformer([step for step in steps if step[2]]), tuple(names)
 
 
 def is_gap(X: FloatArray) -> FloatArray:
@@ -80,13 +84,75 @@ def is_gap(X: FloatArray) -> FloatArray:
     return np.isnan(X).astype(np.float64)
 
 
-def _groups(columns: Sequence[Column], has_gaps: Sequence[bool]) -> tuple[list[int], list[int], list[int]]:
-    """Return the indices of numeric columns, of numeric columns with gaps, and of categories."""
-    numbers = [place for place, column in enumerate(columns) if column.kind != "category"]
-    texts = [place for place, column in enumerate(columns) if column.kind == "category"]
-    return numbers, [place for place in numbers if has_gaps[place]], texts
+class FittedByARun(BaseEstimator):  # type: ignore[misc]
+    """Base of estimators that a run has fitted; calling fit raises TypeError."""
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def fit(self, *_: object, **__: object) -> NoReturn:
+        """Raise TypeError."""
+        raise TypeError(f"{type(self).__name__}: expected to be used as a run fitted it, got fit. Run a config again.")
 
 
-def _codes(column: Column, has_gaps: bool) -> FloatArray:
-    codes = np.arange(len(column.labels), dtype=np.float64)
-    return np.append(codes, np.nan) if has_gaps else codes
+class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
+    """Encode raw rows like the rows of the problem, without fitting anything to them.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        Input columns of the table.
+    encoder : ColumnTransformer
+        Fitted on the training rows.
+    """
+
+    def __init__(self, columns: Sequence[Column], encoder: ColumnTransformer) -> None:
+        self.columns, self.encoder = columns, encoder
+
+    def transform(self, X: pd.DataFrame) -> FloatArray:
+        """Return float64 inputs of shape (n_rows, n_features).
+
+        Parameters
+        ----------
+        X : DataFrame
+            Rows of the table, with columns in any order; columns that are not inputs are ignored.
+
+        Raises
+        ------
+        TypeError
+            If X is not a data frame.
+        ValueError
+            If a column is missing, has text instead of numbers, or an unknown category.
+        """
+        if not hasattr(X, "columns"):
+            raise TypeError(f"X of RowEncoder: expected a data frame with the table's columns, got {type(X).__name__}")
+        wanted = [column.name for column in self.columns]
+        frame = X.rename(columns=str)
+        if missing := [name for name in wanted if name not in frame.columns]:
+            raise ValueError(f"X of RowEncoder: expected the columns {', '.join(wanted)}, got no {', '.join(missing)}")
+        table = to_table(frame[wanted].reset_index(drop=True), "X")
+        values = [_values(column, *table.column(column.name)) for column in self.columns]
+        encoded: FloatArray = self.encoder.transform(np.column_stack(values))
+        return encoded
+
+
+def _values(column: Column, new: Column, values: FloatArray) -> FloatArray:
+    """Return the numbers of a new column, or the indices of its labels among those of the known column."""
+    is_text, is_there = column.kind == "category", ~np.isnan(values)
+    if new.kind == "other" or (new.kind == "category" and not is_text and is_there.any()):
+        expected = "text" if is_text else "numbers"
+        raise ValueError(f"column {column.name!r} of X: expected {expected}, got {new.kind} {_shown(new.labels)}")
+    if not is_text:
+        return values
+    for row in np.flatnonzero(is_there):
+        text = new.text(values[row])
+        if text not in column.labels:
+            raise ValueError(
+                f"column {column.name!r} of X: expected one of the table's {_shown(column.labels)}, got {text!r}"
+            )
+        values[row] = column.labels.index(text)
+    return values
+
+
+def _shown(labels: Sequence[str]) -> str:
+    return ", ".join(map(repr, labels[:10])) + (" …" if len(labels) > 10 else "")

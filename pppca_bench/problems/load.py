@@ -1,14 +1,31 @@
-"""Loading a problem by its name, from the user's folders, the package or scikit-learn."""
+"""Loading of problems: packaged Proben1 files, the user's files and tables, bundled data sets."""
 
+from __future__ import annotations
+
+import hashlib
+import io
+import lzma
 import os
+import tarfile
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from pathlib import Path
 
 from pppca_bench.errors import DataError, OwnDataError
-from pppca_bench.problems.archives import read_packaged
+from pppca_bench.files import atomic_write
 from pppca_bench.problems.bundled import load_bundled
+from pppca_bench.problems.own_data import DataSet, OwnData
 from pppca_bench.problems.problem import Problem
 from pppca_bench.problems.read_dt import read_dt
-from pppca_bench.problems.registry import ProblemInfo, problem_info, suggest
+from pppca_bench.problems.registry import PROBEN1_URL, ProblemInfo, known_problems, problem_info, suggest
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_FOLDERS = (_PACKAGE / "data", _PACKAGE.parent / "data")
+"""Folder of the archives in an installed package, and in the repository."""
+
+_KEPT = 4
+"""Problems, or splits of tables, that a process caches: runs on a problem follow each other, and more may be large."""
 
 
 def load_problem(name: str, data_dir: str | Path | None = None) -> Problem:
@@ -17,20 +34,20 @@ def load_problem(name: str, data_dir: str | Path | None = None) -> Problem:
     Parameters
     ----------
     name : str
-        Name of a known problem, or the path of a file ending in ``.dt``, of which only the format is checked.
+        Name of a known problem, or path of a file ending in ``.dt``, which is checked for its format only.
     data_dir : str or Path, optional
         First folder to look for a Proben1 file, before the folder in $PPPCA_DATA and the package.
 
     Returns
     -------
     Problem
-        Its inputs and targets, split into training, validation and test samples.
+        Its data, split into training, validation and test sets.
 
     Raises
     ------
     DataError
-        If the name is unknown (the message gives the nearest known name), or the file is malformed or differs from the
-        registered one.
+        If the name is unknown (the message suggests the nearest known name), or the file is malformed or differs from
+        the registered one.
     """
     if name.endswith(".dt"):
         path = find_own_file(name)
@@ -40,50 +57,6 @@ def load_problem(name: str, data_dir: str | Path | None = None) -> Problem:
             raise OwnDataError(str(error)) from None
     info = problem_info(name)
     return load_bundled(name) if info.source == "bundled" else _load_proben1(info, data_dir)
-
-
-def find_file(name: str, data_dir: str | Path | None = None) -> Path | None:
-    """Return the user's file of a Proben1 problem, or None if the packaged one is read.
-
-    Parameters
-    ----------
-    name : str
-        Name of a Proben1 problem.
-    data_dir : str or Path, optional
-        Folder to look in before the one in $PPPCA_DATA.
-
-    Raises
-    ------
-    DataError
-        If the name is unknown.
-    """
-    filename = problem_info(name).filename
-    return next((folder / filename for folder in given_folders(data_dir) if _is_file(folder / filename)), None)
-
-
-def given_folders(data_dir: str | Path | None = None) -> list[Path]:
-    """Return the user's data folders: `data_dir`, then $PPPCA_DATA, each only if given.
-
-    Parameters
-    ----------
-    data_dir : str or Path, optional
-        The folder of the command line's ``--data``.
-    """
-    return [_expanded(folder) for folder in (data_dir, os.environ.get("PPPCA_DATA")) if folder]
-
-
-def _expanded(path: str | Path) -> Path:
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:  # "~name" of a user without a home folder is a name like any other
-        return Path(path)
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a folder that may not be searched holds nothing for this user
-        return False
 
 
 def _load_proben1(info: ProblemInfo, data_dir: str | Path | None) -> Problem:
@@ -98,6 +71,84 @@ def _load_proben1(info: ProblemInfo, data_dir: str | Path | None) -> Problem:
             f"{info.filename} in {path.parent}: expected SHA-256 {info.sha256}, got {problem.sha256}. {remedy}"
         )
     return problem
+
+
+def read_packaged(info: ProblemInfo) -> bytes:
+    """Return the packaged .dt file of a Proben1 problem, checked against its SHA-256.
+
+    The package holds an xz archive for each family of problems.
+
+    Raises
+    ------
+    DataError
+        If the archive is missing or damaged, or the file differs from the registered one.
+    """
+    name = f"{info.family}.tar.xz"
+    archive = next((folder / name for folder in _FOLDERS if (folder / name).is_file()), None)
+    if archive is None:
+        raise DataError(
+            f"{info.filename}: expected in the package, got no archive {name}. Install pppca-bench again, or give the"
+            f" folder of a copy with --data DIR (source: {PROBEN1_URL})."
+        )
+    try:
+        unpacked = io.BytesIO(lzma.decompress(archive.read_bytes()))
+        with tarfile.open(fileobj=unpacked, mode="r:") as tar:
+            member = tar.extractfile(info.filename)
+            content = b"" if member is None else member.read()
+        got = hashlib.sha256(content).hexdigest()
+    except (OSError, lzma.LZMAError, tarfile.TarError, KeyError) as error:
+        got = f"an archive that cannot be read ({error})"
+    if got != info.sha256:
+        raise DataError(
+            f"{info.filename} in {archive}: expected SHA-256 {info.sha256}, got {got}. The archive is damaged: install"
+            " pppca-bench again, or give the folder of a copy with --data DIR."
+        )
+    return content
+
+
+def export_files(names: Iterable[str] | None, folder: str | Path) -> list[Path]:
+    """Write packaged Proben1 files, as they were published, into a folder.
+
+    Parameters
+    ----------
+    names : iterable of str or None
+        Problems, all of Proben1 by default; bundled problems have no file and are skipped.
+    folder : str or Path
+        Created if necessary. Existing files of the same names are replaced.
+
+    Returns
+    -------
+    list of Path
+        The written files, in the order of the names.
+
+    Raises
+    ------
+    DataError
+        If a name is unknown, an archive is missing or damaged, or the folder cannot be written.
+    """
+    infos = [problem_info(name) for name in dict.fromkeys(known_problems() if names is None else names)]
+    files = {Path(folder, info.filename): info for info in infos if info.source == "proben1"}
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for path, info in files.items():
+            atomic_write(path, read_packaged(info))
+    except OSError as error:
+        raise DataError(f"{folder}: expected a writable folder, got {error.strerror}. Give another folder.") from error
+    return list(files)
+
+
+def find_file(name: str, data_dir: str | Path | None = None) -> Path | None:
+    """Return the user's file of a Proben1 problem, or None if the packaged one is read.
+
+    The folders are `data_dir`, then the one in $PPPCA_DATA.
+    """
+    filename = problem_info(name).filename
+    return next((folder / filename for folder in given_folders(data_dir) if _is_file(folder / filename)), None)
+
+
+def given_folders(data_dir: str | Path | None = None) -> list[Path]:
+    """Return the user's data folders: `data_dir`, then $PPPCA_DATA, each only if given."""
+    return [_expanded(folder) for folder in (data_dir, os.environ.get("PPPCA_DATA")) if folder]
 
 
 def find_own_file(name: str, folder: str | Path = ".") -> Path:
@@ -121,3 +172,124 @@ def find_own_file(name: str, folder: str | Path = ".") -> Path:
             raise OwnDataError(f"{path}: expected a .dt file, got none there. {suggest(path.name)}")
         raise OwnDataError(f"{path}: expected a file, got none there. Check the path.")
     return path
+
+
+def _expanded(path: str | Path) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:  # "~name" of a user without a home folder is a name like any other
+        return Path(path)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a folder that may not be searched holds nothing for this user
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemSource:
+    """Location and digest of a problem's data, from which worker processes load the same data.
+
+    Attributes
+    ----------
+    name : str
+        Name of a known problem, path of a user's .dt file, or name of a user-defined table.
+    data_dir : Path or None
+        First folder to look for Proben1 files.
+    sha256 : str
+        Digest of the data at planning time.
+    own : OwnData or None
+        Specification of a user-defined table.
+    split : int
+        Number of the split.
+    """
+
+    name: str
+    data_dir: Path | None
+    sha256: str
+    own: OwnData | None = None
+    split: int = 0
+
+    @property
+    def is_own(self) -> bool:
+        """Return whether the data are user-defined."""
+        return self.own is not None or self.name.endswith(".dt")
+
+    @property
+    def family(self) -> str:
+        """Return the family of a known problem, such as ``"cancer"`` for cancer1."""
+        return problem_info(self.name).family
+
+    @property
+    def n_splits(self) -> int:
+        """Return the number of splits."""
+        return self.own.rule.n_splits if self.own else 1
+
+    def of_repeat(self, repeat: int) -> ProblemSource:
+        """Return the source for a repeat; repeats cycle through the splits."""
+        return replace(self, split=repeat % self.n_splits) if self.own else self
+
+
+def open_problem(
+    asked: str | OwnData, data_dir: Path | None = None, *, only_local: bool = False
+) -> tuple[ProblemSource, Problem]:
+    """Load a problem by name or from user-defined data; return its source and its first split.
+
+    Parameters
+    ----------
+    asked : str or OwnData
+        A known problem's name, the path of a .dt file, or a table.
+    data_dir : Path, optional
+        First folder to look for Proben1 files.
+    only_local : bool, default False
+        Download nothing.
+
+    Raises
+    ------
+    DataError
+        See `load_problem` and `DataSet`.
+    """
+    if isinstance(asked, str):
+        problem = load_problem(asked, data_dir)
+        return ProblemSource(asked, data_dir, problem.sha256), problem
+    data = DataSet(asked, asked.read(data_dir, only_local=only_local))
+    return ProblemSource(asked.label, data_dir, data.sha256, asked), data.problem()
+
+
+@lru_cache(maxsize=_KEPT)
+def load_again(source: ProblemSource) -> Problem:
+    """Load the data of a source, from the cache of the process if possible.
+
+    Raises
+    ------
+    DataError
+        If they are missing or have changed.
+    """
+    data = load_data_set(source)
+    if data is not None:
+        return data.problem(source.split)
+    problem = load_problem(source.name, source.data_dir)
+    _check_same(source, problem.sha256)
+    return problem
+
+
+def load_data_set(source: ProblemSource) -> DataSet | None:
+    """Load the table of a source, once per process; None if it has none. Raises DataError like `load_again`."""
+    return None if source.own is None else _load_table(replace(source, split=0), source.own)
+
+
+@cache
+def _load_table(source: ProblemSource, own: OwnData) -> DataSet:
+    data = DataSet(own, own.read(source.data_dir, only_local=True))
+    _check_same(source, data.sha256)
+    return data
+
+
+def _check_same(source: ProblemSource, sha256: str) -> None:
+    if sha256 != source.sha256:
+        raise DataError(
+            f"{source.name}: expected the data that the runs were planned for (SHA-256 {source.sha256[:12]}...), got"
+            f" others ({sha256[:12]}...). The file was changed meanwhile: run again."
+        )

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pppca_bench.errors import UnknownColumnError, nearest
+from pppca_bench.errors import UnknownColumnError, listed, nearest
 from pppca_bench.problems.problem import FloatArray, Problem, Targets
 from pppca_bench.problems.registry import Task
-from pppca_bench.problems.split import SPLIT_NAMES, Indices, SplitRule, by_column, deal
 from pppca_bench.problems.table import Column, Table, load_saved, printable
 
 if TYPE_CHECKING:
@@ -25,16 +24,57 @@ if TYPE_CHECKING:
     from pppca_bench.problems.encode import TrainingRange
 
 Source = Literal["csv", "parquet", "sklearn", "openml", "given"]
+Indices = NDArray[np.int64]
 
 MOST_CATEGORIES = 256
 """Most categories of a column. Choice: each becomes an input; columns with more are mostly names or identifiers."""
 
-_SHOWN_NAMES = 10
-
 _LARGEST = 1e150
 """Larger values overflow float64 when squared."""
 
-_ONCE = SplitRule()
+_QUARTERS = 4
+"""Parts of a split by share: two quarters for training, one for validation, one for testing, as in Proben1."""
+
+_SPLITS = ("train", "validation", "test")
+_SEED = 1994
+
+
+@dataclass(frozen=True, slots=True)
+class SplitRule:
+    """Rule that splits the rows of a table.
+
+    Attributes
+    ----------
+    column : str
+        Column with ``train``, ``validation`` or ``test`` for each row; "" for random splits.
+    folds : int
+        Number of folds, at least 3, each the test split once; 0 for shares of 50, 25 and 25 percent.
+    splits : int
+        Number of random partitions.
+    """
+
+    column: str = ""
+    folds: int = 0
+    splits: int = 1
+
+    @property
+    def n_splits(self) -> int:
+        """Return the number of splits; repeat r of a run has split r modulo this number."""
+        return self.splits * max(1, self.folds)
+
+    @property
+    def n_parts(self) -> int:
+        """Return the number of parts of a random partition."""
+        return self.folds or _QUARTERS
+
+    def __str__(self) -> str:
+        """Return a description for tables."""
+        if self.column:
+            return f"by the column {self.column!r}"
+        if self.folds:
+            again = f", repeated {self.splits} times" if self.splits > 1 else ""
+            return f"{self.folds} folds: one for testing, the next for validation, the others for training{again}"
+        return f"50 / 25 / 25 %, {f'{self.splits} random splits' if self.splits > 1 else 'a single random split'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +108,7 @@ class OwnData:
     task: Task | None = None
     categorical: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
-    rule: SplitRule = _ONCE
+    rule: SplitRule = SplitRule()
     name: str = ""
 
     @property
@@ -83,34 +123,24 @@ class OwnData:
 
     def read(self, data_dir: str | Path | None = None, *, only_local: bool = False) -> Table:
         """Read the table; see the readers for their exceptions."""
-        from pppca_bench.problems import openml, read_table
+        from pppca_bench.problems.read_table import read_csv, read_openml, read_parquet, read_sklearn
 
         if self.source == "openml":
-            return openml.read_openml(self.place, data_dir, only_local=only_local)
-        readers = {
-            "csv": read_table.read_csv,
-            "parquet": read_table.read_parquet,
-            "sklearn": read_table.read_sklearn,
-            "given": load_saved,
-        }
+            return read_openml(self.place, data_dir, only_local=only_local)
+        readers = {"csv": read_csv, "parquet": read_parquet, "sklearn": read_sklearn, "given": load_saved}
         return readers[self.source](self.place)
 
 
 class DataSet:
     """A validated table, which provides the problem of each split.
 
-    Parameters
-    ----------
-    own : OwnData
-        Specification of the table.
-    table : Table
-        The table.
-
     Attributes
     ----------
+    targets : tuple of str
+        Names of the target columns.
     inputs : tuple of Column
-    has_gaps : tuple of bool
-        Whether each input has missing values.
+    feature_names : tuple of str
+        Names of the encoded inputs.
     task : {"classification", "approximation"}
     classes : tuple of str
         Class names, in the order of the class indices; () for approximation.
@@ -122,28 +152,31 @@ class DataSet:
     Raises
     ------
     DataError
-        If a column is missing or unusable, or the targets are invalid.
+        If a column is missing or unusable.
     """
 
     def __init__(self, own: OwnData, table: Table) -> None:
+        from pppca_bench.problems.encode import make_encoder
+
         self.own, self.table = own, table
-        self._check_columns()
-        targets = own.target or table.targets
-        self.task: Task = own.task or self._infer_task(targets)
-        if self.task == "classification" and len(targets) > 1:
-            raise table.error("one column of classes", f"{len(targets)}: {', '.join(targets)}", "Name one as target.")
-        self.y: Targets
+        self.targets = own.target or table.targets
+        self._check_names()
+        self.task: Task = own.task or self._infer_task()
+        self.classes: tuple[str, ...] = ()
         self.class_values: NDArray[Any] = np.empty(0)
-        self.y, self.classes = self._classes(targets[0]) if self.task == "classification" else self._numbers(targets)
-        left_out = {*targets, *own.drop, own.rule.column}
-        self._places = [place for place, name in enumerate(table.names) if name not in left_out]
-        self.inputs: tuple[Column, ...] = ()
-        if not self._places:
+        self.y: Targets = self._classes() if self.task == "classification" else self._numbers()
+        left_out = {*self.targets, *own.drop, own.rule.column}
+        inputs = [self._input(name) for name in table.names if name not in left_out]
+        if not inputs:
             raise table.error("at least one column beside the target", "none", "Drop fewer columns.")
-        self._values = np.ascontiguousarray(table.values[:, self._places])
-        self.inputs = tuple(self._input(index, place) for index, place in enumerate(self._places))
-        self.has_gaps: tuple[bool, ...] = tuple(bool(gaps.any()) for gaps in np.isnan(self._values).T)
-        self._check_parts()
+        columns, values = zip(*inputs, strict=True)
+        self.inputs: tuple[Column, ...] = columns
+        self._values = np.column_stack(values)
+        self._encoder, self.feature_names = make_encoder(columns, np.isnan(self._values).any(axis=0).tolist())
+        if own.rule.column:
+            self._check_split_column()
+        else:
+            self._check_counts()
 
     @cached_property
     def sha256(self) -> str:
@@ -153,44 +186,28 @@ class DataSet:
         settings = asdict(self.own)
         for name in ("source", "place", "name"):
             del settings[name]
-        settings |= {"target": self.own.target or self.table.targets, "task": self.task, "encoding": ENCODING_VERSION}
+        settings |= {"target": self.targets, "task": self.task, "encoding": ENCODING_VERSION}
         return hashlib.sha256(f"{self.table.sha256} {json.dumps(settings, sort_keys=True)}".encode()).hexdigest()
 
     def problem(self, number: int = 0) -> Problem:
-        """Return the problem of a split, with inputs encoded by statistics of its training rows.
-
-        Parameters
-        ----------
-        number : int, default 0
-            Number of the split, below ``own.rule.n_splits``.
-        """
-        from pppca_bench.problems.encode import feature_names
-
-        parts = self.rows(number)
-        encoder, names = self.encoder(number), feature_names(self.inputs, self.has_gaps)
+        """Return the problem of a split below ``own.rule.n_splits``, encoded by statistics of its training rows."""
+        parts, encoder, n_features = self.rows(number), self.encoder(number), len(self.feature_names)
         # A split column may leave a split empty; the encoder rejects an empty split.
-        X = [encoder.transform(self._values[part]) if len(part) else np.empty((0, len(names))) for part in parts]
+        X = [encoder.transform(self._values[part]) if len(part) else np.empty((0, n_features)) for part in parts]
         y: list[Targets] = [self.y[part] for part in parts]
         if self.task == "approximation":
             scaler = self.target_range(number)
             y = [scaler.transform(part.astype(np.float64)) if len(part) else part for part in y]
-        return Problem.of_splits(
-            X,
-            y,
-            name=self.own.label,
-            task=self.task,
-            n_classes=len(self.classes) or None,
-            sha256=self.sha256,
-            feature_names=names,
-        )
+        about = {"name": self.own.label, "task": self.task, "n_classes": len(self.classes) or None}
+        return Problem.of_splits(X, y, **about, sha256=self.sha256, feature_names=self.feature_names)
 
-    def encoder(self, number: int = 0) -> ColumnTransformer:
+    def encoder(self, number: int) -> ColumnTransformer:
         """Return the encoder of the inputs, fitted on the training rows of a split."""
-        from pppca_bench.problems.encode import make_encoder
+        from sklearn.base import clone
 
-        return make_encoder(self.inputs, self.has_gaps).fit(self._values[self.rows(number)[0]])
+        return clone(self._encoder).fit(self._values[self.rows(number)[0]])
 
-    def target_range(self, number: int = 0) -> TrainingRange:
+    def target_range(self, number: int) -> TrainingRange:
         """Return the scaler of the targets of an approximation, fitted on the training rows of a split."""
         from pppca_bench.problems.encode import TrainingRange
 
@@ -199,156 +216,179 @@ class DataSet:
 
     def rows(self, number: int) -> tuple[Indices, Indices, Indices]:
         """Return the rows of a split's training, validation and test examples."""
-        if self.own.rule.column:
-            return by_column(self._split_names())
-        return deal(self.own.rule, self.y, number, stratified=self.task == "classification")
+        if not self.own.rule.column:
+            return deal(self.own.rule, self.y, number, stratified=self.task == "classification")
+        column, codes = self.table.column(self.own.rule.column)
+        words = np.array([column.text(code).lower() for code in codes])
+        return _shuffled([np.flatnonzero(words == split) for split in _SPLITS], _SEED)
 
-    def _check_columns(self) -> None:
+    def _check_names(self) -> None:
         """Raise DataError if a named column or the target is missing."""
         own, names = self.own, self.table.names
         for name in (*own.target, *own.categorical, *own.drop, *filter(None, [own.rule.column])):
             if name not in names:
-                known = ", ".join(map(printable, names[:_SHOWN_NAMES]))
-                known += f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
+                known = listed(list(map(printable, names)), name) + nearest(name, names)
                 raise UnknownColumnError(
-                    f"{self.table.source}: expected a column {name!r}, got the columns {known}{nearest(name, names)}."
-                    " Correct the name."
+                    f"{self.table.source}: expected a column {name!r}, got the columns {known}. Correct the name."
                 )
-        if not own.target and not self.table.targets:
+        if not self.targets:
             remedy = f"Name it, such as `target: {printable(names[-1])}`."
             raise self.table.error("the name of the target's column", "none", remedy)
 
-    def _infer_task(self, targets: Sequence[str]) -> Task:
-        is_class = len(targets) == 1 and (
-            self._column(targets[0]).kind in ("category", "boolean", "integer") or targets[0] in self.own.categorical
-        )
-        return "classification" if is_class else "approximation"
+    def _infer_task(self) -> Task:
+        column, _ = self.table.column(self.targets[0])
+        are_labels = column.kind in ("category", "boolean", "integer") or column.name in self.own.categorical
+        return "classification" if len(self.targets) == 1 and are_labels else "approximation"
 
-    def _column(self, name: str) -> Column:
-        return self.table.columns[self.table.names.index(name)]
+    def _classes(self) -> NDArray[np.int64]:
+        """Return the class indices, and set the classes; raise DataError for fewer than two."""
+        if len(self.targets) > 1:
+            got = f"{len(self.targets)}: {', '.join(self.targets)}"
+            raise self.table.error("one column of classes", got, "Name one as target.")
+        column, values = self._target(self.targets[0])
+        codes, y = np.unique(values, return_inverse=True)
+        self.classes = tuple(map(column.text, codes))
+        if len(codes) < 2:
+            got = f"one, {self.classes[0]!r}"
+            raise self.table.error("at least two classes", got, "Is it the right column?", column=column.name)
+        types = {"integer": np.int64, "boolean": np.bool_, "real": np.float64}
+        self.class_values = codes.astype(types[column.kind]) if column.kind in types else np.array(self.classes)
+        return y.astype(np.int64)
 
-    def _target(self, name: str) -> FloatArray:
-        """Return the values of a target; raise DataError for missing ones."""
-        values: FloatArray = self.table.values[:, self.table.names.index(name)]
-        if self._column(name).kind == "other":
-            raise self._cannot_use(self._column(name))
+    def _numbers(self) -> FloatArray:
+        """Return the targets of an approximation; raise DataError for text and constant targets."""
+        targets = []
+        for column, values in map(self._target, self.targets):
+            if column.kind == "category":
+                remedy = "Say `task: classification`, with one target."
+                raise self.table.error("numbers to approximate", "text", remedy, column=column.name)
+            if np.ptp(values) == 0.0:
+                got = f"{values[0]:g} alone"
+                raise self.table.error("at least two values", got, "Is it the right column?", column=column.name)
+            targets.append(values)
+        return np.column_stack(targets)
+
+    def _target(self, name: str) -> tuple[Column, FloatArray]:
+        """Return a target and its values; raise DataError if it is unusable or has gaps."""
+        column, values = self._usable(name)
         gaps = np.flatnonzero(np.isnan(values))
         if gaps.size:
             remedy = f"There are {gaps.size} such rows: take them out, or fill them in."
             raise self.table.error("a target", "a gap", remedy, row=int(gaps[0]), column=name)
-        self._check_finite(values, name)
-        return values
+        return column, values
 
-    def _classes(self, name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-        column = self._column(name)
-        found, y = np.unique(self._target(name), return_inverse=True)
-        labels = tuple(column.labels[int(code)] if column.labels else f"{code:g}" for code in found)
-        if len(labels) < 2:
-            raise self.table.error(
-                "at least two classes", f"one, {labels[0]!r}", "Is it the right column?", column=name
-            )
-        kinds: dict[str, Any] = {"integer": np.int64, "boolean": bool, "real": np.float64}
-        self.class_values = found.astype(kinds[column.kind]) if column.kind in kinds else np.array(labels)
-        return y.astype(np.int64), labels
-
-    def _numbers(self, names: Sequence[str]) -> tuple[FloatArray, tuple[str, ...]]:
-        for name in names:
-            if self._column(name).kind == "category":
-                remedy = "Say `task: classification`, with one target."
-                raise self.table.error("numbers to approximate", "text", remedy, column=name)
-            if np.ptp(values := self._target(name)) == 0.0:
-                remedy = "Is it the right column?"
-                raise self.table.error("at least two values", f"{values[0]:g} alone", remedy, column=name)
-        return np.column_stack([self._target(name) for name in names]), ()
-
-    def _input(self, index: int, place: int) -> Column:
-        """Return the column of an input to be encoded, or raise DataError if it is unusable."""
-        column, values = self.table.columns[place], self._values[:, index]
-        if column.kind == "other":
-            raise self._cannot_use(column)
-        if column.name in self.own.categorical and column.kind in ("integer", "real"):
-            self._check_finite(values, column.name)
+    def _input(self, name: str) -> tuple[Column, FloatArray]:
+        """Return an input to be encoded, or raise DataError if it is unusable."""
+        column, values = self._usable(name)
+        if name in self.own.categorical and column.kind in ("integer", "real"):
             is_there = ~np.isnan(values)
-            found, codes = np.unique(values[is_there], return_inverse=True)
-            values[is_there] = codes
-            column = Column(column.name, "category", tuple(f"{value:g}" for value in found))
-        if column.kind != "category":
-            self._check_finite(values, column.name)
-            return column
-        if column.name not in self.own.categorical:
+            numbers, values[is_there] = np.unique(values[is_there], return_inverse=True)
+            column = Column(name, "category", tuple(map(column.text, numbers)))
+        elif column.kind == "category" and name not in self.own.categorical:
             self._check_text(column, values)
-        if len(column.labels) > MOST_CATEGORIES:
+        if column.kind == "category" and len(column.labels) > MOST_CATEGORIES:
             expected, got = f"at most {MOST_CATEGORIES} categories, each an input", f"{len(column.labels)}"
-            raise self.table.error(expected, got, f"Leave it out: `drop: [{column.name}]`.", column=column.name)
-        return column
+            raise self.table.error(expected, got, f"Leave it out: `drop: [{name}]`.", column=name)
+        return column, values
+
+    def _usable(self, name: str) -> tuple[Column, FloatArray]:
+        """Return a column and its values; raise DataError for other types, and for numbers that are too large."""
+        column, values = self.table.column(name)
+        if column.kind == "other":
+            remedy = f"Turn it into numbers, or leave it out: `drop: [{name}]`."
+            raise self.table.error("numbers, text or true/false", column.labels[0], remedy, column=name)
+        wrong = np.flatnonzero(np.abs(values) > _LARGEST)  # NaN, a gap, compares as False
+        if wrong.size:
+            expected, got = f"a number within ±{_LARGEST:g}", f"{values[wrong[0]]:g}"
+            remedy = "Correct it, or leave it empty as a gap."
+            raise self.table.error(expected, got, remedy, row=int(wrong[0]), column=name)
+        return column, values
 
     def _check_text(self, column: Column, values: FloatArray) -> None:
         """Raise DataError for text in a mostly numeric column, and for decimal commas."""
-        with_comma = [label for label in column.labels if "," in label and _is_number(label.replace(",", ".", 1))]
-        if 2 * len(with_comma) > len(column.labels):
-            remedy = f"Write points, or take the column for text: `categorical: [{column.name}]`."
-            row = int(np.flatnonzero(values == column.labels.index(with_comma[0]))[0])
-            raise self.table.error("a decimal point", repr(with_comma[0][:40]), remedy, row=row, column=column.name)
-        is_number = np.array([_is_number(label) for label in column.labels], dtype=bool)
+        import pandas as pd
+
         rows = np.flatnonzero(~np.isnan(values))
-        numbers = is_number[values[rows].astype(np.int64)] if len(rows) else np.zeros(0, dtype=bool)
-        if numbers.any() and not numbers.all() and 2 * numbers.sum() > len(numbers):
-            row = int(rows[np.flatnonzero(~numbers)[0]])
-            got = repr(column.labels[int(values[row])][:40])
-            remedy = f"Correct it, or take the column for text: `categorical: [{column.name}]`."
-            raise self.table.error("a number, as in most rows", got, remedy, row=row, column=column.name)
-
-    def _check_finite(self, values: FloatArray, name: str) -> None:
-        wrong = np.flatnonzero(np.abs(values) > _LARGEST)  # NaN, a gap, compares as False
-        if wrong.size:
-            got = f"{values[wrong[0]]:g}"
-            remedy = "Correct it, or leave it empty as a gap."
-            raise self.table.error(f"a number within ±{_LARGEST:g}", got, remedy, row=int(wrong[0]), column=name)
-
-    def _cannot_use(self, column: Column) -> Exception:
-        remedy = f"Turn it into numbers, or leave it out: `drop: [{column.name}]`."
-        return self.table.error("numbers, text or true/false", column.labels[0], remedy, column=column.name)
-
-    def _check_parts(self) -> None:
-        """Raise DataError if the table or a class has too few rows for a split."""
-        rule, n_parts = self.own.rule, self.own.rule.n_parts
-        if rule.column:
-            train = self.rows(0)[0]
-            if not len(train):
-                raise self.table.error("rows to train on", "none", "Split anew.", column=rule.column)
-            if self.classes and len(np.unique(self.y[train])) < 2:
-                raise self.table.error("at least two classes to train on", "one", "Split anew.", column=rule.column)
+        texts = pd.Series(column.labels, dtype=str).iloc[values[rows].astype(np.int64)]
+        is_number = pd.to_numeric(texts, errors="coerce").notna().to_numpy()
+        is_decimal = pd.to_numeric(texts.str.replace(",", ".", n=1), errors="coerce").notna().to_numpy() & ~is_number
+        if 2 * texts[is_decimal].nunique() > len(column.labels):
+            expected, remedy, wrong = "a decimal point", "Write points", is_decimal
+        elif 2 * is_number.sum() > len(rows) and not is_number.all():
+            expected, remedy, wrong = "a number, as in most rows", "Correct it", ~is_number
+        else:
             return
+        first = int(np.flatnonzero(wrong)[0])
+        remedy += f", or take the column for text: `categorical: [{column.name}]`."
+        got = repr(texts.iloc[first][:40])
+        raise self.table.error(expected, got, remedy, row=int(rows[first]), column=column.name)
+
+    def _check_split_column(self) -> None:
+        """Raise DataError for words that name no split, and for too few rows to train on."""
+        column, codes = self.table.column(self.own.rule.column)
+        for row, code in enumerate(codes):
+            if np.isnan(code) or column.text(code).lower() not in _SPLITS:
+                got = "a gap" if np.isnan(code) else repr(column.text(code))
+                raise self.table.error(" or ".join(_SPLITS), got, "Correct it.", row=row, column=column.name)
+        train = self.rows(0)[0]
+        if not len(train):
+            raise self.table.error("rows to train on", "none", "Split again.", column=column.name)
+        if self.classes and len(np.unique(self.y[train])) < 2:
+            raise self.table.error("at least two classes to train on", "one", "Split again.", column=column.name)
+
+    def _check_counts(self) -> None:
+        """Raise DataError if the table or a class has too few rows for a random split."""
+        n_parts = self.own.rule.n_parts
         if len(self.y) < n_parts:
-            raise self.table.error(
-                f"at least {n_parts} rows, one for each part of a split", f"{len(self.y)}", "Add rows."
-            )
+            expected = f"at least {n_parts} rows, one for each part of a split"
+            raise self.table.error(expected, f"{len(self.y)}", "Add rows.")
         if not self.classes:
             return
-        counts = np.bincount(self.y.astype(np.int64).ravel())
+        counts = np.bincount(self.y.astype(np.int64))
         if counts.min() < n_parts:
-            name = (self.own.target or self.table.targets)[0]
-            label = self.classes[int(counts.argmin())]
-            expected = f"at least {n_parts} rows of each class, one for each part of a split"
+            column, _ = self.table.column(self.targets[0])
+            got = f"{counts.min()} of {self.classes[int(counts.argmin())]!r}"
             remedy = "Take its rows out, or join it to another class"
-            remedy += ", or say `task: approximation`." if self._column(name).kind == "integer" else "."
-            raise self.table.error(expected, f"{counts.min()} of {label!r}", remedy, column=name)
-
-    def _split_names(self) -> NDArray[np.str_]:
-        """Return the values of the split column; raise DataError for unknown ones."""
-        name = self.own.rule.column
-        column, values = self._column(name), self.table.values[:, self.table.names.index(name)]
-        words = ["" if np.isnan(code) or not column.labels else column.labels[int(code)].lower() for code in values]
-        for row, word in enumerate(words):
-            if word not in SPLIT_NAMES:
-                got = repr(word) if word else "a gap" if column.labels else "a number"
-                raise self.table.error(" or ".join(SPLIT_NAMES), got, "Correct it.", row=row, column=name)
-        return np.array(words)
+            remedy += ", or say `task: approximation`." if column.kind == "integer" else "."
+            expected = f"at least {n_parts} rows of each class, one for each part of a split"
+            raise self.table.error(expected, got, remedy, column=column.name)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def deal(rule: SplitRule, y: Targets, number: int, *, stratified: bool) -> tuple[Indices, Indices, Indices]:
+    """Split rows at random into training, validation and test examples.
+
+    The rows are partitioned into parts of equal size (scikit-learn's StratifiedKFold or KFold): quarters, or the folds.
+    One part is the test split, the next the validation split, the others the training split.
+
+    Choice: the seed is 1994 plus the number of the partition, independent of the config's seed, so that all configs and
+    methods use the same splits of the same data.
+
+    Parameters
+    ----------
+    rule : SplitRule
+        Rule without a split column.
+    y : array of shape (n_rows,) or (n_rows, n_outputs)
+    number : int
+        Number of the split, from 0 to ``rule.n_splits`` - 1.
+    stratified : bool
+        Whether to stratify by class; each class then has at least ``rule.n_parts`` rows.
+
+    Returns
+    -------
+    three int64 arrays
+        Rows of each split in random order: methods that use a fraction of the training split take its first rows.
+    """
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    partition, test = divmod(number, rule.folds) if rule.folds else (number, _QUARTERS - 1)
+    folds = (StratifiedKFold if stratified else KFold)(rule.n_parts, shuffle=True, random_state=_SEED + partition)
+    parts = [part for _, part in folds.split(np.zeros(len(y)), y if stratified else None)]
+    validation = (test + 1) % rule.n_parts
+    train = np.concatenate([part for place, part in enumerate(parts) if place not in (test, validation)])
+    return _shuffled([train, parts[validation], parts[test]], _SEED + number)
+
+
+def _shuffled(parts: Sequence[Indices], seed: int) -> tuple[Indices, Indices, Indices]:
+    rng = np.random.RandomState(seed)  # its stream is frozen: no version of NumPy moves a row
+    train, validation, test = (rng.permutation(np.sort(part)) for part in parts)
+    return train, validation, test

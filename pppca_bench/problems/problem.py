@@ -49,30 +49,18 @@ class Problem:
 
     def __post_init__(self) -> None:
         for name in (field.name for field in fields(self) if field.name.startswith(("X_", "y_"))):
-            object.__setattr__(self, name, _read_only(getattr(self, name)))
+            # A copy: the caller's array stays writable, and the split does not keep the whole file in memory.
+            array = np.array(getattr(self, name), order="C")
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
 
     @classmethod
     def of_splits(cls, X: Sequence[FloatArray], y: Sequence[Targets], **about: Any) -> Self:
-        """Return the problem of the training, validation and test splits, in this order.
-
-        Parameters
-        ----------
-        X, y : sequence of three arrays
-            Inputs and targets of each split.
-        **about
-            The other attributes.
-        """
-        X_train, X_validation, X_test = X
-        y_train, y_validation, y_test = y
-        return cls(
-            X_train=X_train,
-            y_train=y_train,
-            X_validation=X_validation,
-            y_validation=y_validation,
-            X_test=X_test,
-            y_test=y_test,
-            **about,
-        )
+        """Return the problem of the training, validation and test splits, in this order, and the other attributes."""
+        splits: dict[str, Any] = {}
+        for split, split_X, split_y in zip(("train", "validation", "test"), X, y, strict=True):
+            splits |= {f"X_{split}": split_X, f"y_{split}": split_y}
+        return cls(**splits, **about)
 
     @property
     def n_features(self) -> int:
@@ -83,10 +71,3 @@ class Problem:
     def n_outputs(self) -> int:
         """Number of network outputs: the classes, or the targets of an approximation."""
         return self.n_classes if self.n_classes is not None else int(self.y_train.shape[1])
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    # A copy: the caller's array stays writable, and the split does not keep the whole file in memory.
-    frozen = np.array(array, order="C")
-    frozen.setflags(write=False)
-    return frozen

@@ -3,9 +3,6 @@
 import hashlib
 import math
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
@@ -15,7 +12,6 @@ import numpy as np
 
 from pppca_bench.errors import DataError
 from pppca_bench.problems.problem import FloatArray, Problem, Targets
-from pppca_bench.problems.registry import Task
 
 _HEADER_KEYS = (
     "bool_in",
@@ -36,75 +32,6 @@ _LONGEST_LINE = 4_000_000
 
 _VALUES_AT_ONCE = 2**13
 """Values that are held as text at a time; a number takes eight bytes, its text some fifty."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Header:
-    bool_in: int
-    real_in: int
-    bool_out: int
-    real_out: int
-    training_examples: int
-    validation_examples: int
-    test_examples: int
-
-    @property
-    def n_features(self) -> int:
-        return self.bool_in + self.real_in
-
-    @property
-    def n_outputs(self) -> int:
-        return self.bool_out + self.real_out
-
-    @property
-    def n_values(self) -> int:
-        return self.n_features + self.n_outputs
-
-    @property
-    def n_examples(self) -> int:
-        return self.training_examples + self.validation_examples + self.test_examples
-
-    @property
-    def task(self) -> Task:
-        return "classification" if self.bool_out > 1 else "approximation"
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """The file that messages name, and the way out that they give."""
-
-    name: str
-    remedy: str
-
-    def error(self, line: int | None, expected: str, got: str) -> DataError:
-        where = self.name if line is None else f"{self.name}, line {line}"
-        return DataError(f"{where}: expected {expected}, got {got}. {self.remedy}")
-
-
-class _Lines:
-    """The lines of an open file, one after another.
-
-    Attributes
-    ----------
-    number : int
-        That of the line which was read last, from 1.
-    sha256 : hash object
-        Of all that was read.
-    """
-
-    def __init__(self, file: BinaryIO, place: _Place) -> None:
-        self.number = 0
-        self.sha256 = hashlib.sha256()
-        self._file, self._place = file, place
-
-    def next(self) -> bytes:
-        """Return the next line with its line feed, or nothing at the file's end."""
-        line = self._file.readline(_LONGEST_LINE + 1)
-        self.number += 1
-        if len(line) > _LONGEST_LINE:
-            raise self._place.error(self.number, f"a line of at most {_LONGEST_LINE} bytes", "a longer one")
-        self.sha256.update(line)
-        return line
 
 
 def read_dt(path: str | Path, *, content: bytes | None = None, remedy: str = "Correct the file.") -> Problem:
@@ -142,136 +69,127 @@ def read_dt(path: str | Path, *, content: bytes | None = None, remedy: str = "Co
         If the file cannot be read or breaks the format; the message names file, line, expected and got.
     """
     path = Path(path)
-    place = _Place(path.name, remedy)
-    with _lines(path, content, place) as lines:
-        header = _read_header(lines, place)
-        values = _read_values(lines, header, place)
-    return _to_problem(path.stem, values, header, lines.sha256.hexdigest())
-
-
-@contextmanager
-def _lines(path: Path, content: bytes | None, place: _Place) -> Iterator[_Lines]:
     try:
         with path.open("rb") if content is None else BytesIO(content) as file:
-            yield _Lines(file, place)
+            return _Reader(file, path, remedy).problem()
     except (OSError, ValueError) as error:
         cause = getattr(error, "strerror", None) or error
-        raise place.error(None, "a readable file", f"{cause} ({path})") from error
+        raise DataError(f"{path.name}: expected a readable file, got {cause} ({path}). {remedy}") from error
 
 
-def _read_header(lines: _Lines, place: _Place) -> _Header:
-    counts: list[int] = []
-    for number, key in enumerate(_HEADER_KEYS, start=1):
-        line = lines.next().rstrip()
-        found, _, count = line.partition(b"=")
-        if found != key.encode() or not _COUNT.fullmatch(count):
-            raise place.error(number, f"'{key}=<count>', the count of at most 9 digits", _shown(line))
-        counts.append(int(count))
-    header = _Header(*counts)
-    _check_header(header, place)
-    return header
+class _Reader:
+    """Reader of an open .dt file, line by line; `line` is the number of the last line read, from 1."""
 
+    def __init__(self, file: BinaryIO, path: Path, remedy: str) -> None:
+        self._file, self._path, self._remedy = file, path, remedy
+        self._sha256 = hashlib.sha256()
+        self.line = 0
 
-def _check_header(header: _Header, place: _Place) -> None:
-    if header.n_features == 0:
-        raise place.error(2, "at least one input (bool_in + real_in)", "0")
-    if header.n_outputs == 0:
-        raise place.error(4, "at least one output (bool_out + real_out)", "0")
-    if header.bool_out and header.real_out:
-        got = f"bool_out={header.bool_out} and real_out={header.real_out}"
-        raise place.error(4, "outputs of one kind, bool for classes or real for numbers", got)
-    if header.training_examples == 0:
-        raise place.error(5, "at least one training example", "0")
+    def problem(self) -> Problem:
+        """Return the content of the file."""
+        self._read_header()
+        values = self._read_values()
+        splits = np.split(values, np.cumsum(self._sizes[:2]))
+        return Problem.of_splits(
+            [split[:, : self._n_inputs] for split in splits],
+            [self._targets(split[:, self._n_inputs :]) for split in splits],
+            name=self._path.stem,
+            task="classification" if self._are_classes else "approximation",
+            n_classes=self._n_outputs if self._are_classes else None,
+            sha256=self._sha256.hexdigest(),
+        )
 
+    def _error(self, expected: str, got: str, line: int | None = None) -> DataError:
+        return DataError(f"{self._path.name}, line {line or self.line}: expected {expected}, got {got}. {self._remedy}")
 
-def _read_values(lines: _Lines, header: _Header, place: _Place) -> FloatArray:
-    n_at_once = max(1, _VALUES_AT_ONCE // header.n_values)
-    table: dict[bytes, float] = {}
-    blocks = []
-    for start in range(0, header.n_examples, n_at_once):
-        n_rows = min(n_at_once, header.n_examples - start)
-        rows = [_read_row(lines, header, place) for _ in range(n_rows)]
-        if len(table) > _VALUES_AT_ONCE:
-            table.clear()
-        # One look-up per value, not one conversion: the files repeat few distinct tokens.
-        table |= {token: _to_float(token) for token in set(chain.from_iterable(rows)) - table.keys()}
-        flat = np.fromiter(map(table.__getitem__, chain.from_iterable(rows)), np.float64)
-        values = flat.reshape(n_rows, header.n_values)
-        _check_values(values, rows, start + _FIRST_EXAMPLE_LINE, header, place)
-        blocks.append(values)
-    if line := lines.next():
-        raise place.error(lines.number, f"the end of the file after {header.n_examples} examples", _shown(line))
-    return np.concatenate(blocks)
+    def _next(self) -> bytes:
+        """Return the next line with its line feed, b"" at the end of the file."""
+        line = self._file.readline(_LONGEST_LINE + 1)
+        self.line += 1
+        if len(line) > _LONGEST_LINE:
+            raise self._error(f"a line of at most {_LONGEST_LINE} bytes", "a longer one")
+        self._sha256.update(line)
+        return line
 
+    def _read_header(self) -> None:
+        counts = []
+        for expected in _HEADER_KEYS:
+            line = self._next().rstrip()
+            key, _, count = line.partition(b"=")
+            if key != expected.encode() or not _COUNT.fullmatch(count):
+                raise self._error(f"'{expected}=<count>', the count of at most 9 digits", _shown(line))
+            counts.append(int(count))
+        bool_in, real_in, bool_out, real_out, *self._sizes = counts
+        self._n_inputs, self._n_outputs, self._n_examples = bool_in + real_in, bool_out + real_out, sum(self._sizes)
+        self._are_classes = bool_out > 1
+        self._n_bool_inputs = bool_in
+        if self._n_inputs == 0:
+            raise self._error("at least one input (bool_in + real_in)", "0", line=2)
+        if self._n_outputs == 0:
+            raise self._error("at least one output (bool_out + real_out)", "0", line=4)
+        if bool_out and real_out:
+            got = f"bool_out={bool_out} and real_out={real_out}"
+            raise self._error("outputs of one kind, bool for classes or real for numbers", got, line=4)
+        if self._sizes[0] == 0:
+            raise self._error("at least one training example", "0", line=5)
 
-def _read_row(lines: _Lines, header: _Header, place: _Place) -> list[bytes]:
-    line = lines.next()
-    n = header.n_examples
-    if not line:
-        sizes = f"{header.training_examples} + {header.validation_examples} + {header.test_examples}"
-        got = f"the end of the file after {lines.number - _FIRST_EXAMPLE_LINE}"
-        raise place.error(lines.number, f"{n} examples ({sizes})", got)
-    row = line.split()
-    if len(row) != header.n_values:
-        sizes = f"{header.n_features} inputs + {header.n_outputs} outputs"
-        raise place.error(lines.number, f"{header.n_values} values ({sizes})", str(len(row)))
-    if not line.endswith(b"\n") and lines.number == _FIRST_EXAMPLE_LINE + n - 1:
-        raise place.error(lines.number, "a line feed after the last value", "the end of the file")
-    return row
+    def _read_values(self) -> FloatArray:
+        n_values = self._n_inputs + self._n_outputs
+        n_at_once = max(1, _VALUES_AT_ONCE // n_values)
+        table: dict[bytes, float] = {}
+        blocks = []
+        for start in range(0, self._n_examples, n_at_once):
+            rows = [self._read_row(n_values) for _ in range(min(n_at_once, self._n_examples - start))]
+            if len(table) > _VALUES_AT_ONCE:
+                table.clear()
+            # One look-up per value, not one conversion: the files repeat few distinct tokens.
+            table |= {token: _to_float(token) for token in set(chain.from_iterable(rows)) - table.keys()}
+            flat = np.fromiter(map(table.__getitem__, chain.from_iterable(rows)), np.float64)
+            blocks.append(flat.reshape(len(rows), n_values))
+            self._check_values(blocks[-1], rows, start + _FIRST_EXAMPLE_LINE)
+        if line := self._next():
+            raise self._error(f"the end of the file after {self._n_examples} examples", _shown(line))
+        return np.concatenate(blocks)
+
+    def _read_row(self, n_values: int) -> list[bytes]:
+        line = self._next()
+        if not line:
+            expected = f"{self._n_examples} examples ({' + '.join(map(str, self._sizes))})"
+            raise self._error(expected, f"the end of the file after {self.line - _FIRST_EXAMPLE_LINE}")
+        row = line.split()
+        if len(row) != n_values:
+            expected = f"{n_values} values ({self._n_inputs} inputs + {self._n_outputs} outputs)"
+            raise self._error(expected, str(len(row)))
+        if not line.endswith(b"\n") and self.line == _FIRST_EXAMPLE_LINE + self._n_examples - 1:
+            raise self._error("a line feed after the last value", "the end of the file")
+        return row
+
+    def _check_values(self, values: FloatArray, rows: list[list[bytes]], first_line: int) -> None:
+        is_bool = np.zeros(values.shape[1], dtype=bool)
+        is_bool[: self._n_bool_inputs], is_bool[self._n_inputs :] = True, self._are_classes
+        rules = (
+            (np.isfinite(values), "a finite decimal number"),
+            ((values == 0) | (values == 1) | ~is_bool, "0 or 1 (declared bool)"),
+            ((np.abs(values) <= _REAL_LIMIT) | is_bool, f"a number within [-{_REAL_LIMIT}, {_REAL_LIMIT}]"),
+        )
+        for is_right, expected in rules:
+            if not is_right.all():
+                row, column = np.argwhere(~is_right)[0]
+                got = _shown(rows[row][column])
+                raise self._error(f"as value {column + 1} {expected}", got, line=first_line + row)
+        n_ones = values[:, self._n_inputs :].sum(axis=1)
+        wrong = np.flatnonzero(n_ones != 1)
+        if self._are_classes and wrong.size:
+            expected = f"exactly one 1 among the {self._n_outputs} outputs"
+            raise self._error(expected, str(int(n_ones[wrong[0]])), line=first_line + wrong[0])
+
+    def _targets(self, outputs: FloatArray) -> Targets:
+        return np.argmax(outputs, axis=1).astype(np.int64) if self._are_classes else outputs
 
 
 def _to_float(token: bytes) -> float:
     # float() alone would also take nan, inf and 1_000.
     return float(token) if _DECIMAL.fullmatch(token) else math.nan
-
-
-def _check_values(
-    values: FloatArray, rows: Sequence[Sequence[bytes]], first_line: int, header: _Header, place: _Place
-) -> None:
-    is_class = header.task == "classification"
-    is_bool = np.repeat([True, False, is_class], [header.bool_in, header.real_in, header.n_outputs])
-    rules = (
-        (np.isfinite(values), "a finite decimal number"),
-        ((values == 0) | (values == 1) | ~is_bool, "0 or 1 (declared bool)"),
-        ((np.abs(values) <= _REAL_LIMIT) | is_bool, f"a number within [-{_REAL_LIMIT}, {_REAL_LIMIT}]"),
-    )
-    for is_right, expected in rules:
-        if not is_right.all():
-            row, column = np.argwhere(~is_right)[0]
-            where = f"as value {column + 1} {expected}"
-            raise place.error(first_line + row, where, _shown(rows[row][column]))
-    if is_class:
-        _check_one_of_n(values[:, header.n_features :], first_line, place)
-
-
-def _check_one_of_n(outputs: FloatArray, first_line: int, place: _Place) -> None:
-    n_ones = outputs.sum(axis=1)
-    wrong = np.flatnonzero(n_ones != 1)
-    if wrong.size:
-        expected = f"exactly one 1 among the {outputs.shape[1]} outputs"
-        raise place.error(first_line + wrong[0], expected, str(int(n_ones[wrong[0]])))
-
-
-def _to_problem(name: str, values: FloatArray, header: _Header, sha256: str) -> Problem:
-    ends = np.cumsum([header.training_examples, header.validation_examples])
-    splits = np.split(values, ends)
-    X = [split[:, : header.n_features] for split in splits]
-    y = [_to_targets(split[:, header.n_features :], header) for split in splits]
-    return Problem.of_splits(
-        X,
-        y,
-        name=name,
-        task=header.task,
-        n_classes=header.n_outputs if header.task == "classification" else None,
-        sha256=sha256,
-    )
-
-
-def _to_targets(outputs: FloatArray, header: _Header) -> Targets:
-    if header.task == "classification":
-        classes: Targets = np.argmax(outputs, axis=1).astype(np.int64)
-        return classes
-    return outputs
 
 
 def _shown(text: bytes) -> str:

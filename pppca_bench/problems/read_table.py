@@ -1,9 +1,11 @@
-"""Readers of CSV files, Parquet files and scikit-learn data sets."""
+"""Readers of tables: CSV and Parquet files, data sets of scikit-learn and openml.org."""
 
 from __future__ import annotations
 
 import csv
 import io
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError
+from pppca_bench.files import atomic_write
+from pppca_bench.problems.load import given_folders
 from pppca_bench.problems.table import Table, to_table
 
 if TYPE_CHECKING:
@@ -20,6 +24,8 @@ SKLEARN_NAMES = ("breast_cancer", "diabetes", "digits", "iris", "linnerud", "win
 """Data sets that scikit-learn bundles as ``load_NAME``."""
 
 _SEPARATORS = ",;\t"
+_LOCAL = Path("data")
+_RETRIES, _PAUSE_S = 3, 1.0
 
 
 def read_csv(path: str | Path) -> Table:
@@ -41,16 +47,49 @@ def read_csv(path: str | Path) -> Table:
     frame = pd.read_csv(
         io.StringIO(text),
         sep=separator,
-        header=None,
+        header=0,
         names=range(len(names)),
-        skiprows=1,
         index_col=False,
         skipinitialspace=True,
         na_values=["?"],
         low_memory=False,
     )
-    frame.columns = pd.Index(names)
-    return to_table(frame, str(path), lines=lines)
+    return to_table(frame.set_axis(names, axis=1), str(path), lines=lines)
+
+
+def _text(path: str | Path) -> str:
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise OwnDataError(f"{path}: expected a readable file, got {error.strerror}. Check the path.") from None
+    if not data.strip():
+        raise OwnDataError(
+            f"{path}: expected a first line with the columns' names, got an empty file. Is it the right one?"
+        )
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        got = f"the byte 0x{data[error.start]:02x}"
+        raise OwnDataError(f"{path}, line {line}: expected UTF-8 text, got {got}. Save the file as UTF-8.") from None
+
+
+def _checked_lines(text: str, separator: str, path: str | Path) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the column names and the last line of each row; pandas reports neither lines nor missing fields."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
+    lines: list[int] = []
+    try:
+        names = [name.strip() for name in next(reader)]
+        for row in filter(None, reader):
+            if len(row) != len(names):
+                raise OwnDataError(
+                    f"{path}, line {reader.line_num}: expected {len(names)} fields, as in the first line,"
+                    f" got {len(row)}. Correct the line."
+                )
+            lines.append(reader.line_num)
+    except csv.Error as error:
+        raise OwnDataError(f"{path}, line {reader.line_num}: expected CSV, got {error}. Correct the line.") from None
+    return names, np.array(lines, dtype=np.int64)
 
 
 def read_parquet(path: str | Path) -> Table:
@@ -73,8 +112,8 @@ def read_parquet(path: str | Path) -> Table:
             " Install it: `pip install 'pppca-bench[parquet]'`."
         ) from None
     except (OSError, ValueError) as error:  # pyarrow raises both
-        cause = str(error).strip().partition("\n")[0].rstrip(".")
-        raise OwnDataError(f"{path}: expected a Parquet file, got {cause}. Check the path and the file.") from None
+        got = _first_line(error)
+        raise OwnDataError(f"{path}: expected a Parquet file, got {got}. Check the path and the file.") from None
     return to_table(frame, str(path))
 
 
@@ -87,53 +126,93 @@ def read_sklearn(name: str) -> Table:
         If the name is unknown.
     """
     if name not in SKLEARN_NAMES:
-        expected = f"expected one of {', '.join(SKLEARN_NAMES)}"
         raise UnknownProblemError(
-            f"sklearn:{name}: {expected}, got {name!r}. Others are on openml.org: `openml: NUMBER`."
+            f"sklearn:{name}: expected one of {', '.join(SKLEARN_NAMES)}, got {name!r}. Others are on openml.org:"
+            " `openml: NUMBER`."
         )
     from sklearn import datasets
 
     bunch = getattr(datasets, f"load_{name}")(as_frame=True)
-    return to_table(bunch.frame, f"sklearn:{name}", targets=target_names(bunch.target))
+    return to_table(bunch.frame, f"sklearn:{name}", targets=_target_names(bunch.target))
 
 
-def target_names(target: pd.DataFrame | pd.Series) -> tuple[str, ...]:
-    """Return the names of scikit-learn's target columns."""
-    names = [target.name] if target.ndim == 1 else target.columns
-    return tuple(map(str, names))
+def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: bool = False) -> Table:
+    """Return a data set of openml.org, downloaded unless a data folder holds it.
 
+    scikit-learn keeps the files in ``openml/`` of the data folder and verifies the server's checksum. The digest of the
+    table is written to ``openml/NUMBER.sha256`` after the first download and compared with it afterwards.
 
-def _text(path: str | Path) -> str:
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise OwnDataError(f"{path}: expected a readable file, got {error.strerror}. Check the path.") from None
-    if not data.strip():
-        raise OwnDataError(
-            f"{path}: expected a first line with the columns' names, got an empty file. Is it the right one?"
+    Parameters
+    ----------
+    number : str
+        The data set's number, such as ``"61"``.
+    data_dir : str or Path, optional
+        First folder to look for it, see `download_folder`.
+    only_local : bool, default False
+        Download nothing.
+
+    Raises
+    ------
+    DataError
+        If the download failed, or the data differ from the first download.
+    """
+    from sklearn.datasets import fetch_openml
+
+    source, record = f"openml:{number}", Path("openml", f"{number}.sha256")
+    folders = _folders(data_dir)
+    present = next((folder for folder in folders if (folder / record).is_file()), None)
+    if present is None and only_local:
+        raise DataError(
+            f"{source}: expected its files in the data folder, got none. Run `pppca data describe {source}`."
         )
+    folder = present or folders[0]
+    options = {"as_frame": True, "parser": "auto", "n_retries": _RETRIES, "delay": _PAUSE_S}
     try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        got = f"the byte 0x{data[error.start]:02x}"
-        raise OwnDataError(f"{path}, line {line}: expected UTF-8 text, got {got}. Save the file as UTF-8.") from None
+        bunch = fetch_openml(data_id=int(number), data_home=str(folder), **options)
+    except (OSError, ValueError, KeyError) as error:  # of the network, and of the server's answers
+        remedy = f"Check the number, the network and the files in {folder / 'openml'}."
+        raise DataError(
+            f"{source}: expected a data set of www.openml.org, got {_first_line(error)}. {remedy}"
+        ) from None
+    table = to_table(bunch.frame, source, targets=() if bunch.target is None else _target_names(bunch.target))
+    if present is None:
+        atomic_write(folder / record, f"{table.sha256}\n")
+        return table
+    recorded = (folder / record).read_text(encoding="ascii", errors="replace").strip()
+    if table.sha256 != recorded:
+        raise DataError(
+            f"{source}: expected the data that were fetched first (SHA-256 {recorded[:12]}... in {folder / record}),"
+            f" got others ({table.sha256[:12]}...). Delete that file to take the new ones."
+        )
+    return table
 
 
-def _checked_lines(text: str, separator: str, path: str | Path) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the column names and the last line of each row."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
-    lines: list[int] = []
-    try:
-        names = [name.strip() for name in next(reader)]
-        for row in reader:
-            if len(row) != len(names) and row:
-                raise OwnDataError(
-                    f"{path}, line {reader.line_num}: expected {len(names)} fields, as in the first line,"
-                    f" got {len(row)}. Correct the line."
-                )
-            if row:
-                lines.append(reader.line_num)
-    except csv.Error as error:
-        raise OwnDataError(f"{path}, line {reader.line_num}: expected CSV, got {error}. Correct the line.") from None
-    return names, np.array(lines, dtype=np.int64)
+def download_folder(data_dir: str | Path | None = None) -> Path:
+    """Return the folder for downloads: the first of `data_dir`, $PPPCA_DATA, an existing ``data``, the user's cache.
+
+    Raises
+    ------
+    DataError
+        If no folder is given or exists, and the user has no home folder.
+    """
+    return _folders(data_dir)[0]
+
+
+def _folders(data_dir: str | Path | None) -> list[Path]:
+    folders = [*given_folders(data_dir), *filter(Path.is_dir, [_LOCAL])]
+    with suppress(RuntimeError):  # no home folder
+        folders.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pppca")
+    if not folders:
+        raise DataError(
+            "data: expected a folder for downloads, got none, because there is no home folder. Give one with"
+            " --data DIR."
+        )
+    return folders
+
+
+def _target_names(target: pd.DataFrame | pd.Series) -> tuple[str, ...]:
+    return tuple(map(str, [target.name] if target.ndim == 1 else target.columns))
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0].rstrip(".")

@@ -2,12 +2,11 @@
 
 import csv
 import difflib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
-from typing import Literal, cast
+from typing import Any, Literal
 
 from pppca_bench.errors import UnknownProblemError
 
@@ -19,14 +18,14 @@ PROBEN1_URL = "https://github.com/jeffheaton/proben1/tree/1c63a400c5811fdd924510
 
 @dataclass(frozen=True, slots=True)
 class ProblemInfo:
-    """Describe a known problem without reading its data.
+    """Registry entry of a known problem.
 
     Attributes
     ----------
     name : str
         Name in configs and tables, such as ``"cancer1"``.
     source : {"proben1", "bundled"}
-        File of the Proben1 collection, packaged, or a data set that comes with scikit-learn.
+        Packaged file of the Proben1 collection, or data set that comes with scikit-learn.
     task : {"classification", "approximation"}
         From the file's header: outputs that are classes (``bool_out``) or numbers (``real_out``).
     n_features, n_outputs : int
@@ -34,7 +33,7 @@ class ProblemInfo:
     n_train, n_validation, n_test : int
         Examples of each split.
     sha256 : str
-        Hash of the file (Proben1) or of the arrays (bundled), 64 hexadecimal digits.
+        Digest of the file (Proben1) or of the arrays (bundled), 64 hexadecimal digits.
     """
 
     name: str
@@ -54,7 +53,7 @@ class ProblemInfo:
 
     @property
     def family(self) -> str:
-        """Proben1 name without the permutation's number; any other name unchanged."""
+        """Proben1 name without the number of the permutation; any other name unchanged."""
         return self.name[:-1] if self.source == "proben1" else self.name
 
     @property
@@ -67,8 +66,11 @@ class ProblemInfo:
 def registered() -> MappingProxyType[str, ProblemInfo]:
     """Return all known problems by name, Proben1 first, then the bundled ones, as a read-only mapping."""
     text = resources.files(__package__).joinpath("registry.csv").read_text(encoding="ascii")
-    infos = [_to_info(row) for row in csv.DictReader(text.splitlines())]
-    return MappingProxyType({info.name: info for info in infos})
+    infos = {}
+    for row in csv.DictReader(text.splitlines()):
+        values: dict[str, Any] = {name: int(text) if name.startswith("n_") else text for name, text in row.items()}
+        infos[row["name"]] = ProblemInfo(**values)
+    return MappingProxyType(infos)
 
 
 def known_problems(source: Source | None = None) -> list[str]:
@@ -82,18 +84,18 @@ def known_problems(source: Source | None = None) -> list[str]:
     Returns
     -------
     list of str
-        Names that `load_problem` and configs take.
+        Names that `load_problem` accepts.
     """
     return [info.name for info in registered().values() if source in (None, info.source)]
 
 
 def problem_info(name: str) -> ProblemInfo:
-    """Return the registry's entry of a problem.
+    """Return the registry entry of a problem.
 
     Raises
     ------
     UnknownProblemError
-        If the name is unknown; the message gives the nearest known one.
+        If the name is unknown; the message suggests the nearest known name.
     """
     info = registered().get(name)
     if info is None:
@@ -104,33 +106,7 @@ def problem_info(name: str) -> ProblemInfo:
     return info
 
 
-def proben1_infos(names: Iterable[str] | None = None) -> list[ProblemInfo]:
-    """Return the entries of the Proben1 problems among the names, without repeats; of all 45 by default.
-
-    Raises
-    ------
-    UnknownProblemError
-        If a name is unknown.
-    """
-    infos = [problem_info(name) for name in dict.fromkeys(known_problems() if names is None else names)]
-    return [info for info in infos if info.source == "proben1"]
-
-
 def suggest(name: str) -> str:
-    """Return the sentence that leads from a wrong name to the nearest known one."""
+    """Return the sentence that suggests the known name nearest to a wrong one."""
     nearest = difflib.get_close_matches(name.lower().removesuffix(".dt"), known_problems(), n=1)
     return f"Did you mean {nearest[0]!r}?" if nearest else "Run `pppca data list` to see them all."
-
-
-def _to_info(row: dict[str, str]) -> ProblemInfo:
-    return ProblemInfo(
-        name=row["name"],
-        source=cast(Source, row["source"]),
-        task=cast(Task, row["task"]),
-        n_features=int(row["n_features"]),
-        n_outputs=int(row["n_outputs"]),
-        n_train=int(row["n_train"]),
-        n_validation=int(row["n_validation"]),
-        n_test=int(row["n_test"]),
-        sha256=row["sha256"],
-    )

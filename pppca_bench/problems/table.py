@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,6 +41,10 @@ class Column:
     kind: Kind
     labels: tuple[str, ...] = ()
 
+    def text(self, value: float) -> str:
+        """Return the label with this index, or a number as text."""
+        return self.labels[int(value)] if self.labels else f"{value:g}"
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -64,10 +69,20 @@ class Table:
     targets: tuple[str, ...] = ()
     lines: NDArray[np.int64] | None = None
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Return the index of each column, by name."""
+        return {column.name: place for place, column in enumerate(self.columns)}
+
     @property
     def names(self) -> tuple[str, ...]:
         """Return the column names."""
-        return tuple(column.name for column in self.columns)
+        return tuple(self.places)
+
+    def column(self, name: str) -> tuple[Column, FloatArray]:
+        """Return a column and a copy of its values."""
+        place = self.places[name]
+        return self.columns[place], self.values[:, place].copy()
 
     @property
     def sha256(self) -> str:
@@ -92,17 +107,17 @@ class Table:
             np.savez(file, values=self.values, described=np.array(json.dumps(described)))
 
 
-def printable(text: str) -> str:
-    """Return a name from a file with control characters escaped."""
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
-
-
 def load_saved(path: str | Path) -> Table:
     """Read a table that `Table.save` wrote."""
     with np.load(path, allow_pickle=False) as saved:
         columns, targets, source = json.loads(str(saved["described"]))
         typed = tuple(Column(name, kind, tuple(labels)) for name, kind, labels in columns)
         return Table(source, typed, saved["values"], tuple(targets))
+
+
+def printable(text: str) -> str:
+    """Return a name from a file with control characters escaped."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def to_table(
@@ -115,19 +130,20 @@ def to_table(
     OwnDataError
         If there is no row or no column, or column names are missing or repeated.
     """
-    names = [str(name) for name in frame.columns]
-    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
-    if twice is not None:
+    names = frame.columns.map(str)
+    if names.has_duplicates:
+        twice = names[names.duplicated()][0]
         raise OwnDataError(f"{source}: expected each column's name once, got {twice!r} again. Rename one of them.")
     if "" in names:
-        remedy = "Name it, or leave it out, as pandas does with `to_csv(index=False)`"
+        place = list(names).index("")
         raise OwnDataError(
-            f"{source}: expected a name for each column, got none for column {names.index('') + 1}. {remedy}."
+            f"{source}: expected a name for each column, got none for column {place + 1}. Name it, or leave it out, as"
+            " pandas does with `to_csv(index=False)`."
         )
-    if not names or not len(frame):
+    if frame.empty:
         got = f"{len(frame)} rows of {len(names)} columns"
         raise OwnDataError(f"{source}: expected at least one row and one column, got {got}. Is it the right data?")
-    values = np.empty((len(frame), len(names)))
+    values = np.empty(frame.shape)
     columns = []
     for place, name in enumerate(names):
         kind, labels, values[:, place] = _typed(frame.iloc[:, place])
@@ -140,9 +156,9 @@ def _typed(series: pd.Series[Any]) -> tuple[Kind, tuple[str, ...], FloatArray | 
     import pandas as pd
 
     types, gaps = pd.api.types, series.isna().to_numpy()
+    values = np.full(len(series), np.nan)
     inferred = types.infer_dtype(series, skipna=True)
     if types.is_bool_dtype(series.dtype) or inferred == "boolean":
-        values = np.full(len(series), np.nan)
         values[~gaps] = series[~gaps].astype(bool)
         return "boolean", ("False", "True"), values
     is_number = types.is_numeric_dtype(series.dtype) and inferred != "complex"
@@ -151,10 +167,8 @@ def _typed(series: pd.Series[Any]) -> tuple[Kind, tuple[str, ...], FloatArray | 
         is_integer = types.is_integer_dtype(series.dtype) or inferred == "integer"
         return ("integer" if is_integer and not isinstance(series.dtype, pd.CategoricalDtype) else "real"), (), numbers
     if inferred in ("string", "categorical", "empty"):
-        codes, labels = pd.factorize(series[~gaps].astype(str), sort=True)
+        values[~gaps], labels = pd.factorize(series[~gaps].astype(str), sort=True)
         if len(labels) and all(map(_DATE.match, labels)):
             return "other", ("dates",), np.nan
-        values = np.full(len(series), np.nan)
-        values[~gaps] = codes
         return "category", tuple(map(str, labels)), values
     return "other", (str(series.dtype) if series.dtype != object else inferred,), np.nan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from string import ascii_lowercase
 from typing import Annotated, Any, Literal, Self
@@ -32,52 +32,45 @@ Settings = dict[Text, Annotated[Any, AfterValidator(_setting)]]
 """Problem, method and settings of runs, by name."""
 
 
-def _spelled_out(value: Any, words: Mapping[str, str]) -> Any:
-    """Return the lines that a mapping such as ``{tau: [5, 10], label: "τ = {value}"}`` is short for; a list as it is.
+def _expand(value: Any, defaults: Mapping[str, str]) -> Any:
+    """Expand the short form of several lines, such as ``{tau: [5, 10], label: "τ = {value}"}``; keep a list as it is.
 
     In the patterns, ``{value}`` stands for a value of the setting, ``{letter}`` for a, b, c, ... and, in the label,
-    ``{key}`` for the key; ``words`` has their defaults.
+    ``{key}`` for the key.
     """
     if isinstance(value, tuple) and value:
         return value
-    varied = [name for name in value if name not in words] if isinstance(value, dict) else []
+    varied = [name for name in value if name not in defaults] if isinstance(value, dict) else []
     if len(varied) != 1 or not isinstance(value[varied[0]], tuple) or not value[varied[0]]:
-        expected = f"a list of lines, or one setting with a list of values, beside {' and '.join(words)}"
+        expected = f"a list of lines, or one setting with a list of values, beside {' and '.join(defaults)}"
         raise broken_rule(f"expected {expected}, got {as_written(value)}")
-    patterns = {name: value.get(name, default) for name, default in words.items()}
+    patterns = {name: value.get(name, default) for name, default in defaults.items()}
     for name, pattern in patterns.items():
         if not isinstance(pattern, str) or not pattern:
             raise_errors([((name,), f"expected text, got {as_written(pattern)}")])
-    return tuple(_lines(varied[0], value[varied[0]], patterns))
+    lines = []
+    for number, setting in enumerate(value[varied[0]]):
+        letter = ascii_lowercase[number : number + 1] or str(number)
+        texts: dict[str, str] = {}
+        for name, pattern in patterns.items():  # the key comes before the label, which may name it
+            text = pattern.replace("{letter}", letter).replace("{value}", str(setting))
+            texts[name] = text.replace("{key}", texts.get("key", "{key}"))
+        lines.append({**texts, "runs": {varied[0]: setting}})
+    return tuple(lines)
 
 
-def _lines(name: str, values: tuple[Any, ...], patterns: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    for number, value in enumerate(values):
-        letter = ascii_lowercase[number] if number < len(ascii_lowercase) else str(number)
-        filled = {
-            word: pattern.replace("{letter}", letter).replace("{value}", str(value))
-            for word, pattern in patterns.items()
-        }
-        if "key" in filled:
-            filled["label"] = filled["label"].replace("{key}", filled["key"])
-        yield {**filled, "runs": {name: value}}
+def _selector(asked: Mapping[str, Any]) -> Selector:
+    """Return the selector of the runs with these settings, problem and method among them."""
+    settings = tuple(sorted((name, value) for name, value in asked.items() if name not in ("problem", "method")))
+    return Selector(asked["problem"], asked["method"], settings)
 
 
 class Line(Section):
-    """A row or a column of a table.
+    """Row or column of a table: its key in the published numbers, and its printed label, the key by default.
 
-    Attributes
-    ----------
-    key : str
-        As in the published numbers.
-    label : str
-        As it is printed, the key by default; ``{n_features}`` stands for the problem's number of features.
-    runs : mapping of str to value
-        Problem, method and settings that the runs of its cells share.
-    shows : tuple of str
-        Quantities of its cells; empty for the table's.
-    form : str
-        Format of its cells; "" for the table's form.
+    In the label ``{n_features}`` stands for the problem's number of features. ``runs`` are the problem, method and
+    settings that the runs of its cells share, ``shows`` and ``form`` their quantities and format; those of the table by
+    default.
     """
 
     key: Text
@@ -93,14 +86,17 @@ class Line(Section):
 
 
 class LabelledRuns(Section):
-    """A curve or a panel of a figure: its label and the problem, method and settings of its runs."""
+    """Curve or panel of a figure: its label and the problem, method and settings of its runs."""
 
     label: Text
     runs: Settings
 
 
-Lines = Annotated[tuple[Line, ...], BeforeValidator(partial(_spelled_out, words={"key": "{value}", "label": "{key}"}))]
-Curves = Annotated[tuple[LabelledRuns, ...], BeforeValidator(partial(_spelled_out, words={"label": "{value}"}))]
+Lines = Annotated[tuple[Line, ...], BeforeValidator(partial(_expand, defaults={"key": "{value}", "label": "{key}"}))]
+Curves = Annotated[tuple[LabelledRuns, ...], BeforeValidator(partial(_expand, defaults={"label": "{value}"}))]
+
+
+_SINGLE = (LabelledRuns.model_construct(label="", runs={}),)
 
 
 class Override(Section):
@@ -116,32 +112,22 @@ class Layout(Section):
 
     Attributes
     ----------
-    id, title, place : str
-        Identifier, title, and where it was printed.
-    row_header : str
-        Header of the first column.
+    id, title, place, row_header : str
+        Identifier, title, where it was printed, and header of the first column.
     rows, columns : tuple of Line
         In the order of print.
-    shows : tuple of str
-        Quantities of a cell, the most important first.
-    also : tuple of str
-        Quantities that stand in grids of their own below.
-    notes : tuple of str
-        Quantities of which the median over the cells stands below.
-    form : str
-        Format of the quantities of a cell.
-    remark : str
-        A sentence that stands below the table.
-    remark_on : tuple of str
-        Keys of the rows or columns that the remark is about; empty for the whole table.
-    runs : mapping of str to value
-        Problem, method and settings that all runs share.
-    cells : tuple of Override
-        Settings of single cells.
+    shows, form : tuple of str, str
+        Quantities of a cell, the most important first, and their format.
+    also, notes : tuple of str
+        Quantities with grids of their own below, and quantities whose medians over the cells are printed below.
     configs : tuple of str
         Names of the configs whose runs count here; empty for the reference's.
+    remark, remark_on : str, tuple of str
+        Sentence printed below the table, and the rows or columns that it is about; empty for the whole table.
     spread : bool
         Whether each column is a pair, mean and standard deviation.
+    runs, cells : mapping of str to value, tuple of Override
+        Problem, method and settings that all runs share, and those of single cells.
     """
 
     id: Identifier
@@ -172,7 +158,7 @@ class Layout(Section):
     def selector(self, row: Line, column: Line) -> Selector | None:
         """Return the selector of the runs that fill a cell, or None for a cell without a method."""
         asked = self.asked(row, column)
-        return selector_of(asked) if "method" in asked else None
+        return _selector(asked) if "method" in asked else None
 
     def quantities(self, row: Line, column: Line) -> tuple[str, ...]:
         """Return the quantities of a cell."""
@@ -194,9 +180,8 @@ class Layout(Section):
             if cell.row not in rows or cell.column not in columns:
                 got = f"{cell.row}, {cell.column}"
                 raise_errors([(("cells",), f"expected a row and a column of the table, got {got}")])
-        for row in self.rows:
-            for column in self.columns:
-                self._check_cell(row, column)
+        for row, column in itertools.product(self.rows, self.columns):
+            self._check_cell(row, column)
         return self
 
     def _check_cell(self, row: Line, column: Line) -> None:
@@ -214,19 +199,7 @@ class Layout(Section):
 
 
 class _FigureLayout(Section):
-    """Layout of a figure.
-
-    Attributes
-    ----------
-    id, title, place : str
-        Identifier, title, and where it was printed.
-    runs : mapping of str to value
-        Problem, method and settings that all runs share.
-    panel_lines : tuple of LabelledRuns
-        The panels; empty for a single panel without a label.
-    note : str
-        Caveats for the reader.
-    """
+    """Layout of a figure: identifier, title, where it was printed, settings that all runs share, panels and a note."""
 
     id: Identifier
     title: Text
@@ -235,17 +208,25 @@ class _FigureLayout(Section):
     panel_lines: Curves = Field((), alias="panels")
     note: Text = ""
 
-    def selectors(self, lines: tuple[LabelledRuns, ...], shared: Mapping[str, Any]) -> dict[str, Selector]:
-        """Return the runs of each line, by its label."""
-        return {label: selector_of({**self.runs, **shared, **runs}) for label, runs in _by_label(lines).items()}
+    @property
+    def panels(self) -> Mapping[str, Mapping[str, Selector]]:
+        """Return the runs by title of the panel and label of the curve, each "" where there is but one."""
+        curves = self._curves or _SINGLE
+        return {
+            panel.label: {curve.label: _selector({**self.runs, **panel.runs, **curve.runs}) for curve in curves}
+            for panel in self.panel_lines or _SINGLE
+        }
+
+    @property
+    def _curves(self) -> tuple[LabelledRuns, ...]:
+        return ()
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        curves: tuple[LabelledRuns, ...] = getattr(self, "curve_lines", ())
-        for key, lines in (("panels", self.panel_lines), ("curves", curves)):
-            check_once(key, [line.label for line in lines])
-        for of_panel, of_curve in itertools.product(_by_label(self.panel_lines).values(), _by_label(curves).values()):
-            settings = {**self.runs, **of_panel, **of_curve}
+        check_once("panels", [line.label for line in self.panel_lines])
+        check_once("curves", [line.label for line in self._curves])
+        for panel, curve in itertools.product(self.panel_lines or _SINGLE, self._curves or _SINGLE):
+            settings = {**self.runs, **panel.runs, **curve.runs}
             for key in ("problem", "method"):
                 if not isinstance(settings.get(key), str):
                     got = as_written(settings[key]) if settings.get(key) is not None else "nothing"
@@ -258,14 +239,12 @@ class CurveLayout(_FigureLayout):
 
     Attributes
     ----------
-    step : str
-        Unit of the horizontal axis: epoch or generation.
-    y_label : str
-        Label of the other axis, with its unit.
+    step, y_label : str
+        Labels of the axes: epoch or generation, and the quantity with its unit.
     quantity : str
         Name of the learning curves in a run's history.
     curve_lines : tuple of LabelledRuns
-        Curves of each panel; empty for a single curve without a label.
+        Curves of each panel; empty for a single curve.
     n_nodes : int
         Of a history with a value for each node, number of leading nodes that have a curve each; 0 for a history of
         numbers.
@@ -285,32 +264,15 @@ class CurveLayout(_FigureLayout):
     configs: Texts = ()
 
     @property
-    def panels(self) -> Mapping[str, Mapping[str, Selector]]:
-        """Return, by title of the panel and label of the curve, the runs whose mean is drawn."""
-        panels = _by_label(self.panel_lines).items()
-        return {panel: self.selectors(self.curve_lines, of_panel) for panel, of_panel in panels}
+    def _curves(self) -> tuple[LabelledRuns, ...]:
+        return self.curve_lines
 
 
 class PortraitLayout(_FigureLayout):
-    """Layout of a figure of single runs; of the runs of each panel, the first repeat is drawn.
-
-    Attributes
-    ----------
-    shows : {"features", "rebuilt", "images"}
-        Content of the panels: see `pppca_bench.reporting.figure_panels.portrait_panels`.
-    """
+    """Layout of a figure of single runs, the first repeat of each panel; for what it shows see `portrait_panels`."""
 
     panel_lines: Curves = Field(alias="panels")
     shows: Literal["features", "rebuilt", "images"]
-
-    @property
-    def panels(self) -> Mapping[str, Selector]:
-        """Return the runs by the label of each panel."""
-        return self.selectors(self.panel_lines, {})
-
-
-def _by_label(lines: tuple[LabelledRuns, ...]) -> dict[str, dict[str, Any]]:
-    return {line.label: line.runs for line in lines} or {"": {}}
 
 
 class Scored(Section):
@@ -320,18 +282,12 @@ class Scored(Section):
     ----------
     name : str
         Name of the score.
-    tables : tuple of str
-        Identifiers of tables.
-    quantity : str
-        The published quantity.
-    target : float or None
-        Mean distance to aim at.
-    share : float or None
-        Share of cells within one published standard deviation to aim at.
-    rows, columns : tuple of str
-        Keys of rows and columns; empty for all.
-    ours : str
-        The measured quantity, where it has another name than the published quantity.
+    tables, rows, columns : tuple of str
+        Identifiers of tables, and keys of their rows and columns; empty for all.
+    quantity, ours : str
+        The published quantity, and the measured quantity where it has another name.
+    target, share : float or None
+        Targets for the mean distance, and for the share of cells within one published standard deviation.
     """
 
     name: Text
@@ -342,12 +298,6 @@ class Scored(Section):
     rows: Texts = ()
     columns: Texts = ()
     ours: str = ""
-
-
-def selector_of(asked: Mapping[str, Any]) -> Selector:
-    """Return the selector of runs that share problem, method and settings."""
-    settings = tuple(sorted((name, value) for name, value in asked.items() if name not in ("problem", "method")))
-    return Selector(asked["problem"], asked["method"], settings)
 
 
 def check_once(place: str, keys: list[str]) -> None:

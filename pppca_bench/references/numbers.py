@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -15,10 +15,8 @@ from pppca_bench.references.layout import Layout
 COLUMNS = ("table", "row", "column", "quantity", "value", "sd")
 
 _PRINTED = r"[0-9]{1,15}(\.[0-9]{1,15})?"
-_RULES = (
-    ("value", re.compile(f"-?{_PRINTED}"), "a number such as 1.44"),
-    ("sd", re.compile(f"({_PRINTED})?"), "a number such as 0.18, or nothing,"),
-)
+_VALUE = f"-?{_PRINTED}", "a number such as 1.44"
+_SD = f"({_PRINTED})?", "a number such as 0.18, or nothing,"
 
 Unit = Literal["points", "percent", "sd"]
 
@@ -92,14 +90,7 @@ Published = Mapping[tuple[str, str, str], Mapping[str, Number]]
 
 
 def read_numbers(path: Path, layouts: Iterable[Layout]) -> Published:
-    """Read published numbers from a CSV file.
-
-    Parameters
-    ----------
-    path : Path
-        A file with the columns `COLUMNS`; ``sd`` may be empty.
-    layouts : iterable of Layout
-        The tables, whose rows, columns and quantities the numbers have to be of.
+    """Read published numbers of the tables with these layouts from a CSV file with the columns `COLUMNS`.
 
     Raises
     ------
@@ -107,24 +98,23 @@ def read_numbers(path: Path, layouts: Iterable[Layout]) -> Published:
         The file is missing or malformed; the message names file and line.
     """
     tables = {layout.id: layout for layout in layouts}
-    cells = {name: _cells(layout) for name, layout in tables.items()}
+    cells = {name: _quantities(layout) for name, layout in tables.items()}
     numbers = dict[tuple[str, str, str], dict[str, Number]]()
-    for line, row in _rows(path):
-        place, quantity = (row["table"], row["row"], row["column"]), row["quantity"]
-        if row["table"] not in tables or quantity not in tables[row["table"]].notes:  # a note belongs to no single cell
-            _check_place(row, cells, f"{path}, line {line}")
-        for name, pattern, rule in _RULES:
-            if not pattern.fullmatch(row[name]):
-                raise OwnDataError(f"{path}, line {line}: expected {rule} as {name}, got {row[name]!r}.")
-        if quantity in numbers.setdefault(place, {}):
-            raise OwnDataError(
-                f"{path}, line {line}: expected each number once, got {', '.join((*place, quantity))} again."
-            )
-        numbers[place][quantity] = Number(row["value"], float(row["sd"]) if row["sd"] else None)
+    for where, place, value, sd in _rows(path):
+        table, row, column, quantity = place
+        if table not in tables or quantity not in tables[table].notes:  # a note belongs to no single cell
+            _check_place(place, cells, where)
+        for name, text, pattern, rule in (("value", value, *_VALUE), ("sd", sd, *_SD)):
+            if not re.fullmatch(pattern, text):
+                raise OwnDataError(f"{where}: expected {rule} as {name}, got {text!r}.")
+        cell = numbers.setdefault((table, row, column), {})
+        if quantity in cell:
+            raise OwnDataError(f"{where}: expected each number once, got {', '.join(place)} again.")
+        cell[quantity] = Number(value, float(sd) if sd else None)
     return numbers
 
 
-def _cells(layout: Layout) -> dict[str, dict[str, tuple[str, ...]]]:
+def _quantities(layout: Layout) -> dict[str, dict[str, tuple[str, ...]]]:
     """Return the quantities that a table may print, by row and column."""
     return {
         row.key: {column.key: (*layout.quantities(row, column), *layout.also) for column in layout.columns}
@@ -132,31 +122,28 @@ def _cells(layout: Layout) -> dict[str, dict[str, tuple[str, ...]]]:
     }
 
 
-def _check_place(row: Mapping[str, str], cells: Mapping[str, Any], place: str) -> None:
+def _check_place(place: Sequence[str], known: Any, where: str) -> None:
     """Raise OwnDataError unless reference.yaml has the table, row, column and quantity of a number."""
-    known: Any = cells
-    for name in ("table", "row", "column", "quantity"):
-        if row[name] not in known:
-            hint = nearest(row[name], known) or f": one of {'; '.join(known)}"
-            raise OwnDataError(f"{place}: expected a {name} of reference.yaml, got {row[name]!r}{hint}.")
-        known = known[row[name]] if isinstance(known, Mapping) else ()
+    for name, key in zip(COLUMNS, place, strict=False):
+        if key not in known:
+            hint = nearest(key, known) or f": one of {'; '.join(known)}"
+            raise OwnDataError(f"{where}: expected a {name} of reference.yaml, got {key!r}{hint}.")
+        known = known[key] if isinstance(known, Mapping) else ()
 
 
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the number of the line and the values of each row that is not empty."""
+def _rows(path: Path) -> Iterator[tuple[str, list[str], str, str]]:
+    """Yield the file and line, the place, the value and the standard deviation of each row that is not empty."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
-            header = next(reader, [])
-            if tuple(header) != COLUMNS:
+            if (header := tuple(next(reader, ()))) != COLUMNS:
                 got = ",".join(header) or "nothing"
                 raise OwnDataError(f"{path}, line 1: expected the columns {','.join(COLUMNS)}, got {got}.")
             for row in filter(None, reader):
+                where = f"{path}, line {reader.line_num}"
                 if len(row) != len(COLUMNS):
-                    raise OwnDataError(
-                        f"{path}, line {reader.line_num}: expected {len(COLUMNS)} values, got {len(row)}."
-                    )
-                yield reader.line_num, dict(zip(COLUMNS, row, strict=True))
+                    raise OwnDataError(f"{where}: expected {len(COLUMNS)} values, got {len(row)}.")
+                yield where, row[:4], row[4], row[5]
     except OSError as error:
         raise OwnDataError(f"{path}: cannot be read ({error.strerror}).") from None
     except UnicodeDecodeError as error:

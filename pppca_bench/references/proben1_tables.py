@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from types import MappingProxyType
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 LINEAR, SIGMOID = "linear", "softsign"
 """Output activations; the report's sigmoid is x / (1 + |x|)."""
@@ -18,17 +16,8 @@ _OUTPUTS = {"linear": LINEAR, "sigmoid": SIGMOID, "l": LINEAR, "s": SIGMOID}
 Better = Literal["pivot", "no_shortcut", "none"]
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
-    """A network of the report's search, by the keys of configs.
-
-    Attributes
-    ----------
-    hidden : tuple of int
-        Nodes of each hidden layer; () for a linear network.
-    output_activation : str
-        Activation of the output nodes, `LINEAR` or `SIGMOID`.
-    """
+class Network(NamedTuple):
+    """Network of the report's search: nodes of each hidden layer, () for none, and activation of the outputs."""
 
     hidden: tuple[int, ...]
     output_activation: str
@@ -39,30 +28,31 @@ class Network:
         return f"{'+'.join(map(str, layers)) or '0'} {'s' if self.output_activation == SIGMOID else 'l'}"
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedSearch:
-    """Entries of a problem in tables 5, 6 and 7 and in appendix D.
+class PublishedSearch(NamedTuple):
+    """Entries of a problem in tables 5, 6 and 7 and in appendix D; texts are as printed.
 
     Attributes
     ----------
-    best : Network
-        The network of the run with the least validation error.
-    validation_error, test_error : str
-        Squared error percentages of that run, as printed.
-    validation_class_error, test_class_error : str
-        Its classification errors in percent, as printed; "" where none are.
-    n_within_5, n_within_10 : int
-        Other runs whose validation error is at most so many percent above its.
-    epochs, test_range : str
-        Ranges, as printed, of the epochs of the runs within 10 %, and of their test errors without the best run's.
     pivot : Network
         The pivot architecture.
     n_connections : int
-        Its number of connections, biases among them.
+        Its number of connections, biases included.
+    best : Network
+        The network of the run with the least validation error.
+    validation_error, test_error : str
+        Squared error percentages of that run.
+    validation_class_error, test_class_error : str
+        Its classification errors in percent; "" for approximation.
+    n_within_5, n_within_10 : int
+        Other runs whose validation error is at most 5 and 10 % above the least.
+    epochs, test_range : str
+        Ranges of the epochs of the runs within 10 %, and of their test errors without the best run's.
     candidates : tuple of Network
-        The runs within 5 %, the least validation error first.
+        The runs within 5 %, by increasing validation error.
     """
 
+    pivot: Network
+    n_connections: int
     best: Network
     validation_error: str
     validation_class_error: str
@@ -72,8 +62,6 @@ class PublishedSearch:
     n_within_10: int
     epochs: str
     test_range: str
-    pivot: Network
-    n_connections: int
     candidates: tuple[Network, ...]
 
     @property
@@ -82,18 +70,10 @@ class PublishedSearch:
         return bool(self.test_class_error)
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedTest:
-    """An entry of table 12.
+class PublishedTest(NamedTuple):
+    """Entry of table 12: the networks with significantly smaller test errors, and p as printed, in percent, or "".
 
-    Attributes
-    ----------
-    better : {"pivot", "no_shortcut", "none"}
-        The networks whose test errors are significantly smaller.
-    p_percent : str
-        As printed, in percent; "" where the difference is not significant.
-    is_reliable : bool
-        False where it is printed in parentheses.
+    It is not reliable where it is printed in parentheses.
     """
 
     better: Better
@@ -104,7 +84,12 @@ class PublishedTest:
 @cache
 def published_searches() -> Mapping[str, PublishedSearch]:
     """Return tables 5, 6 and 7 with appendix D, by problem, in alphabetical order."""
-    return MappingProxyType({row["problem"]: _search(row) for row in _rows("architectures.csv")})
+    searches = {}
+    for problem, *row in _rows("architectures.csv"):
+        networks = _network(*row[0:2]), int(row[2]), _network(*row[3:5])
+        n_within, candidates = map(int, row[9:11]), tuple(_network(word[:-1], word[-1]) for word in row[13].split())
+        searches[problem] = PublishedSearch._make((*networks, *row[5:9], *n_within, *row[11:13], candidates))
+    return searches
 
 
 def pivot_of(problem: str) -> Network | None:
@@ -120,10 +105,10 @@ SIZE_RULE_VERSION = 1
 def rule_network(n_outputs: int) -> Network:
     """Return the network of a problem that has no pivot architecture in the report.
 
-    Choice: two hidden layers of 16 and 8 nodes and linear outputs, the pivot that the report found for more problems
-    than any other; with more than 8 outputs as many nodes in the second layer as outputs, at most 64, and twice as many
-    in the first, so that no layer has fewer nodes than there are classes. The report takes the largest network of those
-    that validate well, since training stops early; for that reason the number of samples has no influence.
+    Choice: two hidden layers of 16 and 8 nodes and linear outputs, the most frequent pivot of the report; with more
+    than 8 outputs as many nodes in the second layer as outputs, at most 64, and twice as many in the first, so that no
+    layer has fewer nodes than there are classes. The report takes the largest network of those that validate well,
+    since training stops early; for that reason the number of samples has no influence.
 
     Parameters
     ----------
@@ -137,35 +122,17 @@ def rule_network(n_outputs: int) -> Network:
 @cache
 def published_tests() -> Mapping[str, PublishedTest]:
     """Return table 12 by problem, in alphabetical order."""
-    return MappingProxyType(
-        {
-            row["problem"]: PublishedTest(cast("Better", row["better"]), row["p_percent"], row["reliable"] == "yes")
-            for row in _rows("ttests.csv")
-        }
-    )
-
-
-def _search(row: Mapping[str, str]) -> PublishedSearch:
-    return PublishedSearch(
-        _network(row["best_hidden"], row["best_output"]),
-        row["best_validation_error"],
-        row["best_validation_class_error"],
-        row["best_test_error"],
-        row["best_test_class_error"],
-        int(row["n_other_runs_within_5_percent"]),
-        int(row["n_other_runs_within_10_percent"]),
-        row["epochs_range"],
-        row["other_test_error_range"],
-        _network(row["pivot_hidden"], row["pivot_output"]),
-        int(row["pivot_connections"]),
-        tuple(_network(word[:-1], word[-1]) for word in row["within_5_percent_in_order"].split()),
-    )
+    return {
+        problem: PublishedTest(cast("Better", better), p_percent, is_reliable == "yes")
+        for problem, better, p_percent, is_reliable in _rows("ttests.csv")
+    }
 
 
 def _network(hidden: str, output: str) -> Network:
     return Network(tuple(size for size in map(int, hidden.split("+")) if size), _OUTPUTS[output])
 
 
-def _rows(name: str) -> Iterator[dict[str, str]]:
+def _rows(name: str) -> list[list[str]]:
+    """Return the rows of a table below its header."""
     with (files(__package__) / "proben1_report" / name).open(encoding="utf-8") as file:
-        yield from csv.DictReader(file)
+        return list(csv.reader(file))[1:]

@@ -4,17 +4,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, PlainValidator, model_validator
 
 from pppca_bench.documents import Section, raise_errors, read_yaml
-from pppca_bench.errors import ConfigError, OwnDataError
+from pppca_bench.errors import ConfigError, OwnDataError, nearest
 from pppca_bench.references.layout import (
     CurveLayout,
     Layout,
@@ -26,6 +26,7 @@ from pppca_bench.references.layout import (
     check_once,
 )
 from pppca_bench.references.numbers import Number, Published, Tolerance, Unit, read_numbers
+from pppca_bench.runs import Cell, Selector
 
 PROBEN1_REPORT, SLIDES = "proben1_report", "slides"
 HEBBIAN_IRIS, TEXTBOOKS = "hebbian_iris", "textbooks"
@@ -47,12 +48,16 @@ class _Verdict(Section):
         return self
 
 
+def _tolerance(value: Any) -> Tolerance:
+    return Tolerance(**dict(_Verdict.model_validate(value)))
+
+
 class _Document(Section):
-    """The content of ``reference.yaml``; its attributes are named as those of `Reference`."""
+    """Content of ``reference.yaml``; its attributes are described in `Reference`."""
 
     title: Text
     citation: Text
-    verdicts: dict[Text, _Verdict]
+    tolerances: dict[Text, Annotated[Tolerance, PlainValidator(_tolerance)]] = Field(alias="verdicts")
     layouts: tuple[Layout, ...] = Field(alias="tables")
     configs: Texts = ()
     series: dict[Text, Text] = Field(default_factory=dict)
@@ -83,57 +88,36 @@ class _Document(Section):
         return self
 
 
-@dataclass(frozen=True)
-class Reference:
+class Reference(_Document):
     """Published tables of a source.
 
     Attributes
     ----------
     name, title, citation : str
         Name of the folder, title, and where it was published.
-    configs : tuple of str
-        Names of the configs whose runs count; empty for all.
-    layouts : tuple of Layout
-        The tables, in the order of print.
-    tolerances : mapping of str to Tolerance
-        Rule of verdict, by quantity; any other quantity is not compared.
     numbers : mapping of (table, row, column) to mapping of str to Number
         By cell and quantity.
+    tolerances : mapping of str to Tolerance
+        Rule of verdict, by quantity; any other quantity is not compared.
+    layouts, figures, portraits : tuple of Layout, of CurveLayout, of PortraitLayout
+        In the order of print.
+    configs : tuple of str
+        Names of the configs whose runs count; empty for all.
     series : mapping of str to str
         Label of each table's series in the figure of published against measured numbers; tables may share a label.
     claims : mapping of str to str
         Methods of the source's claims, by their role in them.
     scored : tuple of Scored
         Groups of numbers whose mean distance is a score.
-    figures : tuple of CurveLayout
-    portraits : tuple of PortraitLayout
-        In the order of print.
     """
 
     name: str
-    title: str
-    citation: str
-    configs: tuple[str, ...]
-    layouts: tuple[Layout, ...]
-    tolerances: Mapping[str, Tolerance]
     numbers: Published
-    series: Mapping[str, str] = field(default_factory=dict)
-    claims: Mapping[str, str] = field(default_factory=dict)
-    scored: tuple[Scored, ...] = ()
-    figures: tuple[CurveLayout, ...] = ()
-    portraits: tuple[PortraitLayout, ...] = ()
 
     def printed_size(self, problem: str) -> int | None:
         """Return the number of features that a table prints for a problem, or None."""
-        return self._printed_sizes.get(problem)
-
-    @cached_property
-    def _printed_sizes(self) -> Mapping[str, int]:
-        sizes: dict[str, int] = {}
-        for (_, row, _), cell in self.numbers.items():
-            if "n_features" in cell:
-                sizes.setdefault(row, int(cell["n_features"].value))
-        return sizes
+        sizes = (cell.get("n_features") for (_, row, _), cell in self.numbers.items() if row == problem)
+        return next((int(size.value) for size in sizes if size), None)
 
     def published(self, table: str, row: str, column: str) -> Mapping[str, Number]:
         """Return the published numbers of a cell, by quantity."""
@@ -159,9 +143,50 @@ def read_reference(folder: Path) -> Reference:
         document = _Document.read(read_yaml(folder / "reference.yaml"))
     except ConfigError as error:
         raise OwnDataError(str(error)) from None
-    return Reference(
-        folder.resolve().name,
-        numbers=read_numbers(folder / "numbers.csv", document.layouts),
-        tolerances={name: Tolerance(**dict(rule)) for name, rule in document.verdicts.items()},
-        **{name: value for name, value in document if name != "verdicts"},
-    )
+    numbers = read_numbers(folder / "numbers.csv", document.layouts)
+    return Reference.model_construct(name=folder.resolve().name, numbers=numbers, **dict(document))
+
+
+def check_added(
+    added: Sequence[Reference], tables: Collection[str], cells: Collection[Cell], methods: Collection[str]
+) -> None:
+    """Check user-defined references against the identifiers of the package's tables and the cells of the results.
+
+    Known methods are the given names, those of the results, and dotted paths; known settings of a method are those of
+    its runs on the same problem.
+
+    Raises
+    ------
+    OwnDataError
+        Two tables have the same identifier, or a cell names a method or a setting that no run has.
+    """
+    taken, methods = set(tables), {*methods, *(cell.method for cell in cells)}
+    for reference in added:
+        place = f"{reference.name}/reference.yaml"
+        for layout in reference.layouts:
+            if layout.id in taken:
+                raise OwnDataError(
+                    f"{place}: expected identifiers that no other table has, got {layout.id!r}. Give the table another"
+                    " id."
+                )
+            taken.add(layout.id)
+            for row, column in itertools.product(layout.rows, layout.columns):
+                if selector := layout.selector(row, column):
+                    where = f"{place}: table {layout.id}, {row.key}, {column.key}"
+                    _check_selector(selector, cells, methods, where)
+
+
+def _check_selector(selector: Selector, cells: Collection[Cell], methods: Collection[str], where: str) -> None:
+    if selector.method not in methods and ":" not in selector.method:
+        raise OwnDataError(
+            f"{where} names no run: expected a method that `pppca methods` prints, or module:Class, got"
+            f" {selector.method!r}{nearest(selector.method, methods)}."
+        )
+    own = [cell for cell in cells if (cell.problem, cell.method) == (selector.problem, selector.method)]
+    known = {name for cell in own for name in cell.settings}
+    for name, _ in selector.settings if own else ():
+        if name not in known:
+            raise OwnDataError(
+                f"{where} names no run: expected settings that runs of {selector.method} on {selector.problem} have,"
+                f" got {name!r}{nearest(name, known)}. `pppca methods {selector.method}` lists its parameters."
+            )

@@ -1,35 +1,40 @@
-"""The Proben1 report's search for architectures, repeated: its tables 5, 6 and 7 (section 3.3.2)."""
+"""Search for architectures of the Proben1 report: its tables 5, 6 and 7 (section 3.3.2)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pppca_bench.references.proben1_tables import LINEAR, Network, PublishedSearch, published_searches
-from pppca_bench.reporting.document import Agreement, Document
-from pppca_bench.reporting.number_text import EMPTY
+from pppca_bench.references.proben1_tables import LINEAR, Network, published_searches
+from pppca_bench.reporting.document import EMPTY, Agreement, Document
 from pppca_bench.reporting.summary import Results
 from pppca_bench.runs import ProblemFacts, StoredRun
 
 CONFIG = "proben1_search"
 """The config whose runs are the search."""
 
-NEEDED = ("validation_squared_error_percent", "test_squared_error_percent", "relevant_epochs")
+_ERRORS = ("validation_error", "validation_class_error", "test_error", "test_class_error")
+_NEEDED = ("validation_squared_error_percent", "test_squared_error_percent", "relevant_epochs")
+
+_COLUMNS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
+    "network": ("Arch", ("network",), "s"),
+    "validation_error": ("Validation err", ("validation_error",), "#.4g"),
+    "validation_class_error": ("classif. err", ("validation_class_error",), "#.4g"),
+    "test_error": ("Test err", ("test_error",), "#.4g"),
+    "test_class_error": ("classif. err", ("test_class_error",), "#.4g"),
+    "n_within_5": ("5%", ("n_within_5",), "d"),
+    "n_within_10": ("10%", ("n_within_10",), "d"),
+    "epochs": ("Epochs", ("epochs_least", "epochs_most"), "d"),
+    "test_range": ("Test range", ("test_least", "test_most"), "#.4g"),
+}
+"""Columns of tables 5 and 6: header, our values (two of a range) and their format; table 6 has no `class_error`."""
 
 
 class Trained(NamedTuple):
-    """Run of the search.
+    """Run of the search: squared error percentages, and classification errors in percent (None for approximation).
 
-    Attributes
-    ----------
-    network : Network
-    validation_error, test_error : float
-        Squared error percentages at the validation minimum.
-    epochs : int
-        Epoch of the validation minimum. Choice: the report says "trained", but by its rule a run trains for 45 epochs
-        at least, and its tables go down to 15.
-    validation_class_error, test_class_error : float or None
-        In percent; None for approximation.
+    Choice: ``epochs`` is the epoch of the validation minimum. The report says "trained", but by its rule a run trains
+    for 45 epochs at least, and its tables go down to 15.
     """
 
     network: Network
@@ -43,13 +48,7 @@ class Trained(NamedTuple):
 def n_connections(n_inputs: int, hidden: Sequence[int], n_outputs: int, *, shortcuts: bool = True) -> int:
     """Count the connections of a feed-forward network, with a bias in each node (table 7).
 
-    Parameters
-    ----------
-    n_inputs, n_outputs : int
-    hidden : sequence of int
-        Nodes of each hidden layer.
-    shortcuts : bool, default True
-        Whether each layer takes the inputs and all earlier layers, or only the layer before it.
+    With shortcuts each layer takes the inputs and all earlier layers, otherwise only the layer before it.
     """
     count, n_sources = 0, 1 + n_inputs
     for size in (*hidden, n_outputs):
@@ -65,12 +64,7 @@ def within(runs: Sequence[Trained], percent: float) -> list[Trained]:
 
 
 def describe_search(runs: Sequence[Trained]) -> dict[str, Any]:
-    """Describe a problem's search as tables 5 and 6 do.
-
-    Parameters
-    ----------
-    runs : sequence of Trained
-        All runs of the search.
+    """Describe all runs of a problem's search as tables 5 and 6 do.
 
     Returns
     -------
@@ -79,9 +73,9 @@ def describe_search(runs: Sequence[Trained]) -> dict[str, Any]:
         numbers of other runs whose validation error is at most 5 and 10 percent above; the range of the epochs of the
         runs within 10 %, and of the test errors of the others among them. None where there is no run.
     """
-    best, *others = within(runs, 10.0) if runs else [None]
-    errors = [run.test_error for run in others if run]
-    epochs = [run.epochs for run in (best, *others) if run]
+    near = within(runs, 10.0) if runs else []
+    best, others = (near[0] if near else None), near[1:]
+    errors, epochs = [run.test_error for run in others], [run.epochs for run in near]
     return {
         "network": str(best.network) if best else None,
         **{name: getattr(best, name, None) for name in _ERRORS},
@@ -95,44 +89,30 @@ def describe_search(runs: Sequence[Trained]) -> dict[str, Any]:
 
 
 def pivot(candidates: Sequence[Network], n_inputs: int, n_outputs: int) -> Network:
-    """Return the pivot architecture by the report's rule.
+    """Return the pivot architecture by the report's rule, of the runs within 5 % of the least validation error.
 
     The largest topology by its number of connections. If its runs have both output activations, that of the least
-    validation error, but linear outputs if they occur twice. Choice: of two topologies with as many connections that
-    with more layers; in the report glass2 decides so, for 16+8 and against 32+0, which have 572 each.
-
-    Parameters
-    ----------
-    candidates : sequence of Network, length >= 1
-        Of the runs within 5 % of the least validation error, by increasing error.
-    n_inputs, n_outputs : int
-        Of the problem.
+    validation error, but linear outputs if they occur twice. Choice: of two topologies with equally many connections
+    that with more layers; in the report glass2 decides so, for 16+8 and against 32+0, which have 572 each.
     """
-    largest = max(candidates, key=lambda one: (n_connections(n_inputs, one.hidden, n_outputs), len(one.hidden)))
+    largest = max(candidates, key=lambda net: (n_connections(n_inputs, net.hidden, n_outputs), len(net.hidden)))
     same = [network for network in candidates if network.hidden == largest.hidden]
     linear = Network(largest.hidden, LINEAR)
     return linear if same.count(linear) >= 2 else same[0]
 
 
 def search_documents(results: Results, facts: Mapping[str, ProblemFacts]) -> list[Document]:
-    """Return P5, P6 and P7: the best networks of the search, and the pivot architectures that follow from it.
-
-    Parameters
-    ----------
-    results : Results
-        Results whose runs of `CONFIG` count.
-    facts : mapping of str to ProblemFacts
-        Sizes of the problems, by name.
-    """
+    """Return P5, P6 and P7: the best networks of the search (`CONFIG`), and the pivot architectures that follow."""
     searches: dict[str, list[StoredRun]] = {problem: [] for problem in published_searches()}
     for cell, runs in results.of_config(CONFIG).items():
-        searches.setdefault(cell.problem, []).extend(runs)
-    of_classes = [name for name, published in published_searches().items() if published.is_classification]
-    others = [name for name in published_searches() if name not in of_classes]
+        if cell.problem in searches:
+            searches[cell.problem].extend(runs)
+    of_classes = {name: searches[name] for name, search in published_searches().items() if search.is_classification}
+    others = {name: runs for name, runs in searches.items() if name not in of_classes}
     return [
-        _best_networks("P5", "classification", {name: searches[name] for name in of_classes}),
-        _best_networks("P6", "approximation", {name: searches[name] for name in others}),
-        _pivots({name: searches[name] for name in published_searches()}, facts),
+        _best_networks("P5", "classification", of_classes),
+        _best_networks("P6", "approximation", others),
+        _pivots(searches, facts),
     ]
 
 
@@ -142,52 +122,48 @@ def _trained(runs: Sequence[StoredRun]) -> list[Trained]:
     for spec, result in runs:
         settings = spec.cell.settings
         hidden = settings.get("classifier.hidden")
-        if result is not None and result.values.keys() >= set(NEEDED) and isinstance(hidden, tuple):
+        if result is not None and result.values.keys() >= set(_NEEDED) and isinstance(hidden, tuple):
             network = Network(tuple(map(int, hidden)), str(settings.get("classifier.output_activation")))
-            validation, test, epochs = (result.values[name] for name in NEEDED)
+            validation, test, epochs = (result.values[name] for name in _NEEDED)
             errors = (result.values.get(name) for name in ("validation_error_percent", "test_error_percent"))
             trained.append(Trained(network, validation, test, int(epochs), *errors))
     return trained
-
-
-_ERRORS = ("validation_error", "validation_class_error", "test_error", "test_class_error")
-_COLUMNS: Mapping[str, str] = {
-    "network": "Arch",
-    **dict(zip(_ERRORS, ("Validation err", "classif. err", "Test err", "classif. err"), strict=True)),
-    "n_within_5": "5%",
-    "n_within_10": "10%",
-    "epochs": "Epochs",
-    "test_range": "Test range",
-}
-"""Columns of tables 5 and 6; those of classification errors only in the former."""
 
 
 def _best_networks(table: str, task: str, searches: Mapping[str, Sequence[StoredRun]]) -> Document:
     names = [name for name in _COLUMNS if table == "P5" or not name.endswith("class_error")]
     rows, records = list[list[str]](), list[dict[str, Any]]()
     for problem, planned in searches.items():
-        theirs, runs = published_searches()[problem], _trained(planned)
+        runs = _trained(planned)
         ours = describe_search(runs)
-        texts = _texts(ours, late=len(runs) < len(planned))
-        printed = {name: str(getattr(theirs, "best" if name == "network" else name)) or EMPTY for name in names}
-        rows.append([problem, *(text for name in names for text in (texts[name], printed[name]))])
+        theirs = {name: getattr(published_searches()[problem], name, None) for name in _COLUMNS}
+        theirs["network"] = str(published_searches()[problem].best)
+        texts = {}
+        for name, (_, keys, form) in _COLUMNS.items():
+            values = dict.fromkeys(ours[key] for key in keys)
+            texts[name] = "-".join(EMPTY if value is None else format(value, form) for value in values)
+        if runs and len(runs) < len(planned):
+            texts["network"] += "*"
+        rows.append([problem, *(text for name in names for text in (texts[name], str(theirs[name]) or EMPTY))])
+        printed = {name: float(text) if text and name in _ERRORS else text for name, text in theirs.items()}
         counts = {"row": problem, "n": len(runs), "n_planned": len(planned)}
-        records.append(counts | ours | _published_record(theirs))
+        published = {f"published_{name}": None if value == "" else value for name, value in printed.items()}
+        records.append(counts | ours | published)
     n_run = sum(record["network"] is not None for record in records)
     n_same = sum(record["network"] == record["published_network"] for record in records)
+    of_classes = ", classification errors in percent" if table == "P5" else ""
+    note = (
+        f"Of the run with the least validation error: its network, squared error percentages{of_classes}; the numbers"
+        " of other runs whose validation error is at most 5 % and 10 % above its; the epochs of the validation minimum"
+        " of the runs within 10 %, and the test errors of those without the best."
+    )
     return Document(
         table,
         f"Architecture finding results of {task} problems",
         f"Proben1 report, table {table[1:]}",
-        ("Problem", *(header for name in names for header in (_COLUMNS[name], "publ."))),
+        ("Problem", *(header for name in names for header in (_COLUMNS[name][0], "publ."))),
         rows,
-        (
-            "Of the run with the least validation error: its network, squared error percentages"
-            + (", classification errors in percent" if table == "P5" else "")
-            + "; how many other runs have a validation error at most 5 % and 10 % above its; the epochs of the"
-            " validation minimum of the runs within 10 %, and the test errors of those without the best.",
-            "Each column is followed by the published one.",
-        ),
+        (note, "Each column is followed by the published one."),
         records,
         (Agreement("P5 + P6 same best network", len(searches), n_run, n_same),),
         any(searches.values()),
@@ -195,63 +171,32 @@ def _best_networks(table: str, task: str, searches: Mapping[str, Sequence[Stored
     )
 
 
-def _texts(ours: Mapping[str, Any], *, late: bool) -> dict[str, str]:
-    """Return the texts of a description; the network of a search that waits for runs is marked."""
-
-    def span(name: str, form: str) -> str:
-        ends = dict.fromkeys((ours[f"{name}_least"], ours[f"{name}_most"]))
-        return "-".join(EMPTY if end is None else format(end, form) for end in ends)
-
-    return {
-        "network": f"{ours['network'] or EMPTY}{'*' if late and ours['network'] else ''}",
-        **{name: EMPTY if ours[name] is None else f"{ours[name]:#.4g}" for name in _ERRORS},
-        **{name: EMPTY if ours[name] is None else str(ours[name]) for name in ("n_within_5", "n_within_10")},
-        "epochs": span("epochs", "d"),
-        "test_range": span("test", "#.4g"),
-    }
-
-
-def _published_record(theirs: PublishedSearch) -> dict[str, Any]:
-    errors = {f"published_{name}": getattr(theirs, name) for name in _ERRORS}
-    return {
-        "published_network": str(theirs.best),
-        **{name: float(text) if text else None for name, text in errors.items()},
-        "published_n_within_5": theirs.n_within_5,
-        "published_n_within_10": theirs.n_within_10,
-        "published_epochs": theirs.epochs or None,
-        "published_test_range": theirs.test_range or None,
-    }
-
-
 def _pivots(searches: Mapping[str, Sequence[StoredRun]], facts: Mapping[str, ProblemFacts]) -> Document:
     rows, records, agrees = list[list[str]](), list[dict[str, Any]](), list[bool | None]()
     for problem, planned in searches.items():
         theirs, runs, known = published_searches()[problem], _trained(planned), facts.get(problem)
-        record: dict[str, Any] = {"row": problem, "n": len(runs), "n_planned": len(planned)}
-        record |= {"network": None, "n_connections": None}
+        network, size, agree, texts = None, None, None, [EMPTY] * 3
         if runs and known is not None:
             ours = pivot([run.network for run in within(runs, 5.0)], known.n_features, known.n_outputs)
-            size = n_connections(known.n_features, ours.hidden, known.n_outputs)
-            agrees.append(ours == theirs.pivot)
-            record |= {"network": str(ours), "n_connections": size}
-            late = "*" if len(runs) < len(planned) else ""
-            texts = [f"{ours}{late}", str(size), "yes" if agrees[-1] else "no"]
-        else:
-            agrees.append(None)
-            texts = [EMPTY] * 3
+            network, size = str(ours), n_connections(known.n_features, ours.hidden, known.n_outputs)
+            agree = ours == theirs.pivot
+            texts = [f"{ours}{'*' if len(runs) < len(planned) else ''}", str(size), "yes" if agree else "no"]
+        agrees.append(agree)
         rows.append([problem, *texts[:2], str(theirs.pivot), str(theirs.n_connections), texts[2]])
+        counts = {"row": problem, "n": len(runs), "n_planned": len(planned)}
         published = {"published_network": str(theirs.pivot), "published_n_connections": theirs.n_connections}
-        records.append(record | published)
+        records.append(counts | {"network": network, "n_connections": size} | published)
+    note = (
+        "The largest network of the runs whose validation error is at most 5 % above the least; w is its number of"
+        " connections, biases and all shortcuts among them."
+    )
     return Document(
         "P7",
         "Pivot architectures of the problems",
         "Proben1 report, table 7",
         ("Problem", "Pivot arch", "w", "publ. arch", "publ. w", "same"),
         rows,
-        (
-            "The largest network of the runs whose validation error is at most 5 % above the least; w is its number of"
-            " connections, biases and all shortcuts among them.",
-        ),
+        (note,),
         records,
         (Agreement("P7 same pivot", len(agrees), len(agrees) - agrees.count(None), agrees.count(True)),),
         any(searches.values()),

@@ -24,10 +24,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,7 +35,7 @@ import pandas as pd
 from pppca_bench.errors import StoreError
 from pppca_bench.files import atomic_write
 from pppca_bench.references.numbers import Number, Tolerance
-from pppca_bench.reporting.comparison import VERDICTS, Place, Verdict, judge, tolerance
+from pppca_bench.reporting.comparison import VERDICTS, Place, Verdict, judge
 from pppca_bench.reporting.summary import summarise
 from pppca_bench.reporting.table import Table, TableCell
 
@@ -53,21 +53,12 @@ _HAIR = 1e-9
 _RECORDED_AS = {"speedup": "speedup_operations"}
 """Timings depend on the machine: the baseline records the operation count of the same runs instead."""
 
-_PLACE = ("table", "row", "column", "quantity")
-
 
 @dataclass(frozen=True, slots=True)
 class RecordedCell:
     """Results of a full run for one published number.
 
-    Attributes
-    ----------
-    verdict : str
-        Of the full run.
-    values : dict of int to float
-        Each repeat's value by its number.
-    settings : str
-        Digest of the settings and the data; "" matches any.
+    ``values`` has each repeat's value by its number, ``settings`` the digest of settings and data; "" matches any.
     """
 
     verdict: Verdict
@@ -75,94 +66,76 @@ class RecordedCell:
     settings: str = ""
 
 
-class Regression(NamedTuple):
-    """Cell that is worse than recorded, and the reason, as a clause for the user."""
-
-    place: Place
-    reason: str
-
-
 def record(tables: Iterable[Table]) -> dict[Place, RecordedCell]:
     """Return the baseline of filled tables: every cell that was published and run."""
     recorded = {}
-    for table in tables:
-        for cell in table.cells.values():
-            for quantity, number in cell.published.items():
-                source = _RECORDED_AS.get(quantity, quantity)
-                rule = tolerance(table, quantity)
-                if rule and rule.moves is not None and cell.values.get(source):
-                    place = (table.id, cell.row, cell.column, quantity)
-                    verdict = judge(place, number, cell.ours[source], rule).verdict
-                    recorded[place] = RecordedCell(verdict, cell.values[source], cell.settings)
+    for place, (cell, rule) in _cells(tables).items():
+        values = _values(cell, place)
+        if place[3] in cell.published and rule.moves is not None and values:
+            ours = cell.ours[_RECORDED_AS.get(place[3], place[3])]
+            verdict = judge(place, cell.published[place[3]], ours, rule).verdict
+            recorded[place] = RecordedCell(verdict, values, cell.settings)
     return recorded
 
 
-def regressions(tables: Sequence[Table], baseline: Mapping[Place, RecordedCell]) -> list[Regression]:
+def regressions(tables: Iterable[Table], baseline: Mapping[Place, RecordedCell]) -> dict[Place, str]:
     """Return the cells of the baseline that have failed runs, were not run, have other settings, or became worse.
 
-    Parameters
-    ----------
-    tables : sequence of Table
-        Filled tables; they may hold fewer repeats than the baseline.
-    baseline : mapping of place to RecordedCell
-        See `record`.
+    Filled tables may hold fewer repeats than the baseline. The reason of each cell is a clause.
     """
-    values: dict[Place, Mapping[int, float]] = {}
-    rules: dict[Place, tuple[Number, Tolerance]] = {}
-    broken: dict[Place, Regression] = {}
-    for table in tables:
-        for cell in table.cells.values():
-            for quantity, rule in table.reference.tolerances.items() if table.reference else ():
-                if (place := (table.id, cell.row, cell.column, quantity)) in baseline:
-                    values[place] = cell.values.get(_RECORDED_AS.get(quantity, quantity), {})
-                    if quantity in cell.published:
-                        rules[place] = cell.published[quantity], rule
-                    if reason := _broken(cell, baseline[place]):
-                        broken[place] = Regression(place, reason)
-    return [*broken.values(), *(one for one in changes(values, baseline, rules) if one.place not in broken)]
+    cells = {place: known for place, known in _cells(tables).items() if place in baseline}
+    reasons: dict[Place, str] = {}
+    for place, (cell, _) in cells.items():
+        settings = baseline[place].settings
+        if cell.n_failed:
+            reasons[place] = f"has {cell.n_failed} failed run{'s' if cell.n_failed > 1 else ''}"
+        elif cell.settings and settings and cell.settings != settings:
+            reasons[place] = "was run with other settings, or on other data, than recorded"
+    values = {place: _values(cell, place) for place, (cell, _) in cells.items()}
+    rules = {
+        place: (cell.published[place[3]], rule) for place, (cell, rule) in cells.items() if place[3] in cell.published
+    }
+    worse = changes(values, baseline, rules)
+    return reasons | {place: reason for place, reason in worse.items() if place not in reasons}
 
 
-def _broken(cell: TableCell, recorded: RecordedCell) -> str | None:
-    if cell.n_failed:
-        return f"has {cell.n_failed} failed run{'s' if cell.n_failed > 1 else ''}"
-    if cell.settings and recorded.settings and cell.settings != recorded.settings:
-        return "was run with other settings, or on other data, than recorded"
-    return None
+def _cells(tables: Iterable[Table]) -> dict[Place, tuple[TableCell, Tolerance]]:
+    """Return every cell with the tolerance of each quantity that has one."""
+    return {
+        (table.id, cell.row, cell.column, quantity): (cell, rule)
+        for table in tables
+        for cell in table.cells.values()
+        for quantity, rule in (table.reference.tolerances.items() if table.reference else ())
+    }
+
+
+def _values(cell: TableCell, place: Place) -> Mapping[int, float]:
+    return cell.values.get(_RECORDED_AS.get(place[3], place[3]), {})
 
 
 def changes(
     values: Mapping[Place, Mapping[int, float]],
     baseline: Mapping[Place, RecordedCell],
     rules: Mapping[Place, tuple[Number, Tolerance]],
-) -> list[Regression]:
-    """Return the cells of the baseline that were not run or became worse.
+) -> dict[Place, str]:
+    """Return the cells of the baseline that were not run or became worse, with the reason.
 
-    Parameters
-    ----------
-    values : mapping of place to mapping of int to float
-        Each repeat's value by its number.
-    baseline : mapping of place to RecordedCell
-        See `record`.
-    rules : mapping of place to (Number, Tolerance)
-        The published numbers and their tolerances.
+    ``values`` has each repeat's value by its number, ``rules`` the published numbers with their tolerances.
     """
-    pairs = pd.DataFrame(
-        [(*place, *_differences(values.get(place, {}), recorded.values)) for place, recorded in baseline.items()],
-        columns=[*_PLACE, "n", "n_differing", "shift"],
-    )
+    rows = []
+    for place, recorded in baseline.items():
+        ours = values.get(place, {})
+        # Ours minus recorded, for the repeats that both have.
+        differences = [ours[repeat] - value for repeat, value in recorded.values.items() if repeat in ours]
+        n_differing = sum(abs(difference) > _HAIR for difference in differences)
+        rows.append((*place, len(differences), n_differing, math.fsum(differences) / max(1, len(differences))))
+    pairs = pd.DataFrame(rows, columns=["table", "row", "column", "quantity", "n", "n_differing", "shift"])
     pairs["is_code"] = _code_changed(pairs)
-    reasons = [
-        _reason(place, baseline[place], rules.get(place), cell)
+    reasons = {
+        place: _reason(place, baseline[place], rules.get(place), cell)
         for place, cell in zip(baseline, pairs.itertuples(), strict=True)
-    ]
-    return [Regression(place, reason) for place, reason in zip(baseline, reasons, strict=True) if reason]
-
-
-def _differences(ours: Mapping[int, float], recorded: Mapping[int, float]) -> tuple[int, int, float]:
-    """Return the number of pairs, the number of those that differ, and the mean difference, ours minus recorded."""
-    differences = [ours[repeat] - value for repeat, value in recorded.items() if repeat in ours]
-    n_differing = sum(abs(difference) > _HAIR for difference in differences)
-    return len(differences), n_differing, math.fsum(differences) / max(1, len(differences))
+    }
+    return {place: reason for place, reason in reasons.items() if reason}
 
 
 def _code_changed(pairs: pd.DataFrame) -> pd.Series[bool]:
@@ -197,8 +170,8 @@ def _reason(place: Place, recorded: RecordedCell, rule: tuple[Number, Tolerance]
     if not pairs.is_code:
         return None
     if rule is None:
-        what = ", ".join(place)
-        raise StoreError(f"baseline: expected a published number at {what}, got none. Record it again.")
+        named = ", ".join(place)
+        raise StoreError(f"baseline: expected a published number at {named}, got none. Record it again.")
     shifted = replace(full, mean=full.mean + pairs.shift, low=full.low + pairs.shift, high=full.high + pairs.shift)
     verdict = judge(place, rule[0], shifted, rule[1]).verdict
     if VERDICTS.index(verdict) <= VERDICTS.index(recorded.verdict):
@@ -209,17 +182,10 @@ def _reason(place: Place, recorded: RecordedCell, rule: tuple[Number, Tolerance]
 def write_baseline(recorded: Mapping[Place, RecordedCell], path: Path, *, force: bool = False) -> None:
     """Write a baseline as JSON, a line per cell, and replace an older one.
 
-    Parameters
-    ----------
-    recorded : mapping of place to RecordedCell
-    path : Path
-    force : bool, default False
-        Replace a baseline that has cells which this one lacks.
-
     Raises
     ------
     StoreError
-        There is no cell to record, or the older baseline has others.
+        There is no cell to record, or the older baseline has others, unless ``force`` is set.
     """
     if not recorded:
         raise StoreError(
@@ -231,14 +197,16 @@ def write_baseline(recorded: Mapping[Place, RecordedCell], path: Path, *, force:
             f"{path}: expected results of every cell that it has, got none of {len(lost)}, such as"
             f" {', '.join(min(lost))}: nothing was recorded. Run their configs, or take `--force`."
         )
-    lines = [
-        json.dumps(
-            dict(zip(_PLACE, place, strict=True))
-            | {"verdict": cell.verdict, "settings": cell.settings, "values": dict(cell.values)},
-            ensure_ascii=False,
-        )
-        for place, cell in recorded.items()
-    ]
+    lines: list[str] = []
+    for (table, row, column, quantity), cell in recorded.items():
+        named: dict[str, object] = {
+            "table": table,
+            "row": row,
+            "column": column,
+            "quantity": quantity,
+            "verdict": cell.verdict,
+        }
+        lines.append(json.dumps(named | {"settings": cell.settings, "values": dict(cell.values)}, ensure_ascii=False))
     atomic_write(path, f'{{"format": {FORMAT}, "cells": [\n' + ",\n".join(lines) + "\n]}\n")
 
 

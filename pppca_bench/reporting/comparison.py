@@ -26,8 +26,7 @@ from tabulate import tabulate
 
 from pppca_bench.references.layout import Scored
 from pppca_bench.references.numbers import Number, Tolerance
-from pppca_bench.reporting.document import Document, joined_agreements
-from pppca_bench.reporting.number_text import EMPTY, SIGNED, number, printed
+from pppca_bench.reporting.document import EMPTY, SIGNED, Document, joined_agreements, number, printed
 from pppca_bench.reporting.summary import Summary
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import SIZES
@@ -49,14 +48,11 @@ class Comparison:
     table, row, column, quantity : str
         Place of the number.
     published : float
-    mean, sd, low, high : float or None
-        Ours over the repeats, and the 95 % interval of the mean; None where undefined or not run.
-    n : int
-        Number of repeats.
+    mean, sd, n, low, high : float or None
+        Ours over n repeats, and the 95 % interval of the mean; None where undefined or not run.
     difference : float or None
         Ours minus published.
     verdict : str
-        By the rule above.
     same_as : str
         Place of the first number that the same runs answer; "" for the first itself.
     """
@@ -66,13 +62,13 @@ class Comparison:
     column: str
     quantity: str
     published: float
-    mean: float | None
-    sd: float | None
-    n: int
-    low: float | None
-    high: float | None
-    difference: float | None
-    verdict: Verdict
+    mean: float | None = None
+    sd: float | None = None
+    n: int = 0
+    low: float | None = None
+    high: float | None = None
+    difference: float | None = None
+    verdict: Verdict = "not run"
     same_as: str = ""
 
     @property
@@ -87,30 +83,22 @@ class Comparison:
 
 
 def compare(tables: Iterable[Table]) -> list[Comparison]:
-    """Compare every published number that our own runs can answer.
+    """Compare every published number that our own runs can answer, in the order of filled tables.
 
-    Parameters
-    ----------
-    tables : iterable of Table
-        Filled tables, all rows.
-
-    Returns
-    -------
-    list of Comparison
-        In the order of the tables, without numbers of systems that the sources only cite, those that say nothing
-        (`Tolerance.tells`), and those for which the reference has no rule.
+    Left out are numbers of systems that the sources only cite, uninformative numbers (`Tolerance.tells`), and those for
+    which the reference has no rule.
     """
     comparisons, first = list[Comparison](), dict[tuple[object, str], str]()
     for table in tables:
         for cell in table.cells.values():
             for quantity, theirs in cell.published.items() if cell.fillable else ():
                 if (rule := tolerance(table, quantity)) and rule.tells(theirs):
-                    one = judge((table.id, cell.row, cell.column, quantity), theirs, cell.ours.get(quantity), rule)
+                    compared = judge((table.id, cell.row, cell.column, quantity), theirs, cell.ours.get(quantity), rule)
                     place = f"{table.id}, {cell.row}, {cell.column}"
                     problem = cell.selector.problem if cell.selector else ""
                     runs = (problem, cell.settings or cell.selector or place)
                     earlier = first.setdefault((runs, quantity), place)
-                    comparisons.append(replace(one, same_as="" if earlier == place else earlier))
+                    comparisons.append(replace(compared, same_as="" if earlier == place else earlier))
     return comparisons
 
 
@@ -122,11 +110,11 @@ def tolerance(table: Table, quantity: str) -> Tolerance | None:
 def judge(place: Place, number: Number, ours: Summary | None, rule: Tolerance) -> Comparison:
     """Compare one published number with our summary by the rule of this module."""
     if ours is None:
-        return Comparison(*place, number.value, None, None, 0, None, None, None, "not run")
+        return Comparison(*place, number.value)
     difference = ours.mean - number.value
-    interval = _defined(ours.low), _defined(ours.high)
+    sd, low, high = (None if math.isnan(value) else value for value in (ours.sd, ours.low, ours.high))
     verdict = _verdict(number, ours, abs(difference), rule)
-    return Comparison(*place, number.value, ours.mean, _defined(ours.sd), ours.n, *interval, difference, verdict)
+    return Comparison(*place, number.value, ours.mean, sd, ours.n, low, high, difference, verdict)
 
 
 def _verdict(number: Number, ours: Summary, distance: float, rule: Tolerance) -> Verdict:
@@ -141,10 +129,6 @@ def _verdict(number: Number, ours: Summary, distance: float, rule: Tolerance) ->
     return "close" if distance <= close + hair else "differs"
 
 
-def _defined(value: float) -> float | None:
-    return None if math.isnan(value) else value
-
-
 @dataclass(frozen=True, slots=True)
 class Score:
     """Distance of a group of cells from the published numbers.
@@ -153,14 +137,12 @@ class Score:
     ----------
     name : str
     n_cells, n_run : int
-        Cells of the group that say something (`Tolerance.tells`), and those that were run.
-    score, worst : float or None
-        Mean and largest distance over the cells that were run.
+        Informative cells of the group (`Tolerance.tells`), and those that were run.
+    score, worst, target : float or None
+        Mean and largest distance over the cells that were run, and the target for the mean.
     unit : {"|ln ratio|", "points", "same"}
         The distance: |ours − published| for a quantity with a tolerance in points, else |ln(ours / published)|; an
         agreement of texts has only a share.
-    target : float or None
-        For the score.
     share, share_target : float or None
         Share of the cells that were run within the first bound of the tolerance, such as one published standard
         deviation, and the target for it.
@@ -195,20 +177,7 @@ def holds(group: Scored, table: Table, cell: TableCell) -> bool:
 
 
 def scores(tables: Sequence[Table], documents: Sequence[Document] = ()) -> list[Score]:
-    """Score the groups of cells that the references name, and the agreements of documents.
-
-    Parameters
-    ----------
-    tables : sequence of Table
-        Filled tables, all rows.
-    documents : sequence of Document, optional
-        Tables of texts, also those that nothing fills.
-
-    Returns
-    -------
-    list of Score
-        Every group, also those of which nothing was run.
-    """
+    """Score every group of cells that the references name, and the agreements of documents, run or not."""
     references = {table.reference.name: table.reference for table in tables if table.reference}
     groups = [score_group(group, tables) for reference in references.values() for group in reference.scored]
     return groups + [
@@ -246,9 +215,6 @@ def _distance(number: Number, ours: float, rule: Tolerance) -> float:
     return abs(math.log(ratio)) if ratio > 0.0 else 0.0 if ours == number.value else math.inf
 
 
-_HEADERS = ("table", "row", "column", "quantity", "published", "ours", "sd", "n", "95 % interval", "diff", "verdict")
-
-
 def render(comparisons: Sequence[Comparison], form: str, *, show_all: bool = True) -> str:
     """Render comparisons as ``terminal``, ``markdown`` or ``json`` text, with a count of the verdicts.
 
@@ -257,15 +223,15 @@ def render(comparisons: Sequence[Comparison], form: str, *, show_all: bool = Tru
     if form == "json":
         return _json(comparisons)
     shown = [item for item in comparisons if show_all or item.verdict != "not run"]
-    text = f"{_grid([_row(item) for item in shown], _HEADERS, form)}\n\n{tally(comparisons)}"
+    text = f"{_comparison_grid(shown, form)}\n\n{tally(comparisons)}"
     n_left = len(comparisons) - len(shown)
     return f"{text}\nNumbers not run: {n_left}. `pppca compare --all` lists them." if n_left else text
 
 
 def render_differing(comparisons: Sequence[Comparison], form: str) -> str:
     """Render the published results that ours differ from, each once, as ``terminal`` or ``markdown`` text."""
-    rows = [_row(item) for item in comparisons if item.is_result and item.verdict == "differs"]
-    return _grid(rows, _HEADERS, form) if rows else "None."
+    differing = [item for item in comparisons if item.is_result and item.verdict == "differs"]
+    return _comparison_grid(differing, form) if differing else "None."
 
 
 def tally(comparisons: Sequence[Comparison]) -> str:
@@ -294,18 +260,21 @@ def score_rows(scored: Sequence[Score]) -> list[tuple[str, ...]]:
     return rows
 
 
-def _row(item: Comparison) -> tuple[object, ...]:
-    interval = EMPTY if item.low is None else f"{number(item.low, 2)} to {number(item.high, 2)}"
-    difference = EMPTY if item.difference is None else printed(item.difference, SIGNED)
-    ours = (number(item.mean, 2), number(item.sd, 2), item.n, interval, difference)
-    return (*item.place, f"{item.published:g}", *ours, item.verdict)
+def _comparison_grid(comparisons: Sequence[Comparison], form: str) -> str:
+    headers = ("table", "row", "column", "quantity", "published", "ours", "sd", "n", "95 % interval", "diff", "verdict")
+    rows = []
+    for one in comparisons:
+        interval = EMPTY if one.low is None else f"{number(one.low, 2)} to {number(one.high, 2)}"
+        difference = EMPTY if one.difference is None else printed(one.difference, SIGNED)
+        ours = number(one.mean, 2), number(one.sd, 2), str(one.n), interval, difference
+        rows.append((*one.place, f"{one.published:g}", *ours, one.verdict))
+    return _grid(rows, headers, form)
 
 
-def _grid(rows: Sequence[Sequence[object]], headers: Sequence[str], form: str) -> str:
-    if form != "markdown":
-        return tabulate(rows, headers, tablefmt="simple", disable_numparse=True)
-    escaped = [[str(entry).replace("|", r"\|") for entry in row] for row in rows]
-    return tabulate(escaped, headers, tablefmt="github", disable_numparse=True)
+def _grid(rows: Sequence[Sequence[str]], headers: Sequence[str], form: str) -> str:
+    if form == "markdown":
+        rows = [[entry.replace("|", r"\|") for entry in row] for row in rows]
+    return tabulate(rows, headers, tablefmt="github" if form == "markdown" else "simple", disable_numparse=True)
 
 
 def _json(items: Iterable[Comparison | Score]) -> str:

@@ -1,24 +1,59 @@
-"""Documents: tables of texts with notes below and plain records beside them."""
+"""Documents: tables of texts with plain records, and their formats (terminal, Markdown, LaTeX, CSV, JSON)."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-_NOT_OURS = ("row", "quantity", "n")
-"""Keys of a record that name the row or count its runs, as do those that begin with ``n_``."""
+from tabulate import tabulate
+
+from pppca_bench.runs import described
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+Format = Literal["terminal", "markdown", "latex", "csv", "json"]
+EXTENSIONS: Mapping[Format, str] = {"terminal": "txt", "markdown": "md", "latex": "tex", "csv": "csv", "json": "json"}
+FORMATS: tuple[Format, ...] = tuple(EXTENSIONS)
+
+EMPTY = "–"
+"""Text of a missing value."""
+
+SIGNED = "+.2f"
+"""Format of a difference in percentage points."""
+
+_ROUNDING = 1e-12
+"""A reconstruction error below this is rounding."""
+
+LONG = 64
+"""Rows from which on a LaTeX table may break over pages."""
+
+_SMALL = 36
+"""Rows from which on a LaTeX table is printed in a small font."""
+
+INDENT = "\u2003"
+"""Indentation of a row's label."""
+
+_ESCAPED = str.maketrans(
+    {character: f"\\{character}" for character in "%#_&${}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", INDENT: r"\quad{}"}
+    # The oldest text fonts print other characters in the place of these.
+    | {"|": r"\textbar{}", "<": r"\textless{}", ">": r"\textgreater{}"}
+    # After the end of a row these would be options of it; a bracket would end that of a caption.
+    | {"[": "{[}", "]": "{]}", "*": "{*}"}
+    | {"–": "--", "…": r"\ldots{}", "‖": r"$\|$"}
+    | {"−": "$-$", "±": r"$\pm$", "×": r"$\times$", "≠": r"$\neq$", "≤": r"$\leq$", "≥": r"$\geq$"}
+    | {"τ": r"$\tau$", "ρ": r"$\rho$", "η": r"$\eta$", "λ": r"$\lambda$", "α": r"$\alpha$", "Δ": r"$\Delta$"}
+    | {raised: f"$^{{{text}}}$" for raised, text in zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻ᵀ", [*"0123456789-", r"\top"], strict=True)}
+    | {lowered: f"$_{{{text}}}$" for lowered, text in zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True)}
+)
 
 
 class Grid(NamedTuple):
-    """Texts in rows and columns.
-
-    Attributes
-    ----------
-    name, caption : str
-        End of the label in LaTeX, and heading; "" for a document's first grid.
-    headers, rows : sequence of str, and of sequence of str
-    """
+    """Texts in rows and columns below those of a document; ``name`` ends its label in LaTeX."""
 
     name: str
     caption: str
@@ -28,16 +63,9 @@ class Grid(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Number of cells in which our results and the published ones agree.
+    """Number of published cells, those with a result of ours, and those where the two agree.
 
-    Attributes
-    ----------
-    name : str
-        Name of the comparison; agreements of the same name, of several documents, are one score.
-    n_cells, n_run, n_same : int
-        Published cells, those of which ours is there, and those where the two agree.
-    target : float or None
-        Share of ``n_run`` that is aimed at.
+    Agreements of the same name, of several documents, are one score; ``target`` is that of `share`.
     """
 
     name: str
@@ -58,23 +86,19 @@ class Document:
 
     Attributes
     ----------
-    id, title : str
     place : str
         Where a table like it was published; "" for a table of our own.
-    headers, rows : tuple of str, and of tuple of str
+    headers, rows : sequence of str, and of sequence of str
         As printed, the rows' names in the first column.
-    notes : tuple of str
+    notes : sequence of str
         Paragraphs below.
     records : sequence of mapping of str to value
         Plain values for CSV and JSON; None for a missing value. Keys of published values begin with ``published_``.
-    agreements : tuple of Agreement
-    was_run : bool
-        Whether any run that it shows was planned.
     n_missing : int
         Runs that were planned and are not done.
     agrees : tuple of (bool or None)
-        By row, whether ours agrees with the published value, None if it was not run; empty if this is not asked.
-    others : tuple of Grid
+        By row, whether ours agrees with the published value, None if it was not run; empty if nothing is compared.
+    others : sequence of Grid
         Grids below the first.
     """
 
@@ -92,7 +116,7 @@ class Document:
     others: Sequence[Grid] = ()
 
     def paragraphs(self) -> list[str]:
-        """Return the source, the notes and the number of missing runs, as far as there are such."""
+        """Return the source, the notes and the number of missing runs, where there are any."""
         place = [f"After the {self.place}."] if self.place else []
         late = f"* {self.n_missing} of the runs asked for are not in: `pppca run` adds them."
         return [*place, *self.notes, *([late] if self.n_missing else [])]
@@ -102,17 +126,14 @@ class Document:
         kept = [number for number, record in enumerate(self.records) if _has_result(record)]
         if not kept:
             return None
-        return replace(
-            self,
-            rows=tuple(self.rows[number] for number in kept),
-            records=tuple(self.records[number] for number in kept),
-            agrees=tuple(self.agrees[number] for number in kept) if self.agrees else (),
-        )
+        rows, records = [self.rows[number] for number in kept], [self.records[number] for number in kept]
+        agrees = tuple(self.agrees[number] for number in kept) if self.agrees else ()
+        return replace(self, rows=rows, records=records, agrees=agrees)
 
 
 def _has_result(record: Mapping[str, object]) -> bool:
-    own = [value for key, value in record.items() if key not in _NOT_OURS and not key.startswith(("n_", "published_"))]
-    return any(value is not None for value in own)
+    own = (key for key in record if key not in ("row", "quantity", "n") and not key.startswith(("n_", "published_")))
+    return any(record[key] is not None for key in own)
 
 
 def joined_agreements(documents: Iterable[Document]) -> list[Agreement]:
@@ -123,3 +144,135 @@ def joined_agreements(documents: Iterable[Document]) -> list[Agreement]:
         counts = (old.n_cells + new.n_cells, old.n_run + new.n_run, old.n_same + new.n_same)
         joined[new.name] = Agreement(new.name, *counts, new.target if old.target is None else old.target)
     return list(joined.values())
+
+
+def number_text(quantity: str, value: float, sign: str = "") -> str:
+    """Return a value of a quantity in the quantity's own format."""
+    return printed(0.0 if abs(value) < _ROUNDING else value, f"{sign}{described(quantity).form}")
+
+
+def number(value: float | None, decimals: int) -> str:
+    """Return a number rounded to some decimals; a dash for None."""
+    return EMPTY if value is None else printed(value, f".{decimals}f")
+
+
+def printed(value: float, form: str) -> str:
+    """Return a number in a format such as ``"+.2f"``, with a true minus sign; zero after rounding has no sign."""
+    text = f"{value:{form}}"
+    return true_minus(text.lstrip("+-") if float(text) == 0.0 else text)
+
+
+def true_minus(number: str) -> str:
+    """Return a printed number with its hyphens replaced by minus signs."""
+    return number.replace("-", "−")
+
+
+def listed(words: Sequence[str]) -> str:
+    """Join words with commas, and "and" before the last."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def render_document(document: Document, form: Format) -> str:
+    """Render a document; CSV and JSON hold its records, the others its texts.
+
+    In LaTeX each grid is a table with a caption and a label, such as ``tab:T4-speedup_fast``.
+    """
+    if form == "csv":
+        return csv_text([document])
+    if form == "json":
+        return json.dumps(records_of([document]), indent=1, ensure_ascii=False)
+    title, notes = f"{document.id}. {document.title}", document.paragraphs()
+    if form == "latex":
+        caption = " ".join([f"{document.title}.", *notes])
+        parts = [f"% {title}", latex_table(document.headers, document.rows, caption, document.title, document.id)]
+        for grid in document.others:
+            short = f"{document.id}. {grid.caption}"
+            parts.append(latex_table(grid.headers, grid.rows, f"{short}.", short, f"{document.id}-{grid.name}"))
+    else:
+        heading = f"## {title}" if form == "markdown" else f"{title}\n{'=' * len(title)}"
+        parts = [heading, text_table(document.headers, document.rows, form), *notes]
+        for grid in document.others:
+            caption = f"**{grid.caption}**" if form == "markdown" else f"{grid.caption}:"
+            parts += [caption, text_table(grid.headers, grid.rows, form)]
+    return "\n\n".join(parts) + "\n"
+
+
+def environment(*, autoescape: bool = False) -> Environment:
+    """Return the environment of the package's templates."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("pppca_bench.reporting"),
+        autoescape=autoescape,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def records_of(documents: Sequence[Document]) -> list[dict[str, object]]:
+    """Return the records of documents, each with the document's identifier as its table."""
+    return [{"table": document.id, **record} for document in documents for record in document.records]
+
+
+def csv_text(documents: Sequence[Document]) -> str:
+    """Return the records of documents as one CSV with the columns of all of them."""
+    import pandas as pd
+
+    records = records_of(documents)
+    columns = list(dict.fromkeys(name for record in records for name in record)) or ["table"]
+    return str(pd.DataFrame(records, columns=columns, dtype=object).to_csv(index=False))
+
+
+def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], form: Format) -> str:
+    """Lay out texts, escaped: the first column to the left, the others to the right."""
+    if form == "latex":
+        return latex_table(headers, rows)
+    head, *body = ([escaped(entry, form) for entry in line] for line in (headers, *rows))
+    align = ("left", *("right" for _ in head[1:])) if body else None
+    layout = "pipe" if form == "markdown" else "simple"
+    return str(tabulate(body, head, tablefmt=layout, disable_numparse=True, colalign=align))
+
+
+def escaped(text: str, form: Format) -> str:
+    """Return a text with the characters escaped that have a meaning in a format."""
+    if form == "latex":
+        return text.translate(_ESCAPED)
+    return text.replace("|", r"\|") if form == "markdown" else text
+
+
+def latex_table(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "", short: str = "", label: str = ""
+) -> str:
+    """Lay out texts with the rules of booktabs: the first column to the left, the others to the right.
+
+    A table that is wider than the page is scaled to its width (graphicx); with more than `LONG` rows it is a
+    ``longtable`` instead, whose first column is wrapped. Without a caption it is a bare ``tabular``; ``short`` is the
+    caption in the list of tables. No text is escaped before.
+    """
+    first, *body = (" & ".join(escaped(entry, "latex") for entry in line) + r" \\" for line in (headers, *rows))
+    head, columns = [r"\toprule", first, r"\midrule"], "l" + "r" * (len(headers) - 1)
+    tabular = [rf"\begin{{tabular}}{{{columns}}}", *head, *body, r"\bottomrule", r"\end{tabular}"]
+    if not caption:
+        return "\n".join(tabular)
+    title = rf"\caption[{escaped(short or caption, 'latex')}]{{{escaped(caption, 'latex')}}}"
+    key = re.sub(r"[^\w:-]", "-", label, flags=re.ASCII)
+    title += rf"\label{{tab:{key}}}" if label else ""
+    if len(rows) > LONG:
+        lines = [r"\begingroup\scriptsize\setlength{\tabcolsep}{3pt}\emergencystretch=3em"]
+        lines += [rf"\begin{{longtable}}{{{_wrapped_columns(headers, rows)}}}", rf"{title} \\"]
+        lines += [*head, r"\endfirsthead", *head, r"\endhead", r"\bottomrule", r"\endfoot"]
+        lines += [*body, r"\end{longtable}", r"\endgroup"]
+    else:
+        lines = [r"\begin{table}[htbp]", r"\centering", title, *([r"\scriptsize"] if len(rows) > _SMALL else [])]
+        lines += [r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%", *tabular, "}", r"\end{table}"]
+    return "\n".join(lines)
+
+
+def _wrapped_columns(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return the columns of a long table: the first is as wide as the others leave room for."""
+    first, *others = (max(map(len, column)) for column in zip(headers, *rows, strict=True))
+    if first <= 20:
+        return "l" + "r" * len(others)
+    em = min(0.55 * sum(others), 30.0)  # digits are half an em wide
+    return rf"p{{\dimexpr\linewidth-{em:.1f}em-{2 * len(others) + 2}\tabcolsep}}" + "r" * len(others)

@@ -1,22 +1,64 @@
-"""Figures of the references: learning curves, portraits of single runs, and measured against published means."""
+"""Numbers of the figures: learning curves, published against measured means, and portraits of single runs."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pppca_bench.methods.lookup import title_of
 from pppca_bench.references.layout import CurveLayout, PortraitLayout
 from pppca_bench.references.reference import Reference
-from pppca_bench.reporting.figure_panels import Panel, mean_curve, portrait_panels, variance_curves
-from pppca_bench.reporting.summary import Results
-from pppca_bench.reporting.table import Table, TableCell
+from pppca_bench.reporting.summary import Results, student_t_975
+from pppca_bench.reporting.table import Table
 from pppca_bench.runs import Selector
 from pppca_bench.store.database import Store
+
+Floats = NDArray[np.floating[Any]]
+Portrait = Mapping[str, NDArray[Any]]
+"""Arrays that a run with ``portrait: true`` stores, see `pppca_bench.experiments.measures.portray`."""
+
+Kind = Literal["curves", "points", "scatter", "images"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """Numbers of one frame of a figure.
+
+    Attributes
+    ----------
+    kind : {"curves", "points", "scatter", "images"}
+        Means over the steps of a run; published against measured means; samples in a plane; a row of images.
+    title : str
+    data : DataFrame
+        One row per plotted number. The first column is ``curve``, ``series`` or ``image``; then
+
+        - curves: ``step``, ``mean``, ``low``, ``high`` (float32, nan for a single repeat), ``n``, and for variances
+          ``removed``, the share of the repeats that have removed the estimate by then;
+        - points: ``table``, ``row``, ``column``, ``published``, ``mean``, ``low``, ``high``, ``n``;
+        - scatter: ``x``, ``y``; images: ``row``, ``column``, ``value``.
+    x_label, y_label : str
+        Labels of the axes, with their units; "" for those of the figure.
+    scale : {"", "equal", "share"}
+        Scale of a scatter: equal on both axes, or from 0 to 1 over numbered components.
+    """
+
+    kind: Kind
+    title: str
+    data: pd.DataFrame
+    x_label: str = ""
+    y_label: str = ""
+    scale: Literal["", "equal", "share"] = ""
+
+    @property
+    def series(self) -> dict[str, pd.DataFrame]:
+        """Return the rows of each curve or series by its label; images need no labels."""
+        label = self.data.columns[0]
+        return {} if label == "image" else {str(name): rows for name, rows in self.data.groupby(label, sort=False)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +67,8 @@ class Figure:
 
     Attributes
     ----------
-    figure, title : str
-        Identifier, such as F1, and title.
-    place : str
-        Where it was published; "" for our own figures.
+    figure, title, place : str
+        Identifier, such as F1, title, and where it was published; "" for our own figures.
     x_label, y_label : str
         Labels of the axes, with their units.
     panels : sequence of Panel, all of one kind
@@ -38,7 +78,7 @@ class Figure:
     missing : tuple of str
         Parts that were not run.
     x_linear_to, y_linear_to : float or None
-        Up to where the axis is linear; logarithmic from there on. None: linear all the way.
+        As in `CurveLayout`.
     """
 
     figure: str
@@ -55,13 +95,7 @@ class Figure:
     @property
     def repeats(self) -> str:
         """Return the number of repeats behind a figure that has panels, in words."""
-        return count_in_words(set[int]().union(*(panel.counts for panel in self.panels)))
-
-    @property
-    def basis(self) -> str:
-        """Return a sentence on the runs behind a figure that has panels."""
-        averaged = self.panels[0].kind in ("curves", "points")
-        return f"Mean of {self.repeats}." if averaged else "One run a method and setting."
+        return count_in_words({n for panel in self.panels for n in panel.data.get("n", [1])})
 
     def numbers(self) -> pd.DataFrame:
         """Return all plotted numbers of a figure that has panels: their data, after a column ``panel``."""
@@ -80,23 +114,10 @@ def count_in_words(counts: Collection[int]) -> str:
 def build_figures(
     results: Results, store: Store, tables: Sequence[Table], references: Sequence[Reference]
 ) -> list[Figure]:
-    """Gather the numbers of every figure.
+    """Gather the numbers of the references' curves, of F5, and of the references' portraits of runs.
 
-    Parameters
-    ----------
-    results : Results
-        The runs by cell.
-    store : Store
-        Database of those runs, for their learning curves.
-    tables : sequence of Table
-        The filled tables, whose cells F5 sets against the published ones.
-    references : sequence of Reference
-        Their figures, and the series of F5.
-
-    Returns
-    -------
-    list of Figure
-        The references' curves, F5, the references' portraits of runs; a figure of which nothing was run has no panels.
+    ``store`` is the database of the results, for their learning curves. A figure of which nothing was run has no
+    panels.
     """
     curves = [_curve_figure(one, reference, results, store) for reference in references for one in reference.figures]
     portraits = [_portrait(one, reference, results, store) for reference in references for one in reference.portraits]
@@ -130,7 +151,8 @@ def _curve_figure(layout: CurveLayout, reference: Reference, results: Results, s
 
 def _portrait(layout: PortraitLayout, reference: Reference, results: Results, store: Store) -> Figure:
     portraits, missing = {}, []
-    for label, selector in layout.panels.items():
+    for label, selectors in layout.panels.items():
+        (selector,) = selectors.values()
         title = title_of(selector.method) if label == selector.method else label
         if histories := _histories(results, store, selector, reference.configs, first_alone=True):
             portraits[title] = histories[0]
@@ -149,6 +171,51 @@ def _histories(
     return list(store.histories(done[:1] if first_alone else done).values())
 
 
+def mean_curve(label: str, repeats: Sequence[NDArray[Any]]) -> pd.DataFrame:
+    """Average a quantity over repeats, step by step.
+
+    Choice: the band is the 95 % interval of the mean, as in the tables, since the slides show averages. Numbers are
+    kept as float32, the precision of the stored curves, so that plotted and written numbers are the same.
+
+    Parameters
+    ----------
+    label : str
+    repeats : sequence of float arrays, shape (n_steps,), length >= 1
+        Step 0 is the random start.
+    """
+    values = np.stack(repeats).astype(np.float64)
+    n, mean = len(values), values.mean(axis=0)
+    half = np.full_like(mean, np.nan)
+    if n > 1:
+        half = student_t_975(n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n)
+    ends = {name: end.astype(np.float32) for name, end in (("mean", mean), ("low", mean - half), ("high", mean + half))}
+    return pd.DataFrame({"curve": label, "step": np.arange(len(mean)), **ends, "n": n})
+
+
+def variance_curves(repeats: Sequence[NDArray[Any]], n_estimates: int) -> Iterator[pd.DataFrame]:
+    """Average the projection variance of each estimate over repeats, up to the step where every repeat removed it.
+
+    At each step variances are ranked, the largest first. Source: slide "How to decide?": "all eigenvectors estimates
+    are sorted by projection variances".
+    Choice: a removed node counts as 0, since the mean then runs over the same repeats at every step and the curves add
+    up to the variance that is kept; a mean over the repeats that still have the node would rise whenever a repeat loses
+    a node of small variance.
+
+    Parameters
+    ----------
+    repeats : sequence of float arrays, shape (n_steps, n_nodes), length >= 1
+        Variances, nan once a node is removed.
+    n_estimates : int
+        Number of leading estimates.
+    """
+    ranked = np.sort(np.nan_to_num(np.stack(repeats), nan=0.0), axis=2)[:, :, ::-1]
+    for rank in range(min(n_estimates, ranked.shape[2])):
+        variances = ranked[:, :, rank]
+        curve = mean_curve(f"estimate {rank + 1}", list(variances))
+        n_steps = int(np.max(np.flatnonzero(curve["mean"]), initial=-1)) + 2
+        yield curve.assign(removed=np.mean(variances == 0.0, axis=0).astype(np.float32))[:n_steps]
+
+
 _COMPARED = {
     "test_error_percent": ("test error", "%"),
     "dimensionality": ("dimensionality", "nodes left"),
@@ -156,48 +223,100 @@ _COMPARED = {
 }
 """Quantities of F5, with their units."""
 
-_POINT = ("series", "table", "row", "column", "published", "mean", "low", "high", "n")
-
 
 def _comparison(tables: Sequence[Table], references: Sequence[Reference]) -> Figure:
-    """Return F5: our means against the published numbers, by quantity; each run once."""
-    series = _series(tables, references)
+    """Return F5: our means against the published numbers, by quantity; each run once, in the first series that has it.
+
+    Its title is the share of the points that agree within a tenth.
+    """
+    labels = {table: label for reference in references for table, label in reference.series.items()}
+    by_id = {table.id: table for table in tables}
+    drawn: set[Selector | None] = set()
+    points: dict[str, list[dict[str, object]]] = {quantity: [] for quantity in _COMPARED}
+    for table, label in labels.items():
+        cells = [cell for cell in by_id[table].cells.values() if cell.selector not in drawn]
+        drawn |= {cell.selector for cell in cells} - {None}
+        for cell in cells:
+            place = {"series": label, "table": table, "row": cell.row, "column": cell.column}
+            for quantity in points:
+                if (ours := cell.ours.get(quantity)) and (theirs := cell.published.get(quantity)):
+                    means = {"mean": ours.mean, "low": ours.low, "high": ours.high, "n": ours.n}
+                    points[quantity].append({**place, "published": theirs.value, **means})
     panels: list[Panel] = []
-    for quantity, (name, unit) in _COMPARED.items():
-        rows = [
-            (label, table, cell.row, cell.column, theirs.value, ours.mean, ours.low, ours.high, ours.n)
-            for label, table, cell in series
-            if (ours := cell.ours.get(quantity)) and (theirs := cell.published.get(quantity))
-        ]
+    for quantity, rows in points.items():
         if rows:
-            data = pd.DataFrame(rows, columns=list(_POINT))
-            quantity = f"{name} ({unit})"
-            title = f"{'abc'[len(panels)]}) {name}"
-            panels.append(Panel("points", title, data, f"published {quantity}", f"our {quantity}"))
-    drawn = set[str]().union(*(panel.series for panel in panels))
-    labels = dict.fromkeys(label for reference in references for label in reference.series.values())
-    missing = tuple(label for label in labels if label not in drawn)
+            name, unit = _COMPARED[quantity]
+            axes = f"published {name} ({unit})", f"our {name} ({unit})"
+            panels.append(Panel("points", f"{'abc'[len(panels)]}) {name}", pd.DataFrame(rows), *axes))
+    shown = {label for panel in panels for label in panel.series}
+    missing = tuple(label for label in dict.fromkeys(labels.values()) if label not in shown)
+    title = "Published against ours"
+    if panels:
+        ratios = pd.concat([panel.data["mean"] / panel.data["published"] for panel in panels])
+        n_near = int(ratios.between(1 / 1.1, 1.1).sum())
+        title = f"{n_near} of {len(ratios)} published numbers come out within a tenth"
     note = "One point a cell, each run once. On the diagonal both agree."
-    return Figure("F5", _agreement(panels), "", "published", "ours", tuple(panels), note, missing)
+    return Figure("F5", title, "", "published", "ours", tuple(panels), note, missing)
 
 
-def _agreement(panels: Sequence[Panel]) -> str:
-    """Return the title of F5, the share of points that agree within a tenth."""
-    if not panels:
-        return "Published against ours"
-    ratios = pd.concat([panel.data["mean"] / panel.data["published"] for panel in panels])
-    n_near = int(ratios.between(1 / 1.1, 1.1).sum())
-    return f"{n_near} of {len(ratios)} published numbers come out within a tenth"
+def portrait_panels(shows: str, portraits: Mapping[str, Portrait]) -> tuple[Panel, ...]:
+    """Make the panels of a figure of single runs, by their labels.
+
+    ``shows`` is "features", samples on the first two features, by class; "rebuilt", samples and their reconstructions
+    on the first two inputs, after the eigenvalues where a run has them; or "images", one sample of each class as an
+    image, reconstructed by each run, before and after them the inputs and the components of the run that has most.
+    """
+    panels = {"features": _features, "rebuilt": _reconstructions, "images": _images}[shows]
+    return tuple(panels(portraits)) if portraits else ()
 
 
-def _series(tables: Sequence[Table], references: Sequence[Reference]) -> list[tuple[str, str, TableCell]]:
-    """Return the cells of F5 with the label of their series and their table, without those whose runs come again."""
-    drawn: set[Selector] = set()
-    series = []
-    for reference in references:
-        own = {table.id: table for table in tables if table.reference == reference}
-        for table, label in reference.series.items():
-            cells = [cell for cell in own[table].cells.values() if cell.selector not in drawn]
-            drawn.update(cell.selector for cell in cells if cell.selector)
-            series += [(label, table, cell) for cell in cells]
-    return series
+def retained_percent(portrait: Portrait) -> float:
+    """Return the share of the training variance that the reconstruction retains, in percent."""
+    inputs, rebuilt = (portrait[f"portrait_{name}"].astype(np.float64) for name in ("inputs", "rebuilt"))
+    lost, total = np.square(inputs - rebuilt).sum(), np.square(inputs - inputs.mean(axis=0)).sum()
+    return float(100.0 * (1.0 - lost / total))
+
+
+def _features(portraits: Mapping[str, Portrait]) -> Iterator[Panel]:
+    for label, portrait in portraits.items():
+        features, classes = portrait["portrait_features"], portrait["portrait_targets"]
+        points = {f"class {target:g}": features[classes == target, :2] for target in np.unique(classes)}
+        yield Panel("scatter", label, _points(points), "component 1", "component 2")
+
+
+def _reconstructions(portraits: Mapping[str, Portrait]) -> Iterator[Panel]:
+    eigenvalues = [run["portrait_eigenvalues"] for run in portraits.values() if "portrait_eigenvalues" in run]
+    for values in eigenvalues[:1]:
+        shares = np.column_stack([1 + np.arange(len(values)), values / values.sum()]).astype(np.float32)
+        points = _points({"eigenvalue": shares})
+        yield Panel("scatter", "eigenvalues", points, "component", "share of the variance", "share")
+    for label, portrait in portraits.items():
+        points = _points({name: portrait[f"portrait_{name}"][:, :2] for name in ("inputs", "rebuilt")})
+        yield Panel("scatter", _with_share(label, portrait), points, "input 1", "input 2", "equal")
+
+
+def _images(portraits: Mapping[str, Portrait]) -> Iterator[Panel]:
+    first, *_ = portraits.values()
+    chosen = np.unique(first["portrait_targets"], return_index=True)[1]
+    yield _image_row("inputs", first["portrait_inputs"][chosen])
+    for label, portrait in portraits.items():
+        yield _image_row(_with_share(label, portrait), portrait["portrait_rebuilt"][chosen])
+    components = max((run["portrait_components"] for run in portraits.values()), key=len)[: len(chosen)]
+    yield _image_row(f"components 1 to {len(components)}", components)
+
+
+def _with_share(label: str, portrait: Portrait) -> str:
+    return f"{label}: {retained_percent(portrait):.1f} % of the variance"
+
+
+def _points(series: Mapping[str, Floats]) -> pd.DataFrame:
+    """Return the data of a scatter, given x and y of each series."""
+    points = [pd.DataFrame(xy, columns=["x", "y"]).assign(series=label) for label, xy in series.items()]
+    return pd.concat(points)[["series", "x", "y"]]
+
+
+def _image_row(title: str, images: Floats) -> Panel:
+    """Return a panel of square images, each a row of ``images``."""
+    side = round(images.shape[1] ** 0.5)
+    image, row, column = np.indices((len(images), side, side)).reshape(3, -1)
+    return Panel("images", title, pd.DataFrame({"image": image, "row": row, "column": column, "value": images.ravel()}))

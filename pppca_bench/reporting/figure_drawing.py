@@ -1,4 +1,4 @@
-"""Figures drawn from their numbers, and written as SVG, PNG and CSV."""
+"""Drawings of the figures and of critical-difference diagrams, written as SVG and PNG beside their numbers as CSV."""
 
 from __future__ import annotations
 
@@ -6,24 +6,21 @@ import io
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 import matplotlib.style
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, SymmetricalLogLocator
 
 from pppca_bench.files import atomic_write
-from pppca_bench.reporting.figure_data import Figure
-from pppca_bench.reporting.figure_panels import Kind, Panel
-
-PNG_DPI = 200
+from pppca_bench.reporting.figure_data import Figure, Panel
+from pppca_bench.reporting.pairs import ALPHA
+from pppca_bench.reporting.ranking import Contest, Ranking
 
 STYLE: dict[str, Any] = {
     "axes.axisbelow": True,
@@ -45,7 +42,7 @@ STYLE: dict[str, Any] = {
     "legend.title_fontsize": 10,
     "lines.linewidth": 1.4,
     "lines.markersize": 4.5,
-    "savefig.dpi": PNG_DPI,
+    "savefig.dpi": 200,
     "svg.hashsalt": "pppca",
     "xtick.labelsize": 8.5,
     "ytick.labelsize": 8.5,
@@ -61,18 +58,14 @@ _METADATA: Mapping[str, dict[str, None]] = {"svg": {"Date": None, "Creator": Non
 POINT_ENTRIES_PER_LINE, CURVE_ENTRIES_PER_LINE = 4, 5
 """Number of entries per line of the legend."""
 
-NOTE_SIZE = 8
-NOTE_CHARACTERS_PER_INCH = 16
 
+class Style(NamedTuple):
+    """Style of a curve or a series, in Matplotlib's words; all but the colours distinguish them in print, too."""
 
-@dataclass(frozen=True, slots=True)
-class Style:
-    """Line and marker style of a curve or a series; dashes, marker and fill distinguish them without colour."""
-
-    colour: str
-    dashes: str | tuple[int, tuple[float, ...]]
+    color: str
+    linestyle: str | tuple[int, tuple[float, ...]]
     marker: str
-    fill: Literal["full", "none"]
+    fillstyle: str
 
 
 STYLES = (
@@ -89,62 +82,40 @@ STYLES = (
 )
 
 
-def write_figures(figures: Iterable[Figure], out_dir: Path) -> list[Path]:
-    """Write each figure that has panels as SVG, PNG and CSV, the same bytes for the same numbers.
-
-    Parameters
-    ----------
-    figures : iterable of Figure
-    out_dir : Path
-        Created if it does not exist.
-
-    Returns
-    -------
-    list of Path
-        The files, three per figure.
-    """
-    out_dir.mkdir(parents=True, exist_ok=True)
-    return [
-        path
-        for figure in figures
-        if figure.panels
-        for path in write_drawing(figure.figure, partial(draw, figure), figure.numbers(), out_dir)
-    ]
-
-
-def write_drawing(name: str, drawn: Callable[[], Drawing], numbers: pd.DataFrame, out_dir: Path) -> list[Path]:
-    """Write a drawing as SVG and PNG, and its numbers as CSV; an interval that a single repeat lacks is empty there."""
-    out_dir.mkdir(parents=True, exist_ok=True)
-    contents = to_images(drawn) | {"csv": numbers.to_csv(index=False, lineterminator="\n").encode()}
-    for extension, content in contents.items():
-        atomic_write(out_dir / f"{name}.{extension}", content)
-    return [out_dir / f"{name}.{extension}" for extension in contents]
-
-
 PAGE_STYLE: dict[str, Any] = {
     "font.sans-serif": ["DejaVu Sans", "Verdana"],
     "path.simplify_threshold": 0.5,
     "svg.fonttype": "none",
 }
+"""Changes for a web page: texts in its fonts instead of outlines."""
+
+_TEXT_MARGIN = 0.01
+"""Distance of names from the outermost ranks, in ranks."""
 
 
-def figure_svg(figure: Figure) -> bytes:
-    """Draw a figure that has panels as SVG for a web page, see `page_svg`."""
-    return page_svg(partial(draw, figure))
+def write_figures(figures: Iterable[Figure], rankings: Iterable[tuple[Contest, Ranking]], out_dir: Path) -> list[Path]:
+    """Write each figure that has panels, and the diagram of each ranking.
+
+    Return the files: SVG, PNG and CSV of each, the same bytes for the same numbers. An interval that a single repeat
+    lacks is empty in the CSV. The folder is created if it does not exist.
+    """
+    drawings = [(one.figure, partial(draw, one), one.numbers()) for one in figures if one.panels]
+    for contest, ranking in rankings:
+        numbers = ranking.errors.T.assign(mean_rank=ranking.mean_ranks).rename_axis("method").reset_index()
+        drawings.append((contest.id, partial(draw_ranking, contest, ranking), numbers))
+    out_dir.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for name, drawn, numbers in drawings:
+        table = numbers.to_csv(index=False, lineterminator="\n").encode()
+        for extension, content in {**to_images(drawn), "csv": table}.items():
+            paths.append(out_dir / f"{name}.{extension}")
+            atomic_write(paths[-1], content)
+    return paths
 
 
-def page_svg(drawn: Callable[[], Drawing]) -> bytes:
-    """Return a drawing as SVG without its title, and with texts in the fonts of the page instead of outlines."""
-
-    def untitled() -> Drawing:
-        drawing = drawn()
-        for legend in drawing.legends:
-            legend.set_title("")
-        if drawing.get_suptitle():
-            drawing.suptitle("")
-        return drawing
-
-    return to_images(untitled, ("svg",), STYLE | PAGE_STYLE)["svg"]
+def page_svg(draw_it: Callable[..., Drawing], *numbers: object) -> bytes:
+    """Return `draw` of a figure, or `draw_ranking` of a ranking, as SVG for a web page, without its title."""
+    return to_images(partial(draw_it, *numbers, titled=False), ("svg",), STYLE | PAGE_STYLE)["svg"]
 
 
 def to_images(
@@ -163,43 +134,42 @@ def to_images(
     return images
 
 
-def add_note(drawing: Drawing, note: str) -> None:
-    """Put a note below the frames."""
-    text = textwrap.fill(note, int(drawing.get_figwidth() * NOTE_CHARACTERS_PER_INCH))
-    drawing.supxlabel(text, x=0.01, horizontalalignment="left", fontsize=NOTE_SIZE)
-
-
-def draw(figure: Figure) -> Drawing:
+def draw(figure: Figure, *, titled: bool = True) -> Drawing:
     """Draw a figure that has at least one panel."""
     kind = figure.panels[0].kind
+    draw_panel = {"curves": _draw_curves, "points": _draw_points, "scatter": _draw_scatter, "images": _draw_images}
     labels = dict.fromkeys(label for panel in figure.panels for label in panel.series)
     styles = dict(zip(labels, cycle(STYLES), strict=False))
-    n_columns = min(_MOST_COLUMNS[kind], len(figure.panels))
+    n_columns = min({"curves": 2, "images": 1}.get(kind, 3), len(figure.panels))
     n_rows = -(-len(figure.panels) // n_columns)
     drawing = Drawing(figsize=_size(kind, n_rows, n_columns, len(labels)), layout="constrained")
     axes = drawing.subplots(n_rows, n_columns, squeeze=False)
     for panel, ax in zip(figure.panels, axes.flat, strict=False):
-        if kind == "curves":
-            _draw_curves(panel, figure, ax, styles)
-        else:
-            {"points": _draw_points, "scatter": _draw_scatter, "images": _draw_images}[kind](panel, ax, styles)
+        draw_panel[kind](panel, ax, styles, figure)
+        ax.set_title(panel.title)
     for ax in axes.flat[len(figure.panels) :]:
         ax.remove()
     if kind == "curves":
         _align(figure, drawing)
-    _add_legend(figure, drawing)
-    spreads = {"curves": " Bands: 95 % interval of the mean.", "points": " Bars: 95 % interval of the mean."}
-    add_note(drawing, f"{figure.basis}{spreads.get(kind, '')} {figure.note}")
+    _add_legend(drawing, f"{figure.figure}. {figure.title}" if titled else "", is_wide=kind == "curves")
+    spread = {"curves": "Bands", "points": "Bars"}.get(kind)
+    basis = (
+        f"Mean of {figure.repeats}. {spread}: 95 % interval of the mean." if spread else "One run a method and setting."
+    )
+    _add_note(drawing, f"{basis} {figure.note}")
     # The layout takes the most time: compute it once for all formats.
     drawing.draw_without_rendering()
     drawing.set_layout_engine(None)
     return drawing
 
 
-_MOST_COLUMNS: Mapping[Kind, int] = {"curves": 2, "points": 3, "scatter": 3, "images": 1}
+def _add_note(drawing: Drawing, note: str) -> None:
+    """Put a note below the frames, at 16 characters per inch."""
+    text = textwrap.fill(note, int(drawing.get_figwidth() * 16))
+    drawing.supxlabel(text, x=0.01, horizontalalignment="left", fontsize=8)
 
 
-def _size(kind: Kind, n_rows: int, n_columns: int, n_labels: int) -> tuple[float, float]:
+def _size(kind: str, n_rows: int, n_columns: int, n_labels: int) -> tuple[float, float]:
     """Return width and height in inches: a single frame fills a column of text, several fill the page."""
     if kind == "points":
         n_lines = -(-n_labels // POINT_ENTRIES_PER_LINE)
@@ -211,27 +181,24 @@ def _size(kind: Kind, n_rows: int, n_columns: int, n_labels: int) -> tuple[float
     return (5.6, 4.2) if n_columns == 1 else (7.4, 2.6 * n_rows + 1.2)
 
 
-def _draw_curves(panel: Panel, figure: Figure, ax: Axes, styles: Mapping[str, Style]) -> None:
+def _draw_curves(panel: Panel, ax: Axes, styles: Mapping[str, Style], figure: Figure) -> None:
     n_steps = int(panel.data["step"].max()) + 1
     for position, (label, curve) in enumerate(panel.series.items()):
         style = styles[label]
         # Staggered markers, so that none hides another where curves meet.
         gap = max(1, min(n_steps // 8, len(curve) // 2))
-        ax.fill_between(curve["step"], curve["low"], curve["high"], color=style.colour, alpha=0.15, linewidth=0.0)
+        ax.fill_between(curve["step"], curve["low"], curve["high"], color=style.color, alpha=0.15, linewidth=0.0)
         ax.plot(
             curve["step"],
             curve["mean"],
             label=label,
-            color=style.colour,
-            linestyle=style.dashes,
-            marker=style.marker,
-            fillstyle=style.fill,
+            **style._asdict(),
             markevery=slice(gap * position // len(panel.series), None, gap),
             clip_on=False,
         )
     if figure.y_linear_to is not None and "removed" in panel.data:
         _mark_removals(panel, figure.y_linear_to, ax, styles)
-    ax.set(title=panel.title, xlabel=figure.x_label)
+    ax.set_xlabel(figure.x_label)
     if figure.x_linear_to is None:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     else:
@@ -250,29 +217,26 @@ def _mark_removals(panel: Panel, y_linear_to: float, ax: Axes, styles: Mapping[s
         if len(gone):
             step, style = int(gone.iloc[0]), styles[label]
             height = y_linear_to * marked[step] / len(panel.series)
-            fill = style.colour if style.fill == "full" else "white"
-            ax.plot(step, height, style.marker, color=style.colour, markerfacecolor=fill, clip_on=False, zorder=4)
+            fill = style.color if style.fillstyle == "full" else "white"
+            ax.plot(step, height, style.marker, color=style.color, markerfacecolor=fill, clip_on=False, zorder=4)
             marked[step] += 1
 
 
-def _draw_points(panel: Panel, ax: Axes, styles: Mapping[str, Style]) -> None:
+def _draw_points(panel: Panel, ax: Axes, styles: Mapping[str, Style], _: Figure) -> None:
     for label, points in panel.series.items():
         ax.errorbar(
             points["published"],
             points["mean"],
             np.nan_to_num([points["mean"] - points["low"], points["high"] - points["mean"]]),
             label=label,
-            linestyle="none",
             elinewidth=0.8,
-            color=styles[label].colour,
-            marker=styles[label].marker,
-            fillstyle="none",
+            **styles[label]._replace(linestyle="none", fillstyle="none")._asdict(),
         )
     values = panel.data[["published", "mean"]].to_numpy()
     positive = values[values > 0.0]
     ends = positive.min() / 1.25, positive.max() * 1.25
     ax.plot(ends, ends, color="0.4", linewidth=0.8, zorder=1)
-    ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends, aspect="equal", title=panel.title)
+    ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends, aspect="equal")
     ax.set(xlabel=panel.x_label, ylabel=panel.y_label)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -280,20 +244,11 @@ def _draw_points(panel: Panel, ax: Axes, styles: Mapping[str, Style]) -> None:
         axis.set_major_formatter(PLAIN)
 
 
-def _draw_scatter(panel: Panel, ax: Axes, styles: Mapping[str, Style]) -> None:
+def _draw_scatter(panel: Panel, ax: Axes, styles: Mapping[str, Style], _: Figure) -> None:
     for label, points in panel.series.items():
-        style = styles[label]
-        ax.plot(
-            points["x"],
-            points["y"],
-            style.marker,
-            label=label,
-            color=style.colour,
-            fillstyle=style.fill,
-            markersize=3.5,
-            markeredgewidth=0.8,
-        )
-    ax.set(title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label)
+        style = styles[label]._replace(linestyle="none")._asdict()
+        ax.plot(points["x"], points["y"], label=label, **style, markersize=3.5, markeredgewidth=0.8)
+    ax.set(xlabel=panel.x_label, ylabel=panel.y_label)
     if panel.scale == "equal":
         ax.set_aspect("equal", adjustable="datalim")
     elif panel.scale == "share":
@@ -301,14 +256,13 @@ def _draw_scatter(panel: Panel, ax: Axes, styles: Mapping[str, Style]) -> None:
         ax.set_ylim(0.0, 1.0)
 
 
-def _draw_images(panel: Panel, ax: Axes, _: object) -> None:
+def _draw_images(panel: Panel, ax: Axes, _styles: Mapping[str, Style], _: Figure) -> None:
     """Draw a row of images on a common scale, dark where a value is large."""
     n, height, width = panel.data[["image", "row", "column"]].max() + 1
     images = np.full((height, n, width + 1), np.nan)  # the last column of each separates it from the next
     images[:, :, :width] = panel.data["value"].to_numpy().reshape(n, height, width).swapaxes(0, 1)
     ax.imshow(images.reshape(height, -1)[:, :-1], cmap="Greys", interpolation="nearest")
     ax.set_axis_off()
-    ax.set_title(panel.title)
 
 
 def _align(figure: Figure, drawing: Drawing) -> None:
@@ -329,19 +283,84 @@ def _align(figure: Figure, drawing: Drawing) -> None:
         drawing.supylabel(figure.y_label, fontsize=STYLE["axes.labelsize"])
 
 
-def _add_legend(figure: Figure, drawing: Drawing) -> None:
-    """Put title and legend above the frames, where they hide no data."""
+def _add_legend(drawing: Drawing, title: str, *, is_wide: bool) -> None:
+    """Put title and legend above the frames, where they hide no data; curves have wide samples."""
     entries: dict[str, Any] = {}
     for ax in drawing.axes:
         handles, labels = ax.get_legend_handles_labels()
         entries |= dict(zip(labels, handles, strict=True))
-    of_curves = figure.panels[0].kind == "curves"
     drawing.legend(
         entries.values(),
         entries.keys(),
-        title=f"{figure.figure}. {figure.title}",
+        title=title,
         alignment="left",
         loc="outside upper left",
-        ncols=max(1, min(len(entries), CURVE_ENTRIES_PER_LINE if of_curves else POINT_ENTRIES_PER_LINE)),
-        handlelength=3.2 if of_curves else 1.0,
+        ncols=max(1, min(len(entries), CURVE_ENTRIES_PER_LINE if is_wide else POINT_ENTRIES_PER_LINE)),
+        handlelength=3.2 if is_wide else 1.0,
     )
+
+
+def draw_ranking(contest: Contest, ranking: Ranking, *, titled: bool = True) -> Drawing:
+    """Draw a critical-difference diagram (Demšar 2006, figure 1)."""
+    longest = max(len(str(method)) for method in ranking.errors)
+    size = max(7.4, 3.4 + 0.16 * longest), 1.7 + 0.16 * len(ranking.mean_ranks)  # names on both sides
+    drawing = Drawing(figsize=size, layout="constrained")
+    ax = drawing.subplots()
+    ax.grid(visible=False)
+    ax.yaxis.set_visible(False)
+    ax.xaxis.set_ticks_position("top")
+    ax.spines[["left", "right", "bottom"]].set_visible(False)
+    ax.spines["top"].set_visible(True)
+    ax.spines["top"].set_position("zero")
+    _name_methods(ax, ranking, below=_draw_bars(ax, ranking))
+    if titled:
+        drawing.suptitle(f"{contest.id}. {contest.title}", x=0.01, horizontalalignment="left", fontsize=10)
+    permutations = f", {ranking.n_problems} problems," if ranking.n_problems > len(ranking.errors) else ""
+    note = (
+        f"Over {len(ranking.errors)} data sets{permutations} rank 1 has the least error. Methods that a bar joins do"
+        f" not differ by Nemenyi's test (α = {ALPHA}: ranks must lie {ranking.critical_difference:.2f} apart)."
+    )
+    _add_note(drawing, note)
+    return drawing
+
+
+def joined(ranking: Ranking) -> list[tuple[int, int]]:
+    """Return the first and last place of the longest runs of methods that do not differ by Nemenyi's test.
+
+    Its p value falls with the distance of two mean ranks, so that a run of which the ends do not differ has no pair
+    that does.
+    """
+    p_values = ranking.nemenyi.loc[ranking.mean_ranks.index, ranking.mean_ranks.index].to_numpy()
+    runs: list[tuple[int, int]] = []
+    for first, row in enumerate(p_values):
+        last = max(place for place, p in enumerate(row) if p >= ALPHA)
+        if last > first and (not runs or last > runs[-1][1]):
+            runs.append((first, last))
+    return runs
+
+
+def _draw_bars(ax: Axes, ranking: Ranking) -> int:
+    """Draw a bar over each run of methods that do not differ, on as few levels as hold them; return the lowest."""
+    ranks = ranking.mean_ranks.to_numpy()
+    level_ends: list[float] = []
+    for first, last in joined(ranking):
+        free = (place for place, end in enumerate(level_ends) if end < ranks[first])
+        level = next(free, len(level_ends))
+        level_ends[level : level + 1] = [ranks[last]]
+        ax.plot(ranks[[first, last]], [-level - 1] * 2, color="black", linewidth=2, zorder=3)
+    return -len(level_ends)
+
+
+def _name_methods(ax: Axes, ranking: Ranking, below: int) -> None:
+    """Mark the mean ranks, and lead a line from each to its name: the better half to the left, the others right."""
+    ranks = [(str(method), float(rank)) for method, rank in ranking.mean_ranks.items()]
+    n_left = (len(ranks) + 1) // 2
+    ax.plot(
+        [rank for _, rank in ranks], [0.0] * len(ranks), "o", color="black", markersize=4.5, zorder=3, clip_on=False
+    )
+    left, right = ranks[0][1] - _TEXT_MARGIN, ranks[-1][1] + _TEXT_MARGIN
+    for side, x, named in (("left", left, ranks[:n_left]), ("right", right, ranks[: n_left - 1 : -1])):
+        for line, (method, rank) in enumerate(named, 1):
+            ax.plot([x, rank, rank], [below - line, below - line, 0.0], color="black")
+            text = f"{method} ({rank:.2f}) " if side == "left" else f" ({rank:.2f}) {method}"
+            ax.text(x, below - line, text, va="center", ha="right" if side == "left" else "left")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 from markupsafe import Markup, escape
@@ -13,14 +14,11 @@ from pppca_bench import __version__
 from pppca_bench.methods.lookup import title_of
 from pppca_bench.reporting.claims import Finding
 from pppca_bench.reporting.comparison import SCORE_HEADERS, VERDICTS, compare, score_rows, scores
-from pppca_bench.reporting.document import Document
-from pppca_bench.reporting.figure_drawing import figure_svg
-from pppca_bench.reporting.headline import headline
+from pppca_bench.reporting.document import Document, environment
+from pppca_bench.reporting.figure_drawing import draw, draw_ranking, page_svg
 from pppca_bench.reporting.html_tables import STRIP_HEIGHT, STRIP_WIDTH, TableView, anchor, table_view, text_view
-from pppca_bench.reporting.index_page import figure_notes, not_run
-from pppca_bench.reporting.rank_diagram import ranking_svg
+from pppca_bench.reporting.index_page import figure_notes, headline, not_run
 from pppca_bench.reporting.ranking import HEADERS, ranking_remarks, ranking_rows
-from pppca_bench.reporting.rendering import environment
 from pppca_bench.reporting.report_card import Card, build_card, software
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.table_text import SIGNS
@@ -33,8 +31,7 @@ FILTERED = 8
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigView:
+class ConfigView(NamedTuple):
     """Config with the counts of its runs, its text, and its card of rules."""
 
     name: str
@@ -47,8 +44,7 @@ class ConfigView:
     card: Card
 
 
-@dataclass(frozen=True, slots=True)
-class FigureView:
+class FigureView(NamedTuple):
     """Figure of the page; ``table`` has the numbers of a ranking."""
 
     id: str
@@ -61,23 +57,7 @@ class FigureView:
 
 @dataclass(frozen=True)
 class Report:
-    """Content of the page, in its order.
-
-    Attributes
-    ----------
-    headline : list of str
-        The main results in sentences.
-    n_runs : int
-        Number of finished runs.
-    findings : list of Finding
-    tables : list of TableView
-    figures, rankings : list of FigureView
-    scores : TableView
-    configs : list of ConfigView
-    gaps : list of str
-        Parts of published tables and figures that were not run.
-    software : list of str
-    """
+    """Content of the page; ``gaps`` are the parts of published tables and figures that were not run."""
 
     headline: list[str]
     n_runs: int
@@ -89,12 +69,6 @@ class Report:
     configs: list[ConfigView]
     gaps: list[str]
     software: list[str]
-
-    @property
-    def anchors(self) -> dict[str, str]:
-        """Return the anchors of tables and figures by identifier."""
-        views: list[TableView | FigureView] = [*self.tables, *self.figures, *self.rankings]
-        return {view.id: view.anchor for view in views}
 
 
 def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> Report:
@@ -109,37 +83,33 @@ def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> Re
     addresses : mapping of str to str
         Origins of the problems' data.
     """
-    means, texts = snapshot.of_means, snapshot.of_texts
+    means, cells = snapshot.of_means, snapshot.results.cells
     compared = compare(means)
     by_place = {comparison.place: comparison for comparison in compared}
     figures = snapshot.figures(store)
     findings = snapshot.findings(figures)
-    algorithms = {item for cell in snapshot.results.cells for item in cell.algorithms}
-    tables = [table for one in snapshot.filled if (table := one.trimmed())]
+    tables = [kept for table in snapshot.filled if (kept := table.trimmed())]
+    rankings = []
+    for contest, ranking in snapshot.rankings():
+        ranks = Document(f"{contest.id}-ranks", contest.title, "", HEADERS, ranking_rows(ranking))
+        drawn = contest.id, contest.title, page_svg(draw_ranking, contest, ranking), ranking_remarks(ranking)
+        rankings.append(_figure_view(*drawn, text_view(ranks)))
+    groups = score_rows(scores(means, snapshot.of_texts))
     return Report(
         headline(compared, findings),
-        sum(runs.count_of(DONE) for runs in snapshot.results.cells.values()),
+        sum(runs.count_of(DONE) for runs in cells.values()),
         findings,
         [text_view(table) if isinstance(table, Document) else table_view(table, by_place) for table in tables],
         [
-            _figure_view(figure.figure, figure.title, figure_svg(figure), figure_notes(figure))
+            _figure_view(figure.figure, figure.title, page_svg(draw, figure), figure_notes(figure))
             for figure in figures
             if figure.panels
         ],
-        [
-            _figure_view(
-                contest.id,
-                contest.title,
-                ranking_svg(contest, ranking),
-                ranking_remarks(ranking),
-                text_view(Document(f"{contest.id}-ranks", contest.title, "", HEADERS, ranking_rows(ranking))),
-            )
-            for contest, ranking in snapshot.rankings()
-        ],
-        text_view(Document("scores", "Scores of groups of cells", "", SCORE_HEADERS, score_rows(scores(means, texts)))),
+        rankings,
+        text_view(Document("scores", "Scores of groups of cells", "", SCORE_HEADERS, groups)),
         [_config_view(name, text, snapshot, store, addresses) for name, text in store.config_texts().items()],
         not_run(list(snapshot.values()), figures),
-        software(store.origins(), algorithms),
+        software(store.origins(), {item for cell in cells for item in cell.algorithms}),
     )
 
 
@@ -147,9 +117,10 @@ def render_report(report: Report) -> str:
     """Render the page."""
     templates = environment(autoescape=True)
     templates.filters |= {"with_code": _with_code, "anchor": anchor}
+    views: list[TableView | FigureView] = [*report.tables, *report.figures, *report.rankings]
     return templates.get_template("report.html").render(
         report=report,
-        known=report.anchors,
+        known={view.id: view.anchor for view in views},
         problems=list(dict.fromkeys(tuple(row) for config in report.configs for row in config.card.rows)),
         version=__version__,
         signs={verdict: SIGNS[verdict] for verdict in VERDICTS},
@@ -186,18 +157,10 @@ def _figure_view(id: str, title: str, svg: bytes, notes: Sequence[str], table: T
 
 
 def inline_svg(svg: bytes, prefix: str, label: str) -> str:
-    """Return a drawing as an element of an HTML page.
+    """Return an SVG file as an element of an HTML page.
 
-    Metadata, unused identifiers and the style sheet are removed, and coordinates are cut to a tenth of a point.
-
-    Parameters
-    ----------
-    svg : bytes
-        An SVG file.
-    prefix : str
-        Prefix of every identifier, which must be unique on the page.
-    label : str
-        Label for screen readers.
+    Metadata, unused identifiers and the style sheet are removed, and coordinates are cut to a tenth of a point. The
+    ``prefix`` makes identifiers unique on the page; ``label`` is for screen readers.
     """
     short = re.sub(rb"(\.\d)\d{2,}", rb"\1", svg)
     root = ElementTree.fromstring(re.sub(rb">\s+<", b"><", short))
@@ -207,20 +170,17 @@ def inline_svg(svg: bytes, prefix: str, label: str) -> str:
                 parent.remove(child)
     used = set(re.findall(rb"#([\w-]+)", short))
     for element in root.iter():
-        if element.get("id", "").encode() not in used:
-            element.attrib.pop("id", None)
         element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
         attributes = {name.removeprefix(f"{{{_XLINK}}}"): value for name, value in element.attrib.items()}
+        if attributes.get("id", "").encode() not in used:
+            attributes.pop("id", None)
         element.attrib.clear()
-        element.attrib.update({name: _with_prefix(name, value, prefix) for name, value in attributes.items()})
+        for name, value in attributes.items():
+            if name == "id":
+                value = f"{prefix}-{value}"
+            elif name == "href" and value.startswith("#"):
+                value = f"#{prefix}-{value[1:]}"
+            element.set(name, value.replace("url(#", f"url(#{prefix}-"))
     root.attrib |= {"role": "img", "aria-label": label}
     root.attrib.pop("version", None)
     return ElementTree.tostring(root, encoding="unicode")
-
-
-def _with_prefix(name: str, value: str, prefix: str) -> str:
-    if name == "id":
-        return f"{prefix}-{value}"
-    if name == "href" and value.startswith("#"):
-        return f"#{prefix}-{value[1:]}"
-    return value.replace("url(#", f"url(#{prefix}-")

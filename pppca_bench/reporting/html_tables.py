@@ -6,14 +6,13 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from pppca_bench.reporting.comparison import VERDICTS, Comparison, Place, Verdict
-from pppca_bench.reporting.distributions import describe_spread
-from pppca_bench.reporting.document import Document
-from pppca_bench.reporting.number_text import EMPTY, number_text
+from pppca_bench.reporting.document import EMPTY, Document, number_text
+from pppca_bench.reporting.own_documents import describe_spread
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.table_text import filled_parts, notes, ours_text, published_texts
 from pppca_bench.runs import described
@@ -30,8 +29,7 @@ _LONGEST = 40
 Facts = dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """Published number of a cell: the characters before it, its text, and the verdict on ours, if any."""
 
     before: str
@@ -39,8 +37,7 @@ class Piece:
     verdict: Verdict | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(NamedTuple):
     """Repeats of a quantity: title, statistics in words, path of the histogram, and place of the published number."""
 
     title: str
@@ -56,9 +53,9 @@ class CellView:
     text: str
     id: str = ""
     verdict: Verdict | None = None
-    published: tuple[Piece, ...] = ()
-    spreads: tuple[Spread, ...] = ()
-    facts: Mapping[str, str] | None = None
+    published: Sequence[Piece] = ()
+    spreads: Sequence[Spread] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 class RowView(NamedTuple):
@@ -74,19 +71,10 @@ class RowView(NamedTuple):
 class TableView:
     """Table of the page.
 
-    Attributes
-    ----------
-    id, anchor, title, caption : str
-        ``anchor`` is the identifier on the page.
-    headers : sequence of (str, dict of str to str)
-        Text of each column, and the facts that its cells share.
-    rows : sequence of RowView
-    notes : sequence of str
-    counts : dict of str to int
-        Number of published numbers by verdict, in the order of `VERDICTS`; empty if nothing was published.
-    facts : dict of str to str
-        Facts that all cells share. The facts of a cell, with those of its row, column and table, are its provenance:
-        ``config``, ``versions``, ``data``, and the settings that select its runs, whose names begin with ``only.``.
+    ``headers`` are the text of each column and the facts that its cells share; ``counts`` the numbers of published
+    numbers by verdict, empty if nothing was published; ``facts`` those that all cells share. The facts of a cell, with
+    those of its row, column and table, are its provenance: ``config``, ``versions``, ``data``, and the settings that
+    select its runs, whose names begin with ``only.``.
     """
 
     id: str
@@ -96,8 +84,8 @@ class TableView:
     headers: Sequence[tuple[str, Facts]]
     rows: Sequence[RowView]
     notes: Sequence[str] = ()
-    counts: Mapping[Verdict, int] | None = None
-    facts: Mapping[str, str] | None = None
+    counts: Mapping[Verdict, int] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 def anchor(*parts: str) -> str:
@@ -110,30 +98,21 @@ def anchor(*parts: str) -> str:
 
 
 def table_view(table: Table, compared: Mapping[Place, Comparison]) -> TableView:
-    """Return the view of a table of means.
-
-    Parameters
-    ----------
-    table : Table
-    compared : mapping of place to Comparison
-        Verdicts on published numbers (`comparison.compare`).
-    """
+    """Return the view of a table of means, with the verdicts of `comparison.compare`."""
     rows: list[list[CellView]] = []
     for row in table.row_labels:
         cells = [table.cells.get((row, column)) for column in table.column_labels]
         rows.append([_cell(table, cell, compared) if cell else CellView(EMPTY) for cell in cells])
     shared, by_row, by_column, rows = _factored(rows)
-    counts = Counter(one.verdict for place, one in compared.items() if place[0] == table.id)
+    counts = Counter(comparison.verdict for place, comparison in compared.items() if place[0] == table.id)
+    ids = [anchor(table.id, row) if table.is_list else "" for row in table.row_labels]
     return TableView(
         table.id,
         anchor(table.id),
         table.title,
         f"Ours; below it, published: {table.place}" if counts else "",
         [(table.row_header, {}), *zip(table.column_labels.values(), by_column, strict=True)],
-        [
-            RowView(label, facts, cells, anchor(table.id, row) if table.is_list else "")
-            for (row, label), facts, cells in zip(table.row_labels.items(), by_row, rows, strict=True)
-        ],
+        list(map(RowView, table.row_labels.values(), by_row, rows, ids)),
         notes(table),
         {verdict: counts[verdict] for verdict in VERDICTS} if counts else {},
         shared,
@@ -151,26 +130,28 @@ def text_view(document: Document) -> TableView:
     caption = f"Ours beside published: {document.place}" if document.place else ""
     paragraphs = replace(document, place="").paragraphs()
     heads = [(header, Facts()) for header in document.headers]
-    return TableView(document.id, anchor(document.id), document.title, caption, heads, lines, paragraphs, {}, {})
+    return TableView(document.id, anchor(document.id), document.title, caption, heads, lines, paragraphs)
 
 
 def _cell(table: Table, cell: TableCell, compared: Mapping[Place, Comparison]) -> CellView:
     places = {name: (table.id, cell.row, cell.column, name) for name in cell.published}
     verdicts = {name: compared[place] for name, place in places.items() if place in compared}
-    first = cell.shows[0]
+    repeated = [name for name in (*cell.shows, *table.also) if name in cell.ours and len(cell.values.get(name, ())) > 1]
+    first, facts = cell.shows[0], Facts()
+    if source := cell.source:
+        facts = {"config": source.config, "versions": source.versions, "data": source.data_sha256[:12]}
+        facts |= {f"only.{name}": value for name, value in source.only.items()}
     return CellView(
         ours_text(cell, sd=table.spread or table.is_list),
         "" if table.is_list else anchor(table.id, cell.row, cell.column),
         verdicts[first].verdict if first in verdicts else None,
-        tuple(_published(table, cell, verdicts)),
-        tuple(_spreads(cell, (*cell.shows, *table.also), verdicts)),
-        _facts(cell),
+        list(_published(table, cell, verdicts)) if cell.published else (),
+        [_spread(cell, name, verdicts.get(name)) for name in repeated],
+        facts,
     )
 
 
 def _published(table: Table, cell: TableCell, verdicts: Mapping[str, Comparison]) -> Iterator[Piece]:
-    if not cell.published:
-        return
     texts = published_texts(cell)
     if table.spread and (sd := cell.published[cell.shows[0]].sd) is not None:
         texts[0] += f" ± {number_text(cell.shows[0], sd)}"
@@ -178,25 +159,14 @@ def _published(table: Table, cell: TableCell, verdicts: Mapping[str, Comparison]
         yield Piece(before, text, verdicts[name].verdict if name in verdicts else None)
 
 
-def _facts(cell: TableCell) -> Facts:
-    if cell.source is None:
-        return {}
-    facts = {"config": cell.source.config, "versions": cell.source.versions, "data": cell.source.data_sha256[:12]}
-    return facts | {f"only.{name}": value for name, value in cell.source.only.items()}
-
-
 def _factored(rows: Sequence[Sequence[CellView]]) -> tuple[Facts, list[Facts], list[Facts], list[list[CellView]]]:
     """Move facts that all cells share to the table, then those of rows and columns; return them and the cells left."""
     columns = list(zip(*rows, strict=True))
     shared = _common([cell for row in rows for cell in row])
-    by_row = [_without(_common(row), shared) for row in rows]
-    by_column = [_without(_common(column), shared) for column in columns]
+    by_row, by_column = ([_without(_common(line), shared) for line in lines] for lines in (rows, columns))
     left = [
-        [
-            replace(cell, facts=_without(cell.facts or {}, shared | of_row | of_column))
-            for cell, of_column in zip(row, by_column, strict=True)
-        ]
-        for row, of_row in zip(rows, by_row, strict=True)
+        [replace(cell, facts=_without(cell.facts, shared | of_row | of_column)) for cell, of_column in pairs]
+        for pairs, of_row in zip((zip(row, by_column, strict=True) for row in rows), by_row, strict=True)
     ]
     return shared, by_row, by_column, left
 
@@ -211,21 +181,13 @@ def _without(facts: Mapping[str, str], others: Mapping[str, str]) -> Facts:
     return {name: value for name, value in facts.items() if others.get(name) != value}
 
 
-def _spreads(cell: TableCell, names: Sequence[str], verdicts: Mapping[str, Comparison]) -> Iterator[Spread]:
-    """Yield the spread of each quantity with at least two repeats."""
-    for name in names:
-        values = list(cell.values.get(name, {}).values())
-        if name in cell.ours and len(values) > 1:
-            yield _spread(cell, name, values, verdicts.get(name))
-
-
-def _spread(cell: TableCell, name: str, values: Sequence[float], compared: Comparison | None) -> Spread:
-    ours, known = cell.ours[name], describe_spread(values)
-    five = (known.minimum, known.lower_quartile, known.median, known.upper_quartile, known.maximum)
+def _spread(cell: TableCell, name: str, compared: Comparison | None) -> Spread:
+    ours, values = cell.ours[name], list(cell.values[name].values())
+    _, *five = describe_spread(values)
     text = (
         f"{number_text(name, ours.mean)} ± {number_text(name, ours.sd)}, {ours.n} repeats; 95 % interval"
         f" {number_text(name, ours.low)} to {number_text(name, ours.high)};"
-        f" {' | '.join(number_text(name, value) for value in five)}"
+        f" {' | '.join(number_text(name, value) for value in five if value is not None)}"
     )
     published = None
     if compared is not None and compared.difference is not None:
@@ -236,17 +198,15 @@ def _spread(cell: TableCell, name: str, values: Sequence[float], compared: Compa
 
 def _histogram(values: Sequence[float], published: float | None) -> tuple[str, int | None]:
     """Return the SVG path of a histogram, and the place of the published number on its axis."""
-    place = _axis([*values, *([] if published is None else [published])])
+    shown = [*values, *([] if published is None else [published])]
+    low, high = min(shown), max(shown)
+
+    def place(value: float) -> int:
+        if math.isclose(low, high):
+            return STRIP_WIDTH // 2
+        return _BAR * round((STRIP_WIDTH - 2 * _BAR) * (value - low) / (high - low) / _BAR) + _BAR
+
     counts = Counter(map(place, values))
-    highest = max(counts.values())
-    heights = {x: max(2, round(STRIP_HEIGHT * n / highest)) for x, n in sorted(counts.items())}
+    heights = {x: max(2, round(STRIP_HEIGHT * n / max(counts.values()))) for x, n in sorted(counts.items())}
     bars = "".join(f"M{x} {STRIP_HEIGHT}v-{height}" for x, height in heights.items())
     return bars, None if published is None else place(published)
-
-
-def _axis(values: Sequence[float]) -> Callable[[float], int]:
-    """Return the map from the range of values to multiples of `_BAR` pixels."""
-    low, high = min(values), max(values)
-    if math.isclose(low, high):
-        return lambda _: STRIP_WIDTH // 2
-    return lambda value: _BAR * round((STRIP_WIDTH - 2 * _BAR) * (value - low) / (high - low) / _BAR) + _BAR

@@ -1,16 +1,15 @@
-"""Index of the results: main results, claims, and links to every table and figure."""
+"""Index of the results: main results in sentences, claims, and links to every table and figure."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from pppca_bench.reporting.claims import Finding
-from pppca_bench.reporting.comparison import compare, render_differing, render_scores, tally
-from pppca_bench.reporting.document import Document
+from pppca_bench.reporting.claims import MATTERS, Finding
+from pppca_bench.reporting.comparison import Comparison, compare, render_differing, render_scores, tally
+from pppca_bench.reporting.document import Document, environment, listed, number_text
 from pppca_bench.reporting.figure_data import Figure, count_in_words
-from pppca_bench.reporting.headline import headline
 from pppca_bench.reporting.ranking import Contest, Ranking
-from pppca_bench.reporting.rendering import environment
 from pppca_bench.reporting.table import Table, TableCell
 
 
@@ -22,16 +21,7 @@ def render_index(
 ) -> str:
     """Render the index as Markdown, with links relative to the folder that holds ``tables`` and ``figures``.
 
-    Parameters
-    ----------
-    tables : sequence of Table or Document
-        All tables, in order; those of which nothing was run are only named.
-    figures : sequence of Figure
-        All figures; those without panels are only named.
-    rankings : sequence of (Contest, Ranking), optional
-        The rankings of methods, F6 and F7.
-    findings : sequence of Finding, optional
-        Verdicts on the slides' claims.
+    Tables of which nothing was run, and figures without panels, are only named.
     """
     of_means = [table for table in tables if isinstance(table, Table)]
     compared = compare(of_means)
@@ -62,16 +52,12 @@ def figure_notes(figure: Figure) -> list[str]:
 
 def not_run(tables: Sequence[Table | Document], figures: Sequence[Figure]) -> list[str]:
     """Return a line for each published table or figure of which something was not run."""
-    lines = [
-        f"{table.id}. {table.title}: all of it"
-        for table in tables
-        if isinstance(table, Table) and table.reference and not table.was_run
-    ]
+    nothing = [table for table in tables if isinstance(table, Table) and table.reference and not table.was_run]
+    lines = [f"{table.id}. {table.title}: all of it" for table in nothing]
     lines += [f"{table.id}. {table.title}: {gap}" for table in tables for gap in _gaps(table)]
-    for figure in figures:
-        if figure.missing:
-            gap = "; ".join(figure.missing) if figure.panels else "all of it"
-            lines.append(f"{figure.figure}. {figure.title}: {gap}")
+    for figure in (figure for figure in figures if figure.missing):
+        gap = "; ".join(figure.missing) if figure.panels else "all of it"
+        lines.append(f"{figure.figure}. {figure.title}: {gap}")
     return lines
 
 
@@ -79,16 +65,14 @@ def _gaps(table: Table | Document) -> Iterator[str]:
     if isinstance(table, Document):
         if table.n_missing or (table.place and not table.was_run):
             yield f"{table.n_missing} runs" if table.was_run else "all of it"
-        return
-    if not table.was_run:
-        return
-    expected = [cell for cell in table.cells.values() if cell.published and cell.fillable]
-    if absent := [cell for cell in expected if not cell.ours and not cell.listed_in]:
-        yield f"{len(absent)} of {len(expected)} cells ({_rows(absent)})"
-    if ambiguous := [cell for cell in expected if cell.listed_in]:
-        yield f"{len(ambiguous)} of {len(expected)} cells left empty, of several settings ({_rows(ambiguous)})"
-    if late := [cell for cell in table.late if cell.ours]:
-        yield f"{sum(cell.n_planned - cell.n for cell in late)} repeats, in {len(late)} cells"
+    elif table.was_run:
+        expected = [cell for cell in table.cells.values() if cell.published and cell.fillable]
+        if absent := [cell for cell in expected if not cell.ours and not cell.listed_in]:
+            yield f"{len(absent)} of {len(expected)} cells ({_rows(absent)})"
+        if ambiguous := [cell for cell in expected if cell.listed_in]:
+            yield f"{len(ambiguous)} of {len(expected)} cells left empty, of several settings ({_rows(ambiguous)})"
+        if late := [cell for cell in table.late if cell.ours]:
+            yield f"{sum(cell.n_planned - cell.n for cell in late)} repeats, in {len(late)} cells"
 
 
 def _rows(cells: Sequence[TableCell]) -> str:
@@ -100,3 +84,57 @@ def _repeats(table: Table | Document) -> str:
     cells = table.cells.values() if isinstance(table, Table) else ()
     counts = {cell.n for cell in cells if cell.n}
     return count_in_words(counts) if counts and any(cell.n_planned for cell in cells) else ""
+
+
+_VERBS = {
+    "holds": ("holds", "hold"),
+    "holds in part": ("holds in part", "hold in part"),
+    "does not hold": ("does not hold", "do not hold"),
+    "undecided": ("is undecided", "are undecided"),
+}
+_OTHERS = {"close": "are close", "differs": "differ", "undecided": "are undecided"}
+
+
+def headline(comparisons: Sequence[Comparison], findings: Sequence[Finding]) -> list[str]:
+    """Return the numbers reproduced, the verdicts on the claims, and the conclusions of the claims that have any.
+
+    Numbers that the sources print again are not counted.
+    """
+    counts = Counter[str](one.verdict for one in comparisons if one.is_result and one.n)
+    sentences = []
+    if counts:
+        others = [f"{counts[verdict]:,} {verb}" for verdict, verb in _OTHERS.items() if counts[verdict]]
+        rest = f"; {listed(others)}" if others else ""
+        sentences.append(f"{counts['reproduced']:,} of {counts.total():,} published numbers are reproduced{rest}.")
+    verdicts = Counter[str](one.verdict for one in findings)
+    if judged := [f"{verdicts[name]} {verbs[verdicts[name] > 1]}" for name, verbs in _VERBS.items() if verdicts[name]]:
+        sentences.append(f"Of the slides' {len(findings)} claims, {listed(judged)}.")
+    return [*sentences, *(one.conclusion for one in findings if one.conclusion)]
+
+
+def least_errors(table: Table) -> list[str]:
+    """Return the least test error on each problem of a list of runs, and the fewest features within a point of it.
+
+    The table is one of our own with errors and dimensionalities, such as X.
+    """
+    cells: dict[str, list[tuple[float, float, TableCell]]] = {}
+    for cell in table.cells.values():
+        means = [cell.ours[name].mean for name in ("test_error_percent", "dimensionality") if name in cell.ours]
+        if cell.source and len(means) == 2:
+            cells.setdefault(cell.source.only["problem"], []).append((means[0], means[1], cell))
+    best, fewest = [], []
+    for own in cells.values():
+        error, _, least = min(own, key=lambda item: item[0])
+        _, size, smallest = min((item for item in own if item[0] <= error + MATTERS), key=lambda item: item[1])
+        best.append(f"{number_text('test_error_percent', error)} % ({_place(table, least)})")
+        fewest.append(f"{number_text('dimensionality', size)} ({_place(table, smallest)})")
+    if not best:
+        return []
+    return [
+        f"Least test error: {'; '.join(best)}.",
+        f"Fewest features with an error at most {MATTERS:g} point higher: {'; '.join(fewest)}.",
+    ]
+
+
+def _place(table: Table, cell: TableCell) -> str:
+    return f"{table.row_labels[cell.row]}, {table.column_labels[cell.column]}"

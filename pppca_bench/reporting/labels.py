@@ -1,4 +1,4 @@
-"""Names of cells in tables: a method, with the settings that distinguish it from the others."""
+"""Labels of cells in tables: a method, with the settings that distinguish it from the others."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ def method_label(cell: Cell, *, with_tau: bool = False) -> str:
     entry, parameters = stored_method(cell.method), dict(cell.parameters)
     labels = entry.labels if entry else {}
     words = "".join(f" ({labels[item]})" for item in cell.parameters if item in labels)
-    fraction, tau = parameters.get("data_fraction"), parameters.get("tau")
-    parts = [f"{title_of(cell.method)}{words}"]
-    if fraction is not None:
+    parts, tau = [f"{title_of(cell.method)}{words}"], parameters.get("tau")
+    if (fraction := parameters.get("data_fraction")) is not None:
         parts.append("data fraction = auto" if fraction == AUTO else f"{value_text(fraction)}%")
     if with_tau and tau is not None:
         parts.append(f"τ = {value_text(tau)}")
@@ -49,9 +48,10 @@ def distinct_labels(
 ) -> dict[Cell, str]:
     """Name cells so that no two of the same problem and threshold have the same name.
 
-    A name means the same setting at every problem and threshold. A parameter of the method is named unless it has the
-    value that most cells of the method have. A classifier is named by the fewest settings that distinguish it, and not
-    at all if most cells have it. The data's digest and the algorithms' versions are named if all else is the same.
+    A name means the same setting at every problem and threshold, such as ``"DGHA, 100%, decay_epochs = 12"``. A
+    parameter of the method is named unless it has the value that most cells of the method have. A classifier is named
+    by the fewest settings that distinguish it, and not at all if most cells have it. The data's digest and the
+    algorithms' versions are named if all else is the same.
 
     Parameters
     ----------
@@ -61,17 +61,9 @@ def distinct_labels(
         Whether thresholds are part of the name.
     changed : mapping of Cell to collection of str, optional
         Parameters that are always named.
-
-    Returns
-    -------
-    dict of Cell to str
-        Such as ``"DGHA, 100%, decay_epochs = 12"``.
     """
     parts = {cell: [method_label(cell, with_tau=with_tau)] for cell in cells}
-    methods: dict[str, list[Cell]] = {}
-    for cell in parts:
-        methods.setdefault(method_label(cell), []).append(cell)
-    for group in methods.values():
+    for group in _grouped(parts, method_label):
         for cell, names in zip(group, unusual([own_settings(cell) for cell in group]), strict=True):
             named = {name: value for name, value in own_settings(cell).items() if name in changed.get(cell, ())} | names
             parts[cell] += [setting_text(name, value) for name, value in sorted(named.items())]
@@ -81,12 +73,9 @@ def distinct_labels(
         if cell.classifier not in usual and (text := names_of.get(cell.classifier)):
             texts.append(f"classifier ({text})")
     for facts in _FURTHER:
-        groups: dict[tuple[str, ...], list[Cell]] = {}
-        for cell, texts in parts.items():
-            groups.setdefault((cell.problem, *texts), []).append(cell)
-        for group in (group for group in groups.values() if len(group) > 1):
+        for group in _grouped(parts, lambda cell: (cell.problem, *parts[cell])):
             for cell, text in zip(group, facts(group), strict=True):
-                parts[cell] += [text] if text else []
+                parts[cell] += [text] if text and len(group) > 1 else []
     return {cell: ", ".join(texts) for cell, texts in parts.items()}
 
 
@@ -140,38 +129,36 @@ def _distinguished(classifiers: Sequence[Parameters], names: Sequence[str]) -> d
     groups: dict[Scalar, list[Parameters]] = {}
     for classifier in classifiers:
         groups.setdefault(dict(classifier).get(name, _ABSENT), []).append(classifier)
-    found: dict[Parameters, list[str]] = {}
+    distinguished: dict[Parameters, list[str]] = {}
     for value, group in groups.items():
         text = value_text(value) if name == "rule" else setting_text(name, value)
         own = [text] if len(groups) > 1 else []
-        found |= {classifier: own + more for classifier, more in _distinguished(group, rest).items()}
-    return found
+        distinguished |= {classifier: own + more for classifier, more in _distinguished(group, rest).items()}
+    return distinguished
 
 
-def _methods(cells: Sequence[Cell]) -> list[str]:
-    """Return the full names of methods with the same title: classes of the same name in different modules."""
-    return [cell.method if len({own.method for own in cells}) > 1 else "" for cell in cells]
+def _grouped(cells: Iterable[Cell], key: Callable[[Cell], object]) -> list[list[Cell]]:
+    groups: dict[object, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(key(cell), []).append(cell)
+    return list(groups.values())
 
 
-def _data(cells: Sequence[Cell]) -> list[str]:
-    differ = len({cell.data_sha256 for cell in cells}) > 1
-    return [f"data {cell.data_sha256[:8]}" if differ else "" for cell in cells]
-
-
-def _versions(cells: Sequence[Cell]) -> list[str]:
-    return _unusual_texts([{f"{name} version": version for name, version in cell.algorithms} for cell in cells])
-
-
-def _settings(cells: Sequence[Cell]) -> list[str]:
-    """Return the remaining differences: a threshold or a classifier that some cells do not have."""
-    return _unusual_texts(
-        [{name: value for name, value in cell.settings.items() if name != "tau" or value is None} for cell in cells]
-    )
+def _if_different(texts: Sequence[str]) -> Sequence[str]:
+    return texts if len(set(texts)) > 1 else [""] * len(texts)
 
 
 def _unusual_texts(settings: Sequence[Mapping[str, Scalar]]) -> list[str]:
     return [", ".join(setting_text(*item) for item in own.items()) for own in unusual(settings)]
 
 
-_FURTHER: Sequence[Callable[[Sequence[Cell]], list[str]]] = (_methods, _data, _versions, _settings)
-"""Facts that are named, one after the other, while cells of one problem have the same name."""
+_FURTHER: Sequence[Callable[[Sequence[Cell]], Sequence[str]]] = (
+    lambda cells: _if_different([cell.method for cell in cells]),  # classes of the same name in different modules
+    lambda cells: _if_different([f"data {cell.data_sha256[:8]}" for cell in cells]),
+    lambda cells: _unusual_texts([{f"{name} version": number for name, number in cell.algorithms} for cell in cells]),
+    # A threshold or a classifier that some cells do not have.
+    lambda cells: _unusual_texts(
+        [{name: value for name, value in cell.settings.items() if name != "tau" or value is None} for cell in cells]
+    ),
+)
+"""Facts that are named, in this order, while cells of one problem have the same name."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 
 from pppca_bench.methods.lookup import stored_method
 from pppca_bench.references.reference import Reference
-from pppca_bench.reporting.cell_source import source_of
-from pppca_bench.reporting.labels import distinct_labels, value_text
-from pppca_bench.reporting.summary import Results, summarise_runs
-from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.reporting.tables import filling_configs
+from pppca_bench.reporting.labels import distinct_labels, method_label, value_text
+from pppca_bench.reporting.summary import Results, source_of, summarise_runs
+from pppca_bench.reporting.table import Table, TableCell, filling_configs
 from pppca_bench.runs import AUTO, Cell, ProblemFacts, Scalar, described
 
 LISTED = (
@@ -27,7 +26,8 @@ LISTED = (
 REFERENCE_TAU = 15.0
 """The threshold at which the slides compare methods (T2, T3)."""
 
-_BOTH = ("test_error_percent", "dimensionality")
+LONGEST_LABEL = 59
+"""Most characters of a row's label; settings that make it longer are numbered, and explained below the table."""
 
 RETAINED = "R"
 """Identifier of the table of retained variance."""
@@ -35,24 +35,23 @@ RETAINED = "R"
 OWN_IDS, VARIANTS = ("X", RETAINED, "M", "C"), "variants_"
 """Identifiers of these tables, and the prefix of the others."""
 
+Facts = Mapping[str, ProblemFacts]
+
 
 class OwnTables:
     """Tables of our own, and the cells that each of them lists.
 
     ``X`` lists the cells that no other table shows, or ``M`` if their method only measures; ``R`` the share of the
     variance that each method retains; ``variants_<config>`` several settings of a method in a config, unless the
-    published tables show all of them.
+    published tables show all of them. If the results are those of a single config, and some of its cells are in X, then
+    all of them are, so that they can be compared.
 
     Parameters
     ----------
-    results : Results
-        The stored runs by cell.
-    facts : mapping of str to ProblemFacts
-        Sizes of the problems, by name.
-    references : sequence of Reference
-        Their tables show the other cells.
-    in_documents : mapping of str to sequence of Cell
-        Cells that a table of texts shows, by its identifier.
+    results, facts, references
+        As of `Snapshot`.
+    in_documents : mapping of Cell to str
+        Cells that a table of texts shows, and its identifier.
     """
 
     def __init__(
@@ -60,20 +59,23 @@ class OwnTables:
         results: Results,
         facts: Mapping[str, ProblemFacts],
         references: Sequence[Reference],
-        in_documents: Mapping[str, Collection[Cell]],
+        in_documents: Mapping[Cell, str],
     ) -> None:
         self._results, self._facts, self._references = results, facts, references
         self._in_documents = in_documents
 
     def builders(self) -> dict[str, Callable[[], Table]]:
         """Return the builder of each table by its identifier."""
-        variants = {f"{VARIANTS}{name}": partial(self._variants, name) for name in self._results.variants}
-        return {"X": self._other_runs, "R": self._retained, "M": self._measures, **variants}
+        variants = {f"{VARIANTS}{name}": f"Settings that {name} compares" for name in self._results.variants}
+        lists = {
+            table: partial(self._list, table, title) for table, title in {"M": "Other measures", **variants}.items()
+        }
+        return {"X": self._other_runs, RETAINED: self._retained, **lists}
 
     @cached_property
     def homes(self) -> dict[Cell, list[str]]:
         """Return the tables that show each cell."""
-        homes = {cell: [table] for cell, table in self._shown.items()}
+        homes = {cell: [table] for cell, table in {**self._in_documents, **self._published}.items()}
         for table, cells in self._lists.items():
             for cell in cells:
                 homes.setdefault(cell, []).append(table)
@@ -86,139 +88,126 @@ class OwnTables:
         for reference in self._references:
             for layout in reference.layouts:
                 configs = filling_configs(layout, reference)
-                for row in layout.rows:
-                    for column in layout.columns:
-                        selector = layout.selector(row, column)
-                        found = self._results.matching(selector, configs) if selector else []
-                        if len(found) == 1:
-                            shown[found[0]] = layout.id
+                for selector in (layout.selector(row, column) for row in layout.rows for column in layout.columns):
+                    matching = self._results.matching(selector, configs) if selector else []
+                    if len(matching) == 1:
+                        shown[matching[0]] = layout.id
         return shown
 
     @cached_property
-    def _shown(self) -> dict[Cell, str]:
-        others = {cell: document for document, cells in self._in_documents.items() for cell in cells}
-        return others | self._published
-
-    @cached_property
     def _lists(self) -> dict[str, list[Cell]]:
-        """Return the cells of each list but R; no other table shows those of X and M."""
+        """Return the cells of each list but R; no other table shows those of X and M, unless X has all cells."""
+        shown = self._in_documents.keys() | self._published.keys()
         variants = {
-            f"{VARIANTS}{name}": [cell for group in groups if not self._shown.keys() >= set(group) for cell in group]
+            f"{VARIANTS}{name}": [cell for group in groups if not shown >= set(group) for cell in group]
             for name, groups in self._results.variants.items()
         }
-        others = [cell for cell in self._results.cells if cell not in self._shown and self._is_single(cell, variants)]
-        return {
-            "X": [cell for cell in others if not _only_measures(cell)],
-            "M": [cell for cell in others if _only_measures(cell)],
-            **variants,
-        }
+        others = [cell for cell in self._results.cells if cell not in shown and self._is_single(cell, variants)]
+        measures = [cell for cell in others if _only_measures(cell)]
+        others = [cell for cell in others if not _only_measures(cell)]
+        if others and self._config and not self._in_documents:
+            others, variants = [cell for cell in self._results.cells if not _only_measures(cell)], {}
+        return {"X": others, "M": measures, **variants}
 
-    def _is_single(self, cell: Cell, variants: Mapping[str, Sequence[Cell]]) -> bool:
+    @cached_property
+    def _config(self) -> str:
+        """Return the config of all runs; "" for several configs."""
+        configs = set[str]().union(*(runs.configs for runs in self._results.cells.values()))
+        return next(iter(configs)) if len(configs) == 1 else ""
+
+    def _is_single(self, cell: Cell, lists: Mapping[str, Sequence[Cell]]) -> bool:
         """Return whether a config plans the cell without other settings of the same method."""
-        return any(cell not in variants.get(f"{VARIANTS}{name}", ()) for name in self._results.cells[cell].configs)
+        return any(cell not in lists.get(f"{VARIANTS}{name}", ()) for name in self._results.cells[cell].configs)
 
     def _sorted(self, cells: Collection[Cell]) -> list[Cell]:
         """Sort cells by their problems, in the order of the published tables, then of the results."""
-        problems = {
-            asked["problem"]: None
+        asked = [
+            layout.asked(row, column).get("problem")
             for reference in self._references
             for layout in reference.layouts
             for row in layout.rows
             for column in layout.columns
-            if "problem" in (asked := layout.asked(row, column))
-        }
-        names = [*problems, *(cell.problem for cell in self._results.cells)]
+        ]
+        names = [*filter(None, asked), *(cell.problem for cell in self._results.cells)]
         places = {name: place for place, name in enumerate(dict.fromkeys(names))}
         return sorted(cells, key=lambda cell: places[cell.problem])
 
-    def _labels(self, *, with_tau: bool) -> dict[Cell, str]:
+    def _names(self, *, with_tau: bool) -> dict[Cell, str]:
+        """Return a name for each cell of the results."""
         changed = {cell: runs.changed for cell, runs in self._results.cells.items()}
         return distinct_labels(self._results.cells, with_tau=with_tau, changed=changed)
 
     def _other_runs(self) -> Table:
         """Return X: a row a method and problem, a column a threshold."""
-        cells, labels = self._sorted(self._lists["X"]), self._labels(with_tau=False)
+        cells, shows = self._sorted(self._lists["X"]), ("test_error_percent", "dimensionality")
+        rows, labels, remark = _rows(cells, self._names(with_tau=False), self._facts, with_tau=False)
         taus = {cell: dict(cell.parameters).get("tau") for cell in cells}
         given = sorted(set(taus.values()) - {None}, key=_numbers_first)
         columns = {"no tau": "no τ"} if None in taus.values() else {}
         columns |= {f"tau={value_text(tau)}": f"τ = {value_text(tau)}" for tau in given}
         table: dict[tuple[str, str], TableCell] = {}
         for cell, tau in taus.items():
-            row = f"{_problem_label(cell, self._facts)}, {labels[cell]}"
-            place = row, "no tau" if tau is None else f"tau={value_text(tau)}"
-            summary = summarise_runs(self._results.cells[cell])
-            ours = {name: summary.quantities[name] for name in _BOTH if name in summary.quantities}
-            counts = summary.n_planned, summary.n_failed
-            table[place] = TableCell(
-                *place,
-                _BOTH,
-                "{} ({})",
-                ours,
-                {},
-                summary.values,
-                *counts,
-                differing=summary.differing,
-                source=source_of(cell, self._results),
-            )
-        rows = {row: row for row, _ in table}
-        configs = set[str]().union(*(runs.configs for runs in self._results.cells.values()))
-        whole = len(configs) == 1 and set(cells) == set(self._results.cells)
-        title = f"Results of {next(iter(configs))}" if whole else "Runs beyond the published tables"
-        return Table("X", title, "", "Problem, method", rows, columns, table)
+            place = rows[cell], "no tau" if tau is None else f"tau={value_text(tau)}"
+            summary, source = summarise_runs(self._results.cells[cell]), source_of(cell, self._results)
+            table[place] = TableCell(*place, shows, "{} ({})").filled(summary, shows, source)
+        whole = self._config and set(cells) == set(self._results.cells)
+        title = f"Results of {self._config}" if whole else "Runs beyond the published tables"
+        return Table("X", title, "", "Problem, method", labels, columns, table, remark=remark)
 
     def _retained(self) -> Table:
-        title, documents = "Test error beside what the features retain of the inputs", self._in_documents.values()
-        left_out = {cell for cells in documents for cell in cells if cell not in self._published}
-        cells = [cell for cell in self._retaining() if cell not in left_out]
-        return self._list("R", title, cells, self._labels(with_tau=True), self._facts)
+        """Return R: the cells of the whole data, at `REFERENCE_TAU` if a method was run at several thresholds."""
+        single = {cell: dict(cell.parameters) for cell in self._results.cells if self._is_single(cell, self._lists)}
+        at_reference = {(cell.problem, cell.method) for cell, own in single.items() if own.get("tau") == REFERENCE_TAU}
+        retaining = [
+            cell
+            for cell, own in single.items()
+            if own.get("data_fraction") in (None, 100.0, AUTO)
+            and (own.get("tau") in (None, REFERENCE_TAU) or (cell.problem, cell.method) not in at_reference)
+            and "retained_variance_percent" in self._results.cells[cell].values
+            and (cell in self._published or cell not in self._in_documents)
+        ]
+        title = "Test error beside what the features retain of the inputs"
+        return self._list(RETAINED, title, retaining)
 
-    def _retaining(self) -> Iterator[Cell]:
-        """Yield the cells of the whole data, at `REFERENCE_TAU` if a method was run at several thresholds."""
-        alone = [cell for cell in self._results.cells if self._is_single(cell, self._lists)]
-        taus: dict[tuple[str, str], set[object]] = {}
-        for cell in alone:
-            taus.setdefault((cell.problem, cell.method), set()).add(dict(cell.parameters).get("tau"))
-        for cell in alone:
-            parameters = dict(cell.parameters)
-            tau, whole = parameters.get("tau"), parameters.get("data_fraction") in (None, 100.0, AUTO)
-            is_compared = tau in (None, REFERENCE_TAU) or REFERENCE_TAU not in taus[cell.problem, cell.method]
-            measured = "retained_variance_percent" in self._results.cells[cell].values
-            if whole and is_compared and measured:
-                yield cell
-
-    def _measures(self) -> Table:
-        return self._list("M", "What else was measured", self._lists["M"], self._labels(with_tau=True), self._facts)
-
-    def _variants(self, config: str) -> Table:
-        cells = self._sorted(self._lists[f"{VARIANTS}{config}"])
-        labels = distinct_labels(cells, with_tau=True)
-        return self._list(f"{VARIANTS}{config}", f"Settings that {config} compares", cells, labels, {})
-
-    def _list(
-        self,
-        table: str,
-        title: str,
-        cells: Collection[Cell],
-        labels: Mapping[Cell, str],
-        facts: Mapping[str, ProblemFacts],
-    ) -> Table:
-        """Return a table with a row for each cell and a column for each quantity."""
-        summaries = {cell: summarise_runs(self._results.cells[cell]) for cell in self._sorted(cells)}
+    def _list(self, table: str, title: str, listed: Collection[Cell] | None = None) -> Table:
+        """Return a table with a row for each cell (by default those of `_lists`) and a column for each quantity."""
+        cells = self._sorted(self._lists.get(table, ()) if listed is None else listed)
+        alone = table.startswith(VARIANTS)
+        names = distinct_labels(cells, with_tau=True) if alone else self._names(with_tau=True)
+        summaries = {cell: summarise_runs(self._results.cells[cell]) for cell in cells}
         own = dict.fromkeys(name for cell in summaries if _only_measures(cell) for name in summaries[cell].quantities)
         columns = [*(() if all(map(_only_measures, cells)) else LISTED), *own]
-        filled, rows = {}, {}
+        rows, labels, remark = _rows(summaries, names, {} if alone else self._facts, with_tau=True)
+        filled = {}
         for cell, summary in summaries.items():
-            row = f"{_problem_label(cell, facts)}, {labels[cell]}"
-            rows[row], source = row, source_of(cell, self._results)
+            row, source = rows[cell], source_of(cell, self._results)
             for name in columns:
-                known = {name: summary.quantities[name]} if name in summary.quantities else {}
-                counts = (summary.n_planned, summary.n_failed) if known or name == columns[0] else (0, 0)
-                differing = summary.differing if name == columns[0] else ()
-                filled[row, name] = TableCell(
-                    row, name, (name,), "{}", known, {}, {}, *counts, differing=differing, source=source
-                )
+                is_first = name == columns[0]
+                own_summary = replace(summary, values={}, differing=summary.differing if is_first else ())
+                table_cell = TableCell(row, name, (name,), "{}", source=source)
+                known = is_first or name in summary.quantities
+                filled[row, name] = table_cell.filled(own_summary, (name,), source) if known else table_cell
         titles = {name: described(name).title for name in columns}
-        return Table(table, title, "", "Problem, method", rows, titles, filled, is_list=True)
+        return Table(table, title, "", "Problem, method", labels, titles, filled, is_list=True, remark=remark)
+
+
+def _rows(
+    cells: Iterable[Cell], names: Mapping[Cell, str], facts: Facts, *, with_tau: bool
+) -> tuple[dict[Cell, str], dict[str, str], str]:
+    """Return the row of each cell, the labels of the rows, and the meaning of the numbered settings in them."""
+    rows, labels, numbers = dict[Cell, str](), dict[str, str](), dict[str, int]()
+    for cell in cells:
+        known = facts.get(cell.problem)
+        of_these_data = known is not None and known.data_sha256 == cell.data_sha256
+        problem = f"{cell.problem} ({known.n_features})" if known and of_these_data else cell.problem
+        row = f"{problem}, {names[cell]}"
+        rows[cell], labels[row] = row, row
+        method = method_label(cell, with_tau=with_tau)
+        settings = names[cell].removeprefix(method).removeprefix(", ")
+        if len(row) > LONGEST_LABEL and settings:
+            number = numbers.setdefault(settings, len(numbers) + 1)
+            labels[row] = f"{problem}, {method}, setting {number}"
+    return rows, labels, " ".join(f"Setting {number}: {settings}." for settings, number in numbers.items())
 
 
 def _only_measures(cell: Cell) -> bool:
@@ -228,9 +217,3 @@ def _only_measures(cell: Cell) -> bool:
 
 def _numbers_first(value: Scalar) -> tuple[bool, float, str]:
     return (False, float(value), "") if isinstance(value, int | float) else (True, 0.0, value_text(value))
-
-
-def _problem_label(cell: Cell, facts: Mapping[str, ProblemFacts]) -> str:
-    known = facts.get(cell.problem)
-    of_these_data = known is not None and known.data_sha256 == cell.data_sha256
-    return f"{cell.problem} ({known.n_features})" if known and of_these_data else cell.problem

@@ -1,20 +1,21 @@
-"""Pairwise comparisons of methods on one problem: difference, interval, p value and verdict."""
+"""Pairwise comparisons of methods on one problem: paired tests with intervals, Holm's correction, and verdicts."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from statistics import fmean
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from statistics import fmean, stdev
 from typing import Literal
 
+import numpy as np
+
 from pppca_bench.errors import StoreError, check_known
-from pppca_bench.reporting.number_text import SIGNED, number, printed
-from pppca_bench.reporting.paired_tests import PairedTest, corrected_t, holm, signed_rank
+from pppca_bench.reporting.document import EMPTY, SIGNED, number, printed, text_table
 from pppca_bench.reporting.ranking_columns import Column, columns, labels
-from pppca_bench.reporting.rendering import text_table
+from pppca_bench.reporting.summary import student_t_975
 from pppca_bench.runs import AUTO, Cell, ProblemFacts, described
 from pppca_bench.store.columns import CellRuns
 
@@ -28,6 +29,75 @@ EQUAL_FEATURES, EQUAL_SHARE = 0.5, 0.05
 TITLES = {"tau": "At equal τ", "dimensionality": "At equal dimensionality"}
 HEADERS = ("First − second", "Means", "Features", "Difference", "95 % interval", "n", "p", "p (Holm)", "Verdict")
 
+_DECIMALS = 9
+"""Decimals of a difference that count: smaller ones are rounding errors, which would break ties."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTest:
+    """Test of n paired differences: their mean, its 95 % interval, and the two-sided p value.
+
+    Interval and p are nan where there are too few pairs, or where they do not vary.
+    """
+
+    n: int
+    difference: float
+    low: float
+    high: float
+    p: float
+
+
+def corrected_t(differences: Sequence[float], ratio: float) -> PairedTest:
+    """Test paired differences over overlapping splits: the corrected resampled t-test.
+
+    With k splits, t = mean / √((1 / k + n_test / n_train) s²) has k − 1 degrees of freedom (Nadeau and Bengio 2003,
+    section 4): splits share training examples, so that the usual 1 / k alone makes the interval too narrow.
+
+    Choice: n_train counts the training split alone, not the validation split used for early stopping, which makes the
+    interval wider.
+
+    Parameters
+    ----------
+    differences : sequence of float
+        One per split.
+    ratio : float, at least 0
+        n_test / n_train.
+    """
+    from scipy.special import stdtr
+
+    n = len(differences)
+    mean = fmean(differences) if n else math.nan
+    if n < 2:
+        return PairedTest(n, mean, math.nan, math.nan, math.nan)
+    error = math.sqrt(1.0 / n + ratio) * stdev(differences)
+    if error <= 10.0**-_DECIMALS:  # constant differences: their spread is unknown
+        return PairedTest(n, mean, mean, mean, 1.0) if abs(mean) <= error else PairedTest(n, mean, *[math.nan] * 3)
+    half = student_t_975(n - 1) * error
+    return PairedTest(n, mean, mean - half, mean + half, 2.0 * float(stdtr(n - 1, -abs(mean) / error)))
+
+
+def signed_rank(differences: Sequence[float]) -> PairedTest:
+    """Test paired differences over the seeds of one split: Wilcoxon's signed-rank test, zeros split between the signs.
+
+    The interval is that of the mean difference by Student's t distribution.
+    """
+    from scipy.stats import wilcoxon
+
+    student = corrected_t(differences, 0.0)
+    rounded = [round(value, _DECIMALS) for value in differences]
+    if len(rounded) < 2:
+        return student
+    return replace(student, p=float(wilcoxon(rounded, zero_method="zsplit").pvalue) if any(rounded) else 1.0)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p values with Holm's correction (1979); nan stays nan and does not count."""
+    p = np.asarray(p_values, dtype=float)
+    order = np.argsort(p, kind="stable")[: np.count_nonzero(~np.isnan(p))]
+    adjusted = np.full(len(p), math.nan)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)))
+    return list(adjusted.tolist())
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -36,13 +106,10 @@ class Pair:
     Attributes
     ----------
     first, second : str
-        Their names.
     at : tuple of {"tau", "dimensionality"}
         What they have in common.
-    means : (float, float)
-        Of the quantity, over the pairs of values.
-    dimensionalities : (float or None, float or None)
-        Mean numbers of features.
+    means, dimensionalities : (float, float)
+        Of the quantity, over the pairs of values, and mean numbers of features (None where unknown).
     test : PairedTest
     p_holm : float
         p with Holm's correction over all pairs; nan where there is no test.
@@ -65,19 +132,16 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Comparisons on one problem.
+    """Comparisons on one problem, in the order of the plans.
 
     Attributes
     ----------
     problem, quantity : str
     matters : float
         The difference that matters, in the quantity's unit.
-    n_splits : int
-        Splits of the problem; with one, the repeats differ by their seeds alone.
-    ratio : float
-        Test examples of a split over training examples.
+    n_splits, ratio : int, float
+        Splits of the problem, and test examples of a split over training examples.
     comparisons : tuple of Pair
-        In the order of the plans.
     left_out : tuple of str
         Settings with fewer than two completed repeats, or splits.
     """
@@ -112,10 +176,9 @@ def compare_pairs(
     cells : mapping of Cell to CellRuns
         Those of other problems do not count.
     facts : mapping of str to ProblemFacts
-        By problem, for its sizes and the number of its splits.
-    problem, quantity : str
-    matters : float, default 1.0
-        The difference that matters, in the quantity's unit.
+        By problem.
+    problem, quantity, matters
+        See `Pairs`.
 
     Raises
     ------
@@ -135,20 +198,21 @@ def compare_pairs(
     by_name = dict(zip(labels(settings), settings, strict=True))
     values = {name: _by_split(column, quantity, known.n_splits) for name, column in by_name.items()}
     done = {name: column for name, column in by_name.items() if len(values[name]) > 1}
-    at = _common(done)
-    _check_sizes(problem, quantity, known.n_splits, len(done), len(at))
+    common = _common(done)
+    _check_sizes(problem, quantity, known.n_splits, len(done), len(common))
     ratio = known.n_test / known.n_train
-    overlap = ratio if known.n_splits > 1 else None
-    tests = [_test(values[first], values[second], overlap) for first, second in at]
+    shared = {pair: [place for place in values[pair[0]] if place in values[pair[1]]] for pair in common}
+    tests = []
+    for (first, second), places in shared.items():
+        differences = [values[first][place] - values[second][place] for place in places]
+        tests.append(corrected_t(differences, ratio) if known.n_splits > 1 else signed_rank(differences))
     better = -1.0 if described(quantity).more_is_better else 1.0
     compared = []
-    for pair, test, p in zip(at, tests, holm([test.p for test in tests]), strict=True):
-        shared = [place for place in values[pair[0]] if place in values[pair[1]]]
-        means = tuple(fmean(values[name][place] for place in shared) if shared else math.nan for name in pair)
+    for pair, test, p in zip(common, tests, holm([test.p for test in tests]), strict=True):
+        means = tuple(fmean(values[name][place] for place in shared[pair]) if test.n else math.nan for name in pair)
         sizes = tuple(_dimensionality(done[name]) for name in pair)
-        exceeds = p < ALPHA and (test.low > matters or test.high < -matters)
-        verdict = _verdict(*pair, test, p, matters, better)
-        compared.append(Pair(*pair, at[pair], means, sizes, test, p, verdict, exceeds))
+        verdict = _verdict(pair[better * test.difference > 0.0], test, p, matters)
+        compared.append(Pair(*pair, common[pair], means, sizes, test, p, *verdict))
     left_out = tuple(name for name in by_name if name not in done)
     return Pairs(problem, quantity, matters, known.n_splits, ratio, tuple(compared), left_out)
 
@@ -173,12 +237,9 @@ def _check_sizes(problem: str, quantity: str, n_splits: int, n_settings: int, n_
 def _by_split(column: Column, quantity: str, n_splits: int) -> dict[int, float]:
     """Return a setting's values by split, each the mean over its repeats; on a single split, by repeat."""
     (cell,) = column.cells.values()
-    by_repeat = cell.values.get(quantity, {})
-    if n_splits == 1:
-        return dict(by_repeat)
     splits: dict[int, list[float]] = {}
-    for repeat, value in by_repeat.items():
-        splits.setdefault(repeat % n_splits, []).append(value)
+    for repeat, value in cell.values.get(quantity, {}).items():
+        splits.setdefault(repeat % n_splits if n_splits > 1 else repeat, []).append(value)
     return {split: fmean(values) for split, values in splits.items()}
 
 
@@ -221,26 +282,21 @@ def _nearest(settings: Mapping[str, Column]) -> list[set[str]]:
     return near
 
 
-def _test(first: Mapping[int, float], second: Mapping[int, float], ratio: float | None) -> PairedTest:
-    """Test the differences over the places that both have; without a ratio these are the seeds of one split."""
-    differences = [first[place] - second[place] for place in first if place in second]
-    return signed_rank(differences) if ratio is None else corrected_t(differences, ratio)
-
-
-def _verdict(first: str, second: str, test: PairedTest, p_holm: float, matters: float, better: float) -> str:
-    """Return the verdict; ``better`` is the sign of a difference in favour of the second setting."""
+def _verdict(better: str, test: PairedTest, p_holm: float, matters: float) -> tuple[str, bool]:
+    """Return the verdict, given the better of the two settings, and whether the difference exceeds what matters."""
     within = -matters < test.low and test.high < matters
-    if p_holm < ALPHA:
-        exceeds = test.low > matters or test.high < -matters
-        size = f", by more than {matters:g}" if exceeds else f", by less than {matters:g}" if within else ""
-        return f"{second if better * test.difference > 0.0 else first} is better{size}"
-    return f"alike within {matters:g}" if within else "undecided"
+    if not p_holm < ALPHA:
+        return f"alike within {matters:g}" if within else "undecided", False
+    exceeds = test.low > matters or test.high < -matters
+    size = f", by more than {matters:g}" if exceeds else f", by less than {matters:g}" if within else ""
+    return f"{better} is better{size}", exceeds
 
 
 def render_pairs(pairs: Pairs, form: Literal["terminal", "markdown", "json"] = "terminal") -> str:
     """Render comparisons as ``terminal`` text, ``markdown`` or ``json``."""
     if form == "json":
-        return json.dumps(_without_nan(asdict(pairs)), indent=1, ensure_ascii=False)
+        record = json.loads(json.dumps(asdict(pairs)), parse_constant=lambda _: None)  # JSON has no nan
+        return json.dumps(record, indent=1, ensure_ascii=False)
     title = f"{described(pairs.quantity).title} on {pairs.problem}"
     parts = [f"## {title}" if form == "markdown" else f"{title}\n{'=' * len(title)}"]
     for at, heading in TITLES.items():
@@ -251,18 +307,20 @@ def render_pairs(pairs: Pairs, form: Literal["terminal", "markdown", "json"] = "
 
 def _row(pair: Pair) -> tuple[str, ...]:
     test = pair.test
-    interval = "–" if math.isnan(test.low) else f"{printed(test.low, SIGNED)} to {printed(test.high, SIGNED)}"
+    difference, low, high = (
+        EMPTY if math.isnan(value) else printed(value, SIGNED) for value in (test.difference, test.low, test.high)
+    )
+    interval = low if low == EMPTY else f"{low} to {high}"
     sizes = ", ".join(number(size, 1) for size in pair.dimensionalities)
     means = ", ".join(number(mean, 2) for mean in pair.means)
-    p_values = ["–" if math.isnan(p) else f"{p:.2g}" for p in (test.p, pair.p_holm)]
-    difference = "–" if math.isnan(test.difference) else printed(test.difference, SIGNED)
+    p_values = (EMPTY if math.isnan(p) else f"{p:.2g}" for p in (test.p, pair.p_holm))
     return (f"{pair.first} − {pair.second}", means, sizes, difference, interval, str(test.n), *p_values, pair.verdict)
 
 
 def _remarks(pairs: Pairs) -> list[str]:
     how = (
         "Paired over the repeats on one split: Wilcoxon's signed-rank test, and Student's interval of the mean"
-        " difference. They tell how seeds vary, not how other examples of the same kind would."
+        " difference. They show how seeds vary, not how other examples of the same kind would."
     )
     if pairs.n_splits > 1:
         how = (
@@ -271,19 +329,10 @@ def _remarks(pairs: Pairs) -> list[str]:
         )
     remarks = [
         f"{how} Holm's correction is over all pairs; the intervals are of each pair alone.",
-        "At equal τ a method that has none, or chooses it, is compared with all, one whose number of features is given"
-        " with none. Of equal dimensionality are the settings of two methods whose mean numbers of features are nearest"
-        " to each other, at most 0.5 features or 5 % apart.",
+        "At equal τ a method that has none, or chooses it, is compared with all, a method with a given number of"
+        " features with none. Of equal dimensionality are the settings of two methods whose mean numbers of features"
+        " are nearest to each other, at most 0.5 features or 5 % apart.",
     ]
     if pairs.left_out:
         remarks.append(f"With too few results to compare: {'; '.join(pairs.left_out)}.")
     return remarks
-
-
-def _without_nan(value: object) -> object:
-    """Return a value for JSON, with None for nan."""
-    if isinstance(value, dict):
-        return {name: _without_nan(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(part) for part in value]
-    return None if isinstance(value, float) and math.isnan(value) else value

@@ -11,15 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from tabulate import tabulate
 
 from pppca_bench.errors import StoreError
-from pppca_bench.reporting.paired_tests import holm
+from pppca_bench.reporting.document import Format, text_table
+from pppca_bench.reporting.pairs import ALPHA, holm
 from pppca_bench.reporting.ranking_columns import Column, columns, labels
 from pppca_bench.runs import Cell, ProblemFacts
 from pppca_bench.store.columns import CellRuns
 
-ALPHA = 0.05
 SHOWN = 6
 """Largest number of methods left out, and of cells with too few repeats, that the text names."""
 
@@ -27,15 +26,10 @@ HEADERS = ("Method", "Mean rank", "Mean error, %", "p against the best")
 
 
 class Contest(NamedTuple):
-    """Runs that are ranked together: those of some configs; of all where ``missing`` is set and the first was not run.
+    """Figure of a ranking of the runs of some configs.
 
-    Attributes
-    ----------
-    id, title : str
-        Identifier and title of the figure.
-    configs : tuple of str
-    missing : str
-        Reason to report where there is no ranking; "" reports none.
+    Where ``missing`` is set and none of the configs was run, all runs are ranked; it is the reason to report where
+    there is no ranking.
     """
 
     id: str
@@ -107,9 +101,9 @@ class Ranking:
     left_out: tuple[str, ...]
     shortfalls: tuple[Shortfall, ...]
 
-    def p(self, one: str, other: str) -> float:
+    def p(self, one: object, other: object) -> float:
         """Return the p value of Wilcoxon's test of two methods."""
-        return float(self.wilcoxon[other][one])
+        return float(self.wilcoxon[str(other)][str(one)])
 
 
 def rank(cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts]) -> Ranking:
@@ -119,13 +113,6 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts]) -> R
     averaged first, and a data set counts once, whatever the number of its permutations.
     Choice: a method whose parameters, threshold or classifier differ is another method, so that every rank compares
     the same setting over all data sets (`pppca_bench.reporting.ranking_columns`).
-
-    Parameters
-    ----------
-    cells : mapping of Cell to CellRuns
-        Planned runs and their results, those of later plans last; timed runs do not count.
-    facts : mapping of str to ProblemFacts
-        By problem; the family groups its permutations.
 
     Raises
     ------
@@ -145,15 +132,15 @@ def rank(cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts]) -> R
             f" permutations of a problem are one), got {n_methods} on {n_data_sets}."
             " Run `pppca run permutations`, or name other configs."
         )
-    ranks = data_sets.rank(axis=1).mean()
+    ranks = data_sets.rank(axis=1).mean().sort_values(kind="stable")
+    data_sets = data_sets[ranks.index]
     unit = math.sqrt(n_methods * (n_methods + 1) / (6.0 * n_data_sets))
-    nemenyi, wilcoxon = _pairwise_tests(data_sets, ranks, unit)
-    best_first = ranks.sort_values(kind="stable")
+    critical, nemenyi, wilcoxon = _pairwise_tests(data_sets, ranks, unit)
     return Ranking(
-        data_sets[best_first.index],
-        best_first,
+        data_sets,
+        ranks,
         *_friedman(data_sets),
-        _critical_difference(n_methods, unit),
+        critical,
         nemenyi,
         wilcoxon,
         len(problems),
@@ -170,18 +157,14 @@ def _shared_problems(settings: Sequence[Column]) -> list[str]:
 
 
 def _shortfalls(names: Sequence[str], settings: Sequence[Column], problems: Sequence[str]) -> tuple[Shortfall, ...]:
-    cells = [
-        (name, problem, setting.cells[problem])
-        for name, setting in zip(names, settings, strict=True)
-        if setting.cells.keys() >= set(problems)
-        for problem in problems
-    ]
-    done = [len(cell.values.get("test_error_percent", ())) for _, _, cell in cells]
-    return tuple(
-        Shortfall(name, problem, cell.n_planned, cell.n_failed, n_done)
-        for (name, problem, cell), n_done in zip(cells, done, strict=True)
-        if n_done < cell.n_planned
-    )
+    shortfalls = []
+    for name, setting in zip(names, settings, strict=True):
+        for problem in problems if setting.cells.keys() >= set(problems) else ():
+            cell = setting.cells[problem]
+            n_done = len(cell.values.get("test_error_percent", ()))
+            if n_done < cell.n_planned:
+                shortfalls.append(Shortfall(name, problem, cell.n_planned, cell.n_failed, n_done))
+    return tuple(shortfalls)
 
 
 def _friedman(data_sets: pd.DataFrame) -> tuple[float, float]:
@@ -193,19 +176,19 @@ def _friedman(data_sets: pd.DataFrame) -> tuple[float, float]:
     return float(statistic), float(p)
 
 
-def _critical_difference(n_methods: int, unit: float) -> float:
-    from scipy.stats import studentized_range
+def _pairwise_tests(
+    data_sets: pd.DataFrame, ranks: pd.Series[float], unit: float
+) -> tuple[float, pd.DataFrame, pd.DataFrame]:
+    """Return the critical difference, and the p values of each pair by Nemenyi's test and by Wilcoxon's.
 
-    return float(studentized_range.ppf(1.0 - ALPHA, n_methods, np.inf)) / math.sqrt(2.0) * unit
-
-
-def _pairwise_tests(data_sets: pd.DataFrame, ranks: pd.Series[float], unit: float) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the p values of each pair by Nemenyi's test and by Wilcoxon's; ``unit`` is √(k (k + 1) / (6 N))."""
+    ``unit`` is √(k (k + 1) / (6 N)) for k methods and N data sets.
+    """
     from scipy.stats import studentized_range, wilcoxon
 
     errors, n_methods = data_sets.to_numpy(), len(ranks)
     first, second = np.triu_indices(n_methods, 1)
     # The studentized range of k ranks is their difference in units of √(k (k + 1) / (12 N)).
+    critical = float(studentized_range.ppf(1.0 - ALPHA, n_methods, np.inf)) / math.sqrt(2.0) * unit
     ranges = np.abs(ranks.to_numpy()[first] - ranks.to_numpy()[second]) / unit * math.sqrt(2.0)
     signed_rank = [
         float(wilcoxon(errors[:, one], errors[:, other], zero_method="zsplit").pvalue)
@@ -216,39 +199,31 @@ def _pairwise_tests(data_sets: pd.DataFrame, ranks: pd.Series[float], unit: floa
         matrix = np.ones((n_methods, n_methods))
         matrix[first, second] = matrix[second, first] = p_values
         matrices.append(pd.DataFrame(matrix, index=ranks.index, columns=ranks.index))
-    return matrices[0], matrices[1]
+    return critical, matrices[0], matrices[1]
 
 
-def render(ranking: Ranking, form: str = "terminal") -> str:
+def render(ranking: Ranking, form: Format = "terminal") -> str:
     """Render a ranking as ``terminal`` text, ``markdown`` or ``json``."""
     if form == "json":
         return json.dumps(_plain(ranking), indent=1, ensure_ascii=False)
-    style = "pipe" if form == "markdown" else "simple"
-    align = ("left", *["right"] * (len(HEADERS) - 1))
-    table = tabulate(ranking_rows(ranking), HEADERS, tablefmt=style, disable_numparse=True, colalign=align)
-    return "\n\n".join([str(table), *ranking_remarks(ranking)])
+    return "\n\n".join([text_table(HEADERS, ranking_rows(ranking), form), *ranking_remarks(ranking)])
 
 
 def ranking_rows(ranking: Ranking) -> list[list[str]]:
     """Return the rows of a ranking's table below `HEADERS`, as printed."""
-    best = str(ranking.mean_ranks.index[0])
+    best = ranking.mean_ranks.index[0]
+    means = zip(ranking.mean_ranks.items(), ranking.errors.mean(), strict=True)
     return [
-        [
-            str(method),
-            f"{rank:.2f}",
-            f"{ranking.errors[str(method)].mean():.2f}",
-            f"{ranking.p(best, str(method)):.2g}" if method != best else "",
-        ]
-        for method, rank in ranking.mean_ranks.items()
+        [str(method), f"{rank:.2f}", f"{error:.2f}", f"{ranking.p(best, method):.2g}" if method != best else ""]
+        for (method, rank), error in means
     ]
 
 
 def ranking_remarks(ranking: Ranking) -> list[str]:
     """Return the paragraphs below a ranking's table."""
-    methods = [str(method) for method in ranking.mean_ranks.index]
     differing = [
         f"{better} before {worse} (p = {p:.2g})"
-        for better, worse in itertools.combinations(methods, 2)
+        for better, worse in itertools.combinations(map(str, ranking.mean_ranks.index), 2)
         if (p := ranking.p(better, worse)) < ALPHA
     ]
     remarks = [

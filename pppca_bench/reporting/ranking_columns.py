@@ -12,8 +12,7 @@ from pppca_bench.reporting.summary import CellSummary, summarise_runs
 from pppca_bench.runs import AUTO, CHOOSE, Cell, Parameters, Scalar
 from pppca_bench.store.columns import CellRuns
 
-_Setting = tuple[str, Parameters, Parameters, tuple[tuple[str, int | str], ...]]
-"""Method, parameters, classifier, and versions of the algorithms."""
+_Setting = tuple[str, Parameters, Parameters, tuple[tuple[str, int | str], ...]]  # as in `Cell`, from `method` on
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +24,12 @@ class Column:
     name : str
         The method with its thresholds and every parameter that does not have its default value.
     classifier : str
-        The fewest settings of the classifier that distinguish it from those of the other columns; "" where there is
-        no other, or where the method classifies by itself.
+        The fewest settings that distinguish the classifier from those of the other columns; "" if there is no other,
+        or if the method classifies by itself.
     cells : dict of str to CellSummary
         The repeats, by problem; a problem with several data goes by its name and their digest.
     tau : scalar
-        Its threshold; None where another parameter takes its place, `AUTO` where each run chooses a threshold, or the
+        Its threshold; None if another parameter takes its place, `AUTO` if each run chooses a threshold, or if the
         method has no such parameter.
     family : object
         Equal for settings that differ only in the number of features that they keep.
@@ -57,18 +56,7 @@ def labels(settings: Sequence[Column], of: Collection[Column] | None = None) -> 
 
 
 def columns(cells: Mapping[Cell, CellRuns]) -> list[Column]:
-    """Group runs by their setting.
-
-    Parameters
-    ----------
-    cells : mapping of Cell to CellRuns
-        Planned runs and their results, those of later plans last; methods that only measure are left out.
-
-    Returns
-    -------
-    list of Column
-        In the order of plans.
-    """
+    """Group runs by their setting, in the order of plans; methods that only measure are left out."""
     entries = {cell: stored_method(cell.method) for cell in cells}
     ranked = [cell for cell, entry in entries.items() if entry is None or entry.makes != "measures"]
     n_data = Counter(problem for problem, _ in {(cell.problem, cell.data_sha256) for cell in ranked})
@@ -77,13 +65,7 @@ def columns(cells: Mapping[Cell, CellRuns]) -> list[Column]:
         data = f", data {cell.data_sha256[:8]}" if n_data[cell.problem] > 1 else ""
         setting = (cell.method, cell.parameters, cell.classifier, cell.algorithms)
         settings.setdefault(setting, {})[f"{cell.problem}{data}"] = cells[cell]
-    classifiers = classifier_names([classifier for _, _, classifier, _ in settings if classifier])
-    names = _distinct(
-        {
-            setting: (_name(next(iter(problems.values()))), classifiers.get(setting[2], ""))
-            for setting, problems in settings.items()
-        }
-    )
+    names = _names(settings)
     return [
         Column(
             *names[setting],
@@ -100,20 +82,22 @@ def _is_size(name: str) -> bool:
     return name in ("tau", "n_components") or name.startswith(CHOOSE)
 
 
-def _name(runs: CellRuns) -> str:
-    """Name a setting by its method, thresholds, and every parameter that does not have its default value."""
-    changed = [setting_text(*item) for item in own_settings(runs.cell).items() if item[0] in runs.changed]
-    return ", ".join([method_label(runs.cell, with_tau=True), *changed])
+def _names(settings: Mapping[_Setting, Mapping[str, CellRuns]]) -> dict[_Setting, tuple[str, str]]:
+    """Return the name and the classifier of each column.
 
-
-def _distinct(names: Mapping[_Setting, tuple[str, str]]) -> dict[_Setting, tuple[str, str]]:
-    """Add the differences to settings of equal name: a parameter that is a default of one of them, or a version."""
+    Settings of equal name are distinguished by a parameter that is a default of one of them, or by versions.
+    """
+    classifiers = classifier_names([classifier for _, _, classifier, _ in settings if classifier])
     groups: dict[tuple[str, str], list[_Setting]] = {}
-    for setting, both in names.items():
-        groups.setdefault(both, []).append(setting)
-    distinct = dict(names)
+    for setting, problems in settings.items():
+        runs = next(iter(problems.values()))
+        changed = [setting_text(*item) for item in own_settings(runs.cell).items() if item[0] in runs.changed]
+        name = ", ".join([method_label(runs.cell, with_tau=True), *changed])
+        groups.setdefault((name, classifiers.get(setting[2], "")), []).append(setting)
+    names = {}
     for (name, classifier), group in groups.items():
         everything = [dict(own) | {f"{name} version": n for name, n in versions} for _, own, _, versions in group]
         for setting, different in zip(group, unusual(everything), strict=True):
-            distinct[setting] = ", ".join([name, *(setting_text(*item) for item in different.items())]), classifier
-    return distinct
+            texts = [setting_text(*item) for item in different.items()] if len(group) > 1 else []
+            names[setting] = ", ".join([name, *texts]), classifier
+    return names

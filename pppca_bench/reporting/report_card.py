@@ -8,17 +8,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, Literal
 
 import yaml
 
 from pppca_bench.methods.entry import Entry
 from pppca_bench.methods.lookup import title_of
-from pppca_bench.references.proben1_tables import LINEAR, Network, pivot_of, rule_network
+from pppca_bench.references.proben1_tables import Network, pivot_of, rule_network
 from pppca_bench.reporting.architecture_search import n_connections
+from pppca_bench.reporting.document import EMPTY, environment, escaped, listed, text_table
 from pppca_bench.reporting.labels import setting_text, value_text
-from pppca_bench.reporting.number_text import EMPTY
-from pppca_bench.reporting.rendering import environment, escaped, text_table
 from pppca_bench.reporting.run_groups import RunGroup, group_runs
 from pppca_bench.reporting.summary import Results
 from pppca_bench.runs import CHOOSE, Parameters, ProblemFacts, Scalar
@@ -47,16 +47,10 @@ _ROLES = {"": "method", "classifier.": "classifier", "classifier.base.": "member
 
 @dataclass(frozen=True)
 class Card:
-    """Answers to the checklist.
+    """Answers to the checklist, and the headers and rows of the table of problems.
 
-    Attributes
-    ----------
-    title : str
-    sections : list of (str, int, dict of str to list of str)
-        Heading, number of the first point, and sentences by point. A config with several groups of settings has a
-        section for each; points that hold for all settings come before and after them.
-    headers, rows : sequence of str, and of sequence of str
-        The table of problems.
+    A section has a heading, the number of its first point, and sentences by point. A config with several groups of
+    settings has a section for each; points that hold for all settings come before and after them.
     """
 
     title: str
@@ -72,43 +66,37 @@ def build_card(
     addresses: Mapping[str, str],
     origins: Sequence[tuple[str, str, str | None, int]],
 ) -> Card:
-    """Fill the checklist for a config.
+    """Fill the checklist for a config that was run.
 
     Parameters
     ----------
-    config : str
-        Name of a config that was run.
-    results : Results
-        The stored runs by cell.
-    facts : mapping of str to ProblemFacts
-        Sizes of the problems, by name.
+    config, results, facts
     addresses : mapping of str to str
-        Source of each problem's data; a missing problem is a file of the user's own.
+        Source of each problem's data; a problem without is a user-defined file.
     origins : sequence of (method, status, provenance or None, count)
         As `Store.origins` gives them for the config.
     """
-    groups = {_letter(place): group for place, group in enumerate(group_runs(results.of_config(config)))}
-    problems = list(dict.fromkeys(problem for group in groups.values() for problem in group.problems))
+    grouped = group_runs(results.of_config(config))
+    groups = {ascii_uppercase[n : n + 1] or f"A{n}": group for n, group in enumerate(grouped)}
+    problems = list(dict.fromkeys(problem for group in grouped for problem in group.problems))
     own = {problem: facts[problem] for problem in problems if problem in facts}
     by_address: dict[str, list[str]] = {}
     for problem in problems:
         by_address.setdefault(addresses.get(problem, ""), []).append(problem)
     n_splits = {problem: own[problem].n_splits if problem in own else 1 for problem in problems}
-    outcomes = [result.status if result else "" for group in groups.values() for result in group.results]
+    outcomes = [result.status if result else "" for group in grouped for result in group.results]
     sentences: Any = _environment().get_template("rules.txt").module
-    general = _points(("Problem", "Data sets", "Runs"), sentences.of_config(groups, by_address, n_splits, outcomes))
-    algorithms = {item for group in groups.values() for cell in group.cells for item in cell.algorithms}
-    before = {title: general[title] for title in ("Problem", "Data sets")}
-    after = {"Runs": general["Runs"], "Software": software(origins, algorithms)}
+    text = sentences.of_config(groups, by_address, n_splits, outcomes)
+    before, after = _points(("Problem", "Data sets"), text), _points(("Runs",), text)
+    algorithms = {item for group in grouped for cell in group.cells for item in cell.algorithms}
+    after["Software"] = software(origins, algorithms)
     first: dict[str, str] = {}
     described = {name: _describe_group(name, group, problems, first) for name, group in groups.items()}
     if len(groups) == 1:
-        (points,) = described.values()
-        sections = [("", 1, before | points | after)]
+        sections = [("", 1, before | points | after) for points in described.values()]
     else:
-        titles = {name: f"{name}. {_group_title(group)}" for name, group in groups.items()}
-        settings = [(titles[name], 1 + len(before), points) for name, points in described.items()]
-        sections = [("", 1, before), *settings, ("All settings", 1 + len(before) + len(POINTS), after)]
+        sections = [(f"{name}. {_group_title(groups[name])}", 3, points) for name, points in described.items()]
+        sections = [("", 1, before), *sections, ("All settings", 3 + len(POINTS), after)]
     return Card(f"How {config} was run", sections, *_problem_table(problems, own, groups))
 
 
@@ -125,10 +113,17 @@ def describe_entry(entry: Entry, settings: Parameters) -> Points:
         points[POINTS[point]].append(text)
     given = dict(settings)
     unit = "generations" if any(name.endswith("generations") for name in given) else "epochs"
-    for point, rules in _setting_sentences().items():
+    for point, rules in _setting_rules().items():
         for name, rule in rules.items():
-            if name in given and (sentence := _sentence(rule, given[name], unit)) is not None:
-                points[POINTS[point]] += [sentence] if sentence else []
+            if given.get(name) is None:
+                continue
+            value = given[name]
+            values = value if isinstance(value, tuple) else (value,)
+            texts = [f"{part:.12g}" if isinstance(part, float) else str(part) for part in values]
+            # A rule is a template, or a sentence for some values; "" where a value needs none.
+            sentence = rule.get(value) if isinstance(rule, dict) else rule.render(value=value, v=texts, unit=unit)
+            if sentence is not None:
+                points[POINTS[point]] += filter(None, [sentence])
                 del given[name]
     others = [setting_text(name, value) for name, value in given.items() if value is not None]
     unset = [name for name, value in given.items() if value is None]
@@ -137,11 +132,6 @@ def describe_entry(entry: Entry, settings: Parameters) -> Points:
     if unset:
         points["Algorithm"].append(f"Not set {'is' if len(unset) == 1 else 'are'} {listed(unset)}.")
     return points
-
-
-def listed(words: Sequence[str]) -> str:
-    """Join words with commas, and "and" before the last."""
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 def software(
@@ -174,44 +164,29 @@ def _environment() -> Environment:
         "escaped": partial(escaped, form="latex"),
         "value": value_text,
         "listed": listed,
-        "among": lambda choice: listed(
-            [f"{name} among {', '.join(map(value_text, v))}" for name, v in choice.items() if isinstance(v, tuple)]
-        ),
-        "grid": lambda varied: "; ".join(f"{name} = {_values(values)}" for name, values in varied.items()),
         "combinations": _combinations,
     }
     return templates
 
 
 @cache
-def _setting_sentences() -> dict[str, dict[str, Template | dict[Scalar, str]]]:
+def _setting_rules() -> dict[str, dict[str, Template | dict[Scalar, str]]]:
     """Return for each point and setting a template, or the sentence of each value."""
     text = (files("pppca_bench.reporting") / "templates" / "settings.yaml").read_text(encoding="utf-8")
+    template = _environment().from_string
     return {
-        point: {
-            name: rule if isinstance(rule, dict) else _environment().from_string(rule) for name, rule in own.items()
-        }
-        for point, own in yaml.safe_load(text).items()
+        point: {name: rule if isinstance(rule, dict) else template(rule) for name, rule in rules.items()}
+        for point, rules in yaml.safe_load(text).items()
     }
 
 
-def _sentence(rule: Template | dict[Scalar, str], value: Scalar, unit: str) -> str | None:
-    """Return the sentence for a value; "" if nothing has to be said, None if there is no sentence for it."""
-    if value is None:
-        return None
-    if isinstance(rule, dict):
-        return rule.get(value)
-    values = value if isinstance(value, tuple) else (value,)
-    texts = [f"{part:.12g}" if isinstance(part, float) else str(part) for part in values]
-    return rule.render(value=value, v=texts, unit=unit)
-
-
 def _points(titles: Collection[str], text: str) -> Points:
-    """Sort the lines of a text by the points that they begin with."""
+    """Sort those lines of a text that begin with one of the points' titles."""
     points: Points = {title: [] for title in titles}
-    for line in filter(None, map(str.strip, text.splitlines())):
+    for line in map(str.strip, text.splitlines()):
         title, _, sentence = line.partition(": ")
-        points[title].append(sentence)
+        if title in points:
+            points[title].append(sentence)
     return points
 
 
@@ -237,10 +212,6 @@ def _describe_group(name: str, group: RunGroup, problems: Sequence[str], first: 
     return {title: own or ["Nothing is set."] for title, own in points.items()}
 
 
-def _letter(place: int) -> str:
-    return chr(ord("A") + place) if place < 26 else f"A{place}"
-
-
 def _group_title(group: RunGroup) -> str:
     titles = [entry.title if entry else title_of(name) for name, entry in group.learners.values()]
     text = titles[0] + "".join(f", {word} {title}" for word, title in zip(("then", "of"), titles[1:], strict=False))
@@ -257,11 +228,6 @@ def _combinations(group: RunGroup) -> str:
     return "; ".join(dict.fromkeys(combinations))
 
 
-def _values(values: Sequence[Scalar]) -> str:
-    """Join values; layers are written without spaces, so that they stay together."""
-    return listed([value_text(value).replace(" ", "") for value in values])
-
-
 def _problem_table(
     problems: Sequence[str], facts: Mapping[str, ProblemFacts], groups: Mapping[str, RunGroup]
 ) -> tuple[list[str], list[list[str]]]:
@@ -274,25 +240,22 @@ def _problem_table(
     rows = []
     for problem in problems:
         row, known = [problem, *[EMPTY] * 6], facts.get(problem)
+        # The report's pivot architecture, or that of the rule of size.
+        pivot = pivot_of(problem) or (rule_network(known.n_outputs) if known else None)
         if known:
             sizes = (known.n_features, known.n_outputs, known.n_train, known.n_validation, known.n_test)
             row[1:] = [*map(str, sizes), known.data_sha256[:12]]
-        if has_pivots:
-            row.append(str(_pivot_of(problem, known)) if known or pivot_of(problem) else EMPTY)
-        rows.append(row + [_connections(group, problem, known) for group in counted.values()])
+        row += [str(pivot or EMPTY)] if has_pivots else []
+        rows.append(row + [_connections(group, problem, known, pivot) for group in counted.values()])
     return headers, rows
 
 
-def _pivot_of(problem: str, known: ProblemFacts | None) -> Network:
-    """Return the network of ``hidden: pivot``: the report's, or that of the rule of size."""
-    return pivot_of(problem) or rule_network(known.n_outputs if known else 1)
-
-
-def _connections(group: RunGroup, problem: str, known: ProblemFacts | None) -> str:
+def _connections(group: RunGroup, problem: str, known: ProblemFacts | None, pivot: Network | None) -> str:
     layers, shortcuts = group.layers, group.shortcuts
-    network = _pivot_of(problem, known) if layers == PIVOT and known else None
-    if isinstance(layers, tuple):
-        network = Network(tuple(int(size) for size in layers), LINEAR)
-    if known is None or network is None or problem not in group.problems or not isinstance(shortcuts, bool):
+    if layers == PIVOT and pivot:
+        layers = pivot.hidden
+    if known is None or problem not in group.problems:
         return EMPTY
-    return str(n_connections(known.n_features, network.hidden, known.n_outputs, shortcuts=shortcuts))
+    if not isinstance(layers, tuple) or not isinstance(shortcuts, bool):
+        return EMPTY
+    return str(n_connections(known.n_features, list(map(int, layers)), known.n_outputs, shortcuts=shortcuts))

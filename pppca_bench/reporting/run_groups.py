@@ -10,10 +10,11 @@ from pppca_bench.methods.entry import Entry
 from pppca_bench.methods.lookup import stored_classifier, stored_method
 from pppca_bench.runs import Cell, Parameters, RunResult, Scalar, StoredRun
 
-Settings = Mapping[str, Scalar]
-
 _NETWORKS = ("classifier.", "classifier.base.", "")
 """Prefixes of the settings that may describe a network."""
+
+_Setting = list[Cell]
+"""Cells, on different problems, of one setting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class RunGroup:
     """
 
     method: str
-    constant: Settings
+    constant: Mapping[str, Scalar]
     varied: Mapping[str, tuple[Scalar, ...]]
     is_grid: bool
     cells: Mapping[Cell, Sequence[StoredRun]]
@@ -48,7 +49,7 @@ class RunGroup:
     @property
     def n_settings(self) -> int:
         """Return the number of different settings."""
-        return len({_settings_of(cell) for cell in self.cells})
+        return len({tuple(cell.settings.items()) for cell in self.cells})
 
     @property
     def results(self) -> list[RunResult | None]:
@@ -79,8 +80,8 @@ class RunGroup:
     @property
     def layers(self) -> Scalar:
         """Return the hidden layers that all networks have in common; None if they vary."""
-        names = [f"{prefix}hidden" for prefix in _NETWORKS if f"{prefix}hidden" in self.constant]
-        return self.constant[names[0]] if names else None
+        names = [f"{prefix}hidden" for prefix in _NETWORKS]
+        return next((self.constant[name] for name in names if name in self.constant), None)
 
     @property
     def shortcuts(self) -> Scalar:
@@ -95,62 +96,49 @@ class RunGroup:
 
 
 def group_runs(cells: Mapping[Cell, Sequence[StoredRun]]) -> list[RunGroup]:
-    """Group the cells of a config by what they have in common.
+    """Group the cells of a config by what they have in common, in the order of the runs.
 
-    Parameters
-    ----------
-    cells : mapping of Cell to sequence of (RunSpec, RunResult or None)
-        All that the config plans.
-
-    Returns
-    -------
-    list of RunGroup
-        In the order of the runs. The settings of a group have the same method, learning rules, problems and numbers of
-        runs. They are split by one of the settings that vary, if each part is a grid then and there are few parts.
+    The settings of a group have the same method, learning rules, problems and numbers of runs. They are split by one of
+    the settings that vary, if each part is a grid then and there are few parts.
     """
-    by_settings: dict[tuple[object, ...], list[Cell]] = {}
+    by_settings: dict[tuple[object, ...], _Setting] = {}
     for cell in cells:
-        by_settings.setdefault((cell.method, _settings_of(cell)), []).append(cell)
-    alike: dict[tuple[object, ...], list[list[Cell]]] = {}
+        by_settings.setdefault((cell.method, *cell.settings.items()), []).append(cell)
+    alike: dict[tuple[object, ...], list[_Setting]] = {}
     for own in by_settings.values():
         rules = tuple(own[0].settings.get(name) for name in ("classifier.rule", "classifier.base.rule"))
         problems = tuple((cell.problem, len(cells[cell])) for cell in own)
         alike.setdefault((own[0].method, rules, problems), []).append(own)
-    return [_group(part, cells) for settings in alike.values() for part in _grids(settings)]
+    groups = []
+    for part in (part for settings in alike.values() for part in _grids(settings)):
+        first, varied = part[0][0], _varied(part)
+        constant = {name: value for name, value in first.settings.items() if name not in varied}
+        members = {cell: cells[cell] for own in part for cell in own}
+        groups.append(RunGroup(first.method, constant, varied, _is_grid(part), members))
+    return groups
 
 
-def _settings_of(cell: Cell) -> Parameters:
-    return tuple(cell.settings.items())
-
-
-def _grids(settings: Sequence[list[Cell]]) -> list[Sequence[list[Cell]]]:
-    """Split settings, each a list of cells, by the values of one of them, if that makes a few grids of them."""
+def _grids(settings: Sequence[_Setting]) -> Sequence[Sequence[_Setting]]:
+    """Split settings by the values of one of their names, if that makes a few grids of them."""
     varied = _varied(settings)
     if _is_grid(settings):
         return [settings]
     for name in sorted(varied, key=lambda name: len(varied[name])):
-        parts: dict[Scalar, list[list[Cell]]] = {}
-        for cells in settings:
-            parts.setdefault(cells[0].settings.get(name), []).append(cells)
+        parts: dict[Scalar, list[_Setting]] = {}
+        for own in settings:
+            parts.setdefault(own[0].settings.get(name), []).append(own)
         if 2 * len(parts) <= len(settings) and all(map(_is_grid, parts.values())):
             return list(parts.values())
     return [settings]
 
 
-def _is_grid(settings: Sequence[list[Cell]]) -> bool:
+def _is_grid(settings: Sequence[_Setting]) -> bool:
     return len(settings) == prod(map(len, _varied(settings).values()))
 
 
-def _varied(settings: Sequence[list[Cell]]) -> dict[str, tuple[Scalar, ...]]:
+def _varied(settings: Sequence[_Setting]) -> dict[str, tuple[Scalar, ...]]:
     """Return the values of the settings that are not all the same; a missing value counts as None."""
-    different = [cells[0].settings for cells in settings]
+    different = [own[0].settings for own in settings]
     names = dict.fromkeys(name for own in different for name in own)
     values = {name: tuple(dict.fromkeys(own.get(name) for own in different)) for name in names}
     return {name: given for name, given in values.items() if len(given) > 1}
-
-
-def _group(settings: Sequence[list[Cell]], cells: Mapping[Cell, Sequence[StoredRun]]) -> RunGroup:
-    first, varied = settings[0][0], _varied(settings)
-    constant = {name: value for name, value in first.settings.items() if name not in varied}
-    members = {cell: cells[cell] for own in settings for cell in own}
-    return RunGroup(first.method, constant, varied, _is_grid(settings), members)

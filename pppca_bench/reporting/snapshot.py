@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from pppca_bench.errors import StoreError, check_known
+from pppca_bench.methods.lookup import method_names
 from pppca_bench.references.proben1_tables import published_searches
-from pppca_bench.references.reference import Reference
+from pppca_bench.references.reference import Reference, check_added
 from pppca_bench.reporting.architecture_search import CONFIG as SEARCH
 from pppca_bench.reporting.architecture_search import search_documents
-from pppca_bench.reporting.choices import choices_document
-from pppca_bench.reporting.distributions import CONFIGS, distribution_document
 from pppca_bench.reporting.document import Document
+from pppca_bench.reporting.own_documents import (
+    CONFIGS,
+    PRINTED,
+    choices_document,
+    distribution_document,
+    training_document,
+)
 from pppca_bench.reporting.own_tables import OwnTables
 from pppca_bench.reporting.significance import significance_document
 from pppca_bench.reporting.summary import Results
-from pppca_bench.reporting.table import Table
-from pppca_bench.reporting.tables import fill_table
-from pppca_bench.reporting.training_evidence import PRINTED, training_document
+from pppca_bench.reporting.table import Table, fill_table
 from pppca_bench.runs import Cell, ProblemFacts
 from pppca_bench.store.database import Store
 
@@ -33,22 +38,7 @@ class Snapshot(Mapping[str, Table | Document]):
     """Results at one moment, and all tables by identifier, each of which is built when it is first asked for.
 
     In the order of print: the references' tables, tables of texts, tables of our own; also those that nothing fills.
-
-    Parameters
-    ----------
-    results : Results
-        The stored runs by cell.
-    facts : mapping of str to ProblemFacts
-        Sizes of the problems, by name.
-    references : sequence of Reference
-        The references whose tables are filled.
-
-    Attributes
-    ----------
-    results, facts, references
-        As given.
-    builders : dict of str to callable
-        Returns the table, by identifier.
+    ``facts`` are the sizes of the problems, by name; ``builders`` return the tables.
     """
 
     def __init__(self, results: Results, facts: Mapping[str, ProblemFacts], references: Sequence[Reference]) -> None:
@@ -103,14 +93,12 @@ class Snapshot(Mapping[str, Table | Document]):
         """Rank the methods in each contest of which enough was run."""
         from pppca_bench.reporting.ranking import CONTESTS, rank
 
-        found = []
+        rankings = []
         for contest in CONTESTS:
             cells = self.results.of_config(*contest.configs)
-            try:
-                found.append((contest, rank(cells or (self.results.cells if contest.missing else {}), self.facts)))
-            except StoreError:
-                continue
-        return found
+            with suppress(StoreError):
+                rankings.append((contest, rank(cells or (self.results.cells if contest.missing else {}), self.facts)))
+        return rankings
 
     def findings(self, figures: Sequence[Figure]) -> list[Finding]:
         """Judge the slides' claims, given the figures."""
@@ -128,14 +116,15 @@ class Snapshot(Mapping[str, Table | Document]):
         return build_figures(self.results, store, self.of_means, self.references)
 
 
-def _cells_in_documents(results: Results) -> dict[str, list[Cell]]:
-    """Return the cells that a table of texts shows, so that no list has to, by its identifier."""
-    documents = {"P7": SEARCH, "P_training": PRINTED} | {f"D_{config}": config for config in CONFIGS}
-    shown = {
-        document: [cell for cell, runs in results.cells.items() if config in runs.configs]
-        for document, config in documents.items()
+def _cells_in_documents(results: Results) -> dict[Cell, str]:
+    """Return the cells that a table of texts shows, so that no list has to, and its identifier."""
+    documents = {SEARCH: "P7", PRINTED: "P_training"} | {config: f"D_{config}" for config in CONFIGS}
+    return {
+        cell: document
+        for config, document in documents.items()
+        for cell, runs in results.cells.items()
+        if config in runs.configs and (config != SEARCH or cell.problem in published_searches())
     }
-    return shown | {"P7": [cell for cell in shown["P7"] if cell.problem in published_searches()]}
 
 
 def take_snapshot(
@@ -153,14 +142,10 @@ def take_snapshot(
     ----------
     store : Store
         The database.
-    references : sequence of Reference
-        The package's references.
-    configs : sequence of str, optional
-        Names of the configs whose runs count; all by default.
-    problems, methods : sequence of str, optional
-        Names of the problems and methods whose runs count; all by default.
-    added : sequence of Reference, optional
-        User-defined references, whose tables come after the others.
+    references, added : sequence of Reference
+        The package's references, and user-defined ones, whose tables come after the others.
+    configs, problems, methods : sequence of str, optional
+        Names of those whose runs count; all by default.
 
     Raises
     ------
@@ -180,11 +165,7 @@ def take_snapshot(
         if (not problems or cell.problem in problems) and (not methods or cell.method in methods)
     }
     results = Results(kept, [name for name in store.configs() if not configs or name in configs])
-    if added:
-        from pppca_bench.reporting.reference_check import check_references
-
-        check_references(added, references, results)
-        references = [*references, *added]
     names = {cell.problem for cell in results.cells}
     facts = {name: known for name, known in store.problems().items() if name in names}
-    return Snapshot(results, facts, references)
+    check_added(added, Snapshot(results, facts, references).builders, results.cells, method_names())
+    return Snapshot(results, facts, [*references, *added])

@@ -1,4 +1,4 @@
-"""Stored runs by cell, and the mean, spread, interval and number of repeats of each."""
+"""Stored runs by cell: mean, spread, interval and number of repeats, and provenance."""
 
 from __future__ import annotations
 
@@ -7,24 +7,19 @@ import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import StatisticsError, correlation
 
 from pppca_bench.methods.lookup import stored_method
-from pppca_bench.runs import Cell, Selector, StoredRun
+from pppca_bench.reporting.labels import value_text
+from pppca_bench.runs import Cell, Scalar, Selector, StoredRun
 from pppca_bench.store.columns import DONE, FAILED, CellRuns, gather
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Summary of a quantity over the repeats of a cell.
+    """Summary of a quantity over ``n`` repeats: mean, sample standard deviation, and 95 % interval of the mean.
 
-    Attributes
-    ----------
-    mean, sd : float
-        Mean and sample standard deviation (nan for a single repeat).
-    n : int
-        Number of repeats.
-    low, high : float
-        95 % interval of the mean by Student's t distribution (nan for a single repeat).
+    The latter two, by Student's t distribution, are nan for a single repeat.
     """
 
     mean: float
@@ -35,21 +30,8 @@ class Summary:
 
 
 def summarise(values: Sequence[float]) -> Summary:
-    """Summarise one quantity over repeats.
-
-    Parameters
-    ----------
-    values : sequence of float, length >= 1
-        One value per repeat.
-
-    Raises
-    ------
-    ValueError
-        There are no values.
-    """
+    """Summarise a quantity by its value in each repeat, of which there is at least one."""
     n = len(values)
-    if n == 0:
-        raise ValueError("summary of a cell: expected at least one value, got none")
     mean = math.fsum(values) / n
     if n == 1:
         return Summary(mean, math.nan, 1, math.nan, math.nan)
@@ -76,9 +58,9 @@ class Repeats(Mapping[str, Mapping[int, float]]):
         self._runs = runs
 
     def __getitem__(self, name: str) -> Mapping[int, float]:
-        if name not in self._runs.values:
-            raise KeyError(name)
-        return self._runs.of_done(name)
+        if name in self._runs.values:
+            return self._runs.of_done(name)
+        raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._runs.values)
@@ -89,16 +71,10 @@ class Repeats(Mapping[str, Mapping[int, float]]):
 
 @dataclass(frozen=True, slots=True)
 class CellSummary:
-    """Summary of the repeats of a cell.
+    """Summary of the repeats of a cell, and the value of each by quantity and number of the repeat.
 
     Attributes
     ----------
-    quantities : dict of str to Summary
-        By quantity; empty where no repeat is done.
-    values : dict of str to dict of int to float
-        By quantity, each repeat's value by its number.
-    n_planned, n_failed : int
-        Planned repeats, and those that failed.
     settings : str
         Digest of method, parameters, classifier and data; "" where no repeat is done.
     differing : tuple of str
@@ -113,23 +89,18 @@ class CellSummary:
     differing: tuple[str, ...] = ()
 
 
-NOT_RUN = CellSummary({}, {}, 0, 0)
-"""Summary of a cell that was never planned."""
-
-
 class Results:
     """Runs by cell; what a selector matches is cached, since several tables ask for it.
 
     Parameters
     ----------
     cells : mapping of Cell to CellRuns
-        Planned runs and their results, those of later plans last.
+        Planned runs and their results, those of later plans last; also an attribute.
     configs : iterable of str
         Names of the configs that ask for them.
 
     Attributes
     ----------
-    cells : mapping of Cell to CellRuns
     variants : dict of str to list of list of Cell
         By config, the cells of each place (`place_of`) that has several: settings of one method.
     """
@@ -140,9 +111,15 @@ class Results:
         for cell in cells:
             self._by_method.setdefault((cell.problem, cell.method), []).append(cell)
         self._matching: dict[tuple[Selector, tuple[str, ...]], list[Cell]] = {}
-        self._planned: dict[str, dict[tuple[str, str], list[Cell]]] = {}
+        self._selections: dict[str, Mapping[Cell, Mapping[str, str]]] = {}
         self._summaries: dict[tuple[Selector, tuple[str, ...]], CellSummary] = {}
-        self.variants = {name: variants for name in configs if (variants := self._variants(name))}
+        self.variants: dict[str, list[list[Cell]]] = {}
+        for config in configs:
+            places: dict[tuple[object, ...], list[Cell]] = {}
+            for cell in self._asked(config):
+                places.setdefault(place_of(cell), []).append(cell)
+            if variants := [group for group in places.values() if len(group) > 1]:
+                self.variants[config] = variants
 
     @classmethod
     def of_runs(cls, runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> Results:
@@ -151,18 +128,16 @@ class Results:
 
     def of_config(self, *configs: str) -> dict[Cell, CellRuns]:
         """Return the cells that any of the configs asks for, with the runs that they ask for."""
-        return {
-            cell: runs.asked_by(configs) for cell, runs in self.cells.items() if not runs.configs.isdisjoint(configs)
-        }
+        return {cell: self.cells[cell].asked_by(configs) for cell in self._asked(*configs)}
 
-    def rivals(self, cell: Cell, config: str) -> Sequence[Cell]:
-        """Return the cells of a config with the same problem and method as a cell."""
-        if config not in self._planned:
-            groups = self._planned[config] = {}
-            for other, runs in self.cells.items():
-                if config in runs.configs:
-                    groups.setdefault((other.problem, other.method), []).append(other)
-        return self._planned[config].get((cell.problem, cell.method), ())
+    def _asked(self, *configs: str) -> list[Cell]:
+        return [cell for cell, runs in self.cells.items() if not runs.configs.isdisjoint(configs)]
+
+    def selections(self, config: str) -> Mapping[Cell, Mapping[str, str]]:
+        """Return the settings that select each cell of a config."""
+        if config not in self._selections:
+            self._selections[config] = selections(self._asked(config))
+        return self._selections[config]
 
     def matching(self, selector: Selector, configs: Collection[str] = ()) -> list[Cell]:
         """Return the cells that a selector matches, of those that some of the configs (all by default) ask for."""
@@ -175,31 +150,21 @@ class Results:
             ]
         return self._matching[asked]
 
-    def select(self, selector: Selector, configs: Collection[str] = ()) -> Sequence[StoredRun]:
-        """Return the runs of the only cell that matches; none where several do."""
-        return self._selected(selector, configs) or ()
+    def select(self, selector: Selector, configs: Collection[str] = ()) -> CellRuns | tuple[()]:
+        """Return the runs of the only cell that matches; empty if there is none, or several."""
+        cells = self.matching(selector, configs)
+        if len(cells) != 1:
+            return ()
+        runs = self.cells[cells[0]]
+        return runs.asked_by(configs) if configs else runs
 
     def summary(self, selector: Selector, configs: Collection[str] = ()) -> CellSummary:
         """Summarise what `select` returns."""
         asked = selector, tuple(configs)
         if asked not in self._summaries:
-            runs = self._selected(selector, configs)
-            self._summaries[asked] = summarise_runs(runs) if runs is not None else NOT_RUN
+            runs = self.select(selector, configs)
+            self._summaries[asked] = summarise_runs(runs) if runs else CellSummary({}, {}, 0, 0)
         return self._summaries[asked]
-
-    def _selected(self, selector: Selector, configs: Collection[str]) -> CellRuns | None:
-        cells = self.matching(selector, configs)
-        if len(cells) != 1:
-            return None
-        runs = self.cells[cells[0]]
-        return runs.asked_by(configs) if configs else runs
-
-    def _variants(self, config: str) -> list[list[Cell]]:
-        places: dict[tuple[object, ...], list[Cell]] = {}
-        for cell, runs in self.cells.items():
-            if config in runs.configs:
-                places.setdefault(place_of(cell), []).append(cell)
-        return [cells for cells in places.values() if len(cells) > 1]
 
 
 def place_of(cell: Cell) -> tuple[object, ...]:
@@ -221,12 +186,10 @@ def summarise_runs(runs: CellRuns) -> CellSummary:
 
 def _differing(origins: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the facts in which some origins differ, other than the configs."""
-    known = [origin for origin in origins if origin]
-    if len(known) < 2:
-        return ()
-    facts = [{name: fact for name, fact in json.loads(origin).items() if name != "configs"} for origin in known]
-    names = sorted({name for one in facts for name in one})
-    return tuple("code" if name == "pppca" else name for name in names if len({one.get(name) for one in facts}) > 1)
+    facts = [json.loads(origin) for origin in origins if origin]
+    names = sorted({name for origin in facts for name in origin} - {"configs"})
+    differing = [name for name in names if len({origin.get(name) for origin in facts}) > 1]
+    return tuple("code" if name == "pppca" else name for name in differing)
 
 
 def _correlation(one: Mapping[int, float], other: Mapping[int, float]) -> Summary | None:
@@ -234,8 +197,6 @@ def _correlation(one: Mapping[int, float], other: Mapping[int, float]) -> Summar
 
     None with fewer than four repeats, or where one of the quantities does not vary.
     """
-    from statistics import StatisticsError, correlation
-
     both = [repeat for repeat in one if repeat in other]
     n = len(both)
     if n <= 3:
@@ -255,3 +216,75 @@ def _settings(cell: Cell) -> str:
     parameters = [item for item in cell.parameters if item[0] != timed_by]
     text = json.dumps([cell.method, parameters, cell.classifier, cell.data_sha256])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+Settings = Mapping[Cell, Mapping[str, Scalar]]
+
+
+@dataclass(frozen=True, slots=True)
+class CellSource:
+    """Provenance of a table cell.
+
+    Name of a config that plans its runs, settings that select them as in ``pppca run --only``, versions of the
+    algorithms, such as ``"dgha 3, rprop 2"``, and digest of the problem's data.
+    """
+
+    config: str
+    only: Mapping[str, str]
+    versions: str
+    data_sha256: str
+
+    def record(self) -> dict[str, object]:
+        """Return the columns of a record in CSV and JSON."""
+        only = ",".join(f"{name}={value}" for name, value in self.only.items())
+        return {"config": self.config, "only": only, "versions": self.versions, "data_sha256": self.data_sha256}
+
+
+NO_SOURCE: Mapping[str, object] = dict.fromkeys(("config", "only", "versions", "data_sha256"))
+"""Record of a cell without runs."""
+
+
+def source_of(cell: Cell, results: Results, configs: Collection[str] = ()) -> CellSource:
+    """Return the provenance of the runs of a cell; of several configs that plan them, the first of those given."""
+    planning = results.cells[cell].configs
+    config = next((name for name in (*configs, *sorted(planning)) if name in planning), "")
+    versions = ", ".join(f"{name} {version}" for name, version in cell.algorithms)
+    return CellSource(config, results.selections(config)[cell], versions, cell.data_sha256)
+
+
+def selections(cells: Iterable[Cell]) -> dict[Cell, dict[str, str]]:
+    """Return the settings that distinguish each cell from the others: problem, method and, where needed, more."""
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.problem, cell.method), []).append(cell)
+    selected: dict[Cell, dict[str, str]] = {}
+    for (problem, method), group in groups.items():
+        settings = {cell: cell.settings for cell in group}
+        used, first = {name for own in settings.values() for name in own}, ("tau", "data_fraction")
+        names = sorted(used, key=lambda name: (name not in first, name))
+        selected.update((cell, {"problem": problem, "method": method}) for cell in group)
+        _select(settings, settings, names, selected)
+    return selected
+
+
+def _select(cells: Settings, rivals: Settings, names: Sequence[str], selected: Mapping[Cell, dict[str, str]]) -> None:
+    """Add to the selections of some cells, of the given settings, what distinguishes each from its rivals."""
+    if len(rivals) < 2 or not names:
+        return
+    name, *rest = names
+    values = {settings[name] for settings in cells.values() if name in settings}
+    sharing: dict[Scalar, dict[Cell, Mapping[str, Scalar]]] = {value: {} for value in values}
+    for rival, settings in rivals.items():
+        if name in settings and settings[name] in sharing:
+            sharing[settings[name]][rival] = settings
+    for value, part in sharing.items():
+        own = {cell: cells[cell] for cell in part if cell in cells}
+        if len(part) < len(rivals):
+            for cell in own:
+                selected[cell][name] = _written(value)
+        _select(own, part, rest, selected)
+    _select({cell: own for cell, own in cells.items() if name not in own}, rivals, rest, selected)
+
+
+def _written(value: Scalar) -> str:
+    return f"[{', '.join(map(value_text, value))}]" if isinstance(value, tuple) else value_text(value)

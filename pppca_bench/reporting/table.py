@@ -1,56 +1,48 @@
-"""Tables of means: cells with our numbers and the published ones."""
+"""Tables of means: cells with our numbers beside the published ones, filled from results."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from pppca_bench.methods.lookup import stored_method
+from pppca_bench.references.layout import Layout, Line
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import Reference
-from pppca_bench.reporting.cell_source import CellSource
-from pppca_bench.reporting.summary import Summary
-from pppca_bench.runs import Selector
+from pppca_bench.reporting.summary import CellSource, CellSummary, Results, Summary, source_of, summarise
+from pppca_bench.runs import SIZES, Cell, ProblemFacts, Selector
+
+Homes = Callable[[], Mapping[Cell, Sequence[str]]]
+"""Returns the tables that show each cell of the results."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """Cell of a table.
+    """Cell of a table, with our numbers and the published ones by quantity.
 
     Attributes
     ----------
-    row, column : str
-        Keys of its place.
     shows : tuple of str
         Quantities that it prints, the main quantity first.
     form : str
         Format string of their texts, such as ``"{} ({})"``.
-    ours : dict of str to Summary
-        By quantity; empty if nothing was run.
-    published : dict of str to Number
-        By quantity; empty where the source prints nothing.
     values : dict of str to dict of int to float
         By quantity, the value of each repeat by its number.
-    n_planned, n_failed : int
-        Repeats that were planned, and that failed.
     selector : Selector or None
         The runs that fill it; None if no run can, or if the table lists what was run.
     fillable : bool
         Whether runs or a problem's data can fill it; numbers that a source only cites cannot be filled.
-    settings : str
-        Digest of settings and data; see `CellSummary`.
+    settings, differing
+        See `CellSummary`.
     listed_in : tuple of str
         If runs of several settings would fill it, the tables that list them; it is empty then.
-    differing : tuple of str
-        Software or hardware in which its repeats differ; see `CellSummary`.
-    source : CellSource or None
-        Provenance of its runs, if it has any.
     """
 
     row: str
     column: str
     shows: tuple[str, ...]
     form: str
-    ours: Mapping[str, Summary]
+    ours: Mapping[str, Summary] = field(default_factory=dict)
     published: Mapping[str, Number] = field(default_factory=dict)
     values: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     n_planned: int = 0
@@ -77,6 +69,19 @@ class TableCell:
         """Return whether planned repeats are not done; those without the cell's quantities count as done."""
         return max(self.n, *map(len, self.values.values()), 0) < self.n_planned
 
+    def filled(self, summary: CellSummary, quantities: Collection[str], source: CellSource | None) -> TableCell:
+        """Return the cell with the given quantities of a summary."""
+        return replace(
+            self,
+            ours={name: quantity for name, quantity in summary.quantities.items() if name in quantities},
+            values=summary.values,
+            n_planned=summary.n_planned,
+            n_failed=summary.n_failed,
+            settings=summary.settings,
+            differing=summary.differing,
+            source=source,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -84,15 +89,10 @@ class Table:
 
     Attributes
     ----------
-    id, title, place : str
-        ``place`` is where it was published, "" for a table of our own.
-    row_header : str
-        Header of the first column.
+    place : str
+        Where it was published, "" for a table of our own.
     row_labels, column_labels : dict of str to str
         Keys of rows and columns to their printed labels, in order.
-    cells : dict of (row, column) to TableCell
-    reference : Reference or None
-        The source; None for a table of our own.
     also : tuple of str
         Quantities with grids of their own below.
     notes : tuple of str
@@ -101,10 +101,8 @@ class Table:
         Whether each column is a pair, mean and standard deviation.
     is_list : bool
         Whether a row is a cell of the results, and a column one of its quantities.
-    remark : str
-        A sentence printed below.
-    remark_on : tuple of str
-        Keys of the rows or columns that it is about; empty for the whole table.
+    remark, remark_on : str, tuple of str
+        Text printed below, and keys of the rows or columns that it is about; empty for the whole table.
     """
 
     id: str
@@ -157,3 +155,101 @@ class Table:
             cells={place: cell for place, cell in self.cells.items() if place[0] in rows and place[1] in columns},
             remark=self.remark if has_remark else "",
         )
+
+
+def fill_tables(
+    results: Results,
+    facts: Mapping[str, ProblemFacts],
+    references: Sequence[Reference],
+    *,
+    of_any_config: bool = False,
+) -> list[Table]:
+    """Fill the tables of references; see `fill_table`."""
+    return [
+        fill_table(layout, reference, results, facts, of_any_config=of_any_config)
+        for reference in references
+        for layout in reference.layouts
+    ]
+
+
+def fill_table(
+    layout: Layout,
+    reference: Reference,
+    results: Results,
+    facts: Mapping[str, ProblemFacts],
+    *,
+    of_any_config: bool = False,
+    homes: Homes = dict,
+) -> Table:
+    """Fill a published table.
+
+    A cell is filled by the runs of one setting, which a config of the reference plans. If runs of several settings
+    would fill it, it stays empty and names the tables of our own that list them (``homes``). With ``of_any_config`` the
+    runs of every config count, not only of those that the reference names.
+    """
+    configs = () if of_any_config else filling_configs(layout, reference)
+    cells = {}
+    for row in layout.rows:
+        for column in layout.columns:
+            shows, form = layout.quantities(row, column), layout.form_of(row, column)
+            published = reference.published(layout.id, row.key, column.key)
+            selector = layout.selector(row, column)
+            cell = TableCell(row.key, column.key, shows, form, published=published, selector=selector)
+            if selector is None:
+                problem = layout.asked(row, column).get("problem")
+                fillable = problem is not None and not set(SIZES).isdisjoint(shows)
+                cell = replace(cell, ours=_sizes(facts.get(problem or ""), shows), fillable=fillable)
+            else:
+                cell = _with_runs(cell, selector, {*shows, *layout.also, *layout.notes}, results, configs, homes)
+            cells[row.key, column.key] = cell
+    return Table(
+        layout.id,
+        layout.title,
+        layout.place,
+        layout.row_header,
+        {row.key: _label(row, reference, facts) for row in layout.rows},
+        {column.key: _label(column, reference, facts) for column in layout.columns},
+        cells,
+        reference,
+        layout.also,
+        layout.notes,
+        layout.spread,
+        remark=layout.remark,
+        remark_on=layout.remark_on,
+    )
+
+
+def filling_configs(layout: Layout, reference: Reference) -> Collection[str]:
+    """Return the configs whose runs fill a table; empty for all of them."""
+    return layout.configs if reference.configs and layout.configs else reference.configs
+
+
+def _with_runs(
+    cell: TableCell,
+    selector: Selector,
+    quantities: set[str],
+    results: Results,
+    configs: Collection[str],
+    homes: Homes,
+) -> TableCell:
+    """Return a cell filled by the runs of its selector."""
+    matching = results.matching(selector, configs)
+    if len(matching) > 1:
+        listed_in = dict.fromkeys(home for match in matching for home in homes().get(match, ()))
+        return replace(cell, fillable=True, listed_in=tuple(listed_in))
+    method = stored_method(selector.method)
+    if method is not None and not method.reduces:
+        quantities.discard("dimensionality")  # it is always the number of features
+    source = source_of(matching[0], results, configs) if matching else None
+    return replace(cell.filled(results.summary(selector, configs), quantities, source), fillable=True)
+
+
+def _label(line: Line, reference: Reference, facts: Mapping[str, ProblemFacts]) -> str:
+    problem = line.runs.get("problem", "")
+    known = facts[problem].n_features if problem in facts else reference.printed_size(problem)
+    return line.label.replace(" ({n_features})", f" ({known})" if known else "")
+
+
+def _sizes(facts: ProblemFacts | None, names: Sequence[str]) -> dict[str, Summary]:
+    values = {name: float(getattr(facts, name)) for name in names if name in SIZES} if facts else {}
+    return {name: replace(summarise([value]), low=value, high=value) for name, value in values.items()}

@@ -1,4 +1,4 @@
-"""Texts of a table of means: grids of ours, the published numbers and their difference, notes, and records."""
+"""Texts of tables of means: our numbers, the published ones, their differences, notes and records."""
 
 from __future__ import annotations
 
@@ -8,13 +8,20 @@ from functools import partial
 from statistics import median
 
 from pppca_bench.references.numbers import Tolerance
-from pppca_bench.reporting.cell_source import NO_SOURCE
 from pppca_bench.reporting.comparison import Verdict, judge
-from pppca_bench.reporting.document import Document, Grid
-from pppca_bench.reporting.number_text import EMPTY, number_text, true_minus
-from pppca_bench.reporting.rendering import Format, render_document
+from pppca_bench.reporting.document import (
+    EMPTY,
+    INDENT,
+    Document,
+    Format,
+    Grid,
+    number_text,
+    render_document,
+    true_minus,
+)
+from pppca_bench.reporting.summary import NO_SOURCE
 from pppca_bench.reporting.table import Table, TableCell
-from pppca_bench.runs import described
+from pppca_bench.runs import Quantity, described
 
 SIGNS: Mapping[Verdict, str] = {
     "reproduced": "=",
@@ -28,72 +35,75 @@ SIGNS: Mapping[Verdict, str] = {
 
 def render(table: Table | Document, form: Format, *, sd: bool = False) -> str:
     """Render a table as text; see `document_of` and `render_document`."""
-    return render_document(document_of(table, sd=sd, short=form == "terminal"), form)
+    return render_document(document_of(table, form, sd=sd), form)
 
 
-def document_of(table: Table | Document, *, sd: bool = False, short: bool = False) -> Document:
-    """Return a table of means as a document.
+def document_of(table: Table | Document, form: Format = "markdown", *, sd: bool = False) -> Document:
+    """Return a table of means as a document; a document is returned as it is.
 
-    Parameters
-    ----------
-    table : Table or Document
-        A document is returned as it is.
-    sd : bool, default False
-        Print means as mean ± standard deviation, unless the latter has a column of its own.
-    short : bool, default False
-        Print short titles of a list's columns, with a legend below, to fit a terminal.
+    In the terminal and in LaTeX the columns of a list have short titles, with a legend below. In LaTeX the published
+    numbers of a row stand below ours, without the differences, so that there is a single table. With ``sd`` means are
+    printed as mean ± standard deviation, unless the latter has a column of its own.
     """
     if isinstance(table, Document):
         return table
-    short = short and table.is_list
-    columns = [_short(name) for name in table.column_labels] if short else list(table.column_labels.values())
-    legend = _legend(table) if short else []
-    grid = partial(_grid, table, columns)
-    cells = table.cells.values()
+    words, columns = notes(table), list(table.column_labels.values())
+    if table.is_list and form in ("terminal", "latex"):
+        known = [described(name) for name in table.column_labels]
+        columns = [quantity.short or quantity.title for quantity in known]
+        words += _legend(known)
+    grid, cells = partial(_grid, table, columns), table.cells.values()
     ours, others = grid("", "", partial(_ours, sd and not table.spread)), []
+    rows = ours.rows
     if any(cell.published for cell in cells):
-        others.append(grid("published", f"Published ({table.place})", _published))
-        if any(cell.ours and cell.published for cell in cells):
-            rules = table.reference.tolerances if table.spread and table.reference else {}
-            caption = "Difference, ours − published"
-            if table.spread:
-                signs = (f"{sign} {verdict}" for verdict, sign in SIGNS.items() if verdict != "not run")
-                caption = f"{caption}; {', '.join(signs)}"
-            others.append(grid("difference", caption, partial(_difference, rules), second=""))
+        published = grid("published", f"Published ({table.place})", _published)
+        if form == "latex":
+            rows = [line for pair in zip(rows, published.rows, strict=True) for line in _joined(*pair)]
+            words.append(f"Published: {table.place}.")
+        else:
+            others.append(published)
+            if any(cell.ours and cell.published for cell in cells):
+                others.append(_differences(table, grid))
     for quantity in table.also if any(cell.ours for cell in cells) else ():
         others.append(grid(quantity, f"Ours. {described(quantity).title}", partial(_single, quantity)))
-    words = [*notes(table), *legend]
     return Document(
-        table.id, table.title, "", ours.headers, ours.rows, words, records(table), was_run=table.was_run, others=others
+        table.id, table.title, "", ours.headers, rows, words, records(table), was_run=table.was_run, others=others
     )
+
+
+def _joined(ours: Sequence[str], published: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the lines of a row, ours and then the published one if it has any number."""
+    yield ours
+    if not set(published[1:]) <= {EMPTY, ""}:
+        yield [f"{INDENT}published", *published[1:]]
+
+
+def _differences(table: Table, grid: Callable[..., Grid]) -> Grid:
+    """Return the grid of differences; in a table with spread the sign of the verdict stands beside each."""
+    rules = table.reference.tolerances if table.spread and table.reference else {}
+    caption = "Difference, ours − published"
+    if table.spread:
+        signs = (f"{sign} {verdict}" for verdict, sign in SIGNS.items() if verdict != "not run")
+        caption = f"{caption}; {', '.join(signs)}"
+    return grid("difference", caption, partial(_difference, rules), second="")
 
 
 def records(table: Table) -> list[dict[str, object]]:
     """Return a plain record for each number of a table; None for missing values."""
-    found = []
+    listed = []
     for cell in table.cells.values():
+        source = cell.source.record() if cell.source else dict(NO_SOURCE)
         for quantity in (*cell.shows, *table.also, *table.notes):
             ours, theirs = cell.ours.get(quantity), cell.published.get(quantity)
             if ours or theirs or cell.n_planned:
-                spread = {name: getattr(ours, name, math.nan) for name in ("mean", "sd", "low", "high")}
-                known = {name: None if math.isnan(value) else value for name, value in spread.items()}
-                found.append(
-                    {
-                        "row": cell.row,
-                        "column": cell.column,
-                        "quantity": quantity,
-                        "published": theirs.value if theirs else None,
-                        "mean": known["mean"],
-                        "sd": known["sd"],
-                        "n": ours.n if ours else 0,
-                        "low": known["low"],
-                        "high": known["high"],
-                        "n_planned": cell.n_planned,
-                        "n_failed": cell.n_failed,
-                        **(cell.source.record() if cell.source else NO_SOURCE),
-                    }
-                )
-    return found
+                record: dict[str, object] = {"row": cell.row, "column": cell.column, "quantity": quantity}
+                record["published"] = theirs.value if theirs else None
+                for name in ("mean", "sd", "n", "low", "high"):
+                    value = getattr(ours, name, math.nan)
+                    record[name] = None if math.isnan(value) else value
+                record |= {"n": ours.n if ours else 0, "n_planned": cell.n_planned, "n_failed": cell.n_failed}
+                listed.append(record | source)
+    return listed
 
 
 def _grid(
@@ -130,16 +140,13 @@ def _published(cell: TableCell) -> list[str]:
 
 def _difference(rules: Mapping[str, Tolerance], cell: TableCell) -> list[str]:
     """Return the differences, and the sign of the verdict on the first where there is a rule for it."""
-    differences = {
-        name: number_text(name, cell.ours[name].mean - number.value, "+")
-        for name, number in cell.published.items()
-        if name in cell.ours
-    }
-    text, first = filled(cell.form, [differences.get(name, "") for name in cell.shows]), cell.shows[0]
-    if first not in differences or first not in rules or not rules[first].tells(cell.published[first]):
-        return [text]
-    place = (cell.row, cell.column, "", first)
-    return [text, SIGNS[judge(place, cell.published[first], cell.ours[first], rules[first]).verdict]]
+    both = {name: number for name, number in cell.published.items() if name in cell.ours}
+    texts = {name: number_text(name, cell.ours[name].mean - number.value, "+") for name, number in both.items()}
+    first, line = cell.shows[0], [filled(cell.form, [texts.get(name, "") for name in cell.shows])]
+    if first in both and first in rules and rules[first].tells(both[first]):
+        place = (cell.row, cell.column, "", first)
+        line.append(SIGNS[judge(place, both[first], cell.ours[first], rules[first]).verdict])
+    return line
 
 
 def _single(quantity: str, cell: TableCell) -> list[str]:
@@ -184,32 +191,23 @@ def filled_parts(form: str, texts: Sequence[str]) -> list[tuple[str, str]]:
 
 def notes(table: Table) -> list[str]:
     """Return the paragraphs below a table."""
-    basis = " ".join([*_note_on_form(table), *_notes_on_repeats(table)])
+    # The numbers of a cell are named if some are in brackets.
+    shown = {(cell.form, cell.shows) for cell in table.cells.values() if len(cell.shows) > 1 and "(" in cell.form}
+    texts = sorted({filled(form, [_lower(described(name).title) for name in names]) for form, names in shown})
+    basis = [f"Each cell shows {' or '.join(texts)}."] if texts else []
     mixed = [cell.differing for cell in table.cells.values() if cell.differing]
     differing = ", ".join(sorted(set[str]().union(*mixed)))
     origins = f"In {len(mixed)} of the cells the repeats were computed by different {differing}." if mixed else ""
     columns = [described(name) for name in table.column_labels] if table.is_list else []
     meanings = [f"{_without_unit(column.title)} is {column.meaning}." for column in columns if column.meaning]
-    return list(filter(None, [basis, _note_on_settings(table), origins, *meanings, table.remark]))
+    paragraphs = [" ".join([*basis, *_notes_on_repeats(table)]), _note_on_settings(table), origins, *meanings]
+    return list(filter(None, [*paragraphs, table.remark]))
 
 
-def _note_on_form(table: Table) -> list[str]:
-    """Name the numbers of a cell if some are in brackets."""
-    shown = {(cell.form, cell.shows) for cell in table.cells.values() if len(cell.shows) > 1 and "(" in cell.form}
-    texts = sorted({filled(form, [_lower(described(name).title) for name in names]) for form, names in shown})
-    return [f"Each cell shows {' or '.join(texts)}."] if texts else []
-
-
-def _legend(table: Table) -> list[str]:
-    """Explain the short titles of a list's columns."""
-    columns = [described(name) for name in table.column_labels]
+def _legend(columns: Sequence[Quantity]) -> list[str]:
+    """Explain the short titles of columns."""
     texts = [f"{_without_unit(known.short)}: {_lower(_without_unit(known.title))}" for known in columns if known.short]
     return [f"{'; '.join(texts)}."] if texts else []
-
-
-def _short(quantity: str) -> str:
-    known = described(quantity)
-    return known.short or known.title
 
 
 def _without_unit(title: str) -> str:
@@ -233,17 +231,17 @@ def _notes_on_repeats(table: Table) -> Iterator[str]:
         text = f"{described(quantity).title}: {f'{median(ours):.2f}' if ours else EMPTY}"
         yield text + (f" (published: {theirs[0]})." if theirs else ".")
     if late := table.late:
-        missing = sum(cell.n_planned - cell.n for cell in late)
-        failed = sum(cell.n_failed for cell in late)
-        yield f"* {missing} of the repeats asked for are missing ({failed} failed): `pppca run` adds them."
+        missing, failed = sum(cell.n_planned - cell.n for cell in late), sum(cell.n_failed for cell in late)
+        names = "; `pppca list --failed` names the failed ones" if failed else ""
+        yield f"* {missing} of the repeats asked for are missing ({failed} failed): `pppca run` adds them{names}."
 
 
 def _note_on_settings(table: Table) -> str:
     """Name the cells that are empty because runs of several settings would fill them, and the tables with these."""
-    rows: dict[str, list[str]] = {}
     ambiguous = [cell for cell in table.cells.values() if cell.listed_in]
     if not ambiguous:
         return ""
+    rows: dict[str, list[str]] = {}
     for cell in ambiguous:
         rows.setdefault(cell.row, []).append(table.column_labels[cell.column])
     places = "; ".join(f"{row} at {', '.join(columns)}" for row, columns in rows.items())

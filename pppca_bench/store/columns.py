@@ -1,33 +1,127 @@
-"""Data frames of stored runs, and the runs of each cell."""
+"""Rows of the results database: cells, learning curves, runs as records and as columns."""
 
 from __future__ import annotations
 
+import io
+import json
+import math
+import re
 import sqlite3
+import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pppca_bench.errors import StoreError
-from pppca_bench.runs import QUANTITIES, Cell, StoredRun
-from pppca_bench.store.rows import RUN_COLUMNS, CellRow, read_measures, read_run, reading, to_json
+from pppca_bench.runs import QUANTITIES, Cell, Parameters, RunResult, RunSpec, StoredRun
 
-Columns = pd.DataFrame | Mapping[str, NDArray[Any]]
+if TYPE_CHECKING:
+    import pandas as pd  # imported by the functions that need it: planning and recording do without
+
+    Columns = pd.DataFrame | Mapping[str, NDArray[Any]]
+
+CELL_COLUMNS = ("problem", "data_sha256", "method", "parameters", "classifier", "algorithms")
+"""Columns that identify a cell."""
+
+RUN_COLUMNS = ("key", "cell", "repeat", "seed", "status", "error", "measures", "provenance")
+"""Columns of a run; a column for each of `QUANTITIES` follows."""
+
 STATUSES = PLANNED, DONE, FAILED = ("planned", "done", "failed")
+
+CellRow = tuple[Cell, tuple[str, ...]]
+"""A cell, and the names of its settings that are not a config's defaults."""
+
 _CHUNK = 20_000
 """Rows that are read at a time."""
 
+_FOREIGN_VERSION = re.compile(r"(\S+ )?[0-9a-f]{12}|unknown")
+"""Versions of third-party methods (`methods.lookup.version_of`)."""
 
-def read_frame(connection: sqlite3.Connection, query: str, values: Sequence[object]) -> pd.DataFrame:
+
+@contextmanager
+def reading(row: str) -> Iterator[None]:
+    """Raise StoreError with the row's name and a remedy if its content was not written by `Store`."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, OverflowError, EOFError, zipfile.BadZipFile) as error:
+        wrong = f"expected JSON text ({error})" if isinstance(error, json.JSONDecodeError) else str(error)
+        raise StoreError(
+            f"{row}: {wrong.removesuffix('.')}. The row was damaged or edited: `pppca doctor --mend` removes it, and"
+            " the next `pppca run` computes it again."
+        ) from error
+
+
+def to_json(values: object) -> str:
+    """Return JSON text with sorted keys."""
+    return json.dumps(values, sort_keys=True)
+
+
+def cell_row(cell: Cell) -> tuple[str, ...]:
+    """Return the values of `CELL_COLUMNS`."""
+    settings = (to_json(dict(part)) for part in (cell.parameters, cell.classifier, cell.algorithms))
+    return (cell.problem, cell.data_sha256, cell.method, *settings)
+
+
+def read_cell(row: Sequence[str]) -> CellRow:
+    """Return the cell of a row of `CELL_COLUMNS` and ``changed``; raise ValueError for other content."""
+    problem, data_sha256, method, parameters, classifier, versions, changed = row
+    algorithms: Any = _parameters(versions)
+    if not all(isinstance(value, int) or _FOREIGN_VERSION.fullmatch(str(value)) for _, value in algorithms):
+        raise ValueError(f"expected whole numbers, or digests of third-party code, as versions, got {versions}")
+    settings = json.loads(changed)
+    if not isinstance(settings, list) or not all(isinstance(name, str) for name in settings):
+        raise ValueError(f"expected a list of names, got {changed}")
+    cell = Cell(problem, data_sha256, method, _parameters(parameters), _parameters(classifier), algorithms)
+    return cell, tuple(settings)
+
+
+def _parameters(text: str) -> Parameters:
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in _mapping(text).items()}
+    for name, value in values.items():
+        items = value if isinstance(value, tuple) else (value,)
+        if not all(item is None or isinstance(item, str | int | float) for item in items):
+            raise ValueError(f"expected {name} to be a number, text or a list of them, got {value!r}")
+    return tuple(sorted(values.items()))
+
+
+def _mapping(text: str) -> dict[str, Any]:
+    values = json.loads(text)
+    if not isinstance(values, dict):
+        raise ValueError(f"expected a mapping of names to values, got {text}")
+    return values
+
+
+def pack(history: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return learning curves as a compressed NumPy archive of float32.
+
+    Choice: the lightest compression, which takes a third of NumPy's time and yields no more bytes for such numbers.
+    """
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, curve in history.items():
+            with archive.open(f"{name}.npy", "w") as file:
+                np.lib.format.write_array(file, np.asarray(curve, np.float32), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def unpack(blob: bytes) -> dict[str, NDArray[Any]]:
+    """Return the learning curves of `pack`."""
+    with np.load(io.BytesIO(blob), allow_pickle=False) as curves:
+        return {name: curves[name] for name in curves.files}
+
+
+def read_frame(connection: sqlite3.Connection, query: str, values: Sequence[str]) -> pd.DataFrame:
     """Return the rows of a query of `RUN_COLUMNS`, quantities and more; quantities without numbers are left out."""
+    import pandas as pd
+
     types: Any = dict.fromkeys([*QUANTITIES, "provenance"], "float64") | {"status": pd.CategoricalDtype([*STATUSES])}
-    parameters: Any = tuple(values)
-    parts = pd.read_sql_query(query, connection, params=parameters, chunksize=_CHUNK, dtype=types)
+    parts = pd.read_sql_query(query, connection, params=tuple(values), chunksize=_CHUNK, dtype=types)
     chunks = [chunk.drop(columns=[name for name in QUANTITIES if chunk[name].isna().all()]) for chunk in parts]
     return pd.concat(chunks, ignore_index=True)
 
@@ -48,16 +142,16 @@ def damaged_runs(
     for key, number, *others in _rows(frame[suspicious]):
         try:
             with reading(f"{path}: run {key}"):
-                read_run((key, number, *others), quantities, cells, {})
+                _record((key, number, *others), quantities, cells, {})
         except StoreError as error:
             damaged[key] = damaged_cells.get(number, error)
     return damaged
 
 
 def records(columns: Columns, cells: Mapping[int, CellRow], provenances: Mapping[int, str]) -> list[StoredRun]:
-    """Return rows as records; see `rows.read_run`."""
+    """Return rows as records; raise ValueError for damaged rows."""
     quantities = _quantities(columns)
-    return [read_run(row, quantities, cells, provenances) for row in _rows(columns)]
+    return [_record(row, quantities, cells, provenances) for row in _rows(columns)]
 
 
 def _quantities(columns: Columns) -> list[str]:
@@ -66,6 +160,36 @@ def _quantities(columns: Columns) -> list[str]:
 
 def _rows(columns: Columns) -> Iterator[tuple[Any, ...]]:
     return zip(*(columns[name].tolist() for name in (*RUN_COLUMNS, *_quantities(columns))), strict=True)
+
+
+def _record(
+    row: Sequence[Any], quantities: Sequence[str], cells: Mapping[int, CellRow], provenances: Mapping[int, str]
+) -> StoredRun:
+    """Return the record of a row: `RUN_COLUMNS`, then the quantities, nan where the run has none."""
+    key, number, repeat, seed, status, error, measures, provenance, *numbers = row
+    if number not in cells:
+        raise ValueError(f"expected one of the stored cells, got number {number!r}")
+    if repeat < 0 or seed < 0:
+        raise ValueError(f"expected a repeat and a seed of at least 0, got {repeat} and {seed}")
+    cell, changed = cells[number]
+    spec = RunSpec(key, cell, repeat, seed, changed)
+    if status == PLANNED:
+        return spec, None
+    known = {name: value for name, value in zip(quantities, numbers, strict=True) if not math.isnan(value)}
+    if status == DONE and not known and not isinstance(measures, str):
+        raise ValueError("expected numbers, since it is done, got none")
+    values = known | read_measures(measures)
+    for name, value in values.items():
+        if not (isinstance(value, int | float) and math.isfinite(value)):
+            raise ValueError(f"expected {name} to be a finite number, got {value!r}")
+    values |= {name: int(value) for name, value in known.items() if QUANTITIES[name].is_count}
+    cause = error if isinstance(error, str) else None
+    return spec, RunResult(key, status, cause, values, origin=provenances.get(provenance, ""))
+
+
+def read_measures(text: object) -> dict[str, float]:
+    """Return the numbers of a run that have no column of their own, none for missing text."""
+    return _mapping(text) if isinstance(text, str) and text != "{}" else {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +270,8 @@ def split_by_cell(
     frame: pd.DataFrame, cells: Mapping[int, CellRow], provenances: Mapping[int, str]
 ) -> dict[Cell, CellRuns]:
     """Return the runs of each cell, in the order of the frame."""
+    import pandas as pd
+
     first: dict[Cell, int] = {}  # rows that differ in 1 and 1.0 are equal cells
     same = {number: first.setdefault(cell, number) for number, (cell, _) in cells.items()}
     places, _ = pd.factorize(frame["cell"].map(same))
@@ -175,6 +301,8 @@ def gather(runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | Non
     plans : mapping of str to collection of str, optional
         Keys of the runs that each config asks for; without them, one config asks for all runs.
     """
+    import pandas as pd
+
     asking: dict[str, list[str]] = {}
     for name, keys in (plans or {}).items():
         for key in keys:
@@ -187,13 +315,17 @@ def gather(runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | Non
         row = {"key": spec.key, "cell": number, "repeat": spec.repeat, "seed": spec.seed, "status": PLANNED}
         row |= {"error": None, "measures": "{}", "provenance": -1, "configs": "\n".join(asking.get(spec.key, ()))}
         if result is not None:
-            known = {name: value for name, value in result.values.items() if name in QUANTITIES}
-            measures = {name: value for name, value in result.values.items() if name not in QUANTITIES}
+            known, measures = by_column(result.values)
             number = provenances.setdefault(result.origin, len(provenances))
-            row |= {"status": result.status, "error": result.error, "provenance": number}
-            row |= {"measures": to_json(measures), **known}
+            row |= {"status": result.status, "error": result.error, "provenance": number, "measures": measures, **known}
         rows.append(row)
     if not rows:
         return {}
     cells = {number: (cell, changed[cell]) for cell, number in numbers.items()}
     return split_by_cell(pd.DataFrame(rows), cells, {number: text for text, number in provenances.items() if text})
+
+
+def by_column(values: Mapping[str, float]) -> tuple[dict[str, float], str]:
+    """Return the numbers that have a column, and the others as the text of the column ``measures``."""
+    known = {name: value for name, value in values.items() if name in QUANTITIES}
+    return known, to_json({name: value for name, value in values.items() if name not in QUANTITIES})

@@ -2,7 +2,7 @@
 
 One SQLite file. ``cells`` has a row for each setting on one problem's data; ``runs`` a row for each run, from the
 moment it is planned; ``histories`` the learning curves; ``plans`` the runs that the last expansion of each config asked
-for, so that the tables of a changed config never mix in results of its older form (which stay in the store).
+for, so that the tables of a changed config never mix in results of its older form (which stay in the database).
 """
 
 from __future__ import annotations
@@ -10,28 +10,17 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pppca_bench.errors import ConfigError, StoreError, UnknownConfigError, listed, nearest
 from pppca_bench.runs import QUANTITIES, Cell, Plan, ProblemFacts, RunResult, StoredRun, by_cell
+from pppca_bench.store import columns
+from pppca_bench.store.columns import CELL_COLUMNS, CellRow, CellRuns, reading, to_json
 from pppca_bench.store.file import Database, is_running, this_process
-from pppca_bench.store.rows import (
-    CELL_COLUMNS,
-    RUN_COLUMNS,
-    CellRow,
-    cell_row,
-    pack,
-    read_cell,
-    reading,
-    to_json,
-    unpack,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
-
-    from pppca_bench.store.columns import CellRuns
 
 _NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
 _AMONG = "IN (SELECT value FROM json_each(?))"
@@ -68,7 +57,7 @@ class Store(Database):
         with self.transaction() as connection:
             cells = {}
             for cell, own in specs.items():
-                ((cells[cell],),) = self.rows(_INSERT_CELL, *cell_row(cell), to_json(own[0].changed))
+                ((cells[cell],),) = self.rows(_INSERT_CELL, *columns.cell_row(cell), to_json(own[0].changed))
             if wanted.keys() != before:
                 rows = ((spec.key, cells[cell], spec.repeat, spec.seed) for cell, own in specs.items() for spec in own)
                 connection.executemany(
@@ -104,10 +93,8 @@ class Store(Database):
     def describe_problems(self, facts: Sequence[ProblemFacts]) -> None:
         """Store the sizes of problems as read from their data."""
         with self.transaction() as connection:
-            connection.executemany(
-                "INSERT OR REPLACE INTO problems VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [astuple(fact) for fact in facts],
-            )
+            rows = [astuple(fact) for fact in facts]
+            connection.executemany("INSERT OR REPLACE INTO problems VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def problems(self) -> dict[str, ProblemFacts]:
         """Return the sizes of every problem of this store, by name; of several data, those that were run last."""
@@ -130,22 +117,22 @@ class Store(Database):
         span : Span, optional
             Of the group that these runs were computed in.
         """
-        columns = ("status", "error", "measures", *QUANTITIES, "started_at", "duration_ms")
+        names = ("status", "error", "measures", *QUANTITIES, "started_at", "duration_ms")
         update = (
-            f"UPDATE runs SET {', '.join(f'{column} = ?' for column in columns)}, finished_at = {_NOW},"
+            f"UPDATE runs SET {', '.join(f'{name} = ?' for name in names)}, finished_at = {_NOW},"
             " provenance = (SELECT id FROM provenances WHERE description = ?)"
             " WHERE key = ? AND (? OR status != 'done')"
         )
         with self.transaction() as connection:
             connection.execute("INSERT INTO provenances (description) VALUES (?) ON CONFLICT DO NOTHING", (provenance,))
             for result in results:
-                known = [result.values.get(name) for name in QUANTITIES]
-                others = {name: value for name, value in result.values.items() if name not in QUANTITIES}
-                row = (result.status, result.error, to_json(others), *known, *(span or (None, None)))
+                known, measures = columns.by_column(result.values)
+                row = (result.status, result.error, measures, *map(known.get, QUANTITIES), *(span or (None, None)))
                 if connection.execute(update, (*row, provenance, result.key, replace)).rowcount:
                     connection.execute("DELETE FROM histories WHERE key = ?", (result.key,))
                     if result.history:
-                        connection.execute("INSERT INTO histories VALUES (?, ?)", (result.key, pack(result.history)))
+                        curves = columns.pack(result.history)
+                        connection.execute("INSERT INTO histories VALUES (?, ?)", (result.key, curves))
                 connection.execute("DELETE FROM reservations WHERE key = ?", (result.key,))
 
     def reserve(self, keys: Collection[str]) -> set[str]:
@@ -190,17 +177,12 @@ class Store(Database):
         list of (Cell, Cell, int)
             The wanted cell, the stored cell, and the number of done runs of the stored cell.
         """
-        known, stored = self._cells()[0], dict[object, list[tuple[Cell, int]]]()
+        (known, _), older = self._cells(), dict[Cell, list[tuple[Cell, int]]]()
         for number, n in self.rows("SELECT cell, count(*) FROM runs WHERE status = 'done' GROUP BY cell ORDER BY cell"):
             if number in known:  # commands that read the runs report a damaged cell
-                cell, _ = known[number]
-                stored.setdefault(replace(cell, data_sha256="", algorithms=()), []).append((cell, n))
-        return [
-            (cell, old, n)
-            for cell in cells
-            for old, n in stored.get(replace(cell, data_sha256="", algorithms=()), ())
-            if old != cell
-        ]
+                old, _ = known[number]
+                older.setdefault(_setting(old), []).append((old, n))
+        return [(cell, old, n) for cell in cells for old, n in older.get(_setting(cell), ()) if old != cell]
 
     def origins(self, configs: Sequence[str] | None = None) -> list[tuple[str, str, str | None, int]]:
         """Count the runs that the configs (all by default) ask for, by method, status and provenance."""
@@ -214,7 +196,7 @@ class Store(Database):
 
     def configs(self) -> list[str]:
         """Return the names of all configs that were ever planned, the latest last."""
-        return [name for (name,) in self.rows("SELECT name FROM configs ORDER BY sequence")]
+        return list(self.config_texts())
 
     def configs_of(self, key: str) -> list[str]:
         """Return the names of the configs that ask for a run, the latest planned config last."""
@@ -231,8 +213,8 @@ class Store(Database):
         Returns
         -------
         pandas.DataFrame
-            A row a run: `rows.RUN_COLUMNS`, the quantities that a run has, and ``configs``, the names of those of the
-            configs that ask for it, a line each.
+            A row for each run: `columns.RUN_COLUMNS`, the quantities that any run has, and ``configs``, the names of
+            those of the configs that ask for it, separated by line feeds.
         dict of int to (Cell, changed)
             Their cells.
 
@@ -261,28 +243,20 @@ class Store(Database):
 
     def runs(self, configs: Sequence[str] | None = None) -> list[StoredRun]:
         """Return the records of `read`."""
-        from pppca_bench.store.columns import records
-
-        return records(*self.read(configs), self._provenances())
+        return columns.records(*self.read(configs), self._provenances())
 
     def runs_by_cell(self, configs: Sequence[str] | None = None) -> dict[Cell, CellRuns]:
         """Return the runs of `read` by cell, the cells of later planned configs last."""
-        from pppca_bench.store.columns import split_by_cell
-
-        return split_by_cell(*self.read(configs), self._provenances())
+        return columns.split_by_cell(*self.read(configs), self._provenances())
 
     def runs_by_key(self, keys: Collection[str]) -> dict[str, StoredRun]:
         """Return runs by their keys, whether or not a config asks for them now."""
-        from pppca_bench.store.columns import records
-
-        runs = records(*self._read_intact(f"WHERE key {_AMONG}", keys), self._provenances())
+        runs = columns.records(*self._read_intact(f"WHERE key {_AMONG}", keys), self._provenances())
         return {spec.key: (spec, result) for spec, result in runs}
 
     def wrong_rows(self) -> dict[str, StoreError]:
         """Return the errors of runs whose row, cell or learning curves were damaged or edited, by key."""
-        from pppca_bench.store.columns import damaged_runs
-
-        wrong = damaged_runs(self._read(""), *self._cells(), self.path)
+        wrong = columns.damaged_runs(self._read(""), *self._cells(), self.path)
         for key, curves in self._connection.execute("SELECT key, curves FROM histories"):
             try:
                 self._unpack(key, curves)
@@ -304,14 +278,14 @@ class Store(Database):
             keys[config].append(key)
         return keys
 
-    def histories(self, keys: Collection[str]) -> dict[str, Mapping[str, NDArray]]:  # type: ignore[type-arg]
+    def histories(self, keys: Collection[str]) -> dict[str, Mapping[str, NDArray[Any]]]:
         """Return the learning curves of those of the runs that have some."""
         rows = self.rows(f"SELECT key, curves FROM histories WHERE key {_AMONG}", json.dumps(list(keys)))
         return {key: self._unpack(key, curves) for key, curves in rows}
 
-    def _unpack(self, key: str, curves: bytes) -> dict[str, NDArray]:  # type: ignore[type-arg]
+    def _unpack(self, key: str, curves: bytes) -> dict[str, NDArray[Any]]:
         with reading(f"{self.path}: learning curves of run {key}"):
-            return unpack(curves)
+            return columns.unpack(curves)
 
     def cells(self) -> dict[int, Cell]:
         """Return every cell by its number in the tables; raise StoreError for a damaged or edited row."""
@@ -326,7 +300,7 @@ class Store(Database):
         for number, *row in self.rows(f"SELECT id, {', '.join(CELL_COLUMNS)}, changed FROM cells"):
             try:
                 with reading(f"{self.path}: cell {number} ({row[2]} on {row[0]})"):
-                    cells[number] = read_cell(row)
+                    cells[number] = columns.read_cell(row)
             except StoreError as error:
                 damaged[number] = error
         return cells, damaged
@@ -335,18 +309,19 @@ class Store(Database):
         return dict(self.rows("SELECT id, description FROM provenances"))
 
     def _read(self, which: str, *values: str, more: Sequence[str] = ()) -> pd.DataFrame:
-        from pppca_bench.store.columns import read_frame  # pandas, which planning and recording do without
-
-        columns = ", ".join(("runs.rowid AS number", *RUN_COLUMNS, *QUANTITIES, *more))
+        names = ", ".join(("runs.rowid AS number", *columns.RUN_COLUMNS, *QUANTITIES, *more))
         with self._explained():
-            return read_frame(self._connection, f"SELECT {columns} FROM runs {which}", values)
+            return columns.read_frame(self._connection, f"SELECT {names} FROM runs {which}", values)
 
     def _read_intact(
         self, which: str, among: Collection[str], more: Sequence[str] = ()
     ) -> tuple[pd.DataFrame, dict[int, CellRow]]:
-        from pppca_bench.store.columns import damaged_runs
-
         frame, (cells, damaged) = self._read(which, json.dumps(list(among)), more=more), self._cells()
-        for error in damaged_runs(frame, cells, damaged, self.path).values():
+        for error in columns.damaged_runs(frame, cells, damaged, self.path).values():
             raise error
         return frame, cells
+
+
+def _setting(cell: Cell) -> Cell:
+    """Return a cell without its data and versions."""
+    return replace(cell, data_sha256="", algorithms=())

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pppca_bench.errors import StoreError, UnknownNameError
 from pppca_bench.runs import QUANTITIES, Parameters, Scalar
 from pppca_bench.store import DATABASE
+from pppca_bench.store.columns import read_measures
 from pppca_bench.store.database import Store
-from pppca_bench.store.rows import read_measures
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +108,6 @@ def _typed(values: list[Any]) -> Any:
 
 
 def _text(value: Scalar) -> str | None:
-    """Return a setting as in configs."""
     return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
@@ -125,34 +125,33 @@ def find_run(store: Store, text: str) -> str:
     UnknownNameError
         No run has that name, or several have it: the message lists some of them.
     """
-    keys = store.rows("SELECT key FROM runs WHERE substr(key, 1, ?) = ? ORDER BY key", len(text), text)
-    if not keys and text.count("/") >= 3:
+    rows = store.rows("SELECT key FROM runs WHERE substr(key, 1, ?) = ? ORDER BY key", len(text), text)
+    if not rows and text.count("/") >= 3:
         config, _, rest = text.partition("/")
-        problem, method, repeat = rest.rsplit("/", 2)
-        keys = store.rows(
+        rows = store.rows(
             "SELECT runs.key FROM runs JOIN cells ON cells.id = cell JOIN plans ON plans.key = runs.key"
             " WHERE config = ? AND problem = ? AND method = ? AND CAST(repeat AS TEXT) = ? ORDER BY runs.key",
-            *(config, problem, method, repeat),
+            *(config, *rest.rsplit("/", 2)),
         )
+    keys = [str(key) for (key,) in rows]
     if len(keys) == 1:
-        return str(keys[0][0])
+        return keys[0]
     expected = "expected a key, its beginning, or CONFIG/PROBLEM/METHOD/REPEAT"
     if not keys:
         raise UnknownNameError(f"no run {text!r} in {store.path}: {expected}. `pppca export` lists the keys.")
-    some = "; ".join(_distinguished(store, [key for (key,) in keys])[:4]) + ("; …" if len(keys) > 4 else "")
+    some = "; ".join(_distinguished(store, keys)[:4]) + ("; …" if len(keys) > 4 else "")
     raise UnknownNameError(f"{len(keys)} runs match {text!r} in {store.path}: {expected} of one run, such as {some}.")
 
 
-def _distinguished(store: Store, keys: Sequence[str]) -> list[str]:
+def _distinguished(store: Store, keys: Sequence[str]) -> Sequence[str]:
     """Return the keys of some runs, with the settings that distinguish runs of one method on one problem."""
-    cells = {key: spec.cell for key, (spec, _) in store.runs_by_key(keys).items()}
-    if len({(cell.problem, cell.method) for cell in cells.values()}) > 1:
-        return list(keys)
-    settings = [cells[key].settings for key in keys]
-    names = [name for name in dict.fromkeys(chain(*settings)) if len({own.get(name) for own in settings}) > 1]
-    texts = [
-        ", ".join(f"{name} = {str(_text(own.get(name))).removesuffix('.0')}" for name in names) for own in settings
-    ]
+    runs = store.runs_by_key(keys)
+    cells = [runs[key][0].cell for key in keys]
+    if len({(cell.problem, cell.method) for cell in cells}) > 1:
+        return keys
+    settings = [{name: str(_text(value)).removesuffix(".0") for name, value in cell.settings.items()} for cell in cells]
+    names = [name for name in settings[0] if len({own.get(name) for own in settings}) > 1]
+    texts = [", ".join(f"{name} = {own.get(name)}" for name in names) for own in settings]
     return [f"{key} ({text})" if text else key for key, text in zip(keys, texts, strict=True)]
 
 
@@ -162,8 +161,11 @@ def run_details(store: Store, key: str) -> dict[str, Any]:
         f"SELECT * FROM ({_ORIGINS}) WHERE key = ?", key
     )
     spec, result = store.runs_by_key([key])[key]
-    cell, facts, configs = spec.cell, store.problems().get(spec.cell.problem), store.configs_of(key)
-    is_of_these_data = facts is not None and facts.data_sha256 == cell.data_sha256
+    cell, configs = spec.cell, store.configs_of(key)
+    problem: dict[str, Any] = {"name": cell.problem, "data_sha256": cell.data_sha256}
+    facts = store.problems().get(cell.problem)
+    if facts is not None and facts.data_sha256 == cell.data_sha256:
+        problem = asdict(facts)
     provenance = json.loads(description) if description else {}
     if "configs" in provenance:  # other configs of the same command do not concern this run
         provenance["configs"] = {name: digest for name, digest in provenance["configs"].items() if name in configs}
@@ -172,9 +174,7 @@ def run_details(store: Store, key: str) -> dict[str, Any]:
         "key": key,
         "status": result.status if result else "planned",
         "configs": configs,
-        "problem": asdict(facts)
-        if facts and is_of_these_data
-        else {"name": cell.problem, "data_sha256": cell.data_sha256},
+        "problem": problem,
         "method": cell.method,
         "parameters": _plain(cell.parameters),
         "classifier": _plain(cell.classifier),
@@ -221,7 +221,6 @@ def load_predictions(run: str, results: str | Path = "results") -> pd.DataFrame:
     StoreError
         There are no results, or the run stores no predictions.
     """
-    import numpy as np
     import pandas as pd
 
     with Store(Path(results) / DATABASE, read_only=True) as store:

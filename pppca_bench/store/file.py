@@ -86,6 +86,7 @@ class Database:
             self._connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)
             on_failure.callback(self.close)
             self._prepare(read_only, had_no_byte)
+            self._check_version()
             on_failure.pop_all()
 
     def __enter__(self) -> Self:
@@ -104,7 +105,7 @@ class Database:
             return self._connection.execute(query, values).fetchall()
 
     def _prepare(self, read_only: bool, had_no_byte: bool) -> None:
-        """Set up the connection, create the tables in an empty database, and check their version.
+        """Set up the connection, and create the tables in an empty database.
 
         Choice: SQLite's rollback journal, flushed to the disk with every transaction (``synchronous = EXTRA``). A
         killed process or a power cut loses at most the groups of runs that were not recorded yet, the file alone is
@@ -122,13 +123,12 @@ class Database:
                     f"{self.path}: expected a results database, got a file of 0 bytes: no run has written to it yet, or"
                     " its content is lost. Restore it from a backup; otherwise the next run creates it again."
                 )
-        else:
-            with self.transaction():  # under the lock: another process may have created the tables since
-                if not self._tables():
-                    self.was_emptied = had_no_byte
-                    for statement in (*_TABLES.split(";"), f"PRAGMA user_version = {SCHEMA_VERSION}"):
-                        self.rows(statement)
-        self._check_version()
+            return
+        with self.transaction():  # under the lock: another process may have created the tables since
+            if not self._tables():
+                self.was_emptied = had_no_byte
+                for statement in (*_TABLES.split(";"), f"PRAGMA user_version = {SCHEMA_VERSION}"):
+                    self.rows(statement)
 
     def _tables(self) -> list[str]:
         return self.rows("SELECT name FROM sqlite_master")
@@ -139,9 +139,8 @@ class Database:
         missing = sorted(set(QUANTITIES) - {name for _, name, *_ in self.rows("PRAGMA table_info(runs)")})
         if version == SCHEMA_VERSION and not missing:
             return
-        got = f"version {version}"
-        if version == SCHEMA_VERSION:
-            got = f"an older one without columns for {', '.join(missing)}"
+        is_older_form = version == SCHEMA_VERSION
+        got = f"an older one without columns for {', '.join(missing)}" if is_older_form else f"version {version}"
         remedy = "Use the pppca that wrote it" if version > SCHEMA_VERSION else "Move it away and run the configs again"
         raise StoreError(
             f"{self.path}: expected a results database of version {SCHEMA_VERSION}, got {got}. {remedy}, or name"
@@ -151,18 +150,13 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Make all changes within, or none if it raises; a transaction within another is part of it."""
-        is_part = self._connection.in_transaction
         with self._explained():
-            if not is_part:
-                self._connection.execute("BEGIN IMMEDIATE")
-            try:
+            if self._connection.in_transaction:
                 yield self._connection
-                if not is_part:
-                    self._connection.execute("COMMIT")
-            finally:
-                # Still open after an error, unless the error ended it, as a full disk does.
-                if not is_part and self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+                return
+            with self._connection:  # commits, or rolls back after an error
+                self._connection.execute("BEGIN IMMEDIATE")
+                yield self._connection
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -183,14 +177,14 @@ def _access_mode(path: Path, read_only: bool) -> str:
 
 
 def network_file_system(folder: Path) -> str | None:
-    """Return the type of the network file system of a folder, which need not exist; None on a local disk."""
+    """Return the type of the network file system of a folder, None on a local disk; the folder need not exist."""
     try:
         mounts = [line.split() for line in _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()]
     except OSError:  # not Linux
         return None
-    path = folder.absolute().resolve()
     # A blank in a mount point is written as \\040.
     types = {Path(mount[1].replace("\\040", " ")): mount[2] for mount in mounts}
+    path = folder.absolute().resolve()
     nearest = next((types[parent] for parent in (path, *path.parents) if parent in types), "")
     return nearest if nearest in _NETWORK else None
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-
-import numpy as np
+from typing import Any
 
 from pppca_bench.errors import ConfigError, StoreError
 from pppca_bench.runs import MEASURES, QUANTITIES
 from pppca_bench.store import DATABASE
+from pppca_bench.store.columns import CELL_COLUMNS
 from pppca_bench.store.database import Store
-from pppca_bench.store.rows import CELL_COLUMNS
 
 _REFUSED = "Nothing was merged."
 _REMEDY = (
@@ -53,10 +53,13 @@ _ADD = (
     " OR (runs.status = 'failed' AND excluded.status = 'done')",
     "INSERT OR IGNORE INTO main.plans SELECT config, key FROM other.plans",
 )
-_UNTIMED = f"json_remove({{}}.measures{''.join(f', {chr(39)}$.{name}{chr(39)}' for name in sorted(_TIMINGS))})"
-_DIFFER = " OR ".join(
-    f"known.{name} IS NOT incoming.{name}" for name in ("cell", "repeat", "seed", *QUANTITIES) if name not in _TIMINGS
+_COMPARED = ("cell", "repeat", "seed", "measures", *(name for name in QUANTITIES if name not in _TIMINGS))
+_DIFFER = (
+    " OR ".join(f"known.{name} IS NOT incoming.{name}" for name in _COMPARED)
+    + " OR (SELECT curves FROM main.histories WHERE key = known.key)"
+    " IS NOT (SELECT curves FROM other.histories WHERE key = known.key)"
 )
+"""Whether two rows of a run may contradict each other: texts of equal measures, or compressed curves, may differ."""
 
 
 def merge(store: Store, sources: Sequence[Path]) -> list[tuple[int, int]]:
@@ -100,6 +103,8 @@ def _take(store: Store, source: Path) -> tuple[int, int]:
         try:
             with store.transaction():
                 return _take_attached(store, other)
+        except ConfigError as error:  # two seeds
+            raise StoreError(f"{source}: {error} {_REFUSED}") from None
         finally:
             store.rows("DETACH other")
 
@@ -108,16 +113,12 @@ def _take_attached(store: Store, other: Store) -> tuple[int, int]:
     _refuse_other_texts(store, other)
     for statement in _BRING:
         store.rows(statement)
-    _refuse_other_numbers(store, other)
-    _refuse_other_curves(store, other)
+    _refuse_other_results(store, other)
     ((n_new, n_known),) = store.rows(f"SELECT total({_IS_NEW}), total({_BOTH_DONE}) FROM {_TOGETHER}")
     for statement in _ADD:
         store.rows(statement)
     _refuse_other_origins(store, other)
-    try:
-        store.check_seeds(cell for (cell,) in store.rows("SELECT DISTINCT cell FROM incoming"))
-    except ConfigError as error:
-        raise StoreError(f"{other.path}: {error} {_REFUSED}") from None
+    store.check_seeds(cell for (cell,) in store.rows("SELECT DISTINCT cell FROM incoming"))
     store.rows("DROP VIEW incoming")
     return int(n_new), int(n_known)
 
@@ -135,41 +136,32 @@ def _refuse_other_texts(store: Store, other: Store) -> None:
         )
 
 
-def _refuse_other_numbers(store: Store, other: Store) -> None:
-    """Raise StoreError for a run that is done in both with other numbers; times may differ."""
-    where = f"{_BOTH_DONE} AND ({_DIFFER} OR {_UNTIMED.format('known')} IS NOT {_UNTIMED.format('incoming')})"
-    keys = [key for (key,) in store.rows(f"SELECT incoming.key FROM {_TOGETHER} WHERE {where}")]
-    if not keys:
-        return
-    runs = [database.runs_by_key(keys[:1])[keys[0]] for database in (store, other)]
-    ours, theirs = (
-        {"cell": spec.cell, "repeat": spec.repeat, "seed": spec.seed, **(result.values if result else {})}
-        for spec, result in runs
-    )
-    names = [name for name in ours | theirs if name not in _TIMINGS and ours.get(name) != theirs.get(name)]
-    name = names[0] if names else "numbers of the same type"  # not 2 and 2.0
-    (spec, _), n_more = runs[0], len(keys) - 1
-    more = f" {n_more} more run{' differs' if n_more == 1 else 's differ'}." if n_more else ""
-    raise StoreError(
-        f"{other.path}: run {spec.key} ({spec.cell.method} on {spec.cell.problem}, repeat {spec.repeat}): expected"
-        f" {name} {ours.get(name)}, as it was merged before, got {theirs.get(name)}.{more} {_REMEDY}"
-    )
+def _refuse_other_results(store: Store, other: Store) -> None:
+    """Raise StoreError for runs that are done in both with other numbers or learning curves; times may differ."""
+    keys = [key for (key,) in store.rows(f"SELECT incoming.key FROM {_TOGETHER} WHERE {_BOTH_DONE} AND ({_DIFFER})")]
+    ours, theirs = _facts(store, keys), _facts(other, keys)
+    different = [key for key in keys if ours[key] != theirs[key]]
+    for key in different:
+        our, their = ours[key], theirs[key]
+        name = next(name for name in our | their if our.get(name) != their.get(name))
+        raise StoreError(
+            f"{other.path}: run {key} ({our['cell'].method} on {our['cell'].problem}, repeat {our['repeat']}): expected"
+            f" {name} {our.get(name)}, as it was merged before, got {their.get(name)}. Runs that differ:"
+            f" {len(different)}. {_REMEDY}"
+        )
 
 
-def _refuse_other_curves(store: Store, other: Store) -> None:
-    """Raise StoreError for a run that is done in both with other learning curves, however they were compressed."""
-    for (key,) in store.rows(
-        "SELECT key FROM main.histories AS ours JOIN other.histories AS theirs USING (key)"
-        f" JOIN ({_TOGETHER}) USING (key) WHERE ours.curves != theirs.curves AND {_BOTH_DONE}"
-    ):
-        ours, theirs = (database.histories([key])[key] for database in (store, other))
-        if ours.keys() != theirs.keys() or not all(
-            np.array_equal(ours[name], theirs[name], equal_nan=True) for name in ours
-        ):
-            raise StoreError(
-                f"{other.path}: expected the learning curves of run {key} that were merged before, got others."
-                f" {_REMEDY}"
-            )
+def _facts(store: Store, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return what must be the same of each run in two databases; of learning curves, which may be long, digests."""
+    histories, facts = store.histories(keys), {}
+    for key, (spec, result) in store.runs_by_key(keys).items():
+        own: dict[str, Any] = {"cell": spec.cell, "repeat": spec.repeat, "seed": spec.seed}
+        own |= {name: value for name, value in (result.values if result else {}).items() if name not in _TIMINGS}
+        for name, curve in histories.get(key, {}).items():
+            digest = hashlib.sha256(repr(curve.tolist()).encode()).hexdigest()
+            own[f"the learning curve {name!r} of SHA-256"] = f"{digest[:12]}..."
+        facts[key] = own
+    return facts
 
 
 def _refuse_other_origins(store: Store, other: Store) -> None:
@@ -179,10 +171,10 @@ def _refuse_other_origins(store: Store, other: Store) -> None:
         " FROM main.cells WHERE id IN (SELECT cell FROM main.runs WHERE key IN (SELECT key FROM main.plans))"
         " GROUP BY problem, method, parameters, classifier HAVING count(*) > 1 LIMIT 1"
     ):
-        subject, ours, theirs = "the same versions of the algorithms", algorithms, other_algorithms
+        expected, got = "the same versions of the algorithms", f"{algorithms} and {other_algorithms}"
         if data != other_data:
-            subject, ours, theirs = "the same data", f"SHA-256 {data[:12]}...", f"{other_data[:12]}..."
+            expected, got = "the same data", f"SHA-256 {data[:12]}... and {other_data[:12]}..."
         raise StoreError(
-            f"{other.path}: {method} on {problem}: expected {subject} in all databases, got {ours} and {theirs}."
-            f" Run the older setting again with this version of pppca and these data. {_REFUSED}"
+            f"{other.path}: {method} on {problem}: expected {expected} in all databases, got {got}. Run the older"
+            f" setting again with this version of pppca and these data. {_REFUSED}"
         )

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from itertools import combinations
+from operator import getitem
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le, Lt, MaxLen, MinLen
 from pydantic import StringConstraints, model_validator
 
-from pppca_bench.config.experiment import NAME, Config, filled_document, parse_config
+from pppca_bench.config.experiment import NAME, Config, parse_config
 from pppca_bench.config.schema import DIALECT, Schema, experiment_schema, mapping
+from pppca_bench.config.sections import filled_document
 from pppca_bench.documents import Location, Section, YamlSource, broken_rule, dotted, read_yaml
-from pppca_bench.errors import ConfigError, nearest
+from pppca_bench.errors import ConfigError, listed, nearest
 from pppca_bench.methods.lookup import search_also
 from pppca_bench.parameters import FINITE, Positive, shown
+from pppca_bench.problems import known_problems
 from pppca_bench.references.layout import Scored
 
 _PLACE = re.compile(r"(methods|classifier)(\.[A-Za-z]\w*|\[(\d{1,6}|\*)\])+")
-
 
 _Number = int | Annotated[float, FINITE]
 _Label = Annotated[str, MinLen(1), MaxLen(60)]
@@ -29,7 +33,7 @@ _Labels = _Label | Annotated[tuple[_Label, ...], MinLen(1), MaxLen(100)]
 
 
 class Space(Section):
-    """Values of a parameter: a range of numbers, of integers where both ends are integers, or a list of choices."""
+    """Values of a parameter: a range of numbers, of integers if both ends are integers, or a list of choices."""
 
     low: _Number | None = None
     high: _Number | None = None
@@ -48,26 +52,29 @@ class Space(Section):
         return self
 
     @property
-    def extremes(self) -> list[Any]:
-        """Return the values that an experiment's config must admit."""
+    def is_integer(self) -> bool:
+        """Return whether the space is a range of integers."""
+        return isinstance(self.low, int) and isinstance(self.high, int)
+
+    @property
+    def values(self) -> list[Any]:
+        """Return the choices, or the ends of the range."""
         if self.choices is None:
             return [self.low, self.high]
         return [list(choice) if isinstance(choice, tuple) else choice for choice in self.choices]
 
-    def __contains__(self, value: object) -> bool:
+    def __contains__(self, value: Any) -> bool:
         if self.choices is not None:
-            return value in self.extremes
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return False
-        is_whole = isinstance(self.low, int) and isinstance(self.high, int)
-        return self.extremes[0] <= value <= self.extremes[1] and (isinstance(value, int) or not is_whole)
+            return value in self.values
+        low, high = self.values
+        return type(value) in ((int,) if self.is_integer else (int, float)) and low <= value <= high
 
 
 class Cells(Section):
-    """Published cells: a quantity of whole tables, or of the named rows and columns.
+    """Published cells: a quantity of whole tables, or of some of their rows and columns.
 
-    ``ours`` names our figure of a speed-up where it is not the time ratio of the literal kernel. The quantities leave
-    out the report's squared test errors, which no search may see.
+    ``ours`` names the measured speed-up where it is not the time ratio of the literal kernel. The report's squared test
+    errors are no quantity here: no search may see them.
     """
 
     name: _Label | None = None
@@ -99,12 +106,12 @@ class Cells(Section):
             (names,) if isinstance(names, str) else names or () for names in (self.tables, self.rows, self.columns)
         )
         ours = self.ours or ""
-        label = self.name or f"{' + '.join(tables)} {ours or self.quantity}"
-        return Scored(name=label, tables=tables, quantity=self.quantity, rows=rows, columns=columns, ours=ours)
+        name = self.name or f"{' + '.join(tables)} {ours or self.quantity}"
+        return Scored(name=name, tables=tables, quantity=self.quantity, rows=rows, columns=columns, ours=ours)
 
 
 class WeightedCells(Cells):
-    """Published cells that decide, and the weight of their mean distance in the score."""
+    """Published cells of the score, and the weight of their mean distance in it."""
 
     weight: Positive = 1.0
 
@@ -124,32 +131,25 @@ class StudyConfig(Section):
 
 @dataclass(frozen=True)
 class Study:
-    """A validated study.
+    """A validated study: its settings and file, and the base experiment with all defaults.
 
-    Attributes
-    ----------
-    settings : StudyConfig
-    source : YamlSource
-        The study's file.
-    base : YamlSource
-        The base experiment in full, defaults filled in.
-    config : Config
-        The base experiment: trial 0.
-    problems : collection of str
-        Known names of problems.
-    locations : mapping of str to sequence of tuple
-        Where each varied parameter stands in the base.
-    parameters : mapping of str to value
-        The base's own values of the varied parameters.
+    ``varied`` has, for each place of ``vary``, the locations in the base that it names, with their values there.
     """
 
     settings: StudyConfig
     source: YamlSource
     base: YamlSource
-    config: Config
-    problems: Collection[str]
-    locations: Mapping[str, Sequence[Location]]
-    parameters: Mapping[str, Any]
+    varied: Mapping[str, Mapping[Location, Any]]
+
+    @cached_property
+    def config(self) -> Config:
+        """Return the base experiment, which is trial 0 but for its name."""
+        return parse_config(self.base, problems=known_problems())
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Return the base's values of the varied parameters."""
+        return {place: next(iter(values.values())) for place, values in self.varied.items()}
 
     def where(self, *location: str | int) -> str:
         """Return file, line and key of a setting, for a message."""
@@ -161,32 +161,20 @@ class Study:
         Raises
         ------
         ConfigError
-            No experiment can have these parameters; the message names the line of the search space.
+            A parameter has a value that no experiment can have; the message names the line of its search space.
         """
         document: Any = deepcopy(self.base.value)
         document["name"] += f"-trial-{number}"
         lines = dict(self.base.lines)
         for place, value in parameters.items():
-            for *parents, last in self.locations[place]:
-                target = document
-                for part in parents:
-                    target = target[part]
-                target[last] = value
+            for *parents, last in self.varied[place]:
+                reduce(getitem, parents, document)[last] = value
                 lines[(*parents, last)] = self.source.line(("vary", place))
-        return parse_config(replace(self.base, value=document, lines=lines), problems=self.problems)
+        return parse_config(replace(self.base, value=document, lines=lines), problems=known_problems())
 
 
-def load_study(path: Path, *, problems: Collection[str], trials: int | None = None) -> Study:
-    """Read and validate a study.
-
-    Parameters
-    ----------
-    path : Path
-        The YAML file.
-    problems : collection of str
-        Names that ``base.problems`` may hold.
-    trials : int, optional
-        Number of trials, which overrides the file's.
+def load_study(path: Path, *, trials: int | None = None) -> Study:
+    """Read and validate a study; ``trials`` overrides the file's.
 
     Raises
     ------
@@ -197,66 +185,59 @@ def load_study(path: Path, *, problems: Collection[str], trials: int | None = No
     search_also([path.parent, Path.cwd()])
     settings = StudyConfig.read(source)
     settings = settings.model_copy(update={"trials": trials or settings.trials})
-    base, config = _read_base(source, problems)
-    locations, parameters, taken = dict[str, Sequence[Location]](), dict[str, Any](), dict[Location, str]()
-    for place in settings.vary:
-        here = source.where(("vary", place))
-        locations[place], values = zip(*_resolve(place, base.value, here), strict=True)
-        parameters[place] = values[0]
-        if shared := [taken[location] for location in locations[place] if location in taken]:
-            raise ConfigError(f"{here}: expected each place once, but {shared[0]} varies it too.")
-        if any(value != values[0] for value in values):
-            raise ConfigError(f"{here}: expected the same value in every method of base, got several.")
-        taken |= dict.fromkeys(locations[place], place)
-    study = Study(settings, source, base, config, problems, locations, parameters)
+    base = _read_base(source)
+    varied = {place: _resolve(place, base.value, source.where(("vary", place))) for place in settings.vary}
+    study = Study(settings, source, base, varied)
+    for index, problem in enumerate(study.config.problems):
+        if not isinstance(problem, str):
+            here = study.where("base", "problems", index)
+            raise ConfigError(f"{here}: expected a known problem, for which there are published cells, got a table.")
+    for first, second in combinations(varied, 2):
+        if varied[first].keys() & varied[second].keys():
+            raise ConfigError(f"{study.where('vary', second)}: expected each place once, but {first} varies it too.")
     for place, space in settings.vary.items():
-        for value in space.extremes:
+        here, own = study.where("vary", place), study.parameters[place]
+        if any(value != own for value in varied[place].values()):
+            raise ConfigError(f"{here}: expected the same value in every method of base, got several.")
+        for value in space.values:
             study.experiment(0, {place: value})
-        if parameters[place] not in space:
-            got = f"got {shown(parameters[place])} outside it. Trial 0 is the base"
-            here = study.where("vary", place)
-            raise ConfigError(f"{here}: expected a range that holds the base's own value, {got}.")
+        if own not in space:
+            raise ConfigError(f"{here}: expected a range that contains the base's value, got {shown(own)} outside it.")
     return study
 
 
-def _read_base(source: YamlSource, problems: Collection[str]) -> tuple[YamlSource, Config]:
-    """Return the base experiment in full, and its config."""
+def _read_base(source: YamlSource) -> YamlSource:
+    """Return the base experiment with all defaults, under the study's name."""
     study: Any = source.value
     if "name" in study["base"]:
         raise ConfigError(f"{source.where(('base', 'name'))}: expected no name, got one. The trials have the study's.")
-    lines = {location[1:]: line for location, line in source.lines.items() if location[:1] == ("base",)}
     document = {"name": study["name"], **study["base"]}
+    lines = {location[1:]: line for location, line in source.lines.items() if location[:1] == ("base",)}
     base = YamlSource(source.path, source.text, document, lines)
-    config = parse_config(base, problems=problems)
-    for index, problem in enumerate(config.problems):
-        if not isinstance(problem, str):
-            here = source.where(("base", "problems", index))
-            raise ConfigError(f"{here}: expected a known problem, for which there are published cells, got a table.")
-    return replace(base, value=filled_document(document)), config
+    parse_config(base, problems=known_problems())
+    return replace(base, value=filled_document(document))
 
 
-def _resolve(place: str, document: Any, here: str) -> Iterator[tuple[Location, Any]]:
-    """Yield every location that a place names, and the base's value there."""
+def _resolve(place: str, document: Any, here: str) -> dict[Location, Any]:
+    """Return the base's values at the locations that a place names; ``here`` begins the messages."""
     if not _PLACE.fullmatch(place):
         raise ConfigError(
             f"{here}: expected a place in methods or classifier, such as methods[0].learning_rate,"
             f" methods[*].n_epochs (in every method) or classifier.max_epochs, got {place!r}."
         )
-    steps: list[tuple[Location, Any]] = [((), document)]
-    for index, key in re.findall(r"\[(\d+|\*)\]|(\w+)", place):
-        steps = [step for location, value in steps for step in _children(location, value, key or index, here)]
-    yield from steps
-
-
-def _children(location: Location, value: Any, part: str, here: str) -> list[tuple[Location, Any]]:
-    keys: list[Any] = list(value) if isinstance(value, dict) else []
-    if isinstance(value, list) and not part[0].isalpha():
-        keys = list(range(len(value)))
-    chosen = keys if part == "*" else [key for key in keys if str(key) == part]
-    if not chosen:
-        entries = f" ({len(keys)} entries, counted from 0)" if isinstance(value, list) else nearest(part, keys)
-        raise ConfigError(f"{here}: expected a place of base, but {dotted(location)} has no {part}{entries}.")
-    return [((*location, key), value[key]) for key in chosen]
+    values: dict[Location, Any] = {(): document}
+    for part in re.findall(r"\w+|\*", place):
+        inner: dict[Location, Any] = {}
+        for location, value in values.items():
+            items = dict(enumerate(value)) if isinstance(value, list) else value if isinstance(value, dict) else {}
+            chosen = {(*location, key): item for key, item in items.items() if part in ("*", str(key))}
+            if not chosen:
+                keys = list(map(str, items))
+                got = f"{dotted(location)} has no {part}, only {listed(keys, part) or 'a value'}{nearest(part, keys)}"
+                raise ConfigError(f"{here}: expected a place of base, but {got}.")
+            inner |= chosen
+        values = inner
+    return values
 
 
 def study_schema() -> Schema:

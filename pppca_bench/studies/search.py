@@ -1,9 +1,9 @@
-"""Random and TPE searches by Optuna, and their table and front of trials.
+"""Random and TPE searches by Optuna, scored by the distance from published cells.
 
 Source: Bergstra et al. 2011, "Algorithms for hyper-parameter optimization"; Akiba et al. 2019, "Optuna".
 
 Optuna's journal lies beside the study's database. Each trial's sampler is seeded by the study's seed and the trial's
-number, so that a search that was stopped continues as if it had not been.
+number, so that a resumed search draws the same trials as an uninterrupted search.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +20,21 @@ import numpy as np
 import pandas as pd
 
 from pppca_bench.config.plan import Identities, Identity, expand
+from pppca_bench.config.request import refuse_too_many
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import runner
 from pppca_bench.experiments.executors import local
+from pppca_bench.experiments.queue import is_timed
 from pppca_bench.files import atomic_write
-from pppca_bench.runs import Plan, RunResult, RunSpec
+from pppca_bench.methods.lookup import find_method
+from pppca_bench.references.layout import Scored
+from pppca_bench.references.reference import own_references
+from pppca_bench.reporting.comparison import holds, score_group
+from pppca_bench.reporting.summary import Results
+from pppca_bench.reporting.table import Table, fill_tables
+from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec, StoredRun, cause_of
 from pppca_bench.store.database import Store
-from pppca_bench.studies.config import Space, Study, StudyConfig
-from pppca_bench.studies.scoring import needed_runs, score_runs
+from pppca_bench.studies.config import Space, Study
 
 try:
     import optuna
@@ -40,8 +46,8 @@ except ImportError:
     raise ConfigError(message) from None
 
 JOURNAL = "optuna.journal"
-SHARES = (0.25, 0.5, 1.0)
-"""Shares of the repeats after which the TPE search prunes a trial that is worse than the median."""
+SHARES = {"random": (1.0,), "tpe": (0.25, 0.5, 1.0)}
+"""Shares of the repeats, by sampler, after each of which a trial that is worse than the median is pruned."""
 N_STARTUP = 15
 """Trials of a TPE search that are drawn at random and never pruned."""
 N_SHOWN = 20
@@ -56,6 +62,53 @@ class TrialStore(Store):
         super().record([replace(result, history={}) for result in results], *arguments, **keywords)
 
 
+def check_cells(study: Study, *, force: bool = False) -> None:
+    """Raise ConfigError unless the base fills each cell that is scored or reported, and no cell is both.
+
+    Also if the trials need more runs than a command may have, unless ``force``.
+    """
+    unopened: Identities = {str(name): Identity(str(name), "", str(name)) for name in study.config.problems}
+    specs = expand(study.config, unopened)
+    tables = _tables(((spec, None) for spec in specs), {})
+    untimed = any(not is_timed(spec.cell) for spec in specs if find_method(spec.cell.method).timed_by)
+    names, decisive = {"trial", "score", "cells", "failed runs", "repeats", "error"}, set[tuple[str, ...]]()
+    for key in ("score", "report"):
+        for position, entry in enumerate(getattr(study.settings, key)):
+            where, group = study.where(key, position), entry.group
+            if group.name in names:
+                raise ConfigError(f"{where}: expected a unique name, got {group.name!r} again. Add the key `name`.")
+            names.add(group.name)
+            if untimed and group.quantity == "speedup" and group.ours != "speedup_operations":
+                raise ConfigError(f"{where}: expected ours: speedup_operations where base has timed: false, got times.")
+            cells = {(*place, group.ours or group.quantity) for place in _filled_cells(group, tables, where)}
+            if key == "score":
+                decisive |= cells
+            elif shared := sorted(cells & decisive):
+                raise ConfigError(f"{where}: expected cells that score leaves out, got {', '.join(shared[0])}.")
+    if not force:
+        n_runs = study.settings.trials * len(needed_runs(study, specs))
+        refuse_too_many({study.source.path: n_runs}, fewer="trials")
+
+
+def _filled_cells(group: Scored, tables: Sequence[Table], where: str) -> list[tuple[str, str, str]]:
+    """Return table, row and column of a group's cells; ``where`` begins the messages about cells without runs."""
+    named = [table for table in tables if table.id in group.tables]
+    rows, columns = ([cell[axis] for table in named for cell in table.cells] for axis in (0, 1))
+    for key, known in {"tables": [table.id for table in tables], "rows": rows, "columns": columns}.items():
+        for name in getattr(group, key):
+            if name not in known:
+                expected = "; ".join(dict.fromkeys(known))
+                raise ConfigError(f"{where}.{key}: expected some of {expected}, got {name!r}.")
+    cells = [(table.id, cell) for table in named for cell in table.cells.values() if holds(group, table, cell)]
+    if not cells:
+        raise ConfigError(f"{where}: expected published cells that runs can fill, got none ({group.name}).")
+    for table_id, cell in cells:
+        if not cell.n_planned:
+            got = f"{table_id}, {cell.row}, {cell.column}. Name rows or columns, or extend base"
+            raise ConfigError(f"{where}: expected cells that base runs, got {got}.")
+    return [(table_id, cell.row, cell.column) for table_id, cell in cells]
+
+
 def run_study(
     study: Study,
     store: Store,
@@ -67,56 +120,37 @@ def run_study(
     stage: runner.Notify | None = None,
     warn: runner.Notify | None = None,
 ) -> pd.DataFrame:
-    """Run the trials that Optuna's journal in ``folder`` lacks.
+    """Run the trials that Optuna's journal in ``folder`` lacks, and return the table of all trials, the best first.
 
-    Parameters
-    ----------
-    study : Study
-        A study whose cells were checked.
-    store : Store
-        The study's own; only this process writes to it.
-    folder : Path
-        Where the journal, ``trials.csv``, ``trials.md`` and the front are written.
-    problems : mapping of (str, str) to (ProblemSource, Problem)
-        The study's problems, by name and digest.
-    workers : int, default 1
-        Number of worker processes; 0 computes in this process. No score depends on it.
-    progress : callable(n_finished, n_total), optional
-        Called with the number of runs that are computed or pruned, and of all.
-    stage, warn : callable(text), optional
-        See `runner.run`.
-
-    Returns
-    -------
-    DataFrame
-        A row for each trial, the best first, pruned trials last.
+    ``store`` is the study's own, and ``progress`` counts trials; the other arguments are those of `runner.run`.
     """
     identities: Identities = {name: Identity(name, digest, name) for name, digest in problems}
-    n_trials = study.settings.trials
+    settings = study.settings
     search = _open_search(study, folder, needed_runs(study, expand(study.config, identities)))
-    # The same workers serve all trials: new ones would load the kernels again.
+    # The same workers serve all trials: new workers would load the kernels again.
     with local(workers) as backend:
-        compute = partial(runner.run, store=store, problems=problems, backend=backend, stage=stage, warn=warn)
-        for number in range(n_trials):
-            if (trial := _ask(search, number, study.settings)) is None:
-                continue
-            parameters = {place: _suggest(trial, place, space) for place, space in study.settings.vary.items()}
-            config = study.experiment(number, parameters)
-            specs = needed_runs(study, expand(config, identities))
-            store.plan(Plan(config.name, study.source.sha256, study.source.text, tuple(specs)))
 
-            def shown(n: int, _: int, before: int = number * len(specs), total: int = n_trials * len(specs)) -> None:
-                if progress:
-                    progress(before + n, total)
+        def compute(specs: Sequence[RunSpec]) -> dict[str, Any]:
+            runner.run(specs, store, problems, backend=backend, stage=stage, warn=warn)
+            runs = store.runs_by_key([spec.key for spec in specs])
+            return score_runs(study, [runs[spec.key] for spec in specs], store.problems())
 
-            _run_trial(search, trial, study, specs, store, partial(compute, progress=shown))
-            _write_trials(study, search, folder)
-    table = _write_trials(study, search, folder)
-    if len(study.settings.score) > 1:
-        from pppca_bench.studies.front_drawing import write_front  # imports matplotlib
-
-        write_front(study, table, folder)
-    return table
+        for number in range(settings.trials):
+            if (trial := _ask(search, number, study)) is not None:
+                values = {place: _suggest(trial, place, space) for place, space in settings.vary.items()}
+                config = study.experiment(number, values)
+                specs = needed_runs(study, expand(config, identities))
+                store.plan(Plan(config.name, study.source.sha256, study.source.text, tuple(specs)))
+                outcome, is_pruned = _run_trial(trial, specs, SHARES[settings.sampler], compute)
+                labels = {place: _label(value, settings.vary[place]) for place, value in values.items()}
+                for key, value in (labels | outcome).items():
+                    trial.set_user_attr(key, value)
+                state = TrialState.PRUNED if is_pruned else TrialState.COMPLETE
+                search.tell(trial, None if is_pruned else outcome["score"], state)
+                _write_trials(study, search, folder)
+            if progress:
+                progress(number + 1, settings.trials)
+    return _write_trials(study, search, folder)
 
 
 def _open_search(study: Study, folder: Path, of_base: Sequence[RunSpec]) -> optuna.Study:
@@ -125,23 +159,21 @@ def _open_search(study: Study, folder: Path, of_base: Sequence[RunSpec]) -> optu
     identity = [[spec.key for spec in of_base], settings.model_dump(exclude={"base", "trials"})]
     digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    is_tpe = settings.sampler == "tpe"
     search = optuna.create_study(
         storage=JournalStorage(JournalFileBackend(str(folder / JOURNAL))),
         study_name=f"{settings.name}-{digest}",
         load_if_exists=True,
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=N_STARTUP) if is_tpe else optuna.pruners.NopPruner(),
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=N_STARTUP),
     )
     if not search.get_trials(deepcopy=False):
-        base = study.parameters.items()
-        search.enqueue_trial({place: _label(one) if settings.vary[place].choices else one for place, one in base})
+        search.enqueue_trial({place: _label(own, settings.vary[place]) for place, own in study.parameters.items()})
     return search
 
 
-def _ask(search: optuna.Study, number: int, settings: StudyConfig) -> optuna.Trial | None:
-    """Begin a trial, or continue one that was interrupted; None for one that is finished."""
-    seed = int(np.random.SeedSequence([settings.seed, number]).generate_state(1)[0])
-    if settings.sampler == "tpe":
+def _ask(search: optuna.Study, number: int, study: Study) -> optuna.Trial | None:
+    """Begin a trial, or continue an interrupted one; None if it is finished."""
+    seed = int(np.random.SeedSequence([study.settings.seed, number]).generate_state(1)[0])
+    if study.settings.sampler == "tpe":
         search.sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=N_STARTUP)
     else:
         search.sampler = optuna.samplers.RandomSampler(seed=seed)
@@ -152,71 +184,106 @@ def _ask(search: optuna.Study, number: int, settings: StudyConfig) -> optuna.Tri
 
 
 def _suggest(trial: optuna.Trial, place: str, space: Space) -> Any:
-    """Return a parameter's value as Optuna draws it, or has drawn it before."""
+    """Return a parameter's value as Optuna draws it, or has drawn it; floats have four digits, as in the table."""
     if space.choices is not None:
-        labels = list(map(_label, space.extremes))
-        return space.extremes[labels.index(trial.suggest_categorical(place, labels))]
-    low, high = space.extremes
-    if isinstance(low, int) and isinstance(high, int):
+        labels = [_label(choice, space) for choice in space.values]
+        return space.values[labels.index(trial.suggest_categorical(place, labels))]
+    low, high = space.values
+    if space.is_integer:
         return trial.suggest_int(place, low, high, log=space.log)
-    return _rounded(trial.suggest_float(place, low, high, log=space.log), space)
+    return min(max(float(f"{trial.suggest_float(place, low, high, log=space.log):.4g}"), low), high)
 
 
-def _rounded(value: Any, space: Space) -> Any:
-    """Return a drawn float with four significant digits, as the table shows it; anything else as it is."""
-    return min(max(float(f"{value:.4g}"), space.extremes[0]), space.extremes[1]) if isinstance(value, float) else value
-
-
-def _label(choice: Any) -> str:
-    """Return a choice as text, for Optuna takes no lists."""
-    return choice if isinstance(choice, str) else json.dumps(choice)
+def _label(value: Any, space: Space) -> Any:
+    """Return a choice as text, for Optuna takes no lists; a number of a range as it is."""
+    return value if space.choices is None or isinstance(value, str) else json.dumps(value)
 
 
 def _run_trial(
-    search: optuna.Study,
     trial: optuna.Trial,
-    study: Study,
     specs: Sequence[RunSpec],
-    store: Store,
-    compute: Callable[[Sequence[RunSpec]], object],
-) -> None:
+    shares: Sequence[float],
+    compute: Callable[[Sequence[RunSpec]], dict[str, Any]],
+) -> tuple[dict[str, Any], bool]:
+    """Compute a trial, share by share until Optuna prunes it; return its scores, and whether it is pruned."""
     n_all = 1 + max(spec.repeat for spec in specs)
-    shares = SHARES if study.settings.sampler == "tpe" else (1.0,)
     for n_repeats in sorted({math.ceil(share * n_all) for share in shares}):
-        some = [spec for spec in specs if spec.repeat < n_repeats]
-        compute(some)
-        runs = store.runs_by_key([spec.key for spec in some])
-        outcome = score_runs(study, [runs[spec.key] for spec in some], store.problems())
-        is_pruned = math.isinf(outcome["score"])
-        if not is_pruned and n_repeats < n_all:
-            if n_repeats not in search.trials[trial.number].intermediate_values:
+        outcome = compute([spec for spec in specs if spec.repeat < n_repeats])
+        if math.isinf(outcome["score"]):
+            return outcome, True
+        if n_repeats < n_all:
+            if n_repeats not in trial.study.trials[trial.number].intermediate_values:
                 trial.report(outcome["score"], n_repeats)
-            is_pruned = trial.should_prune()
-        if is_pruned:
-            break
-    for key, value in outcome.items():
-        trial.set_user_attr(key, value)
-    search.tell(trial, None if is_pruned else outcome["score"], TrialState.PRUNED if is_pruned else None)
+            if trial.should_prune():
+                return outcome, True
+    return outcome, False
+
+
+def needed_runs(study: Study, specs: Sequence[RunSpec]) -> list[RunSpec]:
+    """Return the runs behind the cells of ``score`` and ``report``; the base may ask for more."""
+    results = Results.of_runs((spec, None) for spec in specs)
+    groups = [entry.group for entry in (*study.settings.score, *study.settings.report)]
+    needed = {
+        of_runs
+        for table in fill_tables(results, {}, own_references(), of_any_config=True)
+        for cell in table.cells.values()
+        if cell.selector and any(holds(group, table, cell) for group in groups)
+        for of_runs in results.matching(cell.selector)
+    }
+    return [spec for spec in specs if spec.cell in needed]
+
+
+def score_runs(study: Study, runs: Sequence[StoredRun], facts: Mapping[str, ProblemFacts]) -> dict[str, Any]:
+    """Score the runs of a trial.
+
+    Returns
+    -------
+    dict
+        ``score``, infinite where runs failed or cells have no number; the mean distance of each group of cells by its
+        name; numbers of ``cells``, ``failed runs`` and ``repeats``; and the first ``error``, or "".
+    """
+    tables = _tables(runs, facts)
+    parts = [score_group(entry.group, tables) for entry in study.settings.score]
+    held_out = [score_group(entry.group, tables) for entry in study.settings.report]
+    failed = [(spec, result) for spec, result in runs if result is None or result.status != "done"]
+    distances = [part.score for part in parts if part.score is not None and part.n_run == part.n_cells]
+    score, error = math.inf, ""
+    if failed:
+        spec, result = failed[0]
+        cause = cause_of(result.error if result else None)
+        error = f"{spec.cell.problem}, {spec.cell.method}, repeat {spec.repeat}: {cause}"
+    elif len(distances) == len(parts):
+        weights = [entry.weight for entry in study.settings.score]
+        score = math.fsum(map(math.prod, zip(weights, distances, strict=True))) / math.fsum(weights)
+    return {
+        "score": score,
+        **{part.name: None if failed else part.score for part in parts},
+        **{f"{part.name} (held out)": None if failed else part.score for part in held_out},
+        "cells": sum(part.n_run for part in (*parts, *held_out)),
+        "failed runs": len(failed),
+        "repeats": 1 + max(spec.repeat for spec, _ in runs),
+        "error": error,
+    }
+
+
+def _tables(runs: Iterable[StoredRun], facts: Mapping[str, ProblemFacts]) -> list[Table]:
+    return fill_tables(Results.of_runs(runs), facts, own_references(), of_any_config=True)
 
 
 def _write_trials(study: Study, search: optuna.Study, folder: Path) -> pd.DataFrame:
     """Write the table of trials, the best first, as CSV and Markdown; return the table."""
-    finished = [trial for trial in search.trials if trial.state.is_finished()][: study.settings.trials]
-    spaces = study.settings.vary
-    rows = [
-        {"trial": one.number} | {place: _rounded(value, spaces[place]) for place, value in one.params.items()}
-        for one in finished
-    ]
-    table = pd.DataFrame([row | one.user_attrs for row, one in zip(rows, finished, strict=True)])
+    settings = study.settings
+    finished = [trial for trial in search.trials if trial.state.is_finished()][: settings.trials]
+    table = pd.DataFrame([{"trial": trial.number, **trial.user_attrs} for trial in finished])
     table = table.sort_values(["repeats", "score", "trial"], ascending=[False, True, True])
     atomic_write(folder / "trials.csv", table.to_csv(index=False, lineterminator="\n"))
     text = f"""\
-# Study {study.settings.name}
+# Study {settings.name}
 
-{len(table)} of {study.settings.trials} trials by the sampler {study.settings.sampler} with seed {study.settings.seed}.
+{len(table)} of {settings.trials} trials by the sampler {settings.sampler} with seed {settings.seed}.
 Trial 0 is the base. The score is the weighted mean of the distances from published cells: |ln(ours / published)| for
-dimensionalities and speed-ups, percentage points for errors. It is inf where runs failed. Pruned trials have fewer
-repeats and stand last. The best {min(N_SHOWN, len(table))}; trials.csv has all.
+dimensionalities and speed-ups, percentage points for errors; inf if runs failed. Pruned trials have fewer repeats and
+stand last. The best {min(N_SHOWN, len(table))}; trials.csv has all.
 
 {shown_trials(study, table, "github")}
 """

@@ -1,4 +1,4 @@
-"""How far the configs are: runs counted by what became of them, and the time left by what runs like them took."""
+"""Progress of configs: numbers of runs by status, and the time left by the times of similar runs."""
 
 import os
 import platform
@@ -9,8 +9,7 @@ from click.testing import CliRunner
 
 from pppca_bench.cli import status as status_module
 from pppca_bench.cli.main import cli
-from pppca_bench.cli.status import _time
-from pppca_bench.experiments.time_left import Standing, standings
+from pppca_bench.cli.status import Standing, _time, standings
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
 from pppca_bench.store.database import Span, Store
 
@@ -72,13 +71,13 @@ def test_runs_whose_result_is_their_time_are_computed_alone(store):
     assert standings(store, 4)[0].seconds_left == 2 * 4.0 + 4 * 6.0 / 4
 
 
-def test_what_is_done_takes_no_time(store):
+def test_completed_runs_take_no_time(store):
     plan(store, "c", specs("gha", "iris", 1))
     record(store, specs("gha", "iris", 1), 4.0)
     assert standings(store, 1) == [Standing("c", 1, 0, 0, 0, 0.0)]
 
 
-def test_what_a_running_process_has_reserved_is_under_way_and_what_a_gone_one_has_is_not(store):
+def test_runs_that_a_running_process_has_reserved_are_under_way_and_those_of_an_ended_one_are_not(store):
     gha = specs("gha", "iris", 3)
     plan(store, "c", gha)
     store.reserve([gha[0].key])
@@ -100,7 +99,7 @@ def test_what_a_running_process_has_reserved_is_under_way_and_what_a_gone_one_ha
         (9000.0, "2 h 30 min"),
     ],
 )
-def test_a_time_is_told_in_minutes_rounded_up(seconds, text):
+def test_times_are_rounded_up_to_minutes(seconds, text):
     assert _time(seconds) == text
 
 

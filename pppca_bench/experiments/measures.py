@@ -1,0 +1,172 @@
+"""Measures of a run: predictions for the test split and their scores, reconstruction of the inputs."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+
+from pppca_bench.classifiers import squared_error_percent
+from pppca_bench.compiled.arrays import Floats
+from pppca_bench.engines.projection import most_variance
+from pppca_bench.problems import Problem
+from pppca_bench.store.export import PREDICTED, PROBABILITIES, TARGETS
+
+_SUM = 1e-6
+"""Tolerance of the sum of a sample's class probabilities."""
+
+
+def error_percent(estimator: Any, X: Floats, y: NDArray[Any], n_classes: int | None) -> float:
+    """Return the share of wrong classes, or the squared error percentage of numbers (Proben1 report, section 2.7)."""
+    predicted = predictions_of(estimator, X, y, n_classes)
+    return squared_error_percent(predicted, y) if n_classes is None else 100.0 * float(np.mean(predicted != y))
+
+
+def judge(estimator: Any, X: Floats, problem: Problem) -> tuple[dict[str, float], dict[str, NDArray[Any]]]:
+    """Score the predictions of a fitted classifier or regressor for the test split.
+
+    ``X`` has the test inputs, reduced, of shape (n_test, n_components).
+
+    Returns
+    -------
+    dict of str to float
+        Scores by the names of `pppca_bench.runs.SCORES`: of classes accuracy, balanced accuracy, macro F1 (both over
+        the classes of the test split) and, where there are class probabilities, log loss; of numbers R², the mean over
+        targets.
+    dict of str to array
+        Targets, predictions and, where there are any, probabilities of shape (n_test, n_classes).
+    """
+    from sklearn import metrics
+
+    y = problem.y_test
+    predicted = predictions_of(estimator, X, y, problem.n_classes)
+    kept: dict[str, NDArray[Any]] = {TARGETS: y, PREDICTED: predicted}
+    if problem.n_classes is None:
+        # R² is undefined for one example, and for targets that do not vary.
+        is_defined = len(y) > 1 and np.ptp(y, axis=0).all()
+        return {"r2": float(metrics.r2_score(y, predicted))} if is_defined else {}, kept
+    means: dict[str, Any] = {"labels": np.unique(y), "average": "macro", "zero_division": 0.0}
+    # The mean recall over the classes of the test split is the balanced accuracy, without a warning about others.
+    scores = {
+        "accuracy_percent": 100.0 * float(metrics.accuracy_score(y, predicted)),
+        "balanced_accuracy_percent": 100.0 * float(metrics.recall_score(y, predicted, **means)),
+        "macro_f1_percent": 100.0 * float(metrics.f1_score(y, predicted, **means)),
+    }
+    if hasattr(estimator, "predict_proba"):
+        kept[PROBABILITIES] = probabilities_of(estimator, X, problem.n_classes)
+        scores["log_loss"] = float(metrics.log_loss(y, kept[PROBABILITIES], labels=np.arange(problem.n_classes)))
+    return scores, kept
+
+
+def predictions_of(estimator: Any, X: Floats, y: NDArray[Any], n_classes: int | None) -> NDArray[Any]:
+    """Return predictions in the shape of the targets y.
+
+    Raises
+    ------
+    ValueError
+        They have another size, or are not classes 0 to n_classes - 1 or, without classes, finite numbers.
+    """
+    predicted = np.asarray(estimator.predict(X))
+    where = f"predict of {type(estimator).__name__}: expected"
+    if predicted.size != y.size or len(predicted) != len(y):
+        raise ValueError(f"{where} predictions of shape {y.shape}, got {predicted.shape}.")
+    if predicted.dtype.kind not in "biuf":
+        fit = np.zeros(predicted.shape, bool)
+    else:
+        fit = np.isfinite(predicted) if n_classes is None else np.isin(predicted, np.arange(n_classes))
+    if not fit.all():
+        expected = f"classes from 0 to {n_classes - 1}, as `fit` was given them" if n_classes else "finite numbers"
+        raise ValueError(f"{where} {expected}, got {predicted[~fit].tolist()[0]!r}.")
+    return predicted.reshape(y.shape)
+
+
+def probabilities_of(estimator: Any, X: Floats, n_classes: int) -> Floats:
+    """Return class probabilities, of shape (n_samples, n_classes): 0 for a class that the estimator never met.
+
+    Raises
+    ------
+    ValueError
+        The estimator's values have another shape or do not sum to 1.
+    """
+    known = np.asarray(getattr(estimator, "classes_", np.arange(n_classes)), dtype=np.int64)
+    probabilities = np.zeros((len(X), n_classes))
+    given = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    if given.shape != (len(X), len(known)) or not np.allclose(given.sum(axis=1), 1.0, rtol=0.0, atol=_SUM):
+        raise ValueError(
+            f"predict_proba of {type(estimator).__name__}: expected probabilities of shape {(len(X), len(known))} whose"
+            f" rows sum to 1, got the shape {given.shape}."
+        )
+    probabilities[:, known] = given / given.sum(axis=1, keepdims=True)
+    return probabilities
+
+
+def measure_reconstruction(reducer: Any, X: Floats, reduced: Floats) -> dict[str, float]:
+    """Measure the loss of a fitted method's features.
+
+    Choice: the inputs are reconstructed by the method's own `inverse_transform`; where it has none, by the linear map
+    from the features that fits these inputs best. So all methods, also selections and nonlinear maps, have figures on
+    the same scale.
+
+    ``X`` has the training inputs, of shape (n_samples, n_features), and ``reduced`` their features.
+
+    Returns
+    -------
+    dict of str to float
+        ``reconstruction_error``: E_M, half the mean squared distance of the inputs to their reconstruction; for exact
+        PCA half the sum of the discarded eigenvalues (Bishop 1995, section 8.6). ``retained_variance_percent``: the
+        share of the total variance that is not lost; negative where the mean alone would lose less.
+        ``optimality_percent``: that over the most that as many linear features can retain, 100 for exact PCA. Figures
+        that overflow float64 are left out.
+    """
+    deviations = X - X.mean(axis=0)
+    scale = float(np.abs(deviations).max()) or 1.0
+    variance = _mean_square(deviations / scale)
+    lost = _mean_square((X - _reconstructed(reducer, X, reduced)) / scale)
+    measures = {}
+    if variance > 0.0:
+        measures["retained_variance_percent"] = 100.0 * (1.0 - lost / variance)
+        if n_features := min(reduced.shape[1], X.shape[1]):
+            most = most_variance(np.cov(deviations / scale, rowvar=False, ddof=0).reshape(X.shape[1], -1))
+            best = float(most[n_features - 1]) / variance
+            measures["optimality_percent"] = measures["retained_variance_percent"] / best
+    with np.errstate(over="ignore"):
+        measures["reconstruction_error"] = float(0.5 * lost * np.square(scale))
+    return {name: value for name, value in measures.items() if np.isfinite(value)}
+
+
+def portray(reducer: Any, problem: Problem, reduced: Floats) -> dict[str, NDArray[Any]]:
+    """Return the arrays that a run with ``portrait: true`` stores for figures, in single precision.
+
+    Returns
+    -------
+    dict of str to float32 array
+        ``"portrait_inputs"`` and ``"portrait_rebuilt"`` (n_train, n_features); ``"portrait_features"`` (n_train,
+        n_components); ``"portrait_targets"`` (n_train,) or (n_train, n_outputs); where the method has them
+        ``"portrait_components"`` (n_components, n_features) and ``"portrait_eigenvalues"``, the largest first.
+    """
+    arrays = {
+        "inputs": problem.X_train,
+        "targets": problem.y_train,
+        "features": reduced,
+        "rebuilt": _reconstructed(reducer, problem.X_train, reduced),
+        "components": getattr(reducer, "components_", None),
+        "eigenvalues": getattr(reducer, "eigenvalues_", None),
+    }
+    return {f"portrait_{name}": np.asarray(array, np.float32) for name, array in arrays.items() if array is not None}
+
+
+def _reconstructed(reducer: Any, X: Floats, reduced: Floats) -> Floats:
+    with suppress(NotFittedError):  # an inverse that the method has, but was not asked to learn
+        if hasattr(reducer, "inverse_transform"):
+            return np.asarray(reducer.inverse_transform(reduced))
+    mean, centre = X.mean(axis=0), reduced.mean(axis=0)
+    weights = np.linalg.lstsq(reduced - centre, X - mean, rcond=None)[0]
+    return np.asarray(mean + (reduced - centre) @ weights)
+
+
+def _mean_square(deviations: Floats) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.mean(np.einsum("ij,ij->i", deviations, deviations)))
