@@ -6,8 +6,8 @@ from scipy.linalg import subspace_angles
 from sklearn.datasets import load_iris
 from sklearn.neural_network import MLPRegressor
 
-from pppca_bench.reducers.autoencoder import Autoencoder
 from pppca_bench.reducers.linear_projection import CovariancePCA
+from pppca_bench.reducers.sklearn_projections import Autoencoder
 
 
 def parabola():

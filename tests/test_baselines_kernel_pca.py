@@ -6,7 +6,7 @@ from sklearn.decomposition import KernelPCA
 from sklearn.linear_model import LogisticRegression
 
 from pppca_bench.classifiers import RpropMLPClassifier
-from pppca_bench.reducers.kernel_pca import GaussianKernelPCA, median_distance
+from pppca_bench.reducers.sklearn_projections import GaussianKernelPCA, median_distance
 
 SMALL = RpropMLPClassifier((2,), max_epochs=10, random_state=0)
 

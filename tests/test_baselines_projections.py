@@ -11,11 +11,8 @@ from sklearn.decomposition import PCA, FastICA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from pppca_bench.problems import load_problem
-from pppca_bench.reducers.autoencoder import Autoencoder
-from pppca_bench.reducers.ica import ICA
-from pppca_bench.reducers.kernel_pca import GaussianKernelPCA
-from pppca_bench.reducers.lda import LDA
 from pppca_bench.reducers.linear_projection import CovariancePCA, SingularValuePCA
+from pppca_bench.reducers.sklearn_projections import ICA, LDA, Autoencoder, GaussianKernelPCA
 
 EXACT = [CovariancePCA, SingularValuePCA]
 

@@ -30,9 +30,14 @@ from pppca_bench.reducers.filter_selection import (
     table,
     variance_ratios,
 )
-from pppca_bench.reducers.path_selector import Step, patient
-from pppca_bench.reducers.wrapper_scores import seeded, validation_errors
-from pppca_bench.reducers.wrapper_selection import BackwardSelector, ForwardSelector, NetworkRFE, weight_saliency
+from pppca_bench.reducers.selection import Step, seeded, validation_errors
+from pppca_bench.reducers.wrapper_selection import (
+    BackwardSelector,
+    ForwardSelector,
+    NetworkRFE,
+    patient,
+    weight_saliency,
+)
 
 SMALL = RpropMLPClassifier((3,), max_epochs=30, random_state=0)
 TINY = RpropMLPClassifier((1,), max_epochs=5, random_state=0)

@@ -16,12 +16,9 @@ from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
 from pppca_bench.classifiers.rfe_svm import RFESVMClassifier
 from pppca_bench.classifiers.simple import StumpClassifier
 from pppca_bench.parameters import ParameterError, check_parameters, parameters_of
-from pppca_bench.reducers.autoencoder import Autoencoder
 from pppca_bench.reducers.filter_selection import FilterSelector
-from pppca_bench.reducers.ica import ICA
-from pppca_bench.reducers.kernel_pca import GaussianKernelPCA
-from pppca_bench.reducers.lda import LDA
 from pppca_bench.reducers.linear_projection import AllFeatures, CovariancePCA, SingularValuePCA
+from pppca_bench.reducers.sklearn_projections import ICA, LDA, Autoencoder, GaussianKernelPCA
 from pppca_bench.reducers.wrapper_selection import BackwardSelector, ForwardSelector, NetworkRFE
 
 SMALL = RpropMLPClassifier((3,), max_epochs=100)

@@ -130,7 +130,7 @@ _METHODS = (
         title="kernel PCA",
         does="components in the space of a Gaussian kernel",
         source="Schölkopf, Smola & Müller 1998",
-        estimator="pppca_bench.reducers.kernel_pca:GaussianKernelPCA",
+        estimator="pppca_bench.reducers.sklearn_projections:GaussianKernelPCA",
         needs_classes=True,
         instead_of_tau=_BY_SPECTRUM,
     ),
@@ -139,7 +139,7 @@ _METHODS = (
         title="ICA",
         does="independent components (FastICA)",
         source="Hyvärinen & Oja 2000",
-        estimator="pppca_bench.reducers.ica:ICA",
+        estimator="pppca_bench.reducers.sklearn_projections:ICA",
         instead_of_tau=_BY_SPECTRUM,
     ),
     Method(
@@ -147,7 +147,7 @@ _METHODS = (
         title="LDA",
         does="Fisher's linear discriminants",
         source="Fisher 1936; Rao 1948",
-        estimator="pppca_bench.reducers.lda:LDA",
+        estimator="pppca_bench.reducers.sklearn_projections:LDA",
         needs_classes=True,
     ),
     Method(
@@ -155,7 +155,7 @@ _METHODS = (
         title="autoencoder",
         does="middle layer of an auto-associative network",
         source="Bourlard & Kamp 1988",
-        estimator="pppca_bench.reducers.autoencoder:Autoencoder",
+        estimator="pppca_bench.reducers.sklearn_projections:Autoencoder",
         instead_of_tau=_BY_SPECTRUM,
     ),
     Method(

@@ -1,6 +1,7 @@
 """Feature selection by scores: the estimator `FilterSelector` and its criteria."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -11,12 +12,12 @@ from scipy.stats import f as f_distribution
 from pppca_bench.classifiers.training_data import Split
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.parameters import Count
-from pppca_bench.reducers.path_selector import PathSelector, Step, ranking_of
-from pppca_bench.reducers.wrapper_scores import subset, validation_errors
+from pppca_bench.reducers.selection import PathSelector, Step, ranking_of, subset, validation_errors
 
 Criterion = Literal["mutual_information", "conditional_mutual_information", "chi_squared", "accuracy", "t_test"]
 
 
+@dataclass(eq=False, repr=False)
 class FilterSelector(PathSelector):
     """Keep the features of the highest scores (Mitchell 2006, "Scoring Individual Features", "Forward1", "Forward2").
 
@@ -62,20 +63,12 @@ class FilterSelector(PathSelector):
         See `PathSelector`. Undefined scores come last, equal scores keep the order of the features.
     """
 
-    def __init__(
-        self,
-        n_features: Count | None = None,
-        *,
-        criterion: Criterion = "mutual_information",
-        n_bins: Annotated[int, Ge(2), Le(1_000_000)] = 10,
-        estimator: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_features = n_features
-        self.criterion = criterion
-        self.n_bins = n_bins
-        self.estimator = estimator
-        self.random_state = random_state
+    n_features: Count | None = None
+    _: KW_ONLY
+    criterion: Criterion = "mutual_information"
+    n_bins: Annotated[int, Ge(2), Le(1_000_000)] = 10
+    estimator: Any = None
+    random_state: Any = None
 
     def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], Indices]:  # noqa: ARG002
         labels = np.unique(split.y, return_inverse=True)[1]

@@ -1,6 +1,7 @@
 """Linear projections: their base, the number of components, exact PCA, and no reduction at all."""
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -31,16 +32,52 @@ class AllFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return np.asarray(X, dtype=np.float64)
 
 
-class CountedByEigenvalues:
-    """Mixin of estimators with three rules, of which exactly one is given, for the number of components.
+class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of projections on components, ``n_components_`` in number."""
 
-    ``n_components`` itself; ``variance_ratio``: the fewest components that hold this share of the variance; ``tau``:
-    the components with λ1 / λi <= tau, the slides' criterion (1).
+    n_components_: int
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Project samples on the components.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features)
+
+        Returns
+        -------
+        float64 array, shape (n_samples, n_components_)
+        """
+        check_is_fitted(self)
+        return self._projected(validated_samples(self, X))
+
+    @abstractmethod
+    def _projected(self, X: Floats) -> Floats:
+        """Return the projections of valid samples."""
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+
+@dataclass(eq=False, repr=False)
+class CountedByEigenvalues(Projection):
+    """Base of projections with three rules, of which exactly one is given, for the number of components.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Number of components, from 1 to n_features.
+    variance_ratio : float or None, default=None
+        Keep the fewest components that hold this share of the variance; in (0, 1].
+    tau : float or None, default=None
+        Keep component i while λ1 / λi <= tau, the slides' criterion (1); >= 1.
     """
 
-    n_components: int | None
-    variance_ratio: float | None
-    tau: float | None
+    n_components: Count | None = None
+    _: KW_ONLY
+    variance_ratio: Share | None = None
+    tau: Tau | None = None
 
     def check_agreement(self) -> None:
         """Raise ParameterError if several rules are given; `_count` also raises if no rule is given."""
@@ -79,7 +116,33 @@ def descending_eigenvalues(C: Floats) -> Floats:
     return eigenvalues
 
 
-class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LearntFromSamples(CountedByEigenvalues):
+    """Base of projections that are learnt from the samples alone."""
+
+    def fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
+        """Learn the components.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features), n_samples >= 2
+        y : None
+            Ignored.
+
+        Raises
+        ------
+        ValueError
+            If not exactly one rule for the number of components is given, or a parameter or X is out of its range.
+        """
+        check_parameters(self)
+        self._learn(validated_samples(self, X, reset=True, min_samples=2))
+        return self
+
+    @abstractmethod
+    def _learn(self, X: Floats) -> None:
+        """Set the learned attributes."""
+
+
+class LinearProjection(Projection):
     """Base of projections of samples, minus the training mean, on rows.
 
     Attributes
@@ -93,21 +156,8 @@ class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         The same as a share of the total variance.
     """
 
-    def transform(self, X: ArrayLike) -> Floats:
-        """Project samples on the rows.
-
-        Parameters
-        ----------
-        X : array-like, shape (n_samples, n_features)
-            Samples; the training mean is subtracted.
-
-        Returns
-        -------
-        float64 array, shape (n_samples, n_components_)
-        """
-        check_is_fitted(self)
-        samples = validated_samples(self, X)
-        return (samples - self.mean_) @ self.components_.T
+    def _projected(self, X: Floats) -> Floats:
+        return (X - self.mean_) @ self.components_.T
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
         """Return the points of the rows' span that have these projections.
@@ -125,10 +175,6 @@ class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """
         check_is_fitted(self)
         return np.asarray(X, dtype=np.float64) @ np.linalg.pinv(self.components_).T + self.mean_
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
 
     def _publish(self, rows: Floats, X: Floats) -> None:
         """Set the learned attributes."""
@@ -148,35 +194,12 @@ def with_fixed_signs(rows: Floats) -> Floats:
     return rows * np.where(largest < 0.0, -1.0, 1.0)[:, None]
 
 
-class _ExactPCA(CountedByEigenvalues, LinearProjection):
+class _ExactPCA(LearntFromSamples, LinearProjection):
     """Base of exact PCA; a subclass computes the spectrum."""
 
-    def __init__(
-        self, n_components: Count | None = None, *, variance_ratio: Share | None = None, tau: Tau | None = None
-    ) -> None:
-        self.n_components = n_components
-        self.variance_ratio = variance_ratio
-        self.tau = tau
-
-    def fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
-        """Learn the components.
-
-        Parameters
-        ----------
-        X : array-like, shape (n_samples, n_features), n_samples >= 2
-        y : None
-            Ignored.
-
-        Raises
-        ------
-        ValueError
-            If not exactly one rule for the number of components is given, or it or X is out of its range.
-        """
-        check_parameters(self)
-        samples = validated_samples(self, X, reset=True, min_samples=2)
-        self.eigenvalues_, rows = self._spectrum(samples)
-        self._publish(with_fixed_signs(rows[: self._count(self.eigenvalues_)]), samples)
-        return self
+    def _learn(self, X: Floats) -> None:
+        self.eigenvalues_, rows = self._spectrum(X)
+        self._publish(with_fixed_signs(rows[: self._count(self.eigenvalues_)]), X)
 
     @abstractmethod
     def _spectrum(self, X: Floats) -> tuple[Floats, Floats]:
@@ -186,16 +209,7 @@ class _ExactPCA(CountedByEigenvalues, LinearProjection):
 class CovariancePCA(_ExactPCA):
     """Keep the leading eigenvectors of the covariance matrix (Bishop 1995, section 8.6; Mitchell's algorithm 1).
 
-    Give exactly one of the three parameters.
-
-    Parameters
-    ----------
-    n_components : int or None, default=None
-        Number of components, from 1 to n_features.
-    variance_ratio : float or None, default=None
-        Keep the fewest components that hold this share of the variance; in (0, 1].
-    tau : float or None, default=None
-        Keep component i while λ1 / λi <= tau, the slides' criterion (1); >= 1.
+    Give exactly one of the three parameters of `CountedByEigenvalues`.
 
     Attributes
     ----------
@@ -214,7 +228,7 @@ class CovariancePCA(_ExactPCA):
 class SingularValuePCA(_ExactPCA):
     """Keep the leading right singular vectors of the centred samples (Mitchell 2006, slide "SVD").
 
-    Give exactly one of the three parameters of `CovariancePCA`; n_components is at most
+    Give exactly one of the three parameters of `CountedByEigenvalues`; n_components is at most
     min(n_samples, n_features).
 
     Attributes

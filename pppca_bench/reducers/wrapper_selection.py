@@ -1,7 +1,8 @@
 """Wrapper selection: forward addition, backward elimination, and elimination by the weights of networks."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,18 @@ from sklearn.base import clone
 from pppca_bench.classifiers.training_data import SizeRule, Split
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.parameters import Count
-from pppca_bench.reducers.path_selector import PathSelector, Step, patient, ranking_of
-from pppca_bench.reducers.wrapper_scores import error_percent, fit_candidates, subset, validation_errors
+from pppca_bench.reducers.selection import (
+    PathSelector,
+    Step,
+    error_percent,
+    fit_candidates,
+    ranking_of,
+    subset,
+    validation_errors,
+)
 
 
+@dataclass(eq=False, repr=False)
 class _SequentialSelector(PathSelector):
     """Base of searches that add or remove, step by step, the feature whose change gives the least validation error.
 
@@ -21,18 +30,11 @@ class _SequentialSelector(PathSelector):
     no better subset: errors of single steps are noisy, so the first rise says little.
     """
 
-    def __init__(
-        self,
-        n_features: Count | None = None,
-        *,
-        patience: Count | None = 5,
-        estimator: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_features = n_features
-        self.patience = patience
-        self.estimator = estimator
-        self.random_state = random_state
+    n_features: Count | None = None
+    _: KW_ONLY
+    patience: Count | None = 5
+    estimator: Any = None
+    random_state: Any = None
 
     def _search(
         self,
@@ -51,6 +53,20 @@ class _SequentialSelector(PathSelector):
     @abstractmethod
     def _ranking(self, path: list[Step], n_features: int) -> Indices:
         """Rank the features by their step."""
+
+
+def patient(steps: Iterable[Step], patience: int | None) -> list[Step]:
+    """Follow a search until ``patience`` successive steps have brought no better subset."""
+    path: list[Step] = []
+    best, waited = (np.inf, np.inf), 0
+    for step in steps:
+        path.append(step)
+        quality = (step.error, float(len(step.features)))
+        waited = 0 if quality < best else waited + 1
+        best = min(best, quality)
+        if waited == patience:
+            break
+    return path
 
 
 class ForwardSelector(_SequentialSelector):
@@ -116,6 +132,7 @@ def _best(split: Split, classifier: Any, subsets: list[tuple[int, ...]]) -> Step
     return Step(subsets[best], float(errors[best]))
 
 
+@dataclass(eq=False, repr=False)
 class NetworkRFE(PathSelector):
     """Remove features step by step, each the least important by the weights of trained networks (Windeatt 2011).
 
@@ -146,20 +163,12 @@ class NetworkRFE(PathSelector):
         See `PathSelector`; the last feature left has rank 1.
     """
 
-    def __init__(
-        self,
-        n_features: Count | None = None,
-        *,
-        n_networks: Count = 8,
-        size_rule: SizeRule = "least_error",
-        estimator: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_features = n_features
-        self.n_networks = n_networks
-        self.size_rule = size_rule
-        self.estimator = estimator
-        self.random_state = random_state
+    n_features: Count | None = None
+    _: KW_ONLY
+    n_networks: Count = 8
+    size_rule: SizeRule = "least_error"
+    estimator: Any = None
+    random_state: Any = None
 
     def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], Indices]:
         seeds = rng.integers(2**31, size=self.n_networks)
