@@ -95,7 +95,7 @@ def loaded(text: str = SMALL, trials: int | None = None) -> Study:
 
 
 def searched(opened, text: str = SMALL, trials: int | None = None, folder: Path = FOLDER, **keywords) -> pd.DataFrame:
-    with search.TrialStore(folder / "results.sqlite") as store:
+    with Store(folder / "results.sqlite") as store:
         return search.run_study(loaded(text, trials), store, folder, problems=opened, workers=0, **keywords)
 
 

@@ -20,9 +20,7 @@ from pppca_bench.files import atomic_write
 from pppca_bench.reporting.baseline import RecordedCell, read_baseline, write_baseline
 from pppca_bench.reporting.comparison import Place
 from pppca_bench.runs import QUANTITIES, Plan, RunResult
-from pppca_bench.store import file
 from pppca_bench.store.database import Store
-from pppca_bench.store.file import network_file_system
 
 pytestmark = pytest.mark.usefixtures("nowhere_else")
 
@@ -154,46 +152,6 @@ class TestOrigins:
         # In the list of runs, and in the table of what they retain.
         assert told.count("In 1 of the cells the repeats were computed by different code.") == n_told
         assert told.count("the repeats were computed by different") == n_told
-
-
-class TestNetworkFileSystem:
-    MOUNTS = (
-        "/dev/vda / ext4 rw 0 0\n"
-        "server:/home /home/me nfs4 rw 0 0\n"
-        "//nas/big\\040disk /mnt/big\\040disk cifs rw 0 0\n"
-        "tmpfs /home/me/fast tmpfs rw 0 0\n"
-    )
-
-    @pytest.mark.parametrize(
-        ("folder", "expected"),
-        [
-            ("/var/results", None),
-            ("/home/me/project/results", "nfs4"),
-            ("/home/me", "nfs4"),
-            ("/home/me/fast/results", None),
-            ("/home/meadow/results", None),
-            ("/mnt/big disk/results", "cifs"),
-        ],
-    )
-    def test_trust_it_is_noticed(self, tmp_path, monkeypatch, folder, expected):
-        mounts = tmp_path / "mounts"
-        mounts.write_text(self.MOUNTS)
-        monkeypatch.setattr(file, "_MOUNTS", mounts)
-        assert network_file_system(Path(folder)) == expected
-
-    def test_trust_run_and_doctor_warn_of_it(self, tmp_path, monkeypatch, path):
-        mounts = tmp_path / "mounts"
-        mounts.write_text(f"server:/x {tmp_path} nfs4 rw 0 0\n")
-        monkeypatch.setattr(file, "_MOUNTS", mounts)
-        config = tmp_path / "c.yaml"
-        config.write_text(
-            "name: c\nproblems: iris\nrepeats: 1\nseed: 1\nmethods: [{method: pca, tau: 5}]\n"
-            "classifier: {hidden: [2], max_epochs: 2}\n"
-        )
-        ran = pppca("run", config, "--results", path.parent, "--workers", 0)
-        assert ran.exit_code == 0
-        assert ran.stderr.count("network file system (nfs4)") == 1
-        assert "network file system (nfs4)" in pppca("doctor", "--results", path.parent).stdout
 
 
 class TestBaseline:

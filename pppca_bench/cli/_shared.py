@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from click.shell_completion import CompletionItem
@@ -19,8 +19,6 @@ from pppca_bench.store import DATABASE as DATABASE
 if TYPE_CHECKING:
     from pppca_bench.reporting.snapshot import Snapshot
     from pppca_bench.store.database import Store
-
-    AnyStore = TypeVar("AnyStore", bound=Store)
 
 STUDIES = "studies"
 """Subfolder of the results with a folder, and a database, for each study."""
@@ -83,13 +81,11 @@ def read_store(results: Path) -> Store:
     return Store(results / DATABASE, read_only=True)
 
 
-def open_store(results: Path, kind: type[AnyStore]) -> AnyStore:
-    """Open the database of a results folder for writing; warn of a network file system and of lost content."""
-    from pppca_bench.store.file import NETWORK_REMEDY, network_file_system
+def open_store(results: Path) -> Store:
+    """Open the database of a results folder for writing; warn of lost content."""
+    from pppca_bench.store.database import Store
 
-    if (network := network_file_system(results)) is not None:
-        click.echo(f"{results} is on a network file system ({network}). {NETWORK_REMEDY}", err=True)
-    store = kind(results / DATABASE)
+    store = Store(results / DATABASE)
     if store.was_emptied:
         lost = "If it held results, restore it from a backup."
         click.echo(f"{store.path} had 0 bytes and was created again. {lost}", err=True)

@@ -187,9 +187,8 @@ def _compute(
 ) -> Outcome:
     """Compute the runs that are not done, some or all of a request's, and print why stored ones are computed again."""
     from pppca_bench.experiments import runner
-    from pppca_bench.store.database import Store
 
-    with open_store(results, Store) as store:
+    with open_store(results) as store:
         if not quiet:
             _print_superseded(store, specs)
         with progress_bar("run", quiet=quiet) as progress:

@@ -61,7 +61,7 @@ def study(
             place = loaded.where("base", "problems", index)
             check_task(place, name, problem.task, loaded.config)
             check_fit(place, name, problem, loaded.config)
-        with open_store(folder, search.TrialStore) as store, progress_bar("trial", quiet=quiet) as progress:
+        with open_store(folder) as store, progress_bar("trial", quiet=quiet) as progress:
             table = search.run_study(
                 loaded,
                 store,

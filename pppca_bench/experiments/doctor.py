@@ -18,7 +18,7 @@ from pppca_bench.experiments.executors import available_cores
 from pppca_bench.problems import known_problems, load_problem
 from pppca_bench.runs import cause_of
 from pppca_bench.store.database import Store
-from pppca_bench.store.file import NETWORK_REMEDY, SCHEMA_VERSION, is_running, network_file_system
+from pppca_bench.store.file import SCHEMA_VERSION, is_running
 
 DISTRIBUTION = "pppca-bench"
 ENOUGH_SPACE_MB = 200
@@ -120,8 +120,6 @@ def _folder(results: Path) -> Iterator[Finding]:
     free_mb = shutil.disk_usage(nearest).free // 2**20
     if free_mb < ENOUGH_SPACE_MB:
         yield Finding("store", f"{results}: {free_mb} MB are free on its disk.", "Free some, or give --results DIR.")
-    if (network := network_file_system(results)) is not None:
-        yield Finding("store", f"{results} is on a network file system ({network}).", NETWORK_REMEDY)
 
 
 def _store(database: Path, command: str = "run") -> Iterator[Finding]:

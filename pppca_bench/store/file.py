@@ -15,10 +15,7 @@ from pppca_bench.runs import QUANTITIES
 
 SCHEMA_VERSION = 3
 BUSY_TIMEOUT_S = 60.0
-NETWORK_REMEDY = "Its locks may fail, and two writers can damage a database: give a local folder with --results DIR."
 
-_NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ncpfs", "9p", "fuse.sshfs", "fuse.glusterfs"})
-_MOUNTS = Path("/proc/self/mounts")
 _TABLES = f"""
 CREATE TABLE cells (
     id INTEGER PRIMARY KEY, problem TEXT NOT NULL, data_sha256 TEXT NOT NULL, method TEXT NOT NULL,
@@ -174,19 +171,6 @@ def _access_mode(path: Path, read_only: bool) -> str:
         return "rwc"
     # After a killed run, the next reader rolls its unfinished transaction back, which needs the right to write.
     return "rw" if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK) else "ro"
-
-
-def network_file_system(folder: Path) -> str | None:
-    """Return the type of the network file system of a folder, None on a local disk; the folder need not exist."""
-    try:
-        mounts = [line.split() for line in _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()]
-    except OSError:  # not Linux
-        return None
-    # A blank in a mount point is written as \\040.
-    types = {Path(mount[1].replace("\\040", " ")): mount[2] for mount in mounts}
-    path = folder.absolute().resolve()
-    nearest = next((types[parent] for parent in (path, *path.parents) if parent in types), "")
-    return nearest if nearest in _NETWORK else None
 
 
 def this_process() -> str:

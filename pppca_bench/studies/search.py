@@ -12,7 +12,6 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import holds, score_group
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table, fill_tables
-from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec, StoredRun, cause_of
+from pppca_bench.runs import Plan, ProblemFacts, RunSpec, StoredRun, cause_of
 from pppca_bench.store.database import Store
 from pppca_bench.studies.config import Space, Study
 
@@ -52,14 +51,6 @@ N_STARTUP = 15
 """Trials of a TPE search that are drawn at random and never pruned."""
 N_SHOWN = 20
 """Trials in the Markdown table; the CSV file has all."""
-
-
-class TrialStore(Store):
-    """Results store without learning curves, which no score needs and which would fill the disk."""
-
-    def record(self, results: Sequence[RunResult], *arguments: Any, **keywords: Any) -> None:
-        """Append finished runs; see `Store.record`."""
-        super().record([replace(result, history={}) for result in results], *arguments, **keywords)
 
 
 def check_cells(study: Study, *, force: bool = False) -> None:
@@ -132,6 +123,7 @@ def run_study(
 
         def compute(specs: Sequence[RunSpec]) -> dict[str, Any]:
             runner.run(specs, store, problems, backend=backend, stage=stage, warn=warn)
+            store.rows("DELETE FROM histories")  # which no score needs, and which would fill the disk
             runs = store.runs_by_key([spec.key for spec in specs])
             return score_runs(study, [runs[spec.key] for spec in specs], store.problems())
 
