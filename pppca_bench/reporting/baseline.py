@@ -49,6 +49,7 @@ Choice: between processors with vectors of another width a third of NE-pPCA's te
 DGHA's; a half leaves room for the problems where more than that do.
 """
 
+_PLACE = ("table", "row", "column", "quantity")
 _HAIR = 1e-9
 _RECORDED_AS = {"speedup": "speedup_operations"}
 """Timings depend on the machine: the baseline records the operation count of the same runs instead."""
@@ -129,7 +130,7 @@ def changes(
         differences = [ours[repeat] - value for repeat, value in recorded.values.items() if repeat in ours]
         n_differing = sum(abs(difference) > _HAIR for difference in differences)
         rows.append((*place, len(differences), n_differing, math.fsum(differences) / max(1, len(differences))))
-    pairs = pd.DataFrame(rows, columns=["table", "row", "column", "quantity", "n", "n_differing", "shift"])
+    pairs = pd.DataFrame(rows, columns=[*_PLACE, "n", "n_differing", "shift"])
     pairs["is_code"] = _code_changed(pairs)
     reasons = {
         place: _reason(place, baseline[place], rules.get(place), cell)
@@ -197,16 +198,14 @@ def write_baseline(recorded: Mapping[Place, RecordedCell], path: Path, *, force:
             f"{path}: expected results of every cell that it has, got none of {len(lost)}, such as"
             f" {', '.join(min(lost))}: nothing was recorded. Run their configs, or take `--force`."
         )
-    lines: list[str] = []
-    for (table, row, column, quantity), cell in recorded.items():
-        named: dict[str, object] = {
-            "table": table,
-            "row": row,
-            "column": column,
-            "quantity": quantity,
-            "verdict": cell.verdict,
-        }
-        lines.append(json.dumps(named | {"settings": cell.settings, "values": dict(cell.values)}, ensure_ascii=False))
+    lines = [
+        json.dumps(
+            dict(zip(_PLACE, place, strict=True))
+            | {"verdict": cell.verdict, "settings": cell.settings, "values": dict(cell.values)},
+            ensure_ascii=False,
+        )
+        for place, cell in recorded.items()
+    ]
     atomic_write(path, f'{{"format": {FORMAT}, "cells": [\n' + ",\n".join(lines) + "\n]}\n")
 
 

@@ -7,6 +7,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
+from importlib.resources import files
 from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,31 +23,8 @@ from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.pairs import ALPHA
 from pppca_bench.reporting.ranking import Contest, Ranking
 
-STYLE: dict[str, Any] = {
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "axes.labelsize": 9,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 9.5,
-    "figure.constrained_layout.h_pad": 0.09,
-    "figure.constrained_layout.w_pad": 0.09,
-    "font.size": 9,
-    "grid.color": "0.9",
-    "grid.linewidth": 0.6,
-    "legend.fontsize": 8.5,
-    "legend.frameon": False,
-    "legend.borderaxespad": 0.2,
-    "legend.borderpad": 0.0,
-    "legend.title_fontsize": 10,
-    "lines.linewidth": 1.4,
-    "lines.markersize": 4.5,
-    "savefig.dpi": 200,
-    "svg.hashsalt": "pppca",
-    "xtick.labelsize": 8.5,
-    "ytick.labelsize": 8.5,
-}
+STYLE = str(files("pppca_bench.reporting") / "templates" / "figures.mplstyle")
+"""Style sheet of all figures."""
 
 PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
 _LANDMARKS = (*range(0, 9), *(8 * 2**power for power in range(1, 12)))
@@ -115,17 +93,17 @@ def write_figures(figures: Iterable[Figure], rankings: Iterable[tuple[Contest, R
 
 def page_svg(draw_it: Callable[..., Drawing], *numbers: object) -> bytes:
     """Return `draw` of a figure, or `draw_ranking` of a ranking, as SVG for a web page, without its title."""
-    return to_images(partial(draw_it, *numbers, titled=False), ("svg",), STYLE | PAGE_STYLE)["svg"]
+    return to_images(partial(draw_it, *numbers, titled=False), ("svg",), [STYLE, PAGE_STYLE])["svg"]
 
 
 def to_images(
     drawn: Callable[[], Drawing],
     forms: Collection[str] = tuple(_METADATA),
-    style: Mapping[str, Any] = STYLE,
+    style: str | list[Any] = STYLE,
 ) -> dict[str, bytes]:
     """Return a drawing as ``svg`` and ``png`` in this module's style, the same bytes for the same drawing."""
     images = {}
-    with matplotlib.style.context(dict(style), after_reset=True):
+    with matplotlib.style.context(style, after_reset=True):
         drawing = drawn()
         for form in forms:
             buffer = io.BytesIO()
@@ -280,7 +258,7 @@ def _align(figure: Figure, drawing: Drawing) -> None:
     if len(drawing.axes) == 1:
         drawing.axes[0].set_ylabel(figure.y_label)
     else:
-        drawing.supylabel(figure.y_label, fontsize=STYLE["axes.labelsize"])
+        drawing.supylabel(figure.y_label, fontsize=matplotlib.rcParams["axes.labelsize"])
 
 
 def _add_legend(drawing: Drawing, title: str, *, is_wide: bool) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from pppca_bench.methods.lookup import stored_method, title_of
 from pppca_bench.methods.sections import STORED_BESIDE
 from pppca_bench.runs import AUTO, CHOOSE, Cell, Parameters, Scalar
+
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
 
 _ABSENT: Any = object()
 """Value of a setting that a cell does not have."""
@@ -63,7 +66,7 @@ def distinct_labels(
         Parameters that are always named.
     """
     parts = {cell: [method_label(cell, with_tau=with_tau)] for cell in cells}
-    for group in _grouped(parts, method_label):
+    for group in grouped(parts, method_label).values():
         for cell, names in zip(group, unusual([own_settings(cell) for cell in group]), strict=True):
             named = {name: value for name, value in own_settings(cell).items() if name in changed.get(cell, ())} | names
             parts[cell] += [setting_text(name, value) for name, value in sorted(named.items())]
@@ -73,7 +76,7 @@ def distinct_labels(
         if cell.classifier not in usual and (text := names_of.get(cell.classifier)):
             texts.append(f"classifier ({text})")
     for facts in _FURTHER:
-        for group in _grouped(parts, lambda cell: (cell.problem, *parts[cell])):
+        for group in grouped(parts, lambda cell: (cell.problem, *parts[cell])).values():
             for cell, text in zip(group, facts(group), strict=True):
                 parts[cell] += [text] if text and len(group) > 1 else []
     return {cell: ", ".join(texts) for cell, texts in parts.items()}
@@ -115,6 +118,14 @@ def value_text(value: Scalar) -> str:
     return str(value)
 
 
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Return the items of each key, in their order."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
 def _most_frequent(values: Sequence[Any]) -> list[Any]:
     """Return the most frequent value in a list, which is empty if several values are as frequent."""
     ranked = Counter(values).most_common(2)
@@ -126,22 +137,13 @@ def _distinguished(classifiers: Sequence[Parameters], names: Sequence[str]) -> d
     if len(classifiers) < 2 or not names:
         return {classifier: [] for classifier in classifiers}
     name, *rest = names
-    groups: dict[Scalar, list[Parameters]] = {}
-    for classifier in classifiers:
-        groups.setdefault(dict(classifier).get(name, _ABSENT), []).append(classifier)
+    groups = grouped(classifiers, lambda classifier: dict(classifier).get(name, _ABSENT))
     distinguished: dict[Parameters, list[str]] = {}
     for value, group in groups.items():
         text = value_text(value) if name == "rule" else setting_text(name, value)
         own = [text] if len(groups) > 1 else []
         distinguished |= {classifier: own + more for classifier, more in _distinguished(group, rest).items()}
     return distinguished
-
-
-def _grouped(cells: Iterable[Cell], key: Callable[[Cell], object]) -> list[list[Cell]]:
-    groups: dict[object, list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault(key(cell), []).append(cell)
-    return list(groups.values())
 
 
 def _if_different(texts: Sequence[str]) -> Sequence[str]:

@@ -18,7 +18,7 @@ from pppca_bench.methods.lookup import title_of
 from pppca_bench.references.proben1_tables import Network, pivot_of, rule_network
 from pppca_bench.reporting.architecture_search import n_connections
 from pppca_bench.reporting.document import EMPTY, environment, escaped, listed, text_table
-from pppca_bench.reporting.labels import setting_text, value_text
+from pppca_bench.reporting.labels import grouped, setting_text, value_text
 from pppca_bench.reporting.run_groups import RunGroup, group_runs
 from pppca_bench.reporting.summary import Results
 from pppca_bench.runs import CHOOSE, Parameters, ProblemFacts, Scalar
@@ -76,19 +76,17 @@ def build_card(
     origins : sequence of (method, status, provenance or None, count)
         As `Store.origins` gives them for the config.
     """
-    grouped = group_runs(results.of_config(config))
-    groups = {ascii_uppercase[n : n + 1] or f"A{n}": group for n, group in enumerate(grouped)}
-    problems = list(dict.fromkeys(problem for group in grouped for problem in group.problems))
+    run_groups = group_runs(results.of_config(config))
+    groups = {ascii_uppercase[n : n + 1] or f"A{n}": group for n, group in enumerate(run_groups)}
+    problems = list(dict.fromkeys(problem for group in run_groups for problem in group.problems))
     own = {problem: facts[problem] for problem in problems if problem in facts}
-    by_address: dict[str, list[str]] = {}
-    for problem in problems:
-        by_address.setdefault(addresses.get(problem, ""), []).append(problem)
+    by_address = grouped(problems, lambda problem: addresses.get(problem, ""))
     n_splits = {problem: own[problem].n_splits if problem in own else 1 for problem in problems}
-    outcomes = [result.status if result else "" for group in grouped for result in group.results]
+    outcomes = [result.status if result else "" for group in run_groups for result in group.results]
     sentences: Any = _environment().get_template("rules.txt").module
     text = sentences.of_config(groups, by_address, n_splits, outcomes)
     before, after = _points(("Problem", "Data sets"), text), _points(("Runs",), text)
-    algorithms = {item for group in grouped for cell in group.cells for item in cell.algorithms}
+    algorithms = {item for group in run_groups for cell in group.cells for item in cell.algorithms}
     after["Software"] = software(origins, algorithms)
     first: dict[str, str] = {}
     described = {name: _describe_group(name, group, problems, first) for name, group in groups.items()}

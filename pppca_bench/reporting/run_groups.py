@@ -8,6 +8,7 @@ from math import prod
 
 from pppca_bench.methods.entry import Entry
 from pppca_bench.methods.lookup import stored_classifier, stored_method
+from pppca_bench.reporting.labels import grouped
 from pppca_bench.runs import Cell, Parameters, RunResult, Scalar, StoredRun
 
 _NETWORKS = ("classifier.", "classifier.base.", "")
@@ -101,14 +102,13 @@ def group_runs(cells: Mapping[Cell, Sequence[StoredRun]]) -> list[RunGroup]:
     The settings of a group have the same method, learning rules, problems and numbers of runs. They are split by one of
     the settings that vary, if each part is a grid then and there are few parts.
     """
-    by_settings: dict[tuple[object, ...], _Setting] = {}
-    for cell in cells:
-        by_settings.setdefault((cell.method, *cell.settings.items()), []).append(cell)
-    alike: dict[tuple[object, ...], list[_Setting]] = {}
-    for own in by_settings.values():
-        rules = tuple(own[0].settings.get(name) for name in ("classifier.rule", "classifier.base.rule"))
-        problems = tuple((cell.problem, len(cells[cell])) for cell in own)
-        alike.setdefault((own[0].method, rules, problems), []).append(own)
+
+    def common(setting: _Setting) -> tuple[object, ...]:
+        rules = (setting[0].settings.get(name) for name in ("classifier.rule", "classifier.base.rule"))
+        return (setting[0].method, *rules, *((cell.problem, len(cells[cell])) for cell in setting))
+
+    by_settings = grouped(cells, lambda cell: (cell.method, *cell.settings.items()))
+    alike = grouped(by_settings.values(), common)
     groups = []
     for part in (part for settings in alike.values() for part in _grids(settings)):
         first, varied = part[0][0], _varied(part)
@@ -124,9 +124,7 @@ def _grids(settings: Sequence[_Setting]) -> Sequence[Sequence[_Setting]]:
     if _is_grid(settings):
         return [settings]
     for name in sorted(varied, key=lambda name: len(varied[name])):
-        parts: dict[Scalar, list[_Setting]] = {}
-        for own in settings:
-            parts.setdefault(own[0].settings.get(name), []).append(own)
+        parts = grouped(settings, key=lambda setting: setting[0].settings.get(name))
         if 2 * len(parts) <= len(settings) and all(map(_is_grid, parts.values())):
             return list(parts.values())
     return [settings]

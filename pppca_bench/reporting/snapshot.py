@@ -45,7 +45,7 @@ class Snapshot(Mapping[str, Table | Document]):
         self.results, self.facts, self.references = results, facts, references
         own = OwnTables(results, facts, references, _cells_in_documents(results))
         searches = cache(partial(search_documents, results, facts))
-        self.builders: dict[str, Callable[[], Table | Document]] = {
+        builders: dict[str, Callable[[], Table | Document]] = {
             **{
                 layout.id: partial(fill_table, layout, reference, results, facts, homes=lambda: own.homes)
                 for reference in references
@@ -60,12 +60,10 @@ class Snapshot(Mapping[str, Table | Document]):
             "C": partial(choices_document, results),
             **own.builders(),
         }
-        self._built: dict[str, Table | Document] = {}
+        self.builders = {identifier: cache(build) for identifier, build in builders.items()}
 
     def __getitem__(self, identifier: str) -> Table | Document:
-        if identifier not in self._built:
-            self._built[identifier] = self.builders[identifier]()
-        return self._built[identifier]
+        return self.builders[identifier]()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.builders)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import StatisticsError, correlation
 
 from pppca_bench.methods.lookup import stored_method
-from pppca_bench.reporting.labels import value_text
+from pppca_bench.reporting.labels import grouped, value_text
 from pppca_bench.runs import Cell, Scalar, Selector, StoredRun
 from pppca_bench.store.columns import DONE, FAILED, CellRuns, gather
 
@@ -107,18 +107,14 @@ class Results:
 
     def __init__(self, cells: Mapping[Cell, CellRuns], configs: Iterable[str]) -> None:
         self.cells = cells
-        self._by_method: dict[tuple[str, str], list[Cell]] = {}
-        for cell in cells:
-            self._by_method.setdefault((cell.problem, cell.method), []).append(cell)
+        self._by_method = grouped(cells, _problem_and_method)
         self._matching: dict[tuple[Selector, tuple[str, ...]], list[Cell]] = {}
         self._selections: dict[str, Mapping[Cell, Mapping[str, str]]] = {}
         self._summaries: dict[tuple[Selector, tuple[str, ...]], CellSummary] = {}
         self.variants: dict[str, list[list[Cell]]] = {}
         for config in configs:
-            places: dict[tuple[object, ...], list[Cell]] = {}
-            for cell in self._asked(config):
-                places.setdefault(place_of(cell), []).append(cell)
-            if variants := [group for group in places.values() if len(group) > 1]:
+            places = grouped(self._asked(config), place_of).values()
+            if variants := [group for group in places if len(group) > 1]:
                 self.variants[config] = variants
 
     @classmethod
@@ -165,6 +161,10 @@ class Results:
             runs = self.select(selector, configs)
             self._summaries[asked] = summarise_runs(runs) if runs else CellSummary({}, {}, 0, 0)
         return self._summaries[asked]
+
+
+def _problem_and_method(cell: Cell) -> tuple[str, str]:
+    return cell.problem, cell.method
 
 
 def place_of(cell: Cell) -> tuple[object, ...]:
@@ -254,11 +254,8 @@ def source_of(cell: Cell, results: Results, configs: Collection[str] = ()) -> Ce
 
 def selections(cells: Iterable[Cell]) -> dict[Cell, dict[str, str]]:
     """Return the settings that distinguish each cell from the others: problem, method and, where needed, more."""
-    groups: dict[tuple[str, str], list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault((cell.problem, cell.method), []).append(cell)
     selected: dict[Cell, dict[str, str]] = {}
-    for (problem, method), group in groups.items():
+    for (problem, method), group in grouped(cells, _problem_and_method).items():
         settings = {cell: cell.settings for cell in group}
         used, first = {name for own in settings.values() for name in own}, ("tau", "data_fraction")
         names = sorted(used, key=lambda name: (name not in first, name))
