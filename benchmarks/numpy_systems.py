@@ -17,8 +17,7 @@ from benchmarks.alternatives import rprop_step, stacked_gradients
 from pppca_bench.classifiers import RpropMLPClassifier
 from pppca_bench.classifiers.ga_mlp import GAMLPClassifier
 from pppca_bench.classifiers.network import network_outputs, unpack
-from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier, n_connections, pruned
-from pppca_bench.classifiers.saliency import optimal_brain_damage
+from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier, n_connections, optimal_brain_damage, pruned
 from pppca_bench.classifiers.training import Task
 from pppca_bench.reducers.wrapper_selection import weight_saliency
 

@@ -7,9 +7,14 @@ from hypothesis import strategies as st
 from reference_pruning import half_squared_error, paths_to_outputs, with_weight
 
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
-from pppca_bench.classifiers.network import Architecture, uniform_per_weight
-from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier, n_connections, pruned
-from pppca_bench.classifiers.saliency import connected_inputs, optimal_brain_damage, second_derivatives
+from pppca_bench.classifiers.network import Architecture, connected_inputs, uniform_per_weight
+from pppca_bench.classifiers.pruned_mlp import (
+    PrunedMLPClassifier,
+    n_connections,
+    optimal_brain_damage,
+    pruned,
+    second_derivatives,
+)
 
 ARCHITECTURES = [
     Architecture(3, hidden, 2, shortcuts, activation)

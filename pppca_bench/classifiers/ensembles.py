@@ -1,6 +1,7 @@
 """Ensembles of classifiers: the estimators `BaggingClassifier` and `AdaBoostClassifier`."""
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -19,16 +20,8 @@ from pppca_bench.samples import validated_samples
 class _Ensemble(ByLargestOutput, FittedBySplit):
     """Base of ensembles of classifiers, the members, each trained on its own sample of the training data."""
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: Count = 10,
-        *,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.random_state = random_state
+    estimator: Any
+    n_estimators: int
 
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
         self._train(split, rng)
@@ -70,6 +63,7 @@ class _Ensemble(ByLargestOutput, FittedBySplit):
         ]
 
 
+@dataclass(eq=False, repr=False)
 class BaggingClassifier(_Ensemble):
     """Average classifiers trained on bootstrap samples of the training data, or their votes (Breiman 1996).
 
@@ -104,20 +98,13 @@ class BaggingClassifier(_Ensemble):
         Sums over the networks; missing if members have no epochs.
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: Count = 10,
-        *,
-        vote: Literal["mean", "majority"] = "mean",
-        sample_share: Share = 1.0,
-        replace: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(estimator, n_estimators, random_state=random_state)
-        self.vote = vote
-        self.sample_share = sample_share
-        self.replace = replace
+    estimator: Any = None
+    n_estimators: Count = 10
+    _: KW_ONLY
+    vote: Literal["mean", "majority"] = "mean"
+    sample_share: Share = 1.0
+    replace: bool = True
+    random_state: Any = None
 
     def _train(self, split: Split, rng: np.random.Generator) -> None:
         """Train all members, networks side by side."""
@@ -136,6 +123,7 @@ class BaggingClassifier(_Ensemble):
         return np.mean(outputs, axis=0)
 
 
+@dataclass(eq=False, repr=False)
 class AdaBoostClassifier(_Ensemble):
     """Let classifiers vote, each trained with more weight on the samples that its predecessors misclassify.
 
@@ -168,6 +156,11 @@ class AdaBoostClassifier(_Ensemble):
     n_epochs_, best_epoch_ : int
         Sums over the networks; missing if members have no epochs.
     """
+
+    estimator: Any = None
+    n_estimators: Count = 10
+    _: KW_ONLY
+    random_state: Any = None
 
     def _train(self, split: Split, rng: np.random.Generator) -> None:
         """Train one member after the other."""

@@ -1,5 +1,6 @@
 """The estimator `FLGPClassifier`: discriminant functions evolved in layers of populations."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ Layers = list[list[Expression]]
 """Expressions of each layer, over the outputs of the layer before; the first layer's over the features."""
 
 
+@dataclass(eq=False, repr=False)
 class FLGPClassifier(ClassifierMixin, FittedBySplit):
     """Classify by discriminant functions that several populations evolve in layers (FLGP).
 
@@ -71,26 +73,15 @@ class FLGPClassifier(ClassifierMixin, FittedBySplit):
         ``correct_percent``, float64 (n_generations_,), of the fittest of each generation, mean over populations.
     """
 
-    def __init__(
-        self,
-        *,
-        n_layers: Count = 3,
-        n_populations: Count = 5,
-        population_size: Annotated[int, Ge(2), Le(100_000)] = 200,
-        n_generations: Count = 40,
-        tournament_size: Count = 7,
-        mutation_probability: Probability = 0.2,
-        max_nodes: Count = 31,
-        random_state: Any = None,
-    ) -> None:
-        self.n_layers = n_layers
-        self.n_populations = n_populations
-        self.population_size = population_size
-        self.n_generations = n_generations
-        self.tournament_size = tournament_size
-        self.mutation_probability = mutation_probability
-        self.max_nodes = max_nodes
-        self.random_state = random_state
+    _: KW_ONLY
+    n_layers: Count = 3
+    n_populations: Count = 5
+    population_size: Annotated[int, Ge(2), Le(100_000)] = 200
+    n_generations: Count = 40
+    tournament_size: Count = 7
+    mutation_probability: Probability = 0.2
+    max_nodes: Count = 31
+    random_state: Any = None
 
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
         self._curves: list[Floats] = []

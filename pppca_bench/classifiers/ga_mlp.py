@@ -1,17 +1,17 @@
 """A network whose weights a genetic algorithm evolves: the estimator `GAMLPClassifier`."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from annotated_types import Ge, Le
 
+from pppca_bench.classifiers.gradient_mlp import RpropMLPClassifier
 from pppca_bench.classifiers.lanes import LANES
 from pppca_bench.classifiers.mlp import MLPClassifier
 from pppca_bench.classifiers.network import Architecture, pack, uniform_per_weight, unpack
 from pppca_bench.classifiers.passes import measure_networks
-from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier
 from pppca_bench.classifiers.training import (
     RpropLanes,
     Task,
@@ -28,6 +28,7 @@ Genes = TypeVar("Genes", Floats, Flags)
 """Strings of real numbers or of bits."""
 
 
+@dataclass(eq=False, repr=False)
 class GAMLPClassifier(MLPClassifier):
     """Classify with a multi-layer perceptron whose weights a genetic algorithm evolves.
 
@@ -94,42 +95,23 @@ class GAMLPClassifier(MLPClassifier):
     stop_reason_ : {"patience", "max_generations"}
     """
 
-    def __init__(
-        self,
-        hidden_layer_sizes: LayerSizes = (16, 8),
-        *,
-        shortcuts: bool = False,
-        output_activation: Literal["linear", "softsign"] = "linear",
-        population_size: Annotated[int, Ge(2), Le(100_000)] = 24,
-        tournament_size: Count = 4,
-        n_elite: Annotated[int, Ge(0), Le(100_000)] = 1,
-        crossover: Crossover = "uniform",
-        crossover_probability: Probability = 0.9,
-        mutation_probability: Probability | None = None,
-        mutation_scale: Positive = 0.1,
-        start: Literal["random", "trained"] = "random",
-        initial_weight_range: Positive = 0.1,
-        max_generations: Count = 2000,
-        strip_length: Count = 5,
-        patience: Count = 100,
-        random_state: Any = None,
-    ) -> None:
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.shortcuts = shortcuts
-        self.output_activation = output_activation
-        self.population_size = population_size
-        self.tournament_size = tournament_size
-        self.n_elite = n_elite
-        self.crossover = crossover
-        self.crossover_probability = crossover_probability
-        self.mutation_probability = mutation_probability
-        self.mutation_scale = mutation_scale
-        self.start = start
-        self.initial_weight_range = initial_weight_range
-        self.max_generations = max_generations
-        self.strip_length = strip_length
-        self.patience = patience
-        self.random_state = random_state
+    hidden_layer_sizes: LayerSizes = (16, 8)
+    _: KW_ONLY
+    shortcuts: bool = False
+    output_activation: Literal["linear", "softsign"] = "linear"
+    population_size: Annotated[int, Ge(2), Le(100_000)] = 24
+    tournament_size: Count = 4
+    n_elite: Annotated[int, Ge(0), Le(100_000)] = 1
+    crossover: Crossover = "uniform"
+    crossover_probability: Probability = 0.9
+    mutation_probability: Probability | None = None
+    mutation_scale: Positive = 0.1
+    start: Literal["random", "trained"] = "random"
+    initial_weight_range: Positive = 0.1
+    max_generations: Count = 2000
+    strip_length: Count = 5
+    patience: Count = 100
+    random_state: Any = None
 
     def check_agreement(self) -> None:
         """Raise ParameterError unless the elite leaves room for a child."""

@@ -1,16 +1,16 @@
 """A network whose inputs and hidden nodes a genetic algorithm picks: the estimator `StructureGAClassifier`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Le
 
 from pppca_bench.classifiers.ga_mlp import cross, select
-from pppca_bench.classifiers.network import Architecture
-from pppca_bench.classifiers.rprop_mlp import RpropMLPClassifier
-from pppca_bench.classifiers.saliency import connected_inputs
+from pppca_bench.classifiers.gradient_mlp import RpropTraining
+from pppca_bench.classifiers.mlp import MLPClassifier
+from pppca_bench.classifiers.network import Architecture, connected_inputs
 from pppca_bench.classifiers.training import Task, TrainedNet
 from pppca_bench.classifiers.training_data import Split, hold_out
 from pppca_bench.compiled.arrays import Flags, Floats
@@ -24,7 +24,8 @@ class StructureTask(Task):
     selection: Task
 
 
-class StructureGAClassifier(RpropMLPClassifier):
+@dataclass(eq=False, repr=False)
+class StructureGAClassifier(RpropTraining, MLPClassifier):
     """Classify with a network whose inputs and hidden nodes a genetic algorithm picks and that RPROP trains.
 
     Another reading of the slides' column "GA" than `GAMLPClassifier`: the string has a bit for each input and each
@@ -79,42 +80,21 @@ class StructureGAClassifier(RpropMLPClassifier):
         ``best_error`` and ``mean_error`` on the held-out third, squared error percentages.
     """
 
-    _updates: ClassVar[Literal["epoch", "sample", "uncounted"]] = "uncounted"
-
-    def __init__(
-        self,
-        hidden_layer_sizes: LayerSizes = (16, 8),
-        *,
-        shortcuts: bool = False,
-        output_activation: Literal["linear", "softsign"] = "linear",
-        population_size: Annotated[int, Ge(2), Le(100_000)] = 12,
-        tournament_size: Count = 3,
-        crossover_probability: Probability = 0.9,
-        max_generations: Count = 8,
-        patience: Count = 4,
-        initial_step_range: PositivePair = (0.005, 0.02),
-        initial_weight_range: Positive = 0.01,
-        max_epochs: Count = 500,
-        strip_length: Count = 5,
-        generalisation_loss: NotNegativeOrInfinite = 5.0,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            hidden_layer_sizes,
-            shortcuts=shortcuts,
-            output_activation=output_activation,
-            initial_step_range=initial_step_range,
-            initial_weight_range=initial_weight_range,
-            max_epochs=max_epochs,
-            strip_length=strip_length,
-            generalisation_loss=generalisation_loss,
-            random_state=random_state,
-        )
-        self.population_size = population_size
-        self.tournament_size = tournament_size
-        self.crossover_probability = crossover_probability
-        self.max_generations = max_generations
-        self.patience = patience
+    hidden_layer_sizes: LayerSizes = (16, 8)
+    _: KW_ONLY
+    shortcuts: bool = False
+    output_activation: Literal["linear", "softsign"] = "linear"
+    population_size: Annotated[int, Ge(2), Le(100_000)] = 12
+    tournament_size: Count = 3
+    crossover_probability: Probability = 0.9
+    max_generations: Count = 8
+    patience: Count = 4
+    initial_step_range: PositivePair = (0.005, 0.02)
+    initial_weight_range: Positive = 0.01
+    max_epochs: Count = 500
+    strip_length: Count = 5
+    generalisation_loss: NotNegativeOrInfinite = 5.0
+    random_state: Any = None
 
     def _started(self, split: Split, rng: np.random.Generator) -> StructureTask:
         inner = hold_out(split, rng)

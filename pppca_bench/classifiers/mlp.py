@@ -57,6 +57,8 @@ class MLP(FittedBySplit):
     strip_length: int
     generalisation_loss: float
     training_progress: float
+    successive_increases: int = 0
+    progress_quotient: float = 0.0
     max_epochs: int
     initial_weight_range: float
     random_state: Any
@@ -137,6 +139,8 @@ class MLP(FittedBySplit):
             float(self.generalisation_loss),
             float(self.training_progress),
             int(self.max_epochs),
+            int(self.successive_increases),
+            float(self.progress_quotient),
         )
 
     def _store(self, net: TrainedNet, task: Task) -> None:

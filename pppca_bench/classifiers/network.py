@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import expit
 
-from pppca_bench.compiled.arrays import Floats, Indices
+from pppca_bench.compiled.arrays import Flags, Floats, Indices
 
 Activation = Literal["linear", "softsign"]
 """Softsign is x / (1 + |x|)."""
@@ -117,6 +117,25 @@ def network_outputs(architecture: Architecture, matrices: Sequence[Floats], X: F
             outputs = expit(outputs)
         sources = np.hstack([sources, outputs]) if architecture.shortcuts else outputs
     return outputs
+
+
+def connected_inputs(architecture: Architecture, masks: Sequence[Flags]) -> Flags:
+    """Return whether a path of weights leads from each input to an output.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    masks : sequence of bool ndarrays of shape (n_units, n_sources)
+        Which weights exist, the biases' column first.
+
+    Returns
+    -------
+    bool ndarray of shape (n_inputs,)
+    """
+    # With weights of 1 and no biases nothing cancels: an output is positive exactly where a path leads to it.
+    paths = [np.insert(mask[:, 1:].astype(np.float64), 0, 0.0, axis=1) for mask in masks]
+    reached: Flags = network_outputs(architecture, paths, np.eye(architecture.n_inputs)) > 0.0
+    return np.any(reached, axis=1)
 
 
 def squared_error_percent(outputs: Floats, targets: Floats) -> float:

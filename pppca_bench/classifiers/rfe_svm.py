@@ -1,6 +1,7 @@
 """Recursive feature elimination with a linear support vector machine: the estimator `RFESVMClassifier`."""
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from pppca_bench.parameters import Count, ParameterError, Positives
 from pppca_bench.samples import validated_samples
 
 
+@dataclass(eq=False, repr=False)
 class RFESVMClassifier(ClassifierMixin, FittedBySplit):
     """Classify by a linear support vector machine on the features left by recursive elimination (RFESVM).
 
@@ -56,18 +58,11 @@ class RFESVMClassifier(ClassifierMixin, FittedBySplit):
         ``C``, ``n_features``, ``validation_error_percent`` of every machine that was compared.
     """
 
-    def __init__(
-        self,
-        C: Positives = (0.01, 0.1, 1.0),
-        *,
-        n_features: Count | None = None,
-        size_rule: SizeRule = "least_error",
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.n_features = n_features
-        self.size_rule = size_rule
-        self.random_state = random_state
+    C: Positives = (0.01, 0.1, 1.0)
+    _: KW_ONLY
+    n_features: Count | None = None
+    size_rule: SizeRule = "least_error"
+    random_state: Any = None
 
     def _learn(self, split: Split, rng: np.random.Generator) -> None:  # noqa: ARG002 - nothing else is random
         if self.n_features is not None and self.n_features > self.n_features_in_:

@@ -1,5 +1,6 @@
 """Simple classifiers: the majority class and the decision stump."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +27,7 @@ class MajorityClassifier(DummyClassifier):
         super().__init__(strategy="most_frequent")
 
 
+@dataclass(eq=False, repr=False)
 class StumpClassifier(ClassifierMixin, BaseEstimator):
     """Classify by a decision tree of depth 1, by scikit-learn: the textbook's "stumping", for boosting.
 
@@ -43,8 +45,8 @@ class StumpClassifier(ClassifierMixin, BaseEstimator):
     tree_ : the fitted DecisionTreeClassifier
     """
 
-    def __init__(self, *, random_state: Any = None) -> None:
-        self.random_state = random_state
+    _: KW_ONLY
+    random_state: Any = None
 
     def fit(
         self,

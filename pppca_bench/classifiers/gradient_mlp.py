@@ -1,0 +1,263 @@
+"""Networks trained by the gradient: by RPROP (classifier and regressor), and by online backpropagation (classifier)."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Lt
+
+from pppca_bench.classifiers.backprop import BackpropRule
+from pppca_bench.classifiers.mlp import MLP, MLPClassifier, MLPRegressor
+from pppca_bench.classifiers.network import Activation, uniform_per_weight
+from pppca_bench.classifiers.rprop import RpropRule
+from pppca_bench.classifiers.training import BackpropLanes, RpropLanes, Task, TrainedNet
+from pppca_bench.classifiers.training_data import Split
+from pppca_bench.compiled.arrays import Floats
+from pppca_bench.parameters import (
+    FINITE,
+    Count,
+    LayerSizes,
+    NotNegative,
+    NotNegativeCount,
+    NotNegativeOrInfinite,
+    OpenShare,
+    ParameterError,
+    Positive,
+    PositivePair,
+    check_order,
+)
+
+
+class RpropTraining(MLP):
+    """Base of networks trained by RPROP; constants that are no parameters of a subclass have `RpropMLP`'s defaults."""
+
+    _remedy = "Scale the features or lower step_max (now {0.step_max})."
+
+    eta_plus: float = 1.2
+    eta_minus: float = 0.5
+    weight_backtracking: bool = True
+    initial_step_range: tuple[float, float]
+    step_min: float = 0.0
+    step_max: float = 50.0
+    training_progress: float = 0.1
+
+    def check_agreement(self) -> None:
+        """Raise ParameterError unless the bounds of step sizes are in order."""
+        low, high = self.initial_step_range
+        if low > high:
+            raise ParameterError(
+                "initial_step_range", "two numbers, the first at most the second", self.initial_step_range
+            )
+        check_order(self, "step_min", "step_max")
+
+    def _initial_state(self, rng: np.random.Generator) -> tuple[list[Floats], list[Floats]]:
+        weights, _ = super()._initial_state(rng)
+        return weights, uniform_per_weight(self._architecture, *self.initial_step_range, rng)
+
+    def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
+        return RpropLanes(tasks, self._rprop_rule(), self._stopping_rule()).train()
+
+    def _rprop_rule(self) -> RpropRule:
+        return RpropRule(
+            float(self.eta_plus),
+            float(self.eta_minus),
+            float(self.step_min),
+            float(self.step_max),
+            bool(self.weight_backtracking),
+        )
+
+
+@dataclass(eq=False, repr=False)
+class RpropMLP(RpropTraining):
+    """A multi-layer perceptron trained by RPROP with early stopping; see `RpropMLPClassifier`."""
+
+    _updates = "epoch"
+
+    hidden_layer_sizes: LayerSizes = (16, 8)
+    _: KW_ONLY
+    shortcuts: bool = False
+    output_activation: Activation = "linear"
+    eta_plus: Annotated[float, Gt(1), FINITE] = 1.2
+    eta_minus: OpenShare = 0.5
+    weight_backtracking: bool = True
+    initial_step_range: PositivePair = (0.005, 0.02)
+    step_min: NotNegative = 0.0
+    step_max: Annotated[float, Gt(0)] = 50.0
+    initial_weight_range: Positive = 0.01
+    max_epochs: Count = 3000
+    strip_length: Count = 5
+    generalisation_loss: NotNegativeOrInfinite = 5.0
+    successive_increases: NotNegativeCount = 0
+    progress_quotient: NotNegative = 0.0
+    training_progress: NotNegative = 0.1
+    random_state: Any = None
+
+
+class RpropMLPClassifier(RpropMLP, MLPClassifier):
+    """Classify with a small multi-layer perceptron trained by RPROP with early stopping.
+
+    Proben1 report, section 3.3: full batch, one update an epoch, squared error against targets 0 and 1, hidden
+    activation x / (1 + |x|); the result has the weights of the validation minimum; the class is the largest output.
+
+    Choice: where the gradient changes its sign RPROP undoes the last move, as first published by Riedmiller & Braun
+    1993; the report's numbers fit RPROP without this, and other constants than the report prints (docs/proben1.md).
+
+    Parameters
+    ----------
+    hidden_layer_sizes : sequence of int, default=(16, 8)
+        Units of each hidden layer, >= 1; () is the linear network.
+    shortcuts : bool, default=False
+        Whether each layer takes the inputs and all earlier layers, or only the layer before it.
+    output_activation : {"linear", "softsign"}, default="linear"
+        Softsign is x / (1 + |x|).
+    eta_plus, eta_minus : float, default=1.2, 0.5
+        Factors of a step size after equal and after opposite signs; > 1 and in (0, 1).
+    weight_backtracking : bool, default=True
+        Whether a weight whose gradient changes its sign undoes its last move, or moves by the smaller step.
+    initial_step_range : (float, float), default=(0.005, 0.02)
+        Each weight's first step size is uniform in this range; > 0.
+    step_min, step_max : float, default=0.0, 50.0
+        Bounds of the step sizes.
+    initial_weight_range : float, default=0.01
+        Initial weights are uniform in plus or minus this; > 0.
+    max_epochs : int, default=3000
+        >= 1.
+    strip_length : int, default=5
+        Epochs from one validation to the next; >= 1.
+    generalisation_loss : float, default=5.0
+        Stop when GL = 100 (E_va / E_opt - 1) is above this, in percent; >= 0, infinity for never.
+    successive_increases : int, default=0
+        Do not stop by GL before the validation error has also risen in this many successive strips at least once.
+    progress_quotient : float, default=0.0
+        Nor before GL / P_k has been above this at least once; >= 0. The search of the report's section 3.3.2 has 8
+        and 3.
+    training_progress : float, default=0.1
+        Stop when P_k = 1000 (mean / min - 1) of the strip's k training errors is below this; >= 0, 0 for never.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the initial weights, the initial steps and the held-out share.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    coefs_ : list of float64 ndarrays of shape (n_sources, n_units)
+        Weights of each layer; with shortcuts the sources are the inputs, then the hidden layers in order.
+    intercepts_ : list of float64 ndarrays of shape (n_units,)
+    n_epochs_, best_epoch_ : int
+        Epochs trained and the epoch of the validation minimum (the report's total and relevant epochs).
+    training_curve_ : float64 ndarray of shape (n_epochs_,)
+        Squared error percentage of the weights that each epoch starts from.
+    validation_curve_ : float64 ndarray of shape (n_strips,)
+        Squared error percentage after each strip.
+    stop_reason_ : {"generalisation_loss", "training_progress", "max_epochs"}
+    """
+
+
+class RpropMLPRegressor(RpropMLP, MLPRegressor):
+    """Approximate one or more targets with a small multi-layer perceptron trained by RPROP with early stopping.
+
+    Proben1 report, section 3.3: the same training as `RpropMLPClassifier`, with the targets as they are. Parameters and
+    attributes are those of `RpropMLPClassifier`, except ``classes_``; the held-out share is not stratified.
+    """
+
+
+@dataclass(eq=False, repr=False)
+class BackpropMLPClassifier(MLPClassifier):
+    """Classify with a multi-layer perceptron trained by online backpropagation.
+
+    Rumelhart, Hinton & Williams 1986: one update after each sample, the samples in a new random order in each epoch,
+    half the squared error against targets 0 and 1; the class is the largest output.
+
+    Choice: where `fit` gets no validation data and the validation error decides nothing (``keep`` is "last" and
+    ``generalisation_loss`` infinite), nothing is held out, and the training data serve as validation data.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : sequence of int, default=(16,)
+        Units of each hidden layer, >= 1; () has no hidden layer.
+    hidden_activation : {"logistic", "softsign"}, default="logistic"
+        1 / (1 + exp(-x)) or x / (1 + |x|).
+    output_activation : {"linear", "logistic"}, default="linear"
+    standardise : bool, default=False
+        Whether features are first standardised by the training data.
+    learning_rate : float, default=0.1
+        The step η of the first epoch, > 0.
+    decay_epochs : float or None, default=None
+        > 0: η becomes learning_rate / (1 + epoch / decay_epochs), epochs counted from 0. None: η is constant.
+    momentum : float, default=0.0
+        Share of the previous step in the next step, in [0, 1).
+    initial_weight_range : float, default=0.5
+        Initial weights are uniform in plus or minus this; > 0.
+    max_epochs : int, default=100
+        >= 1.
+    strip_length : int, default=5
+        Epochs from one validation to the next; >= 1.
+    generalisation_loss : float, default=inf
+        Stop when GL = 100 (E_va / E_opt - 1) is above this, in percent; >= 0, infinity for never.
+    training_progress : float, default=0.0
+        Stop when P_k = 1000 (mean / min - 1) of the strip's k training errors is below this; >= 0, 0 for never.
+    keep : {"last", "best"}, default="last"
+        Whether the result has the weights after the last epoch or those of the validation minimum.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the initial weights, the order of the samples and the held-out share.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    mean_, scale_ : float64 ndarrays of shape (n_features_in_,)
+        Mean and standard deviation by which features are standardised; 0 and 1 unless ``standardise``.
+    coefs_ : list of float64 ndarrays of shape (n_sources, n_units)
+        Weights of each layer.
+    intercepts_ : list of float64 ndarrays of shape (n_units,)
+    n_epochs_, best_epoch_ : int
+        Epochs trained and the epoch of the validation minimum.
+    training_curve_ : float64 ndarray of shape (n_epochs_,)
+        Squared error percentage of each epoch, with each sample's error before its update.
+    validation_curve_ : float64 ndarray of shape (n_strips,)
+        Squared error percentage after each strip.
+    stop_reason_ : {"generalisation_loss", "training_progress", "max_epochs"}
+    """
+
+    _remedy = "Set standardise, scale the features or lower learning_rate (now {0.learning_rate})."
+    _updates = "sample"
+
+    hidden_layer_sizes: LayerSizes = (16,)
+    _: KW_ONLY
+    hidden_activation: Literal["logistic", "softsign"] = "logistic"
+    output_activation: Literal["linear", "logistic"] = "linear"
+    standardise: bool = False
+    learning_rate: Positive = 0.1
+    decay_epochs: Positive | None = None
+    momentum: Annotated[float, Ge(0), Lt(1)] = 0.0
+    initial_weight_range: Positive = 0.5
+    max_epochs: Count = 100
+    strip_length: Count = 5
+    generalisation_loss: NotNegativeOrInfinite = math.inf
+    training_progress: NotNegative = 0.0
+    keep: Literal["last", "best"] = "last"
+    random_state: Any = None
+
+    def _hold_out(self, split: Split, rng: np.random.Generator) -> Split:
+        if self.keep == "best" or self.generalisation_loss < math.inf:
+            return super()._hold_out(split, rng)
+        return replace(split, X_val=split.X, y_val=split.y)
+
+    def _started(self, split: Split, rng: np.random.Generator) -> Task:
+        n_features = split.X.shape[1]
+        self.mean_ = split.X.mean(axis=0) if self.standardise else np.zeros(n_features)
+        deviation = split.X.std(axis=0) if self.standardise else np.ones(n_features)
+        # A constant feature deviates by rounding at most; it is divided by 1.
+        rounding = 10.0 * np.finfo(np.float64).eps * np.abs(self.mean_)
+        self.scale_ = np.where(deviation > rounding, deviation, 1.0)
+        return super()._started(split, rng)
+
+    def _scaled(self, X: Floats) -> Floats:
+        return (X - self.mean_) / self.scale_
+
+    def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
+        decay_epochs = math.inf if self.decay_epochs is None else float(self.decay_epochs)
+        rule = BackpropRule(float(self.learning_rate), decay_epochs, float(self.momentum))
+        return BackpropLanes(tasks, rule, self._stopping_rule(), keeps_best=self.keep == "best").train()
