@@ -103,26 +103,6 @@ def test_every_method_that_needs_no_classes_reduces_the_inputs(method):
         assert 0 < result.values["test_error_percent"] < 100
 
 
-def test_the_test_split_serves_to_measure_errors_alone():
-    write_dt(Path("own.dt"), task="real")
-    request = read_request([written("own.dt")])
-    ((_, problem),) = request.problems.values()
-    rng = np.random.default_rng(0)
-    changed = {"X_test": rng.uniform(size=problem.X_test.shape), "y_test": rng.uniform(size=problem.y_test.shape)}
-    before, after = (
-        [
-            {
-                name: value
-                for name, value in result.values.items()
-                if not name.startswith("test_") and "time" not in name
-            }
-            for result in run_group(request.specs, one)
-        ]
-        for one in (problem, type(problem)(**{**vars(problem), **changed}))
-    )
-    assert before == after
-
-
 def test_a_single_output_is_approximated_too():
     lines = ["bool_in=0", "real_in=1", "bool_out=0", "real_out=1"]
     lines += ["training_examples=8", "validation_examples=4", "test_examples=4"]

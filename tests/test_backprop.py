@@ -2,28 +2,9 @@
 
 import numpy as np
 import pytest
+from networks import weights_of
 
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, fit_together
-
-
-def weights_of(classifier):
-    return np.concatenate([matrix.ravel() for matrix in [*classifier.coefs_, *classifier.intercepts_]])
-
-
-@pytest.mark.parametrize("hidden", [(), (4,), (4, 3)])
-@pytest.mark.parametrize("output", ["linear", "logistic"])
-@pytest.mark.parametrize("activation", ["logistic", "softsign"])
-def test_iris_is_learnt(iris, hidden, output, activation):
-    X, y, X_val, y_val = iris
-    classifier = BackpropMLPClassifier(
-        hidden,
-        hidden_activation=activation,
-        output_activation=output,
-        learning_rate=0.05,
-        max_epochs=300,
-        random_state=1,
-    )
-    assert classifier.fit(X, y, X_val, y_val).score(X_val, y_val) > (0.75 if hidden == () else 0.9)
 
 
 @pytest.mark.parametrize("activations", [("logistic", "linear"), ("softsign", "logistic")])
@@ -51,12 +32,6 @@ def test_constant_feature_is_only_shifted():
     X = np.column_stack([np.full(20, 0.1), np.arange(20.0)])
     classifier = BackpropMLPClassifier((), standardise=True, max_epochs=2, random_state=0).fit(X, np.arange(20) > 9)
     np.testing.assert_allclose(classifier.scale_, [1.0, X[:, 1].std()])
-
-
-def test_weights_have_the_shapes_of_the_layers(iris):
-    classifier = BackpropMLPClassifier((5, 2), max_epochs=3, random_state=0).fit(*iris)
-    assert [matrix.shape for matrix in classifier.coefs_] == [(4, 5), (5, 2), (2, 3)]
-    assert [vector.shape for vector in classifier.intercepts_] == [(5,), (2,), (3,)]
 
 
 def test_curves_tell_the_epochs_and_the_strips(iris):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import reference_backprop as reference
+from networks import as_lists, same
 
 from pppca_bench.classifiers import backprop as kernels
 from pppca_bench.classifiers.early_stopping import StoppingRule
@@ -33,10 +34,6 @@ def train(*tasks, max_epochs=7, keeps_best=False, loss=math.inf, **rule):
     constants = {"learning_rate": 0.2, "decay_epochs": math.inf, "momentum": 0.0} | rule
     stopping = StoppingRule(3, loss, 0.0, max_epochs)
     return BackpropLanes(tasks, kernels.BackpropRule(**constants), stopping, keeps_best=keeps_best).train()
-
-
-def as_lists(matrices):
-    return [matrix.tolist() for matrix in matrices]
 
 
 def draw_orders(seed, n_epochs, n_samples=6):
@@ -157,16 +154,6 @@ def test_generalisation_loss_stops_the_training():
     (net,) = train(replace(overfitting_task(), rng=np.random.default_rng(0)), max_epochs=30, loss=0.0)
     assert net.stop_reason == "generalisation_loss"
     assert len(net.training_curve) == net.best_epoch + 3
-
-
-def same(one, other):
-    """Tell whether two trainings gave the same bits."""
-    return (
-        (one.stop_reason, one.best_epoch) == (other.stop_reason, other.best_epoch)
-        and np.array_equal(one.training_curve, other.training_curve)
-        and np.array_equal(one.validation_curve, other.validation_curve)
-        and all(np.array_equal(a, b) for a, b in zip(one.weights, other.weights, strict=True))
-    )
 
 
 WIDTHS = [3, 1, 5, 2, 4, 5, 1, 3, 2, 4, 3]

@@ -86,13 +86,6 @@ def test_at_least_one_weight_goes():
     assert n_connections(pruned(masks, [np.array([[0.0, 2.0, 1.0]])], 0.01)) == 1
 
 
-@pytest.mark.parametrize("shortcuts", [False, True])
-def test_iris_is_learnt_with_few_weights(iris, shortcuts):
-    classifier = PrunedMLPClassifier((8, 4), shortcuts=shortcuts, random_state=0).fit(*iris)
-    assert classifier.score(*iris[2:]) > 0.9
-    assert classifier.n_weights_ < classifier.history_["n_weights"][0]
-
-
 def test_deleted_weights_are_zero_and_all_others_are_not(iris):
     classifier = PrunedMLPClassifier((6,), random_state=0).fit(*iris)
     assert sum(np.count_nonzero(matrix) for matrix in classifier.coefs_) == classifier.n_weights_

@@ -2,21 +2,10 @@
 
 import numpy as np
 import pytest
+from networks import weights_of
 from sklearn.base import clone
 
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
-
-
-def weights_of(classifier):
-    return np.concatenate([matrix.ravel() for matrix in [*classifier.coefs_, *classifier.intercepts_]])
-
-
-@pytest.mark.parametrize("hidden", [(), (4,), (4, 2)])
-@pytest.mark.parametrize("shortcuts", [False, True])
-def test_iris_is_learnt(iris, hidden, shortcuts):
-    X, y, X_val, y_val = iris
-    classifier = RpropMLPClassifier(hidden, shortcuts=shortcuts, random_state=1).fit(X, y, X_val, y_val)
-    assert classifier.score(X_val, y_val) > (0.75 if hidden == () else 0.9)
 
 
 def test_weights_have_the_shapes_of_the_layers_sources(iris):
@@ -38,12 +27,6 @@ def test_result_has_the_weights_of_the_validation_minimum(iris):
     error = np.mean((classifier.decision_function(X_val) - np.eye(3)[y_val]) ** 2)
     assert classifier.best_epoch_ < classifier.n_epochs_
     assert 100 * error == pytest.approx(classifier.validation_curve_.min(), rel=1e-12)
-
-
-@pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
-def test_random_state_may_be_a_generator(iris, make):
-    one, other = (RpropMLPClassifier((3,), max_epochs=10, random_state=make(4)).fit(*iris) for _ in range(2))
-    np.testing.assert_array_equal(weights_of(one), weights_of(other))
 
 
 def test_fitting_together_gives_the_same_bits_as_fitting_alone(iris):

@@ -19,12 +19,7 @@ PLAIN = {"head_start": 0, "first_check": 0, "sort_initial": False, "sort_at_chec
 PER_SAMPLE = {"learning_rate": 0.05, "learning_rate_per": "sample", "initial_norm": 0.64}
 
 
-@parametrize_with_checks(
-    [
-        DGHA(n_epochs=5, learning_rate=0.1),
-        DGHA(n_epochs=2, learning_rate=0.1, kernel="literal", data_fraction=50.0),
-    ]
-)
+@parametrize_with_checks([DGHA(n_epochs=5, learning_rate=0.1)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -165,9 +160,8 @@ def test_the_share_asked_for_leaves_as_many_rows_as_exact_pca_once_they_have_set
     assert DGHA(1.0, min_variance_ratio=0.8, random_state=0, **options).fit(WINE).n_components_ == expected
 
 
-@pytest.mark.parametrize("tau", [2.0, 5.0, 10.0])
-def test_removal_is_permanent(tau):
-    dgha = DGHA(tau, random_state=0).fit(WINE)
+def test_removal_is_permanent():
+    dgha = DGHA(5.0, random_state=0).fit(WINE)
     gone = np.isnan(dgha.history_["variances"])
     assert (np.diff(dgha.history_["dimensionality"]) <= 0).all()
     assert (gone[1:] | ~gone[:-1]).all()
@@ -175,23 +169,10 @@ def test_removal_is_permanent(tau):
     np.testing.assert_array_equal(np.flatnonzero(~gone[-1]), np.sort(dgha.nodes_))
 
 
-def test_at_least_one_row_stays_at_the_smallest_tau():
-    dgha = DGHA(1.0, random_state=0).fit(WINE)
-    assert dgha.n_components_ == 1
-    assert dgha.transform(WINE).shape == (178, 1)
-
-
 def test_constant_samples_remove_nothing():
     dgha = DGHA(5.0, n_epochs=3, random_state=0).fit(np.ones((6, 4)))
     assert dgha.n_components_ == 4
     np.testing.assert_array_equal(dgha.explained_variance_ratio_, 0.0)
-
-
-def test_no_row_breaks_formula_1_after_a_check():
-    dgha = DGHA(10.0, variance="raw", random_state=0).fit(WINE)
-    variances = dgha.history_["variances"][3:-1]
-    assert len(variances) == 33
-    assert (np.nanmax(variances, axis=1) / np.nanmin(variances, axis=1) <= 10.0).all()
 
 
 def test_rows_left_after_long_learning_are_those_of_exact_pca():
@@ -207,13 +188,6 @@ def test_checks_begin_at_the_first_and_come_at_the_interval():
     removals = np.flatnonzero(np.diff(dgha.history_["dimensionality"])) + 1
     assert len(removals) > 0
     assert set(removals) <= {4, 7, 10, 13, 16, 19}
-
-
-def test_the_first_row_alone_learns_during_the_head_start():
-    dgha = DGHA(5.0, head_start=4, first_check=5, n_epochs=6, random_state=0).fit(WINE)
-    moved = np.diff(dgha.history_["variances"][:5], axis=0) != 0.0
-    assert moved[:, 0].all()
-    assert not moved[:, 1:].any()
 
 
 @pytest.mark.parametrize("sort", [True, False])
@@ -247,13 +221,6 @@ def test_counted_operations_follow_the_history(first_check, check_interval, kern
         if epoch >= first_check and (epoch - first_check) % check_interval == 0:
             expected += 178 * 13 * rows[epoch - 1]
     assert dgha.n_operations_ == expected
-
-
-def test_kernels_keep_the_same_rows():
-    fast = DGHA(5.0, data_fraction=50.0, random_state=2).fit(WINE)
-    literal = DGHA(5.0, data_fraction=50.0, random_state=2, kernel="literal").fit(WINE)
-    np.testing.assert_array_equal(fast.nodes_, literal.nodes_)
-    np.testing.assert_allclose(fast.components_, literal.components_, rtol=1e-6)
 
 
 def test_samples_are_drawn_in_their_order_without_shuffling():
@@ -303,11 +270,3 @@ def test_divergence_names_epoch_and_rate():
         ValueError, match=r"DGHA diverged in epoch \d+: learning_rate 900.0 .* Try a rate below .* per epoch"
     ):
         DGHA(learning_rate=900.0, random_state=0).fit(WINE)
-
-
-@pytest.mark.parametrize(
-    ("parameter", "value"), [("tau", 0.5), ("data_fraction", 101.0), ("min_variance_ratio", 1.5), ("head_start", -1)]
-)
-def test_values_out_of_range_are_refused_by_name(parameter, value):
-    with pytest.raises(ValueError, match=rf"{parameter} in DGHA: expected .*, got {value!r}"):
-        DGHA(**{parameter: value}).fit(WINE)

@@ -208,11 +208,6 @@ class TestVariances:
         _, variances, _ = run_evaluate(W, C, limits(1e300))
         np.testing.assert_allclose(variances.sum(), np.trace(C), rtol=1e-12)
 
-    def test_agree_with_the_responses_of_all_samples(self):
-        samples = random_samples(5, n_features=13)
-        Q, variances, _ = run_evaluate(np.random.default_rng(5).random((10, 13)), covariance(samples), limits(1e300))
-        np.testing.assert_allclose(variances, reference.response_variances(Q, samples), rtol=1e-12)
-
 
 class TestEvaluation:
     C = np.diag([4.0, 1.0])
@@ -222,12 +217,6 @@ class TestEvaluation:
         _, variances, fitness = run_evaluate(np.array([[1.6, 1.2], [0.0, 1.0]]), self.C, limits(10.0))
         np.testing.assert_allclose(variances, [2.92, 2.08], rtol=1e-14)
         np.testing.assert_allclose(fitness, 2.92**2 / 10.6 * 5.0, rtol=1e-14)
-
-    def test_an_eigenvector_has_alignment_one(self):
-        full = evaluation.moments_of(self.C).full
-        assert evaluation.alignment(in_panels([[0.0, 1.0]])[0], full, aligned_zeros(1, 8)) == pytest.approx(
-            1.0, abs=1e-15
-        )
 
     def test_a_direction_without_variance_has_alignment_zero(self):
         full = evaluation.moments_of(np.diag([4.0, 0.0])).full
@@ -305,10 +294,6 @@ class TestBreeding:
         networks, children = self.breed(parents, n_nodes, sizes)
         for (i, j), child in zip(parents, children, strict=True):
             np.testing.assert_allclose(child, reference.child_of(networks[i], networks[j]), rtol=1e-10, atol=1e-13)
-
-    def test_a_network_crossed_with_itself_is_itself(self):
-        networks, children = self.breed([[2, 2]])
-        np.testing.assert_array_equal(children[0], networks[2][0])
 
 
 class TestReproduction:

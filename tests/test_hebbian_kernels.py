@@ -190,13 +190,3 @@ def test_a_factor_of_the_covariance_gives_the_same_variances():
     quadratic_variances(W, np.ascontiguousarray((X - mean).T / np.sqrt(5.0)), from_factor)
     quadratic_variances(W, np.cov(X.T, bias=True), from_covariance)
     np.testing.assert_allclose(from_factor, from_covariance, rtol=1e-12)
-
-
-def test_variances_sum_to_the_total_over_any_orthonormal_basis():
-    rng = np.random.default_rng(3)
-    X = rng.uniform(size=(20, 6))
-    for _ in range(3):
-        basis = np.linalg.qr(rng.standard_normal((6, 6)))[0]
-        variances = np.empty(6)
-        literal_variances(np.ascontiguousarray(basis), X, X.mean(axis=0), variances)
-        assert variances.sum() == pytest.approx(X.var(axis=0).sum(), rel=1e-12)

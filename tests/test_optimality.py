@@ -6,7 +6,7 @@ import pytest
 from pppca_bench.engines import DGHA, GHA, NEpPCA
 from pppca_bench.engines.projection import most_variance, optimality, variance_of_span
 
-SEEDS = range(20)
+SEEDS = range(5)
 
 
 def covariance(seed: int, m: int = 6) -> np.ndarray:
@@ -130,10 +130,6 @@ class TestResultOfEvolution:
         np.testing.assert_allclose(best.transform(X).var(axis=0), best.explained_variance_, rtol=1e-9)
         assert final.fitness_ == course[-1]
         assert final.n_components_ == final.history_["dimensionality"][-1]
-
-    def test_the_final_is_what_it_was_by_default(self):
-        one, two = (NEpPCA(n_generations=8, random_state=1, **more).fit(inputs()) for more in ({}, {"result": "final"}))
-        np.testing.assert_array_equal(one.components_, two.components_)
 
     def test_optimality_is_retained_variance_over_the_most(self):
         X = inputs()

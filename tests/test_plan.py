@@ -84,10 +84,6 @@ def test_lists_of_other_parameters_vary_before_thresholds_and_classifiers_before
     assert len({spec.seed for spec in specs}) == 1
 
 
-def test_the_same_config_gives_the_same_runs():
-    assert expanded(config()) == expanded(config())
-
-
 # First 16 hexadecimal digits, halved, of the SHA-256 of `[2012, "cancer1", "dgha", 0]`, by sha256sum.
 @pytest.mark.parametrize(
     ("identity", "seed"),
@@ -141,11 +137,6 @@ def test_a_method_may_have_its_own_number_of_repeats():
     for spec in expanded(few):
         repeats.setdefault(spec.cell.method, set()).add(spec.repeat)
     assert repeats == {"gha": {0, 1}, "ne_ppca": {0}, "dgha": {0, 1, 2, 3}}
-
-
-def test_fewer_repeats_are_the_first_of_more():
-    own, usual = (config(methods=[{**GHA, **more}]) for more in ({"repeats": 5}, {}))
-    assert {spec.key: spec.seed for spec in expanded(usual)}.items() <= {s.key: s.seed for s in expanded(own)}.items()
 
 
 def test_repeats_of_the_command_replace_those_of_a_method():
@@ -244,16 +235,6 @@ def test_a_new_version_of_a_classifier_leaves_the_results_of_others_alone(regist
     before = keys(of)
     register(raised(CLASSIFIERS[rule]))
     assert len(set(before) & set(keys(of))) == n_same
-
-
-def test_each_problem_has_its_own_pivot_architecture():
-    specs = expanded(config(problems=["cancer1", "horse1"], classifier={"hidden": "pivot"}))
-    assert {setting(spec, "classifier.hidden") for spec in specs} == {"pivot"}
-    hidden = {
-        spec.cell.problem: make_classifier(spec.cell.classifier, spec.cell.problem, 0).hidden_layer_sizes
-        for spec in specs
-    }
-    assert hidden == {"cancer1": (4, 2), "horse1": (16, 8)}
 
 
 def test_pivot_architectures_differ_between_permutations():

@@ -116,7 +116,7 @@ class TestImport:
 
 
 class TestBundled:
-    @pytest.mark.parametrize("name", BUNDLED[:5])  # the notebook's have their own scales
+    @pytest.mark.parametrize("name", BUNDLED)
     def test_they_match_the_registry(self, name):
         problem, info = load_problem(name), problem_info(name)
         assert problem.sha256 == info.sha256

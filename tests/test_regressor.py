@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import reference_classifier as reference
+from networks import weights_of
 from sklearn.base import clone
 from sklearn.metrics import r2_score
 
@@ -17,10 +18,6 @@ def approximation(n_outputs, seed=0, n_samples=30):
     y = 0.5 + 0.4 * np.sin(X @ rng.normal(size=(3, n_outputs)) + 0.1 * rng.normal(size=(len(X), n_outputs)))
     y = y[:, 0] if n_outputs == 1 else y
     return X[:n_samples], y[:n_samples], X[n_samples:], y[n_samples:]
-
-
-def weights_of(network):
-    return np.concatenate([matrix.ravel() for matrix in [*network.coefs_, *network.intercepts_]])
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
@@ -144,11 +141,6 @@ def test_classes_are_refused():
         fit_together([RpropMLPRegressor()], [approximation(1)], classes=[0, 1])
 
 
-def test_validation_inputs_without_targets_are_refused():
-    with pytest.raises(ValueError, match=r"expected both X_val and y_val, or neither, got one"):
-        RpropMLPRegressor().fit(*approximation(1)[:3])
-
-
 @pytest.mark.parametrize("place", [1, 3], ids=["training", "validation"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_targets_that_are_not_finite_are_refused(place, bad):
@@ -157,9 +149,3 @@ def test_targets_that_are_not_finite_are_refused(place, bad):
     data[place][0, 1] = bad
     with pytest.raises(ValueError, match=r"NaN|infinity"):
         RpropMLPRegressor().fit(*data)
-
-
-def test_regressors_and_classifiers_are_not_fitted_together():
-    data = approximation(1)
-    with pytest.raises(ValueError, match=r"expected RpropMLPRegressor only, got RpropMLPClassifier"):
-        fit_together([RpropMLPRegressor(), RpropMLPClassifier()], [data, data])

@@ -9,7 +9,7 @@ from planning import write_dt
 from pppca_bench import problems as rooms_problems
 from pppca_bench.config import request as requests
 from pppca_bench.config.request import read_request
-from pppca_bench.errors import ConfigError, DataError
+from pppca_bench.errors import ConfigError
 from pppca_bench.problems import load_problem
 
 CONFIG = """\
@@ -149,14 +149,6 @@ def test_missing_data_are_reported_before_the_first_run(tmp_path):
     assert said.startswith(f"{tmp_path}/a.yaml:2: problems[1]: {tmp_path}/none.dt: expected a .dt file, got none there")
 
 
-def test_a_damaged_file_is_reported_with_its_line(tmp_path):
-    path = write(tmp_path, problems="own.dt")
-    text = write_dt(tmp_path / "own.dt").read_text()
-    (tmp_path / "own.dt").write_text(text.replace("0 1\n", "0 1 1\n", 1))
-    with pytest.raises(DataError, match=r"^own\.dt, line \d+: expected 5 values .*, got 6\. Correct the file\."):
-        read_request([path])
-
-
 def test_a_problem_without_test_examples_is_refused(tmp_path):
     text = write_dt(tmp_path / "own.dt").read_text()
     text = text.replace("validation_examples=10", "validation_examples=20").replace(
@@ -184,20 +176,6 @@ def test_an_approximation_problem_is_refused_if_a_method_needs_classes(tmp_path)
     assert refused(write(tmp_path, problems="[flare1]", text=PICKY)) == said.format("flare1") + remedy
 
 
-def test_an_approximation_problem_is_planned_if_no_method_needs_classes(tmp_path):
-    write_dt(tmp_path / "flare.dt", task="real")
-    request = read_request([write(tmp_path, problems="[flare.dt]")])
-    assert (len(request.plans[0].specs), [one.task for _, one in request.problems.values()]) == (
-        N_RUNS,
-        ["approximation"],
-    )
-
-
-@pytest.mark.parametrize("problems", ["3", "[[iris]]", "{iris: 1}", "", "[iris, 3, irsi]"])
-def test_problems_that_are_not_names_are_refused(tmp_path, problems):
-    assert "problems" in refused(write(tmp_path, problems=problems))
-
-
 def test_a_plan_needs_no_data_of_known_problems(tmp_path, monkeypatch):
     write_dt(tmp_path / "own.dt")
     path = write(tmp_path, problems="[wine, own.dt, iris]")
@@ -208,8 +186,3 @@ def test_a_plan_needs_no_data_of_known_problems(tmp_path, monkeypatch):
     assert {name for name, _ in plan.problems} == {"own.dt"}
     missing = read_request([write(tmp_path, problems="[cancer1, horse3]")], only_plan=True)
     assert {spec.cell.problem for spec in missing.specs} == {"cancer1", "horse3"}
-
-
-def test_the_digest_of_a_known_problem_is_the_registered_one():
-    for name, info in rooms_problems.registered().items():
-        assert load_problem(name).sha256 == info.sha256

@@ -143,21 +143,6 @@ def test_a_dry_run_plans_tables_and_a_mistake_in_one_ends_a_run_in_one_line(tmp_
     assert (done.exit_code, done.output.strip().splitlines()) == (2, [f"Error: {said}"])
 
 
-def test_files_of_one_name_in_two_folders_are_different_problems_and_copies_are_shared(tmp_path):
-    X, y = flowers()
-    paths = []
-    for folder, shift in (("one", 0.0), ("two", 0.0), ("three", 0.1)):
-        paths.append(config_file(tmp_path / folder, "{csv: own.csv, target: kind}"))
-        shifted = X.assign(**{"petal width (cm)": X["petal width (cm)"] + shift}, kind=y)
-        shifted.to_csv(tmp_path / folder / "own.csv", index=False)
-    request = read_request(paths)
-    one, two, three = (plan.specs[0] for plan in request.plans)
-    assert one == two
-    assert (one.cell.problem, three.cell.problem) == ("own.csv", "own.csv")
-    assert one.cell.data_sha256 != three.cell.data_sha256
-    assert one.seed != three.seed
-
-
 @pytest.mark.parametrize(
     ("problems", "said"),
     [

@@ -1,6 +1,5 @@
 """Carrying out a plan: what is skipped, repeated, recorded and survived, and that no worker changes a number."""
 
-import inspect
 import json
 import multiprocessing
 import os
@@ -22,7 +21,7 @@ from planning import opened, specs_of, write_dt
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from pppca_bench.config.request import Request, read_request
-from pppca_bench.engines import GHA, NEpPCA
+from pppca_bench.engines import GHA
 from pppca_bench.errors import DataError
 from pppca_bench.experiments import cell as experiment
 from pppca_bench.experiments import executors, runner, worker
@@ -222,24 +221,6 @@ def test_a_mistake_in_one_method_does_not_end_the_others(open_store, monkeypatch
     assert (outcome.n_done, outcome.n_failed) == (8, 4)
     assert "AttributeError" in outcome.first_error
     assert {spec.cell.method for spec, result in store.runs() if result.status == "failed"} == {"gha"}
-
-
-def test_the_first_error_names_the_run(open_store, stand_in):
-    class Divides:
-        def __init__(self, **_):
-            pass
-
-        def fit(self, X, y):  # noqa: ARG002
-            return 1 / 0
-
-        def transform(self, X):
-            return X
-
-    specs = planned(tau=(5,), repeats=1)
-    Divides.__signature__ = inspect.signature(NEpPCA)
-    stand_in("ne_ppca", Divides)
-    outcome = run(specs, open_store(specs), IRIS, workers=0)
-    assert outcome.first_error == "iris, ne_ppca, tau 5, repeat 0: ZeroDivisionError: division by zero"
 
 
 def test_a_run_that_kills_its_worker_fails_alone(open_store, monkeypatch):

@@ -52,11 +52,6 @@ def test_an_ensemble_combines_classifiers_of_the_default_rule(rule):
     }
 
 
-def test_the_speed_up_has_the_keys_of_dgha_but_the_kernel():
-    ours, dgha = (defaults_of(section_of(METHODS[name])) for name in ("dgha_speedup", "dgha"))
-    assert ours == {name: default for name, default in dgha.items() if name != "kernel"} | {"timed": True}
-
-
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_every_key_states_its_values_and_admits_its_default(entry):
     for key, parameter in section_of(entry).items():
