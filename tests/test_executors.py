@@ -16,6 +16,7 @@ import pytest
 from pppca_bench.experiments import executors
 from pppca_bench.experiments.executors import InProcess, Workers, available_cores, local
 
+
 def process_and_sum(*numbers: int) -> tuple[int, int]:
     return os.getpid(), sum(numbers)
 

@@ -90,7 +90,7 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     waiting = {i: own for i, own in enumerate(outcomes) if isinstance(own, Learned) and own.classifier is None}
     for i, outcome in zip(waiting, _isolated(_classify, list(waiting.values())), strict=True):
         outcomes[i] = outcome
-    results = [_isolated(_measure, [own])[0] if isinstance(own, Learned) else own for own in outcomes]
+    results = [_isolated(_measured, [own])[0] if isinstance(own, Learned) else own for own in outcomes]
     return [_with_plain_numbers(spec, result) for spec, result in zip(specs, results, strict=True)]
 
 
@@ -258,12 +258,13 @@ def _classify(jobs: Sequence[Learned]) -> list[Learned]:
 
 def _train(jobs: Sequence[Learned]) -> Sequence[Any]:
     """Return trained classifiers, networks trained side by side."""
-    classifiers = []
-    for job in jobs:
-        cell, problem, seed = job.spec.cell, job.problem, seeds(job.spec)[1]
-        classifiers.append(
-            make_classifier(cell.classifier, cell.problem, seed, problem.task, n_outputs=problem.n_outputs)
+    classifiers = [
+        make_classifier(
+            *(job.spec.cell.classifier, job.spec.cell.problem, seeds(job.spec)[1], job.problem.task),
+            n_outputs=job.problem.n_outputs,
         )
+        for job in jobs
+    ]
     if classifiers and all(isinstance(classifier, MLP) for classifier in classifiers):
         return _fit_networks(classifiers, [(job.problem, job.splits) for job in jobs])
     for job, classifier in zip(jobs, classifiers, strict=True):
@@ -272,12 +273,9 @@ def _train(jobs: Sequence[Learned]) -> Sequence[Any]:
     return classifiers
 
 
-def _measure(jobs: Sequence[Learned]) -> list[RunResult]:
-    """Return the results of runs, with the errors of their classifiers."""
-    return [_result(job) for job in jobs]
-
-
-def _result(job: Learned) -> RunResult:
+def _measured(jobs: Sequence[Learned]) -> list[RunResult]:
+    """Return the result of a run, with the errors of its classifier."""
+    (job,) = jobs
     classifier, problem, test = job.classifier, job.problem, job.splits[-1]
     values, history = dict(job.values), dict(job.history)
     for name, attribute in (("total_epochs", "n_epochs_"), ("relevant_epochs", "best_epoch_")):
@@ -292,7 +290,7 @@ def _result(job: Learned) -> RunResult:
     if dict(job.spec.cell.parameters).get(PREDICTIONS):
         scores, predictions = judge(classifier, test, problem)
         values, history = values | scores, history | predictions
-    return RunResult(job.spec.key, "done", values=values, history=history)
+    return [RunResult(job.spec.key, "done", values=values, history=history)]
 
 
 def _with_plain_numbers(spec: RunSpec, result: RunResult) -> RunResult:

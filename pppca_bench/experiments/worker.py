@@ -5,6 +5,7 @@ Timed runs hold a lock of the machine, so that a single process measures times.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -13,7 +14,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -98,50 +99,32 @@ def _thread_pools(_n_modules: int) -> ThreadpoolController:
 
 
 def _warm_up(spec: RunSpec, problem: Problem) -> None:
-    """Warm up a run's method and classifier.
-
-    Third-party estimators may reject the warm-up data, warn of them, or print; ignore that.
-    """
+    """Warm up a run's method and classifier, which may reject the random data, warn of them, or print."""
     from pppca_bench.experiments.cell import warm_up
     from pppca_bench.experiments.choosing import candidates, settled
 
-    of_candidate = settled(spec, candidates(spec.cell)[0])
-    if all(name in METHODS or name in CLASSIFIERS for name, _ in spec.cell.algorithms):
-        warm_up(of_candidate, problem)
-        return
     with suppress(Exception, SystemExit), warnings.catch_warnings(action="ignore"), redirect_stdout(io.StringIO()):
-        warm_up(of_candidate, problem)
+        warm_up(settled(spec, candidates(spec.cell)[0]), problem)
 
 
 @contextmanager
 def machine_lock() -> Iterator[None]:
-    """Wait for the machine's lock and hold it; without effect on systems without locks."""
-    lock = _open_lock()
-    if isinstance(lock, str):
+    """Wait for the machine's lock and hold it; without effect where it cannot be locked."""
+    with ExitStack() as stack:
+        with suppress(OSError):
+            stack.callback(os.close, _locked())
         yield
-        return
-    import fcntl
-
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
 
 
 def hindrance() -> str | None:
     """Return why timed runs may be disturbed or have to wait; None if nothing is in the way."""
-    lock = _open_lock()
-    if isinstance(lock, str):
-        return f"times are measured without a lock against other measurements ({lock}). Run no other beside them."
-    import fcntl
-
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(_locked(wait=False))
     except BlockingIOError:
         return "another process measures times on this machine: each group of timed runs waits for it."
-    finally:
-        os.close(lock)
+    except OSError as error:
+        cause = f"{LOCK_FOLDER / LOCK_NAME}: {error.strerror}"
+        return f"times are measured without a lock against other measurements ({cause}). Run no other beside them."
     if (n_others := n_running_beside()) >= (os.cpu_count() or 1):
         disturbed = "whose times may be disturbed. Better measure on an idle machine."
         return f"{n_others} processes run beside these timed runs, {disturbed}"
@@ -157,16 +140,21 @@ def n_running_beside() -> int:
         return 0
 
 
-def _open_lock() -> int | str:
-    """Return an open file to lock, or the reason why it cannot be locked."""
-    if os.name != "posix":
-        return "this system has none"
-    path = LOCK_FOLDER / LOCK_NAME
+def _locked(*, wait: bool = True) -> int:
+    """Return the machine's lock file, open and locked; raise OSError where that cannot be done."""
     try:
-        try:
-            # Another user's file may be read, and locked, but neither written nor named in a call that might create it.
-            return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except FileNotFoundError:
-            return os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
-    except OSError as error:
-        return f"{path}: {error.strerror}"
+        import fcntl
+    except ImportError:
+        raise OSError(errno.ENOSYS, "this system has none") from None
+    path, flags = LOCK_FOLDER / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        # Another user's file may be read, and locked, but neither written nor named in a call that might create it.
+        lock = os.open(path, flags)
+    except FileNotFoundError:
+        lock = os.open(path, flags | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise
+    return lock
