@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from pppca_bench.cli.terminal import Guarded, printable
 from pppca_bench.store import DATABASE as DATABASE
 
 if TYPE_CHECKING:
@@ -159,7 +158,7 @@ class Display:
             if self._bar is None:
                 click.echo(text, err=True)
             else:
-                self._bar.write(printable(text), file=self._bar.fp)
+                self._bar.write(text, file=self._bar.fp)
 
 
 @contextmanager
@@ -170,6 +169,5 @@ def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Display]:
         return
     from tqdm import tqdm  # needed only here, and start-up time counts
 
-    stream: Any = sys.stderr.steering() if isinstance(sys.stderr, Guarded) else sys.stderr
-    with tqdm(unit=unit, file=stream, dynamic_ncols=True, leave=False, delay=0.2) as bar:
+    with tqdm(unit=unit, file=sys.stderr, dynamic_ncols=True, leave=False, delay=0.2) as bar:
         yield Display(bar)

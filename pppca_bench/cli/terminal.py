@@ -11,8 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""Control characters but tab and line feed, and those that reverse the direction of text."""
+_CONTROL = re.compile("(?!^\r)[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""Control characters but tab and line feed, and those that reverse the direction of text.
+
+A progress bar begins each text with a carriage return.
+"""
 
 _PLAIN = {"−": "-", "–": "-", "—": "-", "τ": "tau", "χ": "chi", "²": "2", "×": "x", "≥": ">=", "≤": "<=", "…": "..."}
 """Characters of tables that Latin-1, cp1252 or ASCII lacks."""
@@ -34,28 +37,21 @@ class Guarded:
         Anything but `write` and `flush` is passed on to it.
     needed : bool
         Whether a failure to write is an error; otherwise the stream is silent from then on.
-    escapes : bool, default True
-        False writes control characters as they are, for a progress bar.
     """
 
-    def __init__(self, stream: Any, *, needed: bool, escapes: bool = True) -> None:
-        self._stream, self._needed, self._escapes = stream, needed, escapes
+    def __init__(self, stream: Any, *, needed: bool) -> None:
+        self._stream, self._needed = stream, needed
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
         """Write text."""
-        is_raw = not self._escapes or not isinstance(text, str)
-        return int(self._try(self._stream.write, text if is_raw else printable(text)) or 0)
+        return int(self._try(self._stream.write, printable(text)) or 0)
 
     def flush(self) -> None:
         """Flush the stream."""
         self._try(self._stream.flush)
-
-    def steering(self) -> Guarded:
-        """Return the same stream for a progress bar, which moves the cursor."""
-        return Guarded(self._stream, needed=False, escapes=False)
 
     def _try(self, call: Any, *arguments: Any) -> Any:
         try:
