@@ -16,10 +16,11 @@ def atomic_write(path: Path, content: str | bytes) -> None:
     """Write a file so that it has either the old content or the new, even after a crash or on a full disk.
 
     The content, text as UTF-8 with its line ends, goes to a temporary file in the same folder, is flushed to the disk,
-    and then renamed. A symbolic link keeps its target, an existing file its permissions.
+    and then renamed. A symbolic link keeps its target, an existing file its permissions; a missing folder is created.
     """
     target = path.resolve()
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
         try:
             with os.fdopen(handle, "wb") as file:

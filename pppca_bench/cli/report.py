@@ -40,7 +40,6 @@ def report(results: Path, out: Path | None) -> None:
             raise StoreError(f"no runs in {results / DATABASE}: run `pppca run CONFIG` first.")
         page = render_report(gather(snapshot, store, _addresses()))
     path = out or results / "report.html"
-    path.parent.mkdir(parents=True, exist_ok=True)
     atomic_write(path, page)
     click.echo(f"Wrote {path} ({len(page.encode()) / 1e6:.1f} MB).")
 

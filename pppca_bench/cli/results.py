@@ -105,7 +105,6 @@ def export(configs: tuple[str, ...], results: Path, form: str, out: Path | None)
     if out is None:
         click.echo(runs.to_csv(index=False), nl=False)
         return
-    out.parent.mkdir(parents=True, exist_ok=True)
     atomic_write(out, runs.to_parquet(index=False) if form == "parquet" else runs.to_csv(index=False))
     click.echo(f"Wrote {len(runs)} runs to {out}.", err=True)
 

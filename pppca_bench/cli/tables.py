@@ -151,7 +151,6 @@ def render(results: Path, findings: Path | None) -> None:
     page, benchmarks = findings or results / "findings.md", results / "benchmarks.md"
     links = {name: Path(os.path.relpath(file, page.parent)).as_posix() for name, file in files.items()}
     advice = advice_of(benchmarks.read_text(encoding="utf-8")) if benchmarks.is_file() else ""
-    page.parent.mkdir(parents=True, exist_ok=True)
     atomic_write(page, render_findings(judged, links, advice))
     click.echo(f"Wrote {len(built)} tables, {len(images) // 3} figures and their index to {results}, and {page}.")
 
