@@ -177,12 +177,12 @@ class Store(Database):
         list of (Cell, Cell, int)
             The wanted cell, the stored cell, and the number of done runs of the stored cell.
         """
-        (known, _), older = self._cells(), dict[Cell, list[tuple[Cell, int]]]()
-        for number, n in self.rows("SELECT cell, count(*) FROM runs WHERE status = 'done' GROUP BY cell ORDER BY cell"):
-            if number in known:  # commands that read the runs report a damaged cell
-                old, _ = known[number]
-                older.setdefault(_setting(old), []).append((old, n))
-        return [(cell, old, n) for cell in cells for old, n in older.get(_setting(cell), ()) if old != cell]
+        (known, _), wanted = self._cells(), {_setting(cell): cell for cell in cells}
+        counts = self.rows("SELECT cell, count(*) FROM runs WHERE status = 'done' GROUP BY cell ORDER BY cell")
+        # Commands that read the runs report a damaged cell.
+        pairs = ((known[number][0], n) for number, n in counts if number in known)
+        found = ((wanted.get(_setting(old), old), old, n) for old, n in pairs)
+        return [(cell, old, n) for cell, old, n in found if cell != old]
 
     def origins(self, configs: Sequence[str] | None = None) -> list[tuple[str, str, str | None, int]]:
         """Count the runs that the configs (all by default) ask for, by method, status and provenance."""

@@ -187,6 +187,6 @@ def is_running(process: str) -> bool:
         os.kill(int(number), 0)
     except (ProcessLookupError, ValueError, OverflowError):
         return False
-    except PermissionError:  # another user's
-        return True
+    except PermissionError:  # another user's process
+        pass
     return True
