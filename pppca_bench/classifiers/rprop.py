@@ -46,8 +46,9 @@ class RpropState(NamedTuple):
 def rprop_step(rule: RpropRule, state: RpropState) -> None:
     """Update every weight and its step size Δ from the signs of two successive gradients g' and g, in place.
 
-    Where g' g > 0, Δ ← min(η⁺ Δ, Δmax); where g' g < 0, Δ ← max(η⁻ Δ, Δmin). Then w ← w − sign(g) Δ, except that weight
-    backtracking undoes the last move where g' g < 0.
+    Where g' g > 0, Δ ← min(η⁺ Δ, Δmax); where g' g < 0, Δ ← max(η⁻ Δ, Δmin). Then w ← w − sign(g) Δ (RPROP− of Igel &
+    Hüsken 2003), except that weight backtracking (Riedmiller & Braun 1993) undoes the last move where g' g < 0, and
+    forgets g there, so that the next step leaves Δ as it is.
 
     Parameters
     ----------
@@ -55,42 +56,21 @@ def rprop_step(rule: RpropRule, state: RpropState) -> None:
     state : RpropState
         ``previous_gradient`` is zero before the first step.
     """
-    if rule.weight_backtracking:
-        _step_taking_back(rule, state)
-    else:
-        _step_by_sign(rule, state)
-
-
-@part
-def _step_taking_back(rule: RpropRule, state: RpropState) -> None:
-    """Step with weight backtracking (Riedmiller & Braun 1993).
-
-    Where g' g < 0: w ← w + sign(g') Δ with the old Δ, the reverse of the last move, and g ← 0, so that the next step
-    leaves Δ as it is.
-    """
-    for k in range(len(state.weights)):
-        g, previous, step = load(state.gradient, k, 0), load(state.previous_gradient, k, 0), load(state.steps, k, 0)
-        # The move is −sign(direction) · size: of g and the new Δ; where g' g < 0 of −g' and the old Δ.
-        agreement = multiply(g, previous)
-        larger, smaller = _larger(rule, step), _smaller(rule, step)
-        size = select_less(zeros(), agreement, larger, step)
-        direction = select_less(agreement, zeros(), subtract(zeros(), previous), g)
-        store(state.weights, k, 0, subtract(load(state.weights, k, 0), _move(size, direction)))
-        store(state.steps, k, 0, select_less(agreement, zeros(), smaller, size))
-        # g ← 0 there: the next g' g is 0, which leaves Δ as it is.
-        store(state.previous_gradient, k, 0, select_less(agreement, zeros(), zeros(), g))
-
-
-@part
-def _step_by_sign(rule: RpropRule, state: RpropState) -> None:
-    """Step without weight backtracking (RPROP− of Igel & Hüsken 2003): w ← w − sign(g) Δ with the new Δ, always."""
     for k in range(len(state.weights)):
         g, previous, step = load(state.gradient, k, 0), load(state.previous_gradient, k, 0), load(state.steps, k, 0)
         agreement = multiply(g, previous)
+        # Δ ← min(η⁺ Δ, Δmax) where g' g > 0, max(η⁻ Δ, Δmin) where g' g < 0.
         size = select_less(zeros(), agreement, _larger(rule, step), step)
-        size = select_less(agreement, zeros(), _smaller(rule, step), size)
-        store(state.weights, k, 0, subtract(load(state.weights, k, 0), _move(size, g)))
-        store(state.steps, k, 0, size)
+        new_step = select_less(agreement, zeros(), _smaller(rule, step), size)
+        if rule.weight_backtracking:
+            # w ← w − sign(g) Δ; where g' g < 0: w ← w + sign(g') Δ with the old Δ, and g ← 0.
+            move = _move(size, select_less(agreement, zeros(), subtract(zeros(), previous), g))
+            g = select_less(agreement, zeros(), zeros(), g)
+        else:
+            # w ← w − sign(g) Δ with the new Δ.
+            move = _move(new_step, g)
+        store(state.weights, k, 0, subtract(load(state.weights, k, 0), move))
+        store(state.steps, k, 0, new_step)
         store(state.previous_gradient, k, 0, g)
 
 
