@@ -41,7 +41,7 @@ class _Ensemble(ByLargestOutput, FittedBySplit):
         """Return the support of each class: of a member that is no network 1 for the class that it predicts."""
         check_is_fitted(self)
         inputs, members = validated_samples(self, X), self.estimators_
-        if hasattr(members[0], "_outputs"):
+        if isinstance(members[0], MLP | _Ensemble):
             return self._combine([member._outputs(inputs) for member in members])
         return self._combine([one_hot(member.predict(inputs), self.classes_) for member in members])
 

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.classifiers.expressions import Expression, evolve, features_of, values_of
-from pppca_bench.classifiers.training_data import FittedBySplit, Labels, Split
+from pppca_bench.classifiers.mlp import ByLargestOutput
+from pppca_bench.classifiers.training_data import FittedBySplit, Split
 from pppca_bench.compiled.arrays import Flags, Floats
 from pppca_bench.parameters import Count, Probability
 from pppca_bench.samples import validated_samples
@@ -20,7 +20,7 @@ Layers = list[list[Expression]]
 
 
 @dataclass(eq=False, repr=False)
-class FLGPClassifier(ClassifierMixin, FittedBySplit):
+class FLGPClassifier(ByLargestOutput, FittedBySplit):
     """Classify by discriminant functions that several populations evolve in layers (FLGP).
 
     Layered genetic programming (Lin, Ke, Chien & Yang 2008): each population of a layer evolves, by +, −, × and
@@ -92,17 +92,13 @@ class FLGPClassifier(ClassifierMixin, FittedBySplit):
         self.n_generations_ = self.n_layers * self.n_generations
         self.history_ = {"correct_percent": np.mean(np.reshape(self._curves, (-1, self.n_generations_)), axis=0)}
 
-    def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the outputs of the functions, (n_samples, n_classes), or (n_samples,) for two classes."""
+    def _outputs(self, X: ArrayLike) -> Floats:
+        """Return the outputs of the functions, one for each class; of two classes the first has the output 0."""
         check_is_fitted(self)
-        inputs = validated_samples(self, X)
-        outputs = np.array([through(layers, inputs.T)[0] for layers in self.layers_])
-        return outputs[0] if len(self.classes_) == 2 else outputs.T
-
-    def predict(self, X: ArrayLike) -> Labels:
-        """Return the class of each sample, by the sign of the function or the largest of several."""
-        outputs = self.decision_function(X)
-        return self.classes_[(outputs > 0.0).astype(int) if outputs.ndim == 1 else outputs.argmax(axis=1)]
+        columns = validated_samples(self, X).T
+        outputs = [through(layers, columns)[0] for layers in self.layers_]
+        first = [np.zeros(columns.shape[1])] if len(self.classes_) == 2 else []
+        return np.column_stack([*first, *outputs])
 
     def _evolve_layers(self, split: Split, label: Any, rng: np.random.Generator) -> Layers:
         """Evolve the function of a class, layer by layer."""

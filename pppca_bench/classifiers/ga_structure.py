@@ -17,13 +17,6 @@ from pppca_bench.compiled.arrays import Flags, Floats
 from pppca_bench.parameters import Count, LayerSizes, NotNegativeOrInfinite, Positive, PositivePair, Probability
 
 
-@dataclass(frozen=True)
-class StructureTask(Task):
-    """The training of the full network, and in ``selection`` the same on the data by which strings are compared."""
-
-    selection: Task
-
-
 @dataclass(eq=False, repr=False)
 class StructureGAClassifier(RpropTraining, MLPClassifier):
     """Classify with a network whose inputs and hidden nodes a genetic algorithm picks and that RPROP trains.
@@ -96,18 +89,18 @@ class StructureGAClassifier(RpropTraining, MLPClassifier):
     generalisation_loss: NotNegativeOrInfinite = 5.0
     random_state: Any = None
 
-    def _started(self, split: Split, rng: np.random.Generator) -> StructureTask:
+    def _started(self, split: Split, rng: np.random.Generator) -> Task:
         inner = hold_out(split, rng)
         whole = super()._started(split, rng)
         targets, targets_val = self._targets(inner.y), self._targets(inner.y_val)
         selection = replace(whole, X=inner.X, targets=targets, X_val=inner.X_val, targets_val=targets_val)
-        return StructureTask(**vars(whole), selection=selection)
+        return replace(whole, selection=selection)
 
-    def _train(self, tasks: Sequence[Any]) -> list[TrainedNet]:
+    def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
         """Evolve one network after the other; the lanes are for the networks of a generation."""
         return [self._evolve(task) for task in tasks]
 
-    def _evolve(self, task: StructureTask) -> TrainedNet:
+    def _evolve(self, task: Task) -> TrainedNet:
         """Evolve strings until the least error has not fallen for `patience` generations; train the fittest."""
         architecture = task.architecture
         length = architecture.n_inputs + sum(architecture.hidden_layer_sizes)

@@ -24,7 +24,6 @@ from pppca_bench.classifiers.training_data import (
     Labels,
     Split,
     TrainingSet,
-    check_both_or_neither,
     hold_out,
     one_hot,
 )
@@ -255,26 +254,18 @@ class MLPRegressor(RegressorMixin, MLP):
         outputs = self._outputs(X)
         return outputs[:, 0] if self._is_single else outputs
 
-    def _validated(self, data: TrainingSet, classes: ArrayLike | None) -> Split:
+    def _check_targets(self, y: Floats, y_val: Floats, classes: ArrayLike | None) -> None:
         if classes is not None:
             raise ValueError(f"classes of {self}: expected none, since targets are numbers, got some")
-        X, y, X_val, y_val = data
-        check_both_or_neither(self, X_val, y_val)
-        training = self._with_targets(X, y, reset=True)
-        self._is_single = training[1].ndim == 1
-        validation = training[0][:0], training[1][:0]
-        if X_val is not None:
-            validation = self._with_targets(X_val, y_val)
-        shapes = training[1].shape[1:], validation[1].shape[1:]
-        if shapes[0] != shapes[1]:
+        self._is_single = y.ndim == 1
+        if y.shape[1:] != y_val.shape[1:]:
+            shapes = y.shape[1:], y_val.shape[1:]
             raise ValueError(f"y_val of {self}: expected as many outputs as y has, {shapes[0]}, got {shapes[1]}")
-        return Split(*training, *validation)
 
     def _hold_out(self, split: Split, rng: np.random.Generator) -> Split:
         return hold_out(split, rng, stratified=False)
 
-    def _with_targets(self, X: ArrayLike, y: ArrayLike | None, *, reset: bool = False) -> tuple[Floats, Floats]:
-        """Return validated samples and targets."""
+    def _with_targets(self, X: ArrayLike, y: Any, *, reset: bool = False) -> tuple[Floats, Floats]:
         if is_plain(X) and is_plain(y) and len(X) == len(y):
             return validated_samples(self, X, reset=reset), y
         rule: dict[str, Any] = {"dtype": np.float64, "y_numeric": True, "multi_output": True}

@@ -254,22 +254,14 @@ def _unit_curvatures(
         # E = Σ (f(a) − t)² / 2, so ∂²E / ∂a² = f′² + (f − t) f″.
         return slope**2 + errors * bend
     # In its own layer a unit changes its own value alone: the derivatives are diagonal matrices.
-    n_units, n_samples = slope.shape
-    diagonals = slope[:, None, :], bend[:, None, :]
-    first = second = np.empty((n_units, 0, n_samples))
+    first, second = (derivative[:, None] * np.eye(len(slope))[..., None] for derivative in (slope, bend))
     for matrix, layer in zip(matrices[k + 1 :], layers[k + 1 :], strict=True):
-        keeps = architecture.shortcuts and layer is not layers[-1]
-        if layer is layers[k + 1]:
-            W = matrix[:, -n_units:].T[..., None]
-            sum_first, sum_second = (diagonal * W for diagonal in diagonals)
-            if keeps:
-                first, second = (diagonal * np.eye(n_units)[:, :, None] for diagonal in diagonals)
-        else:
-            W = matrix[:, -first.shape[1] :]
-            sum_first, sum_second = W @ first, W @ second
         # Chain rule for a value v = f(s): v′ = f′ s′ and v″ = f″ s′² + f′ s″.
+        W = matrix[:, -first.shape[1] :]
+        sum_first = W @ first
         new_first = layer.slope * sum_first
-        new_second = layer.bend * sum_first**2 + layer.slope * sum_second
+        new_second = layer.bend * sum_first**2 + layer.slope * (W @ second)
+        keeps = architecture.shortcuts and layer is not layers[-1]
         first = np.concatenate([first, new_first], axis=1) if keeps else new_first
         second = np.concatenate([second, new_second], axis=1) if keeps else new_second
     # ∂²E / ∂a² = Σ over outputs v: v′² + (v − t) v″.

@@ -39,7 +39,8 @@ class Task:
 
     ``X``, ``X_val``: float64 (n_samples, n_inputs). ``targets``, ``targets_val``: float64 (n_samples, n_outputs).
     ``weights``, ``steps``: a float64 (n_units, n_sources) matrix for each layer, where the training starts from such.
-    ``rng``: source of random numbers during the training.
+    ``rng``: source of random numbers during the training. ``selection``: the same task on the data by which networks
+    are compared, where the training compares some.
     """
 
     architecture: Architecture
@@ -50,6 +51,7 @@ class Task:
     weights: list[Floats]
     steps: list[Floats]
     rng: np.random.Generator
+    selection: Any = None
 
     @property
     def shape(self) -> tuple[Architecture, int, int]:

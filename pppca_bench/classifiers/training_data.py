@@ -90,18 +90,32 @@ class FittedBySplit(BaseEstimator):
         return tags
 
     def _validated(self, data: TrainingSet, classes: ArrayLike | None) -> Split:
-        """Validate the arguments of `fit` and set ``classes_`` and ``n_features_in_``."""
+        """Validate the arguments of `fit` and set ``n_features_in_`` and what `_check_targets` sets."""
         X, y, X_val, y_val = data
-        check_both_or_neither(self, X_val, y_val)
-        training = _labelled(self, X, y, reset=True)
-        validation = (training[0][:0], training[1][:0]) if X_val is None else _labelled(self, X_val, y_val)
-        labels = np.concatenate([training[1], validation[1]])
+        if (X_val is None) != (y_val is None):
+            raise ValueError(f"validation data of {self}: expected both X_val and y_val, or neither, got one")
+        training = self._with_targets(X, y, reset=True)
+        validation = (training[0][:0], training[1][:0]) if X_val is None else self._with_targets(X_val, y_val)
+        self._check_targets(training[1], validation[1], classes)
+        return Split(*training, *validation)
+
+    def _with_targets(self, X: ArrayLike, y: Any, *, reset: bool = False) -> tuple[Floats, Labels]:
+        """Return validated samples and labels; integers skip scikit-learn's slow search for the kind of target."""
+        if is_plain(X) and type(y) is np.ndarray and y.dtype.kind == "i" and y.shape == X.shape[:1]:
+            return validated_samples(self, X, reset=reset), y
+        samples: Floats
+        samples, labels = validate_data(self, X, y, dtype=np.float64, reset=reset)
+        check_classification_targets(labels)
+        return samples, labels
+
+    def _check_targets(self, y: Labels, y_val: Labels, classes: ArrayLike | None) -> None:
+        """Set ``classes_``, of which all labels have to be members."""
+        labels = np.concatenate([y, y_val])
         is_array = type(classes) is np.ndarray and classes.ndim == 1
         self.classes_ = np.unique(labels if classes is None else classes if is_array else column_or_1d(classes))
         unknown = np.setdiff1d(labels, self.classes_)
         if unknown.size:
             raise ValueError(f"labels of {self}: expected members of classes, got {unknown[0]!r}")
-        return Split(*training, *validation)
 
     def _hold_out(self, split: Split, rng: np.random.Generator) -> Split:
         """Return the split with validation data."""
@@ -110,22 +124,6 @@ class FittedBySplit(BaseEstimator):
     @abstractmethod
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
         """Set the fitted attributes."""
-
-
-def _labelled(estimator: Any, X: ArrayLike, y: Any, *, reset: bool = False) -> tuple[Floats, Labels]:
-    """Return validated samples and labels; integer arrays skip scikit-learn's slow search for the kind of target."""
-    if is_plain(X) and type(y) is np.ndarray and y.dtype.kind == "i" and y.shape == X.shape[:1]:
-        return validated_samples(estimator, X, reset=reset), y
-    samples: Floats
-    samples, labels = validate_data(estimator, X, y, dtype=np.float64, reset=reset)
-    check_classification_targets(labels)
-    return samples, labels
-
-
-def check_both_or_neither(estimator: Any, X_val: ArrayLike | None, y_val: ArrayLike | None) -> None:
-    """Raise unless validation inputs and targets are given together."""
-    if (X_val is None) != (y_val is None):
-        raise ValueError(f"validation data of {estimator}: expected both X_val and y_val, or neither, got one")
 
 
 def hold_out(split: Split, rng: np.random.Generator, *, stratified: bool = True) -> Split:

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.compiled.arrays import Floats
@@ -188,18 +189,14 @@ class LinearProjection(Projection):
         self.explained_variance_ratio_ = self.explained_variance_ / (total if total > 0.0 else 1.0)
 
 
-def with_fixed_signs(rows: Floats) -> Floats:
-    """Flip rows so that the entry of largest magnitude is positive: the sign of an eigenvector is arbitrary."""
-    largest = rows[np.arange(len(rows)), np.abs(rows).argmax(axis=1)]
-    return rows * np.where(largest < 0.0, -1.0, 1.0)[:, None]
-
-
 class _ExactPCA(LearntFromSamples, LinearProjection):
     """Base of exact PCA; a subclass computes the spectrum."""
 
     def _learn(self, X: Floats) -> None:
         self.eigenvalues_, rows = self._spectrum(X)
-        self._publish(with_fixed_signs(rows[: self._count(self.eigenvalues_)]), X)
+        # The sign of an eigenvector is arbitrary: the entry of largest magnitude becomes positive.
+        _, signed = svd_flip(None, rows[: self._count(self.eigenvalues_)], u_based_decision=False)
+        self._publish(signed, X)
 
     @abstractmethod
     def _spectrum(self, X: Floats) -> tuple[Floats, Floats]:
