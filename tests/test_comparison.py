@@ -383,10 +383,10 @@ class TestDistancesWithoutARatio:
     @pytest.mark.parametrize(
         ("number", "ours", "rule"),
         [
-            (Number("0.00"), 1.0, Tolerance(10, 35, "percent")),
-            (Number("1.00"), 0.0, Tolerance(10, 35, "percent")),
-            (Number("1.00", 0.5), 0.0, Tolerance(1, 2, "sd")),
-            (Number("1.00", 0.5), -1.0, Tolerance(1, 2, "sd")),
+            (Number("0.00"), 1.0, Tolerance(within=10, close=35, unit="percent")),
+            (Number("1.00"), 0.0, Tolerance(within=10, close=35, unit="percent")),
+            (Number("1.00", 0.5), 0.0, Tolerance(within=1, close=2, unit="sd")),
+            (Number("1.00", 0.5), -1.0, Tolerance(within=1, close=2, unit="sd")),
         ],
         ids=["of nothing", "to nothing", "to nothing by deviations", "to less"],
     )
@@ -398,24 +398,24 @@ class TestDistancesWithoutARatio:
 
     @pytest.mark.parametrize(("ours", "share"), [(0.0, 1.0), (0.005, 1.0), (0.006, 0.0)])
     def test_a_printed_0_has_no_ratio_and_counts_for_the_share_alone(self, ours, share):
-        (score,) = scores(self.scored(Number("0.00", 0.0), ours, Tolerance(1, 2, "sd")))
+        (score,) = scores(self.scored(Number("0.00", 0.0), ours, Tolerance(within=1, close=2, unit="sd")))
         assert (score.n_cells, score.n_run, score.score, score.share) == (1, 1, None, share)
 
     @pytest.mark.parametrize("number", [Number("2.93"), Number("0.55", 0.59), Number("-0.01", 0.02)])
     def test_a_number_of_unknown_or_greater_spread_is_not_compared(self, number):
-        tables = self.scored(number, 3.0, Tolerance(1, 2, "sd"))
+        tables = self.scored(number, 3.0, Tolerance(within=1, close=2, unit="sd"))
         assert (compare(tables), scores(tables)[0].n_cells, scores(tables)[0].share) == ([], 0, None)
-        rule = Tolerance(1, 2, "sd", least=0.5)
+        rule = Tolerance(within=1, close=2, unit="sd", least=0.5)
         assert (len(compare(self.scored(number, 3.0, rule))), scores(self.scored(number, 3.0, rule))[0].n_cells) == (
             1,
             1,
         )
 
     def test_a_number_for_which_the_reference_has_no_rule_is_not_compared(self):
-        (table,) = self.scored(Number("2.93", 0.1), 3.0, Tolerance(1, 2, "sd"))
+        (table,) = self.scored(Number("2.93", 0.1), 3.0, Tolerance(within=1, close=2, unit="sd"))
         table = replace(table, reference=table.reference.model_copy(update={"tolerances": {}}))
         assert (compare([table]), scores([table])[0].n_cells) == ([], 0)
 
     def test_the_distance_of_equal_numbers_is_0(self):
-        assert scores(self.scored(Number("0.00"), 0.0, Tolerance(10, 35, "percent")))[0].score == 0.0
-        assert scores(self.scored(Number("6.56", 0.0), 6.56, Tolerance(1, 2, "sd")))[0].score == 0.0
+        assert scores(self.scored(Number("0.00"), 0.0, Tolerance(within=10, close=35, unit="percent")))[0].score == 0.0
+        assert scores(self.scored(Number("6.56", 0.0), 6.56, Tolerance(within=1, close=2, unit="sd")))[0].score == 0.0

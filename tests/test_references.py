@@ -393,15 +393,15 @@ class TestTolerances:
     @pytest.mark.parametrize(
         ("rule", "number", "bounds"),
         [
-            (Tolerance(1.0, 2.5, "points"), Number("24.00"), (1.0, 2.5)),
-            (Tolerance(10, 35, "percent"), Number("26.1"), (2.61, 9.135)),
-            (Tolerance(1, 2, "sd", least=0.5), Number("46.04", 2.21), (2.21, 4.42)),
-            (Tolerance(1, 2, "sd", least=0.5), Number("2.93", 0.18), (0.5, 1.0)),
-            (Tolerance(1, 2, "sd", least=0.5), Number("0.00"), (0.5, 1.0)),
-            (Tolerance(1, 2, "sd"), Number("46.04", 2.21), (2.21, 4.42)),
-            (Tolerance(1, 2, "sd"), Number("6.56", 0.0), (0.005, 0.01)),
-            (Tolerance(1, 2, "sd"), Number("104", 0.0), (0.5, 1.0)),
-            (Tolerance(1, 2, "sd"), Number("2.93"), (0.0, 0.0)),
+            (Tolerance(within=1.0, close=2.5, unit="points"), Number("24.00"), (1.0, 2.5)),
+            (Tolerance(within=10, close=35, unit="percent"), Number("26.1"), (2.61, 9.135)),
+            (Tolerance(within=1, close=2, unit="sd", least=0.5), Number("46.04", 2.21), (2.21, 4.42)),
+            (Tolerance(within=1, close=2, unit="sd", least=0.5), Number("2.93", 0.18), (0.5, 1.0)),
+            (Tolerance(within=1, close=2, unit="sd", least=0.5), Number("0.00"), (0.5, 1.0)),
+            (Tolerance(within=1, close=2, unit="sd"), Number("46.04", 2.21), (2.21, 4.42)),
+            (Tolerance(within=1, close=2, unit="sd"), Number("6.56", 0.0), (0.005, 0.01)),
+            (Tolerance(within=1, close=2, unit="sd"), Number("104", 0.0), (0.5, 1.0)),
+            (Tolerance(within=1, close=2, unit="sd"), Number("2.93"), (0.0, 0.0)),
         ],
     )
     def test_bounds_are_in_the_numbers_own_unit(self, rule, number, bounds):
@@ -410,15 +410,15 @@ class TestTolerances:
     @pytest.mark.parametrize(
         ("rule", "number", "tells"),
         [
-            (Tolerance(1, 2, "sd"), Number("0.55", 0.55), True),
-            (Tolerance(1, 2, "sd"), Number("0.55", 0.59), False),
-            (Tolerance(1, 2, "sd"), Number("-0.06", 0.05), True),
-            (Tolerance(1, 2, "sd"), Number("6.56", 0.0), True),
-            (Tolerance(1, 2, "sd"), Number("3000"), False),
-            (Tolerance(1, 2, "sd", least=0.5), Number("3000"), True),
-            (Tolerance(1, 2, "sd", least=0.5), Number("0.55", 0.59), True),
-            (Tolerance(1, 2, "points"), Number("0.55", 0.59), True),
-            (Tolerance(1, 2, "percent"), Number("0.55"), True),
+            (Tolerance(within=1, close=2, unit="sd"), Number("0.55", 0.55), True),
+            (Tolerance(within=1, close=2, unit="sd"), Number("0.55", 0.59), False),
+            (Tolerance(within=1, close=2, unit="sd"), Number("-0.06", 0.05), True),
+            (Tolerance(within=1, close=2, unit="sd"), Number("6.56", 0.0), True),
+            (Tolerance(within=1, close=2, unit="sd"), Number("3000"), False),
+            (Tolerance(within=1, close=2, unit="sd", least=0.5), Number("3000"), True),
+            (Tolerance(within=1, close=2, unit="sd", least=0.5), Number("0.55", 0.59), True),
+            (Tolerance(within=1, close=2, unit="points"), Number("0.55", 0.59), True),
+            (Tolerance(within=1, close=2, unit="percent"), Number("0.55"), True),
         ],
     )
     def test_a_number_of_unknown_or_greater_spread_is_uninformative(self, rule, number, tells):

@@ -7,18 +7,19 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
+from pydantic import model_validator
+
+from pppca_bench.documents import Section, raise_errors
 from pppca_bench.errors import OwnDataError, nearest
-from pppca_bench.references.layout import Layout
+from pppca_bench.references.layout import Layout, NotNegative
 
 COLUMNS = ("table", "row", "column", "quantity", "value", "sd")
 
 _PRINTED = r"[0-9]{1,15}(\.[0-9]{1,15})?"
 _VALUE = f"-?{_PRINTED}", "a number such as 1.44"
 _SD = f"({_PRINTED})?", "a number such as 0.18, or nothing,"
-
-Unit = Literal["points", "percent", "sd"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +48,8 @@ class Number:
         return 0.5 * 10.0 ** -len(self.text.partition(".")[2])
 
 
-@dataclass(frozen=True, slots=True)
-class Tolerance:
-    """Bound the difference from a published number.
+class Tolerance(Section):
+    """Bounds of the difference from a published number.
 
     Attributes
     ----------
@@ -64,11 +64,17 @@ class Tolerance:
         unit; None keeps the quantity out of baselines.
     """
 
-    within: float
-    close: float
-    unit: Unit
-    least: float = 0.0
-    moves: float | None = None
+    within: NotNegative
+    close: NotNegative
+    unit: Literal["points", "percent", "sd"]
+    least: NotNegative = 0.0
+    moves: NotNegative | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.close < self.within:
+            raise_errors([(("close",), f"expected at least within, {self.within:g}, got {self.close:g}")])
+        return self
 
     def bounds(self, number: Number) -> tuple[float, float]:
         """Return both bounds for one number, in its own unit.

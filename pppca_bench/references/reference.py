@@ -9,47 +9,26 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Self
 
-from pydantic import Field, PlainValidator, model_validator
+from pydantic import Field, model_validator
 
 from pppca_bench.documents import Section, raise_errors, read_yaml
 from pppca_bench.errors import ConfigError, OwnDataError, nearest
 from pppca_bench.references.layout import (
     CurveLayout,
     Layout,
-    NotNegative,
     PortraitLayout,
     Scored,
     Text,
     Texts,
     check_once,
 )
-from pppca_bench.references.numbers import Number, Published, Tolerance, Unit, read_numbers
+from pppca_bench.references.numbers import Number, Published, Tolerance, read_numbers
 from pppca_bench.runs import Cell, Selector
 
 PROBEN1_REPORT, SLIDES = "proben1_report", "slides"
 HEBBIAN_IRIS, TEXTBOOKS = "hebbian_iris", "textbooks"
-
-
-class _Verdict(Section):
-    """A `Tolerance`, as ``reference.yaml`` states it."""
-
-    within: NotNegative
-    close: NotNegative
-    unit: Unit
-    least: NotNegative = 0.0
-    moves: NotNegative | None = None
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.close < self.within:
-            raise_errors([(("close",), f"expected at least within, {self.within:g}, got {self.close:g}")])
-        return self
-
-
-def _tolerance(value: Any) -> Tolerance:
-    return Tolerance(**dict(_Verdict.model_validate(value)))
 
 
 class _Document(Section):
@@ -57,7 +36,7 @@ class _Document(Section):
 
     title: Text
     citation: Text
-    tolerances: dict[Text, Annotated[Tolerance, PlainValidator(_tolerance)]] = Field(alias="verdicts")
+    tolerances: dict[Text, Tolerance] = Field(alias="verdicts")
     layouts: tuple[Layout, ...] = Field(alias="tables")
     configs: Texts = ()
     series: dict[Text, Text] = Field(default_factory=dict)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from markupsafe import Markup, escape
 
 from pppca_bench import __version__
 from pppca_bench.methods.lookup import title_of
-from pppca_bench.reporting.claims import Finding
 from pppca_bench.reporting.comparison import SCORE_HEADERS, VERDICTS, compare, score_rows, scores
 from pppca_bench.reporting.document import Document, environment
 from pppca_bench.reporting.figure_drawing import draw, draw_ranking, page_svg
 from pppca_bench.reporting.html_tables import STRIP_HEIGHT, STRIP_WIDTH, TableView, anchor, table_view, text_view
 from pppca_bench.reporting.index_page import figure_notes, headline, not_run
 from pppca_bench.reporting.ranking import HEADERS, ranking_remarks, ranking_rows
-from pppca_bench.reporting.report_card import Card, build_card, software
+from pppca_bench.reporting.report_card import build_card, software
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.table_text import SIGNS
 from pppca_bench.store.columns import DONE, FAILED
@@ -29,19 +27,6 @@ FILTERED = 8
 """Least number of rows of a table with a filter."""
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
-
-
-class ConfigView(NamedTuple):
-    """Config with the counts of its runs, its text, and its card of rules."""
-
-    name: str
-    methods: str
-    problems: str
-    n_done: int
-    n_failed: int
-    n_planned: int
-    text: str
-    card: Card
 
 
 class FigureView(NamedTuple):
@@ -55,20 +40,8 @@ class FigureView(NamedTuple):
     table: TableView | None = None
 
 
-@dataclass(frozen=True)
-class Report:
-    """Content of the page; ``gaps`` are the parts of published tables and figures that were not run."""
-
-    headline: list[str]
-    n_runs: int
-    findings: list[Finding]
-    tables: list[TableView]
-    figures: list[FigureView]
-    rankings: list[FigureView]
-    scores: TableView
-    configs: list[ConfigView]
-    gaps: list[str]
-    software: list[str]
+Report = Mapping[str, Any]
+"""Content of the page, by the names that its template uses."""
 
 
 def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> Report:
@@ -81,7 +54,7 @@ def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> Re
     store : Store
         Their database, for learning curves, provenance and texts of configs.
     addresses : mapping of str to str
-        Origins of the problems' data.
+        Sources of the problems' data.
     """
     means, cells = snapshot.of_means, snapshot.results.cells
     compared = compare(means)
@@ -95,33 +68,37 @@ def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> Re
         drawn = contest.id, contest.title, page_svg(draw_ranking, contest, ranking), ranking_remarks(ranking)
         rankings.append(_figure_view(*drawn, text_view(ranks)))
     groups = score_rows(scores(means, snapshot.of_texts))
-    return Report(
-        headline(compared, findings),
-        sum(runs.count_of(DONE) for runs in cells.values()),
-        findings,
-        [text_view(table) if isinstance(table, Document) else table_view(table, by_place) for table in tables],
-        [
+    return {
+        "headline": headline(compared, findings),
+        "n_runs": sum(runs.count_of(DONE) for runs in cells.values()),
+        "findings": findings,
+        "tables": [
+            text_view(table) if isinstance(table, Document) else table_view(table, by_place) for table in tables
+        ],
+        "figures": [
             _figure_view(figure.figure, figure.title, page_svg(draw, figure), figure_notes(figure))
             for figure in figures
             if figure.panels
         ],
-        rankings,
-        text_view(Document("scores", "Scores of groups of cells", "", SCORE_HEADERS, groups)),
-        [_config_view(name, text, snapshot, store, addresses) for name, text in store.config_texts().items()],
-        not_run(list(snapshot.values()), figures),
-        software(store.origins(), {item for cell in cells for item in cell.algorithms}),
-    )
+        "rankings": rankings,
+        "scores": text_view(Document("scores", "Scores of groups of cells", "", SCORE_HEADERS, groups)),
+        "configs": [
+            _config_view(name, text, snapshot, store, addresses) for name, text in store.config_texts().items()
+        ],
+        "gaps": not_run(list(snapshot.values()), figures),
+        "software": software(store.origins(), {item for cell in cells for item in cell.algorithms}),
+    }
 
 
 def render_report(report: Report) -> str:
     """Render the page."""
     templates = environment(autoescape=True)
     templates.filters |= {"with_code": _with_code, "anchor": anchor}
-    views: list[TableView | FigureView] = [*report.tables, *report.figures, *report.rankings]
+    views = [*report["tables"], *report["figures"], *report["rankings"]]
     return templates.get_template("report.html").render(
         report=report,
         known={view.id: view.anchor for view in views},
-        problems=list(dict.fromkeys(tuple(row) for config in report.configs for row in config.card.rows)),
+        problems=list(dict.fromkeys(tuple(row) for config in report["configs"] for row in config["card"].rows)),
         version=__version__,
         signs={verdict: SIGNS[verdict] for verdict in VERDICTS},
         filtered=FILTERED,
@@ -137,19 +114,20 @@ def _with_code(text: str) -> Markup:
     )
 
 
-def _config_view(name: str, text: str, snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> ConfigView:
+def _config_view(name: str, text: str, snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> Report:
+    """Return a config with the counts of its runs, its text, and its card of rules."""
     cells = snapshot.results.of_config(name)
     problems = list(dict.fromkeys(cell.problem for cell in cells))
-    return ConfigView(
-        name,
-        ", ".join(dict.fromkeys(title_of(cell.method) for cell in cells)),
-        ", ".join(problems) if len(problems) <= 4 else f"{len(problems)} problems",
-        sum(runs.count_of(DONE) for runs in cells.values()),
-        sum(runs.count_of(FAILED) for runs in cells.values()),
-        sum(map(len, cells.values())),
-        text,
-        build_card(name, snapshot.results, snapshot.facts, addresses, store.origins([name])),
-    )
+    return {
+        "name": name,
+        "methods": ", ".join(dict.fromkeys(title_of(cell.method) for cell in cells)),
+        "problems": ", ".join(problems) if len(problems) <= 4 else f"{len(problems)} problems",
+        "n_done": sum(runs.count_of(DONE) for runs in cells.values()),
+        "n_failed": sum(runs.count_of(FAILED) for runs in cells.values()),
+        "n_planned": sum(map(len, cells.values())),
+        "text": text,
+        "card": build_card(name, snapshot.results, snapshot.facts, addresses, store.origins([name])),
+    }
 
 
 def _figure_view(id: str, title: str, svg: bytes, notes: Sequence[str], table: TableView | None = None) -> FigureView:
