@@ -11,7 +11,7 @@ from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.labels import distinct_labels, method_label, value_text
 from pppca_bench.reporting.summary import Results, source_of, summarise_runs
 from pppca_bench.reporting.table import Table, TableCell, filling_configs
-from pppca_bench.runs import AUTO, Cell, ProblemFacts, Scalar, described
+from pppca_bench.runs import AUTO, Cell, ProblemFacts, described
 
 LISTED = (
     "test_error_percent",
@@ -142,7 +142,7 @@ class OwnTables:
         cells, shows = self._sorted(self._lists["X"]), ("test_error_percent", "dimensionality")
         rows, labels, remark = _rows(cells, self._names(with_tau=False), self._facts, with_tau=False)
         taus = {cell: dict(cell.parameters).get("tau") for cell in cells}
-        given = sorted(set(taus.values()) - {None}, key=_numbers_first)
+        given = sorted(set(taus.values()) - {None}, key=lambda tau: (isinstance(tau, str), tau))
         columns = {"no tau": "no τ"} if None in taus.values() else {}
         columns |= {f"tau={value_text(tau)}": f"τ = {value_text(tau)}" for tau in given}
         table: dict[tuple[str, str], TableCell] = {}
@@ -213,7 +213,3 @@ def _rows(
 def _only_measures(cell: Cell) -> bool:
     entry = stored_method(cell.method)
     return entry is not None and entry.makes == "measures"
-
-
-def _numbers_first(value: Scalar) -> tuple[bool, float, str]:
-    return (False, float(value), "") if isinstance(value, int | float) else (True, 0.0, value_text(value))

@@ -14,6 +14,7 @@ import numpy as np
 
 from pppca_bench.errors import StoreError, check_known
 from pppca_bench.reporting.document import EMPTY, SIGNED, number, printed, text_table
+from pppca_bench.reporting.labels import grouped
 from pppca_bench.reporting.ranking_columns import Column, columns, labels
 from pppca_bench.reporting.summary import student_t_975
 from pppca_bench.runs import AUTO, Cell, ProblemFacts, described
@@ -237,10 +238,9 @@ def _check_sizes(problem: str, quantity: str, n_splits: int, n_settings: int, n_
 def _by_split(column: Column, quantity: str, n_splits: int) -> dict[int, float]:
     """Return a setting's values by split, each the mean over its repeats; on a single split, by repeat."""
     (cell,) = column.cells.values()
-    splits: dict[int, list[float]] = {}
-    for repeat, value in cell.values.get(quantity, {}).items():
-        splits.setdefault(repeat % n_splits if n_splits > 1 else repeat, []).append(value)
-    return {split: fmean(values) for split, values in splits.items()}
+    values = cell.values.get(quantity, {})
+    splits = grouped(values, lambda repeat: repeat % n_splits if n_splits > 1 else repeat)
+    return {split: fmean(values[repeat] for repeat in repeats) for split, repeats in splits.items()}
 
 
 def _dimensionality(column: Column) -> float | None:

@@ -218,9 +218,6 @@ def _settings(cell: Cell) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-Settings = Mapping[Cell, Mapping[str, Scalar]]
-
-
 @dataclass(frozen=True, slots=True)
 class CellSource:
     """Provenance of a table cell.
@@ -259,28 +256,21 @@ def selections(cells: Iterable[Cell]) -> dict[Cell, dict[str, str]]:
         settings = {cell: cell.settings for cell in group}
         used, first = {name for own in settings.values() for name in own}, ("tau", "data_fraction")
         names = sorted(used, key=lambda name: (name not in first, name))
-        selected.update((cell, {"problem": problem, "method": method}) for cell in group)
-        _select(settings, settings, names, selected)
+        parts: dict[tuple[object, ...], dict[Scalar, list[Cell]]] = {}
+        for cell, own in settings.items():
+            selected[cell] = {"problem": problem, "method": method}
+            rivals, shared = group, tuple[object, ...]()
+            for name in (name for name in names if name in own):
+                if len(rivals) < 2:
+                    break
+                if (*shared, name) not in parts:  # rivals with the same values are split once
+                    having = [rival for rival in rivals if name in settings[rival]]
+                    parts[*shared, name] = grouped(having, key=lambda rival: settings[rival][name])
+                same = parts[*shared, name][own[name]]
+                if len(same) < len(rivals):
+                    selected[cell][name] = _written(own[name])
+                rivals, shared = same, (*shared, name, own[name])
     return selected
-
-
-def _select(cells: Settings, rivals: Settings, names: Sequence[str], selected: Mapping[Cell, dict[str, str]]) -> None:
-    """Add to the selections of some cells, of the given settings, what distinguishes each from its rivals."""
-    if len(rivals) < 2 or not names:
-        return
-    name, *rest = names
-    values = {settings[name] for settings in cells.values() if name in settings}
-    sharing: dict[Scalar, dict[Cell, Mapping[str, Scalar]]] = {value: {} for value in values}
-    for rival, settings in rivals.items():
-        if name in settings and settings[name] in sharing:
-            sharing[settings[name]][rival] = settings
-    for value, part in sharing.items():
-        own = {cell: cells[cell] for cell in part if cell in cells}
-        if len(part) < len(rivals):
-            for cell in own:
-                selected[cell][name] = _written(value)
-        _select(own, part, rest, selected)
-    _select({cell: own for cell, own in cells.items() if name not in own}, rivals, rest, selected)
 
 
 def _written(value: Scalar) -> str:

@@ -19,6 +19,7 @@ from pppca_bench.reporting.document import (
     render_document,
     true_minus,
 )
+from pppca_bench.reporting.labels import grouped
 from pppca_bench.reporting.summary import NO_SOURCE
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import Quantity, described
@@ -241,9 +242,9 @@ def _note_on_settings(table: Table) -> str:
     ambiguous = [cell for cell in table.cells.values() if cell.listed_in]
     if not ambiguous:
         return ""
-    rows: dict[str, list[str]] = {}
-    for cell in ambiguous:
-        rows.setdefault(cell.row, []).append(table.column_labels[cell.column])
-    places = "; ".join(f"{row} at {', '.join(columns)}" for row, columns in rows.items())
+    places = "; ".join(
+        f"{row} at {', '.join(table.column_labels[cell.column] for cell in cells)}"
+        for row, cells in grouped(ambiguous, lambda cell: cell.row).items()
+    )
     homes = ", ".join(dict.fromkeys(home for cell in ambiguous for home in cell.listed_in))
     return f"No number is shown for {places}, because several settings were run: see {homes}."
