@@ -124,11 +124,6 @@ def build_figures(
     return [*curves, _comparison(tables, references), *portraits]
 
 
-_REMOVED = (
-    "At each step the largest variance first. A removed node counts as 0; a curve ends where every repeat removed it."
-)
-
-
 def _curve_figure(layout: CurveLayout, reference: Reference, results: Results, store: Store) -> Figure:
     panels, missing = [], []
     for title, selectors in layout.panels.items():
@@ -145,8 +140,7 @@ def _curve_figure(layout: CurveLayout, reference: Reference, results: Results, s
         if curves:
             panels.append(Panel("curves", title, pd.concat(curves)))
     texts = layout.id, layout.title, layout.place, layout.step, layout.y_label
-    note = layout.note.replace("{removed}", _REMOVED)
-    return Figure(*texts, tuple(panels), note, tuple(missing), layout.x_linear_to, layout.y_linear_to)
+    return Figure(*texts, tuple(panels), layout.note, tuple(missing), layout.x_linear_to, layout.y_linear_to)
 
 
 def _portrait(layout: PortraitLayout, reference: Reference, results: Results, store: Store) -> Figure:
