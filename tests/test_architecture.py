@@ -1,11 +1,10 @@
-"""Architecture: allowed imports, modules that print or draw, and imports at the start of a command."""
+"""Architecture: allowed imports, modules that print or draw, imports at start-up, and public names."""
 
 import ast
 import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from importlib.metadata import packages_distributions
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import pppca_bench
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 
 PACKAGE = Path(__file__).parents[1] / "pppca_bench"
@@ -54,15 +54,18 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
-def imports(path: Path) -> Iterator[str]:
-    """Yield the absolute dotted names of all imports of a module, inside functions too."""
+@cache
+def imports(path: Path) -> frozenset[str]:
+    """Return the absolute dotted names of all imports of a module, inside functions too."""
     package = ["pppca_bench", *path.relative_to(PACKAGE).parent.parts]
+    names: set[str] = set()
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) + 1 - node.level] if node.level else []
-            yield from (".".join([*base, *filter(None, [node.module]), alias.name]) for alias in node.names)
+            names.update(".".join([*base, *filter(None, [node.module]), alias.name]) for alias in node.names)
+    return frozenset(names)
 
 
 def own_parts(path: Path) -> set[str]:
@@ -71,16 +74,15 @@ def own_parts(path: Path) -> set[str]:
     return {name[1] for name in names if len(name) > 1} - {part_of(path), "__version__"}
 
 
-def foreign(path: Path) -> set[str]:
+def third_party(path: Path) -> set[str]:
     """Return the third-party and standard packages that a module imports."""
     return {name.split(".")[0] for name in imports(path)} - {"pppca_bench", "__future__"}
 
 
-def calls(path: Path) -> Iterator[str]:
-    """Yield the dotted names of the functions that a module calls."""
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Call):
-            yield ast.unparse(node.func)
+@cache
+def calls(path: Path) -> frozenset[str]:
+    """Return the dotted names of the functions that a module calls."""
+    return frozenset(ast.unparse(node.func) for node in ast.walk(tree(path)) if isinstance(node, ast.Call))
 
 
 def reachable(part: str) -> set[str]:
@@ -122,7 +124,7 @@ def test_each_part_has_only_allowed_imports(path):
 def test_estimators_have_no_configs_files_stores_or_logging(path):
     of_python = {"abc", "collections", "concurrent", "contextlib", "copy", "dataclasses", "functools", "itertools"}
     of_python |= {"math", "numbers", "os", "time", "types", "typing", "warnings"}
-    assert foreign(path) - of_python <= {"numpy", "numba", "llvmlite", "scipy", "sklearn", "annotated_types"}
+    assert third_party(path) - of_python <= {"numpy", "numba", "llvmlite", "scipy", "sklearn", "annotated_types"}
     assert {"open", "input", "print"}.isdisjoint(calls(path))
 
 
@@ -131,7 +133,16 @@ KERNELS = [path for path in modules() if any(name.startswith("pppca_bench.compil
 
 @pytest.mark.parametrize("path", KERNELS, ids=name_of)
 def test_kernels_import_numpy_numba_and_other_kernels_alone(path):
-    assert foreign(path) <= {"numpy", "numba", "llvmlite", "contextlib", "itertools", "math", "typing", "collections"}
+    assert third_party(path) <= {
+        "numpy",
+        "numba",
+        "llvmlite",
+        "contextlib",
+        "itertools",
+        "math",
+        "typing",
+        "collections",
+    }
     assert own_parts(path) <= {"compiled"}
 
 
@@ -143,7 +154,7 @@ def test_kernels_are_recognised():
 @pytest.mark.parametrize("name", ["config/plan.py", "config/experiment.py", "runs.py"])
 def test_plans_are_made_without_input_or_output(name):
     path = PACKAGE / name
-    assert foreign(path).isdisjoint({"os", "io", "time", "datetime", "random", "secrets", "subprocess", "sqlite3"})
+    assert third_party(path).isdisjoint({"os", "io", "time", "datetime", "random", "secrets", "subprocess", "sqlite3"})
     assert {"open", "print", "input"}.isdisjoint(calls(path))
 
 
@@ -159,7 +170,7 @@ def test_reachable_parts_include_indirect_imports():
 @pytest.mark.parametrize("path", [path for path in modules() if part_of(path) != "cli"], ids=name_of)
 def test_only_the_command_line_prints_and_exits(path):
     assert {"print", "input", "exit", "quit", "sys.exit"}.isdisjoint(calls(path))
-    assert foreign(path).isdisjoint({"click", "tqdm", "rich"})
+    assert third_party(path).isdisjoint({"click", "tqdm", "rich"})
     names = {ast.unparse(node) for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute)}
     assert {"sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__"}.isdisjoint(names)
 
@@ -169,13 +180,13 @@ def test_nothing_imports_the_command_line():
 
 
 def test_matplotlib_is_imported_by_drawing_modules_alone():
-    drawing = [name_of(path) for path in modules() if "matplotlib" in foreign(path)]
+    drawing = [name_of(path) for path in modules() if "matplotlib" in third_party(path)]
     assert drawing == ["reporting/figure_drawing.py"]
 
 
 @pytest.mark.parametrize("path", modules(), ids=name_of)
 def test_no_module_executes_stored_data(path):
-    assert foreign(path).isdisjoint({"pickle", "marshal", "shelve", "joblib", "dill", "cloudpickle"})
+    assert third_party(path).isdisjoint({"pickle", "marshal", "shelve", "joblib", "dill", "cloudpickle"})
     forbidden = {"eval", "exec", "compile", "yaml.load", "yaml.unsafe_load", "yaml.full_load", "__import__"}
     assert forbidden.isdisjoint(calls(path))
     for node in ast.walk(tree(path)):
@@ -230,6 +241,26 @@ def test_the_dependencies_are_the_imported_packages():
     stated = {re.split(r"[<>=]", line)[0].replace("-", "_") for line in lines}
     owners = packages_distributions()
     imported = (
-        set().union(*map(foreign, modules())) - sys.stdlib_module_names - {"llvmlite", "pydantic_core"}
+        set().union(*map(third_party, modules())) - sys.stdlib_module_names - {"llvmlite", "pydantic_core"}
     )  # of numba and pydantic
     assert {owners[name][0].lower().replace("-", "_") for name in imported} == stated
+
+
+@pytest.mark.parametrize("name", pppca_bench.__all__)
+def test_each_public_name_exists_and_is_documented(name):
+    assert getattr(pppca_bench, name).__doc__
+    assert name in dir(pppca_bench)
+
+
+def test_an_unknown_name_raises_attribute_error():
+    with pytest.raises(AttributeError, match="has no attribute 'NoSuchThing'"):
+        _ = pppca_bench.NoSuchThing
+
+
+def test_importing_the_package_imports_no_estimator():
+    program = (
+        "import sys, pppca_bench; before = 'numpy' in sys.modules; from pppca_bench import DGHA;"
+        " print(before, DGHA.__module__)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False pppca_bench.engines.dgha\n"

@@ -208,8 +208,3 @@ def test_the_majority_class_is_predicted_whatever_the_features():
     assert fitted.n_features_ == 0
     # Three of six.
     assert fitted.score(np.zeros((6, 2)), y) == 0.5
-
-
-def test_the_error_of_the_majority_class_is_the_share_of_the_other_classes_in_the_split():
-    fitted = MajorityClassifier().fit(np.zeros((3, 1)), np.array([1, 1, 0]))
-    assert 1.0 - fitted.score(np.zeros((4, 1)), np.array([0, 0, 0, 1])) == 0.75

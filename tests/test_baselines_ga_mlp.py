@@ -30,24 +30,11 @@ def test_errors_of_a_population_are_those_of_the_reference(hidden, shortcuts, ac
     np.testing.assert_allclose(PopulationErrors(architecture, X, targets)(population), expected, rtol=1e-12)
 
 
-def test_errors_do_not_depend_on_who_else_is_in_the_population():
-    architecture = Architecture(2, (3,), 2, shortcuts=False, output_activation="linear")
-    rng = np.random.default_rng(2)
-    errors = PopulationErrors(architecture, rng.normal(size=(20, 2)), rng.uniform(size=(20, 2)))
-    population = rng.normal(size=(13, architecture.n_weights))
-    np.testing.assert_array_equal(errors(population)[5:], errors(population[5:]))
-
-
 def test_winner_of_a_tournament_is_the_fittest_of_those_drawn():
     errors = np.array([3.0, 1.0, 2.0, 4.0])
     drawn = np.random.default_rng(7).integers(4, size=(50, 3))
     winners = select(errors, 50, 3, np.random.default_rng(7))
     assert [errors[one] for one in winners] == [min(errors[list(rivals)]) for rivals in drawn]
-
-
-def test_tournament_of_one_draws_every_network_equally_often():
-    counts = np.bincount(select(np.arange(4.0), 4000, 1, np.random.default_rng(0)), minlength=4)
-    np.testing.assert_allclose(counts, 1000, atol=120)
 
 
 HOW = st.sampled_from(["uniform", "single_point"])

@@ -1,13 +1,5 @@
 """Provenance of table cells: the selection of a cell's runs, and the command that computes them again."""
 
-import csv
-import io
-from pathlib import Path
-
-import pytest
-from click.testing import CliRunner
-
-from pppca_bench.cli.main import cli
 from pppca_bench.config.overrides import parse_only
 from pppca_bench.reporting.summary import Results, source_of
 from pppca_bench.runs import Cell, RunResult, RunSpec
@@ -39,35 +31,3 @@ def test_the_selection_of_a_cell_takes_its_runs_alone():
         assert (source.config, source.versions) == ("a", f"{cell.method} 3")
     alone = source_of(specs[0].cell, results, ["none", "b"])
     assert (alone.config, alone.only) == ("b", {"problem": "iris", "method": "dgha"})
-
-
-CONFIG = """name: small
-problems: [iris]
-repeats: 2
-seed: 1
-tau: [5, 15]
-methods: [{method: dgha, n_epochs: 5, data_fraction: [100, 50]}]
-classifier: {hidden: [4], max_epochs: 20}
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("nowhere_else")
-def test_the_command_of_a_cell_gives_its_number_again():
-    Path("small.yaml").write_text(CONFIG)
-    runner = CliRunner()
-    assert runner.invoke(cli, ["run", "small.yaml", "--workers", "0"]).exit_code == 0
-    shown = runner.invoke(cli, ["tables", "--table", "X", "--format", "csv"]).stdout
-    rows = [row for row in csv.DictReader(io.StringIO(shown)) if row["quantity"] == "test_error_percent"]
-    assert len(rows) == 4
-    for row in rows:
-        command = ["run", "small.yaml", "--only", row["only"], "--fresh", "--workers", "0", "--results", "again"]
-        assert runner.invoke(cli, command).exit_code == 0
-        again = runner.invoke(cli, ["tables", "--table", "X", "--format", "csv", "--results", "again"]).stdout
-        (same,) = [
-            other
-            for other in csv.DictReader(io.StringIO(again))
-            if (other["only"], other["quantity"]) == (row["only"], row["quantity"])
-            or (other["row"] == row["row"] and (other["column"], other["quantity"]) == (row["column"], row["quantity"]))
-        ]
-        assert same["mean"] == row["mean"]

@@ -226,13 +226,6 @@ class TestCommand:
         page = (folder / "report.html").read_bytes()
         assert done.stdout == f"Wrote {folder / 'report.html'} ({len(page) / 1e6:.1f} MB).\n"
 
-    def test_without_runs_it_says_what_to_do(self, tmp_path):
-        with Store(tmp_path / "results.sqlite"):
-            pass
-        done = CliRunner().invoke(cli, ["report", "--results", str(tmp_path)])
-        assert (done.exit_code, done.stdout) == (1, "")
-        assert done.stderr.endswith("run `pppca run CONFIG` first.\n")
-
 
 def test_the_report_of_the_published_results_is_small_enough_and_whole():
     text = (ROOT / "results" / "report.html").read_text(encoding="utf-8")

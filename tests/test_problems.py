@@ -77,11 +77,6 @@ class TestRegistry:
         assert known_problems("bundled") == BUNDLED
         assert known_problems() == expected + BUNDLED == list(registered())
 
-    def test_hashes_are_distinct_sha256(self):
-        hashes = {info.sha256 for info in registered().values()}
-        assert len(hashes) == 52
-        assert all(re.fullmatch("[0-9a-f]{64}", sha256) for sha256 in hashes)
-
     def test_approximation_problems_are_those_of_the_report(self):
         names = {name[:-1] for name in known_problems("proben1") if problem_info(name).n_classes is None}
         assert names == {"building", "flare", "hearta", "heartac"}

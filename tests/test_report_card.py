@@ -154,17 +154,6 @@ def test_every_entry_of_the_registry_is_described_with_all_its_settings(entry):
     assert "{" not in text
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_a_card_of_every_method_can_be_rendered(name):
-    entry = METHODS[name]
-    classifier = (("rule", "rprop"), *usual(CLASSIFIERS["rprop"])) if entry.makes == "features" else ()
-    cell = Cell("cancer1", "a", name, usual(entry), tuple(sorted(classifier)), ((name, entry.version),))
-    for form in ("markdown", "latex"):
-        text = card_of("any", [run_of(cell, 0, test_error_percent=3.0)], form)
-        assert entry.title in text
-        assert entry.does.split(";")[0] in text
-
-
 @pytest.mark.parametrize("name", [name for name, entry in CLASSIFIERS.items() if entry.is_ensemble])
 def test_the_networks_of_an_ensemble_are_described(name):
     base = (("base.rule", "rprop"), *((f"base.{key}", value) for key, value in usual(CLASSIFIERS["rprop"])))

@@ -128,11 +128,6 @@ class TestCompletion:
     def test_names_and_files_are_offered(self, words, offered):
         assert completed(words) == offered
 
-    @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-    def test_a_shell_gets_its_script(self, shell):
-        script = get_completion_class(shell)(cli, {}, "pppca", "_PPPCA_COMPLETE").source()
-        assert f"_PPPCA_COMPLETE={shell}_complete" in script
-
 
 def completed(words: tuple[str, ...]) -> list[str]:
     """Return the completions of a line, each as its sort and its value."""

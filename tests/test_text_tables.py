@@ -43,13 +43,6 @@ class TestText:
         assert text.startswith("Z1. Odd & even\n==============\n\nName")
         assert text.endswith("y              –\n\nA note of 5 %.\n")
 
-    def test_markdown_and_latex_are_escaped_as_tables_are(self):
-        assert r"a\|b, %" in render(ODD, "markdown")
-        latex = render(ODD, "latex")
-        assert r"x\_1" in latex
-        assert r"a\textbar{}b, \%" in latex
-        assert r"\caption[Odd \& even]{Odd \& even. A note of 5 \%.}" in latex
-
     def test_csv_and_json_hold_plain_records(self):
         assert render(ODD, "csv") == "table,row,a,b\nZ1,x_1,2,\nZ1,y,,0.5\n"
         assert json.loads(render(ODD, "json"))[1] == {"table": "Z1", "row": "y", "a": None, "b": 0.5}
