@@ -25,7 +25,7 @@ from pppca_bench.references.layout import (
     check_once,
 )
 from pppca_bench.references.numbers import Number, Published, Tolerance, read_numbers
-from pppca_bench.runs import Cell, Selector
+from pppca_bench.runs import Cell, Scalar, Selector
 
 PROBEN1_REPORT, SLIDES = "proben1_report", "slides"
 HEBBIAN_IRIS, TEXTBOOKS = "hebbian_iris", "textbooks"
@@ -40,7 +40,7 @@ class _Document(Section):
     layouts: tuple[Layout, ...] = Field(alias="tables")
     configs: Texts = ()
     series: dict[Text, Text] = Field(default_factory=dict)
-    claims: dict[Text, Text] = Field(default_factory=dict)
+    claims: dict[Text, dict[Text, dict[Text, Scalar]]] = Field(default_factory=dict)
     scored: tuple[Scored, ...] = Field((), alias="scores")
     figures: tuple[CurveLayout, ...] = ()
     portraits: tuple[PortraitLayout, ...] = ()
@@ -84,8 +84,8 @@ class Reference(_Document):
         Names of the configs whose runs count; empty for all.
     series : mapping of str to str
         Label of each table's series in the figure of published against measured numbers; tables may share a label.
-    claims : mapping of str to str
-        Methods of the source's claims, by their role in them.
+    claims : mapping of str to mapping
+        Methods of the source's claims and the settings that select their runs, by reading and role.
     scored : tuple of Scored
         Groups of numbers whose mean distance is a score.
     """

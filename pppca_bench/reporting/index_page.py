@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from pppca_bench.reporting.claims import MATTERS, Finding
+from pppca_bench.reporting.claims import Finding
 from pppca_bench.reporting.comparison import Comparison, compare, render_differing, render_scores, tally
 from pppca_bench.reporting.document import Document, environment, listed, number_text
+from pppca_bench.reporting.evidence import MATTERS
 from pppca_bench.reporting.figure_data import Figure, count_in_words
 from pppca_bench.reporting.ranking import Contest, Ranking
 from pppca_bench.reporting.table import Table, TableCell
@@ -106,10 +107,17 @@ def headline(comparisons: Sequence[Comparison], findings: Sequence[Finding]) -> 
         others = [f"{counts[verdict]:,} {verb}" for verdict, verb in _OTHERS.items() if counts[verdict]]
         rest = f"; {listed(others)}" if others else ""
         sentences.append(f"{counts['reproduced']:,} of {counts.total():,} published numbers are reproduced{rest}.")
-    verdicts = Counter[str](one.verdict for one in findings)
-    if judged := [f"{verdicts[name]} {verbs[verdicts[name] > 1]}" for name, verbs in _VERBS.items() if verdicts[name]]:
-        sentences.append(f"Of the slides' {len(findings)} claims, {listed(judged)}.")
+    judged = [_count_verdicts(finding.verdict for finding in findings), _count_verdicts(f.fitted for f in findings)]
+    if all(judged):
+        sentences.append(
+            f"Of the slides' {len(findings)} claims, {judged[0]} as written; with fitted settings, {judged[1]}."
+        )
     return [*sentences, *(one.conclusion for one in findings if one.conclusion)]
+
+
+def _count_verdicts(verdicts: Iterable[str]) -> str:
+    counts = Counter[str](verdicts)
+    return listed([f"{counts[name]} {verbs[counts[name] > 1]}" for name, verbs in _VERBS.items() if counts[name]])
 
 
 def least_errors(table: Table) -> list[str]:

@@ -100,11 +100,12 @@ class Snapshot(Mapping[str, Table | Document]):
 
     def findings(self, figures: Sequence[Figure]) -> list[Finding]:
         """Judge the slides' claims, given the figures."""
-        from pppca_bench.reporting.claims import Evidence, judge_claims
+        from pppca_bench.reporting.claims import judge_claims
+        from pppca_bench.reporting.evidence import Evidence
 
         tables = {table.id: table for table in self.of_means}
         drawn = {figure.figure: figure for figure in figures}
-        claims = {part: method for reference in self.references for part, method in reference.claims.items()}
+        claims = {reading: roles for reference in self.references for reading, roles in reference.claims.items()}
         return judge_claims(Evidence(self.results, self.facts, tables, drawn, claims))
 
     def figures(self, store: Store) -> list[Figure]:

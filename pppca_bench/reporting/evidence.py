@@ -1,0 +1,197 @@
+"""Evidence for claims: results by role, reading and data set, and the test of losses over data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean, geometric_mean
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+import pandas as pd
+
+from pppca_bench.methods.registry import METHODS
+from pppca_bench.reporting.document import SIGNED, printed
+from pppca_bench.reporting.figure_data import Figure
+from pppca_bench.reporting.pairs import ALPHA, holm
+from pppca_bench.reporting.summary import Results, Summary, summarise, summarise_runs
+from pppca_bench.reporting.table import Table
+from pppca_bench.runs import ProblemFacts, Scalar
+
+Verdict = Literal["holds", "holds in part", "does not hold", "undecided", "not run"]
+Reading = Literal["as written", "fitted"]
+READINGS: tuple[Reading, ...] = get_args(Reading)
+"""The slides to the letter, and with the settings that their tables fit."""
+
+Role = Mapping[str, Scalar]
+"""Method of a claim, under ``method``, and settings that select its runs."""
+
+COMPARED = ("permutations", "as_written")
+"""Configs that run all methods at one threshold on all permutations, with the same classifier."""
+
+MATTERS = 1.0
+"""Loss, in points, that matters: the tolerance of the slides' numbers."""
+
+MIN_DATA_SETS = 6
+"""Least number of data sets for a sign test: with fewer, it cannot be significant."""
+
+
+class Evidence(NamedTuple):
+    """Results on which the claims are judged; ``claims`` has the methods by reading and role (`Reference.claims`)."""
+
+    results: Results
+    facts: Mapping[str, ProblemFacts]
+    tables: Mapping[str, Table]
+    figures: Mapping[str, Figure]
+    claims: Mapping[str, Mapping[str, Role]]
+
+    def role(self, role: str, reading: Reading) -> Role:
+        """Return the method and settings of a role; empty if the reading does not have it."""
+        return self.claims.get(reading, {}).get(role, {})
+
+    def title(self, role: str, reading: Reading) -> str:
+        """Return the title of the method that has a role."""
+        entry = METHODS.get(str(self.role(role, reading).get("method")))
+        return entry.title if entry else role
+
+    def by_problem(self, role: str, reading: Reading, quantity: str = "test_error_percent") -> dict[str, float]:
+        """Return a role's means in the comparison of methods, by problem."""
+        wanted = dict(self.role(role, reading))
+        method = wanted.pop("method", None)
+        means = {}
+        for cell, runs in self.results.of_config(*COMPARED).items():
+            settings = cell.settings
+            is_asked = cell.method == method and all(settings.get(name, own) == own for name, own in wanted.items())
+            if is_asked and (summary := summarise_runs(runs).quantities.get(quantity)):
+                means[cell.problem] = summary.mean
+        return means
+
+    def by_data_set(self, role: str, reading: Reading, quantity: str = "test_error_percent") -> dict[str, float]:
+        """Return a role's means by data set, the average of its permutations."""
+        means: dict[str, list[float]] = {}
+        for problem, mean in self.by_problem(role, reading, quantity).items():
+            means.setdefault(self.facts[problem].family if problem in self.facts else problem, []).append(mean)
+        return {name: fmean(values) for name, values in means.items()}
+
+    def ratio(self, role: str, other: str, reading: Reading, quantity: str) -> float | None:
+        """Return the geometric mean over data sets of a quantity of a role over that of another role."""
+        ours, theirs = (self.by_data_set(name, reading, quantity) for name in (role, other))
+        ratios = [ours[name] / theirs[name] for name in ours if theirs.get(name, 0.0) > 0.0]
+        return geometric_mean(ratios) if ratios else None
+
+    def line(
+        self, table: str, *, row: str = "", column: str = "", quantity: str = "test_error_percent"
+    ) -> dict[str, float]:
+        """Return our means of a row of a table by its columns, or of a column by its rows."""
+        cells = self.tables[table].cells.values() if table in self.tables else ()
+        return {
+            cell.column if row else cell.row: cell.ours[quantity].mean
+            for cell in cells
+            if quantity in cell.ours and (cell.row == row or cell.column == column)
+        }
+
+    def over_repeats(self, table: str, row: str, quantity: str) -> Summary | None:
+        """Summarise each repeat's geometric mean along a row of a table; None for fewer than two repeats."""
+        cells = self.tables[table].cells.values() if table in self.tables else ()
+        values = [cell.values.get(quantity, {}) for cell in cells if cell.row == row]
+        repeats = set(values[0]).intersection(*values[1:]) if values else ()
+        means = [geometric_mean(own[repeat] for own in values) for repeat in sorted(repeats)]
+        return summarise(means) if len(means) > 1 else None
+
+    def curves(self, figure: str) -> Iterator[tuple[str, str, pd.Series[float]]]:
+        """Yield a figure's curves: title of the panel, label and means."""
+        for panel in self.figures[figure].panels if figure in self.figures else ():
+            yield from ((panel.title, label, curve["mean"]) for label, curve in panel.series.items())
+
+
+class Losses(NamedTuple):
+    """Losses of a method against another by data set, in points: its error minus the other's."""
+
+    by_data_set: Mapping[str, float]
+
+    @property
+    def n_small(self) -> int:
+        """Return the number of data sets on which at most `MATTERS` is lost."""
+        return sum(loss <= MATTERS for loss in self.by_data_set.values())
+
+    @property
+    def p(self) -> float:
+        """Return p of the two-sided sign test that half of all data sets lose at most `MATTERS`.
+
+        nan with fewer data sets than `MIN_DATA_SETS`.
+        """
+        from scipy.stats import binomtest
+
+        n = len(self.by_data_set)
+        return float(binomtest(self.n_small, n).pvalue) if n >= MIN_DATA_SETS else np.nan
+
+    def verdict(self, p: float) -> Verdict:
+        """Return whether most data sets lose at most `MATTERS`, given p after correction."""
+        if not p < ALPHA:
+            return "undecided"
+        return "holds" if 2 * self.n_small > len(self.by_data_set) else "does not hold"
+
+    def text(self, p: float) -> str:
+        """Return the share of data sets that lose at most `MATTERS`, the others with their losses, mean and p."""
+        n, mean = len(self.by_data_set), summarise(list(self.by_data_set.values()))
+        more = [f"{name} {printed(loss, SIGNED)}" for name, loss in self.by_data_set.items() if loss > MATTERS]
+        others = f" (more on {', '.join(more)})" if more else ""
+        test = f"sign test p = {p:.2g}" if p == p else f"no test with fewer than {MIN_DATA_SETS} data sets"
+        low, average, high = (printed(value, SIGNED) for value in (mean.low, mean.mean, mean.high))
+        return (
+            f"a loss of at most {MATTERS:g} point on {self.n_small} of {n} data sets{others}; {test}; mean {average}"
+            f" points (95 % interval {low} to {high})"
+        )
+
+
+def losses(ours: Mapping[str, float], theirs: Mapping[str, float]) -> Losses | None:
+    """Return ours − theirs over the data sets that both have; None where they share fewer than two."""
+    shared = {name: ours[name] - theirs[name] for name in ours if name in theirs}
+    return Losses(shared) if len(shared) > 1 else None
+
+
+class Part(NamedTuple):
+    """Part of a claim: a sentence of evidence, and how it is judged.
+
+    ``verdict`` applies where ``losses`` is None; "not run" marks a sentence that only explains. Otherwise the losses
+    are tested, ``{}`` in the sentence stands for them, and ``inverted`` exchanges "holds" and "does not hold".
+    """
+
+    sentence: str
+    verdict: Verdict = "not run"
+    losses: Losses | None = None
+    inverted: bool = False
+
+
+_INVERSE: Mapping[Verdict, Verdict] = {"holds": "does not hold", "does not hold": "holds"}
+
+
+def judge(parts: Sequence[Part]) -> tuple[Verdict, list[str]]:
+    """Return the verdict on a claim and the sentences of its parts; Holm's correction is over its tests."""
+    p_values = iter(holm([part.losses.p for part in parts if part.losses]))
+    verdicts: list[Verdict] = []
+    sentences = []
+    for part in parts:
+        if part.losses is None:
+            verdicts.append(part.verdict)
+            sentences.append(part.sentence)
+            continue
+        p = next(p_values)
+        verdict = part.losses.verdict(p)
+        verdict = _INVERSE.get(verdict, verdict) if part.inverted else verdict
+        verdicts.append(verdict)
+        sentences.append(part.sentence.format(f"{part.losses.text(p)}: {verdict}"))
+    return joined(verdicts), sentences
+
+
+def joined(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict on a claim by those on its parts; parts that were not run do not count.
+
+    A verdict that all parts share is the claim's. Otherwise the claim does not hold if more than half of the parts do
+    not; it holds in part if at least half of them hold, or hold in part; else it is undecided.
+    """
+    run = [verdict for verdict in verdicts if verdict != "not run"]
+    if len(set(run)) <= 1:
+        return run[0] if run else "not run"
+    if 2 * run.count("does not hold") > len(run):
+        return "does not hold"
+    return "holds in part" if 2 * (run.count("holds") + run.count("holds in part")) >= len(run) else "undecided"
