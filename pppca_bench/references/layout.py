@@ -300,6 +300,24 @@ class Scored(Section):
     ours: str = ""
 
 
+class Searched(Section):
+    """Published numbers that a search for settings looked at.
+
+    Attributes
+    ----------
+    tables, quantities, rows : tuple of str
+        Identifiers of tables, quantities, and keys of rows; empty for all rows.
+    """
+
+    tables: Texts
+    quantities: Texts
+    rows: Texts = ()
+
+    def has(self, table: str, row: str, quantity: str) -> bool:
+        """Return whether the search looked at a number."""
+        return table in self.tables and quantity in self.quantities and (not self.rows or row in self.rows)
+
+
 def check_once(place: str, keys: list[str]) -> None:
     """Raise a validation error for a key that a list of a section has twice."""
     key, n = Counter(keys).most_common(1)[0] if keys else ("", 0)

@@ -20,6 +20,7 @@ from pppca_bench.references.layout import (
     Layout,
     PortraitLayout,
     Scored,
+    Searched,
     Text,
     Texts,
     check_once,
@@ -42,6 +43,7 @@ class _Document(Section):
     series: dict[Text, Text] = Field(default_factory=dict)
     claims: dict[Text, dict[Text, dict[Text, Scalar]]] = Field(default_factory=dict)
     scored: tuple[Scored, ...] = Field((), alias="scores")
+    searched: tuple[Searched, ...] = ()
     figures: tuple[CurveLayout, ...] = ()
     portraits: tuple[PortraitLayout, ...] = ()
 
@@ -88,6 +90,8 @@ class Reference(_Document):
         Methods of the source's claims and the settings that select their runs, by reading and role.
     scored : tuple of Scored
         Groups of numbers whose mean distance is a score.
+    searched : tuple of Searched
+        Numbers that a search for settings looked at.
     """
 
     name: str

@@ -10,7 +10,7 @@ The rule, written down before any result was looked at. A cell is
 - *differs* otherwise, and *not run* when none of its repeats is done.
 
 A result counts once: a number that the sources print again for the same runs carries the place of the first, and sizes
-of data sets are no results.
+of data sets are no results. Numbers that a search for settings looked at (`Reference.searched`) are counted apart.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Literal, get_args
 
 from tabulate import tabulate
 
-from pppca_bench.references.layout import Scored
+from pppca_bench.references.layout import Scored, Searched
 from pppca_bench.references.numbers import Number, Tolerance
 from pppca_bench.reporting.document import EMPTY, SIGNED, Document, joined_agreements, number, printed
 from pppca_bench.reporting.summary import Summary
@@ -36,6 +36,10 @@ Place = tuple[str, str, str, str]
 
 Verdict = Literal["reproduced", "undecided", "close", "differs", "not run"]
 SCORE_HEADERS = ("score", "cells", "run", "mean", "worst", "unit", "target", "within", "target", "met")
+COMPARISON_HEADERS = (
+    *("table", "row", "column", "quantity", "published"),
+    *("ours", "sd", "n", "95 % interval", "diff", "relative", "searched", "verdict"),
+)
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
@@ -55,6 +59,8 @@ class Comparison:
     verdict : str
     same_as : str
         Place of the first number that the same runs answer; "" for the first itself.
+    searched : bool
+        Whether a search for settings looked at the number.
     """
 
     table: str
@@ -70,6 +76,12 @@ class Comparison:
     difference: float | None = None
     verdict: Verdict = "not run"
     same_as: str = ""
+    searched: bool = False
+
+    @property
+    def relative(self) -> float | None:
+        """Return the difference as a share of the published number; None where there is none."""
+        return None if self.difference is None or not self.published else self.difference / abs(self.published)
 
     @property
     def is_result(self) -> bool:
@@ -98,13 +110,19 @@ def compare(tables: Iterable[Table]) -> list[Comparison]:
                     problem = cell.selector.problem if cell.selector else ""
                     runs = (problem, cell.settings or cell.selector or place)
                     earlier = first.setdefault((runs, quantity), place)
-                    comparisons.append(replace(compared, same_as="" if earlier == place else earlier))
+                    searched = any(seen.has(table.id, cell.row, quantity) for seen in _searches(table))
+                    same_as = "" if earlier == place else earlier
+                    comparisons.append(replace(compared, same_as=same_as, searched=searched))
     return comparisons
 
 
 def tolerance(table: Table, quantity: str) -> Tolerance | None:
     """Return the rule of verdict for a quantity of a table, if its reference has one."""
     return table.reference.tolerances.get(quantity) if table.reference else None
+
+
+def _searches(table: Table) -> Sequence[Searched]:
+    return table.reference.searched if table.reference else ()
 
 
 def judge(place: Place, number: Number, ours: Summary | None, rule: Tolerance) -> Comparison:
@@ -235,12 +253,22 @@ def render_differing(comparisons: Sequence[Comparison], form: str) -> str:
 
 
 def tally(comparisons: Sequence[Comparison]) -> str:
-    """Count the verdicts on the published results, each once."""
-    counts = Counter(item.verdict for item in comparisons if item.is_result)
-    verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
-    rest = len(comparisons) - counts.total()
+    """Count the verdicts on the published results, each once, and apart those that a search looked at."""
+    results = [item for item in comparisons if item.is_result]
+    rest = len(comparisons) - len(results)
     again = f" ({rest} more numbers repeat one of them, or are sizes of data sets)" if rest else ""
-    return f"{counts.total()} published results: {verdicts}{again}."
+    text = f"{len(results)} published results: {_verdicts(results)}{again}."
+    seen = [item for item in results if item.searched]
+    if seen and len(seen) < len(results):
+        others = [item for item in results if not item.searched]
+        text += f" A search for settings looked at {len(seen)}: {_verdicts(seen)}. None looked at"
+        text += f" {len(others)}: {_verdicts(others)}."
+    return text
+
+
+def _verdicts(comparisons: Iterable[Comparison]) -> str:
+    counts = Counter(item.verdict for item in comparisons)
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
 
 
 def render_scores(tables: Sequence[Table], form: str, documents: Sequence[Document] = ()) -> str:
@@ -261,14 +289,14 @@ def score_rows(scored: Sequence[Score]) -> list[tuple[str, ...]]:
 
 
 def _comparison_grid(comparisons: Sequence[Comparison], form: str) -> str:
-    headers = ("table", "row", "column", "quantity", "published", "ours", "sd", "n", "95 % interval", "diff", "verdict")
     rows = []
-    for one in comparisons:
-        interval = EMPTY if one.low is None else f"{number(one.low, 2)} to {number(one.high, 2)}"
-        difference = EMPTY if one.difference is None else printed(one.difference, SIGNED)
-        ours = number(one.mean, 2), number(one.sd, 2), str(one.n), interval, difference
-        rows.append((*one.place, f"{one.published:g}", *ours, one.verdict))
-    return _grid(rows, headers, form)
+    for item in comparisons:
+        interval = EMPTY if item.low is None else f"{number(item.low, 2)} to {number(item.high, 2)}"
+        difference = EMPTY if item.difference is None else printed(item.difference, SIGNED)
+        relative = EMPTY if item.relative is None else f"{printed(100.0 * item.relative, '+.0f')} %"
+        ours = number(item.mean, 2), number(item.sd, 2), str(item.n), interval, difference, relative
+        rows.append((*item.place, f"{item.published:g}", *ours, "yes" if item.searched else "no", item.verdict))
+    return _grid(rows, COMPARISON_HEADERS, form)
 
 
 def _grid(rows: Sequence[Sequence[str]], headers: Sequence[str], form: str) -> str:

@@ -101,18 +101,31 @@ def headline(comparisons: Sequence[Comparison], findings: Sequence[Finding]) -> 
 
     Numbers that the sources print again are not counted.
     """
-    counts = Counter[str](one.verdict for one in comparisons if one.is_result and one.n)
-    sentences = []
-    if counts:
-        others = [f"{counts[verdict]:,} {verb}" for verdict, verb in _OTHERS.items() if counts[verdict]]
-        rest = f"; {listed(others)}" if others else ""
-        sentences.append(f"{counts['reproduced']:,} of {counts.total():,} published numbers are reproduced{rest}.")
-    judged = [_count_verdicts(finding.verdict for finding in findings), _count_verdicts(f.fitted for f in findings)]
-    if all(judged):
+    sentences = _reproduced([item for item in comparisons if item.is_result and item.n])
+    written = _count_verdicts(finding.verdict for finding in findings)
+    fitted = _count_verdicts(finding.fitted for finding in findings)
+    if written and fitted:
         sentences.append(
-            f"Of the slides' {len(findings)} claims, {judged[0]} as written; with fitted settings, {judged[1]}."
+            f"Of the slides' {len(findings)} claims, {written} as written; with fitted settings, {fitted}."
         )
-    return [*sentences, *(one.conclusion for one in findings if one.conclusion)]
+    return [*sentences, *(finding.conclusion for finding in findings if finding.conclusion)]
+
+
+def _reproduced(results: Sequence[Comparison]) -> list[str]:
+    """Count the reproduced numbers, also of those that a search for settings looked at."""
+    counts = Counter[str](item.verdict for item in results)
+    if not counts:
+        return []
+    others = [f"{counts[verdict]:,} {verb}" for verdict, verb in _OTHERS.items() if counts[verdict]]
+    rest = f"; {listed(others)}" if others else ""
+    sentences = [f"{counts['reproduced']:,} of {len(results):,} published numbers are reproduced{rest}."]
+    if seen := [item for item in results if item.searched]:
+        n_seen = sum(item.verdict == "reproduced" for item in seen)
+        sentences.append(
+            f"A search for settings looked at {len(seen):,} of them, of which {n_seen:,} are reproduced; of the"
+            f" {len(results) - len(seen):,} others, {counts['reproduced'] - n_seen:,} are."
+        )
+    return sentences
 
 
 def _count_verdicts(verdicts: Iterable[str]) -> str:
