@@ -46,7 +46,7 @@ def stacked_gradients(weights: Sequence[Array], inputs: Array, targets: Array) -
 
 
 def rprop_step(W: Array, step: Array, G: Array, old: Array) -> None:
-    """Make the step of `pppca_bench.classifiers.rprop.rprop_step` on whole arrays."""
+    """Make the step of `pppca_bench.classifiers.learning_rules.rprop_step` on whole arrays."""
     same = G * old
     turned = same < 0.0
     grown = np.where(same > 0.0, np.minimum(step * RULE.eta_plus, RULE.step_max), step)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from benchmarks.measuring import Contestant, Row, compare
 from benchmarks.torch_backprop import build, learn, matrices, train
-from pppca_bench.classifiers.backprop import BackpropRule
 from pppca_bench.classifiers.early_stopping import StoppingRule
+from pppca_bench.classifiers.learning_rules import BackpropRule
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight
 from pppca_bench.classifiers.training import BackpropLanes, Task
 from pppca_bench.methods.lookup import find_classifier

@@ -18,8 +18,8 @@ from benchmarks.operations import describe, largest_share, measure_places, net_m
 from benchmarks.rprop import CASES, N_NETS, RULE, Case, cell, train_ours
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.lanes import ADD, LANES, LINEAR
+from pppca_bench.classifiers.learning_rules import RpropRule, RpropState, rprop_step
 from pppca_bench.classifiers.passes import Block, Network, Samples, backward, compare_outputs, fitting, forward
-from pppca_bench.classifiers.rprop import RpropRule, RpropState, rprop_step
 from pppca_bench.classifiers.training import BLOCK_SAMPLES, RpropLanes, Task
 from pppca_bench.compiled.arrays import Floats2D
 from pppca_bench.compiled.jit import kernel

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from benchmarks.compiled import PeerMissingError, address, load_c
 from benchmarks.measuring import Contestant, Row, compare
 from pppca_bench.classifiers.early_stopping import StoppingRule
+from pppca_bench.classifiers.learning_rules import RpropRule
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight
-from pppca_bench.classifiers.rprop import RpropRule
 from pppca_bench.classifiers.training import RpropLanes, Task
 from pppca_bench.problems import load_problem
 

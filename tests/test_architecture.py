@@ -148,7 +148,7 @@ def test_kernels_import_numpy_numba_and_other_kernels_alone(path):
 
 def test_kernels_are_recognised():
     names = set(map(name_of, KERNELS))
-    assert {"engines/gha_literal.py", "engines/evolution.py", "classifiers/rprop.py"} <= names
+    assert {"engines/gha_literal.py", "engines/evolution.py", "classifiers/learning_rules.py"} <= names
 
 
 @pytest.mark.parametrize("name", ["config/plan.py", "config/experiment.py", "runs.py"])

@@ -8,7 +8,7 @@ import pytest
 import reference_backprop as reference
 from networks import as_lists, same
 
-from pppca_bench.classifiers import backprop as kernels
+from pppca_bench.classifiers import learning_rules as kernels
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.lanes import LANES
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight

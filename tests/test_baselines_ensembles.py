@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pppca_bench.classifiers import RpropMLPClassifier, ensembles, training_data
 from pppca_bench.classifiers.ensembles import AdaBoostClassifier, BaggingClassifier
-from pppca_bench.classifiers.simple import MajorityClassifier, StumpClassifier
+from pppca_bench.classifiers.sklearn_classifiers import MajorityClassifier, StumpClassifier
 
 SMALL = RpropMLPClassifier((3,), max_epochs=100)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from pppca_bench.classifiers.rfe_svm import RFESVMClassifier
+from pppca_bench.classifiers.sklearn_classifiers import RFESVMClassifier
 
 
 @pytest.fixture

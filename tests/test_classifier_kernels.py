@@ -8,7 +8,7 @@ import reference_classifier as reference
 from networks import as_lists, same
 
 from pppca_bench.classifiers import early_stopping as stopping
-from pppca_bench.classifiers import rprop as kernels
+from pppca_bench.classifiers import learning_rules as kernels
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.lanes import (
     ADD,
@@ -20,8 +20,8 @@ from pppca_bench.classifiers.lanes import (
     multiply_by_slopes,
     multiply_matrices,
 )
+from pppca_bench.classifiers.learning_rules import RpropRule, RpropState
 from pppca_bench.classifiers.network import Architecture, network_outputs, pack, uniform_per_weight, unpack
-from pppca_bench.classifiers.rprop import RpropRule, RpropState
 from pppca_bench.classifiers.training import RpropLanes, Task
 from pppca_bench.compiled.arrays import aligned_zeros
 

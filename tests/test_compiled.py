@@ -169,7 +169,7 @@ def test_a_kernel_is_built_from_every_module_that_it_imports():
     expected |= {f"pppca_bench.compiled.{name}" for name in ("arrays", "cache", "jit", "operation", "simd")}
     assert set(cache.sources_of("pppca_bench.engines.gha_epochs")) == expected
     assert {"pppca_bench.classifiers.lanes", "pppca_bench.classifiers.early_stopping", *expected} - set(
-        cache.sources_of("pppca_bench.classifiers.backprop")
+        cache.sources_of("pppca_bench.classifiers.learning_rules")
     ) == {f"pppca_bench.engines.{name}" for name in names}
 
 

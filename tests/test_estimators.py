@@ -13,8 +13,7 @@ from pppca_bench.classifiers.flgp import FLGPClassifier
 from pppca_bench.classifiers.ga_mlp import GAMLPClassifier
 from pppca_bench.classifiers.ga_structure import StructureGAClassifier
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
-from pppca_bench.classifiers.rfe_svm import RFESVMClassifier
-from pppca_bench.classifiers.simple import StumpClassifier
+from pppca_bench.classifiers.sklearn_classifiers import RFESVMClassifier, StumpClassifier
 from pppca_bench.parameters import ParameterError, check_parameters
 from pppca_bench.reducers.filter_selection import FilterSelector
 from pppca_bench.reducers.linear_projection import AllFeatures, CovariancePCA, SingularValuePCA

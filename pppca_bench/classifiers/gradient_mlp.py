@@ -8,10 +8,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Lt
 
-from pppca_bench.classifiers.backprop import BackpropRule
+from pppca_bench.classifiers.learning_rules import BackpropRule, RpropRule
 from pppca_bench.classifiers.mlp import MLP, MLPClassifier, MLPRegressor
 from pppca_bench.classifiers.network import Activation, uniform_per_weight
-from pppca_bench.classifiers.rprop import RpropRule
 from pppca_bench.classifiers.training import BackpropLanes, RpropLanes, Task, TrainedNet
 from pppca_bench.classifiers.training_data import Split
 from pppca_bench.compiled.arrays import Floats

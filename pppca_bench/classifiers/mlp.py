@@ -28,7 +28,7 @@ from pppca_bench.classifiers.training_data import (
     one_hot,
 )
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.parameters import check_parameters, make_generator
+from pppca_bench.parameters import check_parameters
 from pppca_bench.samples import is_plain, validated_samples
 
 
@@ -104,9 +104,8 @@ class MLP(FittedBySplit):
         return X
 
     def _task(self, split: Split) -> Task:
-        """Hold out validation data if there are none, and draw the initial state."""
-        rng = make_generator(self.random_state)
-        return self._started(split if len(split.X_val) else self._hold_out(split, rng), rng)
+        """Return the training of the network, with validation data held out if there are none."""
+        return self._started(*self._prepared(split))
 
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
         task = self._started(split, rng)
@@ -114,6 +113,7 @@ class MLP(FittedBySplit):
         self._store(net, task)
 
     def _started(self, split: Split, rng: np.random.Generator) -> Task:
+        """Return the training of the network, with its initial state drawn."""
         targets, sizes = self._targets(split.y), tuple(int(size) for size in self.hidden_layer_sizes)
         self._architecture = Architecture(
             split.X.shape[1],

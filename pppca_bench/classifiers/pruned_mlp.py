@@ -155,12 +155,10 @@ def pruned(masks: Masks, saliencies: Sequence[Floats], fraction: float) -> Masks
     candidates = np.flatnonzero(left)
     n_deleted = max(round(fraction * len(candidates)), 1)
     left[candidates[np.argsort(values[candidates], kind="stable")[:n_deleted]]] = False
-    result, start = [mask.copy() for mask in masks], 0
-    for mask in result:
-        connections = mask[:, 1:]
-        connections[...] = left[start : start + connections.size].reshape(connections.shape)
-        start += connections.size
-    return result
+    parts = np.split(left, np.cumsum([mask[:, 1:].size for mask in masks])[:-1])
+    return [
+        np.column_stack([mask[:, 0], part.reshape(mask[:, 1:].shape)]) for mask, part in zip(masks, parts, strict=True)
+    ]
 
 
 def n_connections(masks: Masks) -> int:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pppca_bench.classifiers import backprop, rprop
 from pppca_bench.classifiers import early_stopping as stopping
+from pppca_bench.classifiers import learning_rules as rules
 from pppca_bench.classifiers.lanes import LANES, LINEAR, SOFTSIGN
 from pppca_bench.classifiers.network import Architecture, pack, unpack
 from pppca_bench.classifiers.passes import EXACT_SOFTSIGN, LOGISTIC, N_UNITS, UNIT, Block, Network, Samples
@@ -164,13 +164,13 @@ class RpropLanes(Lanes):
     """Networks in training by RPROP; the result has the weights of the validation minimum."""
 
     training: Samples
-    state: rprop.RpropState
+    state: rules.RpropState
 
-    def __init__(self, tasks: Sequence[Task], rule: rprop.RpropRule, stop: stopping.StoppingRule) -> None:
+    def __init__(self, tasks: Sequence[Task], rule: rules.RpropRule, stop: stopping.StoppingRule) -> None:
         super().__init__(tasks, stop)
         self.rule = rule
         self.training = empty_samples(self.architecture, len(tasks[0].X))
-        self.state = rprop.RpropState(*(aligned_zeros(self.architecture.n_weights, LANES) for _ in range(4)))
+        self.state = rules.RpropState(*(aligned_zeros(self.architecture.n_weights, LANES) for _ in range(4)))
 
     def _seat(self, lane: int, task: Task) -> None:
         fill(self.training, lane, task.X, task.targets)
@@ -179,7 +179,7 @@ class RpropLanes(Lanes):
 
     def _advance(self) -> None:
         samples = self.training, self.validation
-        rprop.train_until_one_stops(self.network, *samples, self.block, self.rule, self.state, self.stop, self.progress)
+        rules.train_until_one_stops(self.network, *samples, self.block, self.rule, self.state, self.stop, self.progress)
 
 
 class BackpropLanes(Lanes):
@@ -189,19 +189,19 @@ class BackpropLanes(Lanes):
     """
 
     is_online = True
-    training: backprop.Pool
-    state: backprop.BackpropState
+    training: rules.Pool
+    state: rules.BackpropState
 
     def __init__(
-        self, tasks: Sequence[Task], rule: backprop.BackpropRule, stop: stopping.StoppingRule, *, keeps_best: bool
+        self, tasks: Sequence[Task], rule: rules.BackpropRule, stop: stopping.StoppingRule, *, keeps_best: bool
     ) -> None:
         super().__init__(tasks, stop)
         self.rule, self.keeps_best = rule, keeps_best
         n_inputs, targets = 1 + self.architecture.n_inputs, tasks[0].targets
-        self.training = backprop.Pool(np.zeros((LANES, len(targets), n_inputs)), np.zeros((LANES, *targets.shape)))
+        self.training = rules.Pool(np.zeros((LANES, len(targets), n_inputs)), np.zeros((LANES, *targets.shape)))
         self.sample = empty_samples(self.architecture, 1)
         weights, step = (aligned_zeros(self.architecture.n_weights, LANES) for _ in range(2))
-        self.state = backprop.BackpropState(weights, step, aligned_zeros(1, LANES))
+        self.state = rules.BackpropState(weights, step, aligned_zeros(1, LANES))
 
     def _seat(self, lane: int, task: Task) -> None:
         self.training.inputs[lane, :, 0] = 1.0
@@ -220,7 +220,7 @@ class BackpropLanes(Lanes):
             for order in orders:
                 order[:, lane] = self.tasks[index].rng.permutation(n_samples)
         samples = self.training, orders, self.sample, self.validation
-        backprop.train_epochs(self.network, *samples, self.block, self.rule, self.state, stop, self.progress)
+        rules.train_epochs(self.network, *samples, self.block, self.rule, self.state, stop, self.progress)
 
     def _final_weights(self) -> Floats:
         return self.progress.best_weights if self.keeps_best else self.state.weights

@@ -79,9 +79,7 @@ class FittedBySplit(BaseEstimator):
             If a parameter is out of its range, the data are invalid, or the training diverges.
         """
         check_parameters(self)
-        split = self._validated((X, y, X_val, y_val), classes)
-        rng = make_generator(self.random_state)
-        self._learn(split if len(split.X_val) else self._hold_out(split, rng), rng)
+        self._learn(*self._prepared(self._validated((X, y, X_val, y_val), classes)))
         return self
 
     def __sklearn_tags__(self) -> Tags:
@@ -116,6 +114,11 @@ class FittedBySplit(BaseEstimator):
         unknown = np.setdiff1d(labels, self.classes_)
         if unknown.size:
             raise ValueError(f"labels of {self}: expected members of classes, got {unknown[0]!r}")
+
+    def _prepared(self, split: Split) -> tuple[Split, np.random.Generator]:
+        """Return the split, with validation data held out if there are none, and the generator that drew them."""
+        rng = make_generator(self.random_state)
+        return split if len(split.X_val) else self._hold_out(split, rng), rng
 
     def _hold_out(self, split: Split, rng: np.random.Generator) -> Split:
         """Return the split with validation data."""

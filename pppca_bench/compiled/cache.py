@@ -25,8 +25,8 @@ PACKAGE: Final = Path(__file__).parents[1]
 FAMILIES: Final = {
     "evolution": ("engines.fitness:sum_products", "engines.evolution:evolve"),
     "hebbian": ("engines.gha_epochs:learn_epochs",),
-    "batch_training": ("classifiers.rprop:train_until_one_stops",),
-    "online_training": ("classifiers.backprop:train_epochs",),
+    "batch_training": ("classifiers.learning_rules:train_until_one_stops",),
+    "online_training": ("classifiers.learning_rules:train_epochs",),
     "network_errors": ("classifiers.passes:measure_networks",),
 }
 """Kernels that are needed together, as "module:function" below the package; the longest to compile come first.
