@@ -21,7 +21,7 @@ from pppca_bench.runs import RunResult, RunSpec
 
 ROOT = Path(__file__).parents[1]
 LIBRARIES = ("numba", "numpy", "scipy", "scikit-learn")
-CLASSIFIER = {"hidden": [4], "max_epochs": 30}
+CLASSIFIER = {"hidden": [4], "max_epochs": 30, "input_scaling": "given"}
 PLANS = {
     "methods": [
         {"method": "gha", "n_epochs": 10},

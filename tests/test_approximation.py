@@ -33,6 +33,9 @@ SHORT = {
     "gha": {"n_epochs": 5},
     "dgha": {"n_epochs": 5, "tau": 20},
     "ne_ppca": {"n_generations": 3, "tau": 20},
+    "pca_like_dgha": {"n_epochs": 5, "tau": 20},
+    "pca_like_ne_ppca": {"n_generations": 3, "tau": 20},
+    "dgha_without_removal": {"n_epochs": 5, "tau": 20},
     "autoencoder": {"max_iter": 10, "tau": 20},
     **{name: {"tau": 20} for name in ("pca", "pca_svd", "ica")},
 }

@@ -48,6 +48,9 @@ SHORT = BASELINES | {
     "ne_ppca": {"n_generations": 5},
     "all_features": {},
     "hebbian_pca": {"n_epochs": 5},
+    "pca_like_dgha": {"n_epochs": 20},
+    "pca_like_ne_ppca": {"n_generations": 5},
+    "dgha_without_removal": {"n_epochs": 20},
 }
 SHORT = SHORT | SYSTEMS | LINES | {"dgha_speedup": SHORT["dgha"]}
 

@@ -19,7 +19,7 @@ from pppca_bench.runs import Cell, RunResult, RunSpec, StoredRun
 NAN = math.nan
 FIELDS = [
     *("table", "row", "column", "quantity", "published", "mean", "sd", "n"),
-    *("low", "high", "difference", "verdict", "same_as"),
+    *("low", "high", "difference", "verdict", "same_as", "searched"),
 ]
 # Of the report all numbers but correlations and uninformative ones: mushroom1's seven, which were printed without a
 # standard deviation, and those whose standard deviation is greater than they are.
@@ -254,18 +254,32 @@ def test_the_terminal_shows_a_line_per_number_and_the_tally():
     compared = compare(TestScores.TABLES)
     text = render(compared, "terminal")
     (line,) = [line for line in text.splitlines() if re.match(r"T1 +cancer1 +tau=15 +test_error_percent ", line)]
-    assert line.split()[4:] == ["1.78", "1.28", "–", "1", "–", "−0.50", "reproduced"]
+    assert line.split()[4:] == ["1.78", "1.28", "–", "1", "–", "−0.50", "−28", "%", "yes", "reproduced"]
     counts = Counter(item.verdict for item in compared)
     # Not run: all but sizes of 7 problems, two cells with two numbers and a speed-up; NE-pPCA twice more; of P3 three
     # numbers (an overfit of 0.55 ± 0.59 is not compared).
     assert counts["not run"] == 35 - 35 + 39 + sum(COUNTS.values()) - 4 - 1 - 4 - 3 + NOTEBOOK
     results = Counter(item.verdict for item in compared if item.is_result)
     again = len(compared) - results.total()
-    assert text.endswith(
+    assert (
         f" {results['differs']} differs, {results['not run']} not run ({again} more numbers repeat one of them, or are"
-        " sizes of data sets)."
-    )
+        " sizes of data sets). A search for settings looked at "
+    ) in text
+    n_searched = sum(item.searched for item in compared if item.is_result)
+    assert f"looked at {n_searched}: " in text
+    assert f"None looked at {results.total() - n_searched}: " in text
     assert f"\n\n{results.total()} published results: " in text
+
+
+def test_numbers_that_a_search_looked_at_are_marked():
+    searched = {item.place for item in compare(TestScores.TABLES) if item.searched}
+    assert {("T1", "test_error_percent"), ("T7", "dimensionality"), ("P8", "total_epochs")} <= {
+        (table, quantity) for table, _, _, quantity in searched
+    }
+    assert {table for table, *_ in searched} == {"T1", "T4", "T5", "T6", "T7", "P8", "P9", "P10", "P11"}
+    # No error of T7 decided, nor a test error of the report, whose search looked at eleven problems.
+    assert {table for table, _, _, quantity in searched if quantity.startswith("test")} == {"T1", "T5"}
+    assert len({row for table, row, *_ in searched if table.startswith("P")}) == 11
 
 
 class TestUndecided:

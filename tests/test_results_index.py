@@ -133,11 +133,18 @@ def test_scores_and_the_results_that_differ_stand_in_it(tiny: tuple[list[Table],
 
 def test_the_headline_counts_what_was_run_and_names_the_conclusions():
     one = Comparison("T1", "a", "b", "test_error_percent", 2.0, 2.0, 0.1, 3, 1.9, 2.1, 0.0, "reproduced")
-    others = [replace(one, row="c", verdict="differs"), replace(one, row="d", n=0, verdict="not run")]
-    findings = [Finding("A.", "", "holds", (), ()), Finding("B.", "", "undecided", (), (), "Use PCA.")]
+    others = [
+        replace(one, row="c", verdict="differs", searched=True),
+        replace(one, row="d", n=0, verdict="not run"),
+    ]
+    findings = [
+        Finding("A.", "", "holds", "holds", (), ()),
+        Finding("B.", "", "undecided", "holds", (), (), "Use PCA."),
+    ]
     assert headline([one, *others], findings) == [
         "1 of 2 published numbers are reproduced; 1 differ.",
-        "Of the slides' 2 claims, 1 holds and 1 is undecided.",
+        "A search for settings looked at 1 of them, of which 0 are reproduced; of the 1 others, 1 are.",
+        "Of the slides' 2 claims, 1 holds and 1 is undecided as written; with fitted settings, 2 hold.",
         "Use PCA.",
     ]
     assert headline([], []) == []

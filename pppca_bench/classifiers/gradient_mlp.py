@@ -91,7 +91,18 @@ class RpropMLP(RpropTraining):
     successive_increases: NotNegativeCount = 0
     progress_quotient: NotNegative = 0.0
     training_progress: NotNegative = 0.1
+    input_scaling: Literal["given", "rms"] = "given"
     random_state: Any = None
+
+    def _started(self, split: Split, rng: np.random.Generator) -> Task:
+        self.mean_, self.scale_ = np.zeros(split.X.shape[1]), 1.0
+        if self.input_scaling == "rms":
+            self.mean_ = split.X.mean(axis=0)
+            self.scale_ = float(np.sqrt(np.mean((split.X - self.mean_) ** 2))) or 1.0
+        return super()._started(split, rng)
+
+    def _scaled(self, X: Floats) -> Floats:
+        return X if self.input_scaling == "given" else (X - self.mean_) / self.scale_
 
 
 class RpropMLPClassifier(RpropMLP, MLPClassifier):
@@ -134,6 +145,10 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
         and 3.
     training_progress : float, default=0.1
         Stop when P_k = 1000 (mean / min - 1) of the strip's k training errors is below this; >= 0, 0 for never.
+    input_scaling : {"given", "rms"}, default="given"
+        Whether inputs are taken as they are, or centred by the training mean and divided by one number, the root mean
+        square of all centred training inputs. A rotation of the inputs, such as PCA that keeps all components, changes
+        neither the origin nor the scale of "rms" inputs.
     random_state : int, RandomState, Generator or None, default=None
         Source of the initial weights, the initial steps and the held-out share.
 
@@ -141,6 +156,9 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
+    mean_ : float64 ndarray of shape (n_features_in_,)
+    scale_ : float
+        Mean and root mean square of ``input_scaling``; 0 and 1 for "given".
     coefs_ : list of float64 ndarrays of shape (n_sources, n_units)
         Weights of each layer; with shortcuts the sources are the inputs, then the hidden layers in order.
     intercepts_ : list of float64 ndarrays of shape (n_units,)

@@ -115,11 +115,19 @@ def algorithms_of(method: str, classifier: Parameters) -> tuple[tuple[str, int |
 def _cells(method: MethodRequest, problem: str, data_sha256: str) -> Iterator[tuple[Cell, tuple[str, ...]]]:
     """Yield the cells of a method, each with the names of the settings that differ from their defaults."""
     classifiers = list(variants(method.classifier.grid)) if method.classifier else [()]
-    for classifier in classifiers:
+    for settings in classifiers:
+        classifier = tuple(item for item in settings if not _takes_inputs_as_given(item, problem))
         for parameters in variants(method.grid):
             algorithms = algorithms_of(method.entry.name, classifier)
             cell = Cell(problem, data_sha256, method.entry.name, parameters, classifier, algorithms)
             yield cell, _changed(method, parameters, classifier)
+
+
+def _takes_inputs_as_given(item: tuple[str, Scalar], problem: str) -> bool:
+    """Return whether a setting of a classifier says that it takes its inputs as given: cells do not name it then."""
+    name, value = item
+    is_pivotal = value == PIVOT and pivot_of(problem) is not None
+    return name.rpartition(".")[2] == "input_scaling" and (value == "given" or is_pivotal)
 
 
 def _changed(method: MethodRequest, parameters: Parameters, classifier: Parameters) -> tuple[str, ...]:

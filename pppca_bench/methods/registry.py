@@ -302,7 +302,7 @@ _CLASSIFIERS = (
         source="Proben1 report, section 3.3",
         estimator="pppca_bench.classifiers.gradient_mlp:RpropMLPClassifier",
         regressor="pppca_bench.classifiers.gradient_mlp:RpropMLPRegressor",
-        defaults=_PIVOT,
+        defaults={**_PIVOT, "input_scaling": "pivot"},
         details=_BY_RPROP,
         kernels=("batch_training",),
     ),

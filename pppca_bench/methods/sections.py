@@ -18,9 +18,9 @@ GIVEN_BY_THE_RUNNER = frozenset({"random_state", "estimator", "validation_fracti
 """Parameters that no config sets."""
 
 PIVOT = "pivot"
-"""Value of the keys `PIVOTAL` that stands for the problem's pivot architecture in the Proben1 report."""
+"""Value of the keys `PIVOTAL` that stands for the pivot architecture of the Proben1 report, or for `rule_network`."""
 
-PIVOTAL = ("hidden", "output_activation")
+PIVOTAL = ("hidden", "output_activation", "input_scaling")
 
 PORTRAIT = "portrait"
 """Key of every method that makes features: whether a run stores the data of its figure. It changes no result; a cell
@@ -47,7 +47,7 @@ def section_of(entry: Entry) -> Mapping[str, Parameter]:
         key, kind = name, readable(parameter.annotation) if entry.foreign else parameter.annotation
         if not entry.foreign:
             key = "hidden" if name == "hidden_layer_sizes" else name
-            if key == "hidden" or (key in PIVOTAL and "softsign" in get_args(kind)):
+            if key in ("hidden", "input_scaling") or (key in PIVOTAL and "softsign" in get_args(kind)):
                 kind = Literal["pivot"] | kind
         section[key] = Parameter(key, kind, entry.defaults.get(key, parameter.default))
     return MappingProxyType(section)

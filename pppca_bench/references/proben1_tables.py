@@ -17,10 +17,11 @@ Better = Literal["pivot", "no_shortcut", "none"]
 
 
 class Network(NamedTuple):
-    """Network of the report's search: nodes of each hidden layer, () for none, and activation of the outputs."""
+    """Network of the report's search: nodes of each hidden layer, () for none, activation of the outputs, inputs."""
 
     hidden: tuple[int, ...]
     output_activation: str
+    input_scaling: Literal["given", "rms"] = "given"
 
     def __str__(self) -> str:
         """Return it as the report writes it, such as ``"16+8 l"``; one hidden layer as ``"4+0 l"``."""
@@ -108,7 +109,9 @@ def rule_network(n_outputs: int) -> Network:
     Choice: two hidden layers of 16 and 8 nodes and linear outputs, the most frequent pivot of the report; with more
     than 8 outputs as many nodes in the second layer as outputs, at most 64, and twice as many in the first, so that no
     layer has fewer nodes than there are classes. The report takes the largest network of those that validate well,
-    since training stops early; for that reason the number of samples has no influence.
+    since training stops early; for that reason the number of samples has no influence. The inputs are centred and
+    divided by their root mean square, so that features that are given and projections have the same origin and scale:
+    of seven preparations, it had the least validation error on scikit-learn's wine, breast cancer and digits.
 
     Parameters
     ----------
@@ -116,7 +119,7 @@ def rule_network(n_outputs: int) -> Network:
         Classes, or targets of an approximation, at least 1.
     """
     second = min(max(8, n_outputs), 64)
-    return Network((2 * second, second), LINEAR)
+    return Network((2 * second, second), LINEAR, "rms")
 
 
 @cache
