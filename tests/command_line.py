@@ -20,3 +20,10 @@ classifier: {hidden: [], max_epochs: 5}
 def pppca(*arguments: object) -> Result:
     """Return what a command printed, and its exit code."""
     return CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="pppca")
+
+
+def printed(*arguments: object, code: int = 0) -> str:
+    """Return what a command that ends with this exit code prints: the errors, then the rest."""
+    result = pppca(*arguments)
+    assert result.exit_code == code, result.output
+    return result.stderr + result.stdout

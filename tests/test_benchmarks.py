@@ -12,11 +12,7 @@ from benchmarks.report import Measured, section, sections, table
 from pppca_bench.classifiers import fit_together
 from pppca_bench.classifiers.network import Architecture
 from pppca_bench.compiled.operation import INTERPRETED
-from pppca_bench.config.experiment import parse_config
-from pppca_bench.config.plan import count_runs
-from pppca_bench.documents import read_yaml
 from pppca_bench.engines import DGHA
-from pppca_bench.problems import known_problems
 from pppca_bench.reducers.wrapper_selection import BackwardSelector, ForwardSelector, NetworkRFE
 
 
@@ -205,13 +201,6 @@ def test_the_ratio_is_the_median_of_the_rounds_own_ratios():
     assert median_ratio([2.0, 30.0, 8.0], [1.0, 3.0, 2.0]) == 4.0
 
 
-@pytest.mark.parametrize(
-    ("target", "ratio", "verdict"), [(2.0, 2.0, "met"), (2.0, 1.9, "short"), (2.0, None, "not run"), (None, 1.0, "")]
-)
-def test_a_row_states_whether_its_target_is_met(target, ratio, verdict):
-    assert Row("what", "peer", "unit", target, ratio).verdict == verdict
-
-
 def test_the_table_says_why_a_peer_was_not_run():
     text = table([Row("what", "FANN", "net", 2.5, None, note="FANN missing: no doublefann.h")])
     assert "not run" in text
@@ -235,16 +224,9 @@ def test_compilation_is_measured_without_a_cache(monkeypatch):
     assert row.note.startswith("network_errors ")
 
 
+@pytest.mark.slow
 def test_plans_of_any_size_are_looked_up_recorded_and_tabulated(tmp_path):
     found = scale.measure(1000, tmp_path) | scale.tables(tmp_path) | scale.record(400, 1, tmp_path)
     assert found["n_runs"] == 1000
     assert found["n_tables"] > 0
     assert min(found.values()) > 0.0
-
-
-@pytest.mark.parametrize("n_runs", scale.SIZES)
-def test_the_config_of_a_size_has_as_many_runs(n_runs, tmp_path):
-    path = tmp_path / "scale.yaml"
-    path.write_text(scale.config_text(n_runs))
-    config = parse_config(read_yaml(path), problems=known_problems())
-    assert count_runs(config) == n_runs

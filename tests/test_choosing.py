@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from command_line import pppca
 from planning import config_of, specs_of
 
 import pppca_bench
-from pppca_bench.cli.main import cli
 from pppca_bench.config.sections import AUTO_TAUS
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import cell
@@ -170,11 +169,11 @@ def test_chosen_settings_are_stored_and_tabled(tmp_path):
     assert done.outcome.n_failed == 0
     assert set(done.runs["chosen_tau"]) <= set(AUTO_TAUS)
     assert set(done.runs["method.tau"]) == {"auto"}
-    shown = CliRunner().invoke(cli, ["tables", "--results", str(tmp_path), "--table", "C"])
+    shown = pppca("tables", "--results", tmp_path, "--table", "C")
     assert shown.exit_code == 0, shown.output
     (row,) = [line for line in shown.output.splitlines() if line.startswith("wine, PCA, τ = auto")]
     counts = done.runs[done.runs.method == "pca"]["chosen_tau"].value_counts().sort_index()
     assert ", ".join(f"τ = {tau:g} ({n})" for tau, n in counts.items()) in row
     assert "validation error" in row
     for command in (["tables", "small"], ["rules", "small"], ["rank", "small"], ["export", "small"]):
-        assert CliRunner().invoke(cli, [*command, "--results", str(tmp_path)]).exit_code == 0
+        assert pppca(*command, "--results", tmp_path).exit_code == 0

@@ -117,13 +117,6 @@ METHOD_NAMES = ", ".join(METHODS)
 KEYS_OF_GHA = ", ".join(["method", "repeats", *section_of(METHODS["gha"]), "classifier", "portrait"])
 KEYS_OF_RPROP = ", ".join(["rule", *section_of(CLASSIFIERS["rprop"])])
 REFUSALS = [
-    ("repeats: 2", "repeats: 0", "3: repeats: expected an integer from 1 to 10000, got 0."),
-    ("repeats: 2", "repeats:", "3: repeats: expected an integer from 1 to 10000, got None."),
-    (
-        "seed: 1",
-        "seed: 2012-12-15",
-        "4: seed: expected an integer >= 0 and < 9223372036854775808, got datetime.date(2012, 12, 15).",
-    ),
     ("tau: [5, 10]", "tau: .inf", "5: tau: expected a finite number >= 1, got inf."),
     ("tau: [5, 10]", "tau: [5, 5.0]", "5: tau[1]: expected each value once, got 5.0 again."),
     ("tau: [5, 10]\n", "", "8: methods[1]: dgha needs a threshold: expected `tau: [5, 10, 15, 20]`, got none."),
@@ -134,12 +127,6 @@ REFUSALS = [
         " got 'wien' (did you mean 'wine'?).",
     ),
     ("[iris, wine]", "[iris, iris]", "2: problems[1]: expected each problem once, got 'iris' again."),
-    ("[iris, wine]", "[]", "2: problems: expected a list of 1 to 1000 values, got []."),
-    (
-        "name: small",
-        "name: ../small",
-        "1: name: expected text that matches '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$', got '../small'.",
-    ),
     (
         "method: gha",
         "method: gah",
@@ -161,24 +148,9 @@ REFUSALS = [
         f"8: methods[0].learning_rat: unknown key, expected one of {KEYS_OF_GHA} (did you mean 'learning_rate'?).",
     ),
     (
-        "method: dgha\n",
-        "method: dgha\n    repeats:\n",
-        "10: methods[1].repeats: expected an integer from 1 to 10000, got None.",
-    ),
-    (
         "learning_rate: 0.01",
         "classifier: {hiden: [8]}",
         f"8: methods[0].classifier.hiden: unknown key, expected one of {KEYS_OF_RPROP} (did you mean 'hidden'?).",
-    ),
-    (
-        "method: dgha\n    data_fraction: [100, 10]",
-        "method: ne_ppca\n    n_elite: 13",
-        "10: methods[1].n_elite: expected below population_size (13), got 13.",
-    ),
-    (
-        "method: dgha\n    data_fraction: [100, 10]",
-        "method: ne_ppca\n    n_jobs: 0",
-        "10: methods[1].n_jobs: expected a number of threads, or -1 for all processors, got 0.",
     ),
     (
         "hidden: [8]",
@@ -201,16 +173,6 @@ REFUSALS = [
         "rprob",
         "11: classifier: expected rule to be one of rprop, backprop, slides_mlp, stump, bagging, subagging, adaboost,"
         " got 'rprob' (did you mean 'rprop'?).",
-    ),
-    (
-        "hidden: [8]",
-        "hidden: [8], initial_step_range: [0.2, 0.1]",
-        "11: classifier.initial_step_range: expected two numbers, the first at most the second, got (0.2, 0.1).",
-    ),
-    (
-        "hidden: [8]",
-        "hidden: [8], step_min: 51",
-        "11: classifier.step_min: expected at most step_max (50.0), got 51.0.",
     ),
 ]
 

@@ -14,13 +14,11 @@ from pathlib import Path
 
 import dying_workers
 import pytest
-from click.testing import CliRunner
-from command_line import LONG
+from command_line import LONG, pppca
 from planning import opened, specs_of
 from test_merge import YAML, rows_of, untimed_tables
 from test_runner import timeless
 
-from pppca_bench.cli.main import cli
 from pppca_bench.errors import ClusterError
 from pppca_bench.experiments import dask_cluster, runner
 from pppca_bench.experiments.dask_cluster import DaskCluster
@@ -51,7 +49,7 @@ PPPCA = [sys.executable, "-m", "pppca_bench"]
     ],
 )
 def test_a_scheduler_without_dask_or_with_a_number_of_workers_is_refused(arguments, message):
-    done = CliRunner().invoke(cli, ["run", "demo", *arguments])
+    done = pppca("run", "demo", *arguments)
     assert done.exit_code == 2
     assert message in done.stderr
 
@@ -61,7 +59,7 @@ def test_without_dask_one_line_says_how_to_install_it(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.delitem(sys.modules, "pppca_bench.experiments.dask_cluster")
     Path("small.yaml").write_text(YAML)
-    done = CliRunner().invoke(cli, ["run", "small.yaml", "--executor", "dask", "--quiet"])
+    done = pppca("run", "small.yaml", "--executor", "dask", "--quiet")
     assert done.exit_code == 2
     assert done.stderr.startswith("Error: --executor dask needs Dask, which is not installed (")
     assert done.stderr.endswith("`pip install 'pppca-bench[dask]'`.\n")

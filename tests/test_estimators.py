@@ -43,9 +43,6 @@ BY_SPLIT = [
 
 OTHERS = [
     BackpropMLPClassifier(random_state=0),
-    BaggingClassifier(SMALL, 3, vote="majority", sample_share=0.5, replace=False, random_state=0),
-    BaggingClassifier(StumpClassifier(), 9, vote="majority", random_state=0),
-    AdaBoostClassifier(StumpClassifier(), 20, random_state=0),
     StumpClassifier(random_state=0),
     RpropMLPRegressor((4,), max_epochs=300, random_state=0),
     AllFeatures(),
@@ -55,7 +52,6 @@ OTHERS = [
     ICA(1, random_state=0),
     Autoencoder(1, random_state=0),
     Autoencoder(1, kind="nonlinear", n_hidden=3, max_iter=20, random_state=0),
-    FilterSelector(1, criterion="t_test", estimator=TINY, random_state=0),
 ]
 
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command_line import pppca
 
-from pppca_bench.cli.main import cli
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.store.database import Store
 
@@ -32,10 +32,6 @@ N_RUNS = 32 * (1 + 2 * 2)
 READING = (["tables"], ["compare"], ["figures"], ["render"], ["rank"])
 COMMANDS = (["run", "small.yaml", "--workers", "0"], ["tables"], ["rank"])
 POSIX = pytest.mark.skipif(os.name == "nt", reason="limits and users of POSIX")
-
-
-def pppca(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, arguments, prog_name="pppca")
 
 
 @pytest.fixture(scope="module")

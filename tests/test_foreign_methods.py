@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from command_line import printed
 
-from pppca_bench.cli.main import cli
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments.measures import predictions_of
 from pppca_bench.methods.lookup import find_classifier, find_method, title_of, version_of
@@ -138,16 +137,8 @@ def module(tmp_path, monkeypatch):
     sys.modules.pop(name, None)
 
 
-def pppca(*arguments: str | Path, code: int = 0) -> str:
-    """Run a command and return what it printed; stdout after stderr."""
-    shown = CliRunner().invoke(cli, [str(one) for one in arguments])
-    assert shown.exit_code == code, shown.output
-    assert not shown.exception or isinstance(shown.exception, SystemExit)
-    return shown.stderr + shown.stdout
-
-
 def records(results: str = "results") -> dict[tuple[str, str, str], float]:
-    rows = json.loads(pppca("tables", "own", "--format", "json", "--results", results))
+    rows = json.loads(printed("tables", "own", "--format", "json", "--results", results))
     return {
         (row["table"], f"{row['row']}, {row['column']}", row["quantity"]): row["mean"]
         for row in rows
@@ -158,8 +149,8 @@ def records(results: str = "results") -> dict[tuple[str, str, str], float]:
 @pytest.mark.slow
 def test_paths_run_in_workers_and_here_with_the_same_numbers(module):
     Path("own.yaml").write_text(CONFIG % {"module": module})
-    assert "20 runs done" not in pppca("run", "own.yaml", "--workers", "2", "--results", "two", "--quiet")
-    pppca("run", "own.yaml", "--workers", "0", "--results", "none", "--quiet")
+    assert "20 runs done" not in printed("run", "own.yaml", "--workers", "2", "--results", "two", "--quiet")
+    printed("run", "own.yaml", "--workers", "0", "--results", "none", "--quiet")
     ours = records("two")
     assert ours == records("none")
     rows = {row for _, row, _ in ours}
@@ -169,27 +160,12 @@ def test_paths_run_in_workers_and_here_with_the_same_numbers(module):
     assert {mean for row, mean in dimensionality.items() if "Halves" in row or "KernelPCA" in row} == {2.0}
 
 
-@pytest.mark.slow
-def test_a_store_is_read_when_the_module_is_gone(module):
-    Path("own.yaml").write_text(CONFIG % {"module": module})
-    pppca("run", "own.yaml", "--workers", "0", "--quiet")
-    before = records()
-    Path(f"{module}.py").unlink()
-    del sys.modules[module]
-    assert records() == before
-    for command in ("rank", "compare", "render"):
-        pppca(command)
-    assert f"{module}:Halves" in pppca("rules", "own.yaml")
-    doctor = CliRunner().invoke(cli, ["doctor"])
-    assert doctor.exception is None or isinstance(doctor.exception, SystemExit)
-
-
 def run_of(method, classifier="{hidden: [], max_epochs: 5}", repeats=1, code=0):
     """Run a method on iris by a config of its own, and return the output."""
     Path("one.yaml").write_text(
         f"name: one\nproblems: [iris]\nrepeats: {repeats}\nseed: 1\nmethods: ['{method}']\nclassifier: {classifier}\n"
     )
-    return pppca("run", "one.yaml", "--workers", "0", "--quiet", "--no-tables", code=code)
+    return printed("run", "one.yaml", "--workers", "0", "--quiet", "--no-tables", code=code)
 
 
 def test_random_states_are_given_and_differ_between_repeats(module):
@@ -228,7 +204,7 @@ def test_a_validation_error_takes_one_line(module, entry, message):
     Path("bad.yaml").write_text(
         f"name: bad\nproblems: [iris]\nrepeats: 1\nseed: 1\nmethods:\n  - {entry}\nclassifier: {{hidden: []}}\n"
     )
-    output = pppca("run", "bad.yaml", code=2)
+    output = printed("run", "bad.yaml", code=2)
     assert message in output
     assert output.startswith("Error: bad.yaml:")
     assert output.count("\n") == 1
@@ -239,7 +215,7 @@ def test_an_import_that_raises_is_reported_in_a_line(module):
     message = (
         f"Error: {module}:A: expected module:Class that can be imported, got ZeroDivisionError: division by zero.\n"
     )
-    assert pppca("methods", f"{module}:A", code=2) == message
+    assert printed("methods", f"{module}:A", code=2) == message
 
 
 def test_a_module_hidden_by_another_of_its_name_is_refused(module):
@@ -248,7 +224,7 @@ def test_a_module_hidden_by_another_of_its_name_is_refused(module):
     (folder / f"{module}.py").write_text(MODULE)
     find_method(f"{module}:Halves")
     (folder / "own.yaml").write_text(CONFIG % {"module": module})
-    assert "Rename yours" in pppca("run", folder / "own.yaml", "--dry-run", code=2)
+    assert "Rename yours" in printed("run", folder / "own.yaml", "--dry-run", code=2)
 
 
 @pytest.mark.parametrize(
@@ -321,14 +297,14 @@ def test_parameters_have_the_docstrings_types_and_the_defaults(module):
 
 
 def test_pppca_methods_describes_one_method(module):
-    output = pppca("methods", f"{module}:Halves")
+    output = printed("methods", f"{module}:Halves")
     assert output.startswith(
         f"method {module}:Halves: Halves. Mean of the first and of the second half of the features"
     )
-    both = json.loads(pppca("methods", "sklearn.svm:SVC", "--format", "json"))
+    both = json.loads(printed("methods", "sklearn.svm:SVC", "--format", "json"))
     assert [one["kind"] for one in both] == ["method", "classifier"]
-    assert "removes nodes by criterion" in pppca("methods", "dgha")
-    assert "(did you mean 'dgha'?)" in pppca("methods", "dhga", code=2)
+    assert "removes nodes by criterion" in printed("methods", "dgha")
+    assert "(did you mean 'dgha'?)" in printed("methods", "dhga", code=2)
 
 
 def test_only_the_runners_own_arguments_are_left_out_of_a_section():

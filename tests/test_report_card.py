@@ -5,12 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from command_line import pppca
 from report_runs import FACTS, TOPOLOGIES, network_runs, results_by_config, run_of, search_runs
 
 import pppca_bench
-from pppca_bench.cli.main import cli
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.methods.sections import section_of
 from pppca_bench.parameters import REQUIRED
@@ -251,6 +249,6 @@ def test_the_choice_of_a_run_is_described(tmp_path):
         **{"tau": [5, 10], "choose": "tau", "by": "retained_variance", "retain": 80, "methods": ["pca"]},
     }
     pppca_bench.run(document, results=tmp_path)
-    described = CliRunner().invoke(cli, ["rules", "own", "--results", str(tmp_path)]).output
+    described = pppca("rules", "own", "--results", tmp_path).output
     expected = "Each run chooses tau among 5, 10, by the fewest features that retain 80 % of the variance"
     assert f"{expected} of the training set; what is chosen is tested alone." in described

@@ -4,13 +4,12 @@ It needs Debian's chromium and chromium-driver; without them it is skipped, unle
 """
 
 import pytest
+from command_line import pppca
 from conftest import required_program
 from report_page import write_store
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-
-from pppca_bench.cli.main import cli
 
 pytestmark = pytest.mark.slow
 
@@ -43,10 +42,8 @@ return found;
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    from click.testing import CliRunner
-
     folder = write_store(tmp_path_factory.mktemp("results"))
-    done = CliRunner().invoke(cli, ["report", "--results", str(folder)])
+    done = pppca("report", "--results", folder)
     assert done.exit_code == 0, done.output
     return (folder / "report.html").as_uri()
 

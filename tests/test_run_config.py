@@ -5,11 +5,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner, Result
+from command_line import pppca
 from sklearn.datasets import load_iris
 
 import pppca_bench
-from pppca_bench.cli.main import cli
 from pppca_bench.config.request import read_request
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.experiments.cell import make_classifier
@@ -132,13 +131,11 @@ def test_a_dry_run_plans_tables_and_a_mistake_in_one_ends_a_run_in_one_line(tmp_
     path = config_file(tmp_path / "a", "{csv: own.csv, target: kind}, iris")
     X, y = flowers()
     X.assign(kind=y).to_csv(tmp_path / "a" / "own.csv", index=False)
-    done = pppca("run", str(path), "--dry-run")
+    done = pppca("run", path, "--dry-run")
     assert (done.exit_code, done.output) == (0, "2 runs planned, 0 done, 2 to run in 2 cells.\n")
-    assert pppca("run", str(path), "--set", "splits=3", "--set", "repeats=3", "--dry-run").output.startswith(
-        "6 runs pl"
-    )
+    assert pppca("run", path, "--set", "splits=3", "--set", "repeats=3", "--dry-run").output.startswith("6 runs pl")
     (tmp_path / "a" / "own.csv").write_text("x,kind\n1,a\n2,b,3\n")
-    done = pppca("run", str(path))
+    done = pppca("run", path)
     said = f"{tmp_path}/a/own.csv, line 3: expected 2 fields, as in the first line, got 3. Correct the line."
     assert (done.exit_code, done.output.strip().splitlines()) == (2, [f"Error: {said}"])
 
@@ -174,10 +171,6 @@ def test_a_problem_without_a_pivot_architecture_gets_the_network_of_the_rule_of_
     assert (network.hidden_layer_sizes, network.output_activation) == (hidden, "linear")
     assert rule_network(n_outputs).hidden == hidden
     assert make_classifier(settings, "cancer1", 0, n_outputs=n_outputs).hidden_layer_sizes == (4, 2)
-
-
-def pppca(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, arguments, prog_name="pppca")
 
 
 def consoles(text: str) -> list[tuple[list[str], str]]:

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from click.testing import CliRunner
+from command_line import pppca
 from jsonschema import Draft202012Validator
 
-from pppca_bench.cli.main import cli
 from pppca_bench.config.experiment import parse_config
 from pppca_bench.documents import read_yaml
 from pppca_bench.errors import ConfigError
@@ -31,7 +30,7 @@ BASE = {
 
 def validator(*options: str) -> Draft202012Validator:
     """Return a validator by the schema that the command prints."""
-    printed = CliRunner().invoke(cli, ["schema", *options])
+    printed = pppca("schema", *options)
     schema = json.loads(printed.output, parse_constant=pytest.fail)  # JSON has no infinity
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)

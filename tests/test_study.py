@@ -11,13 +11,13 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command_line import pppca
 
 pytest.importorskip("optuna")
 import pandas as pd
 
 from pppca_bench import problems
-from pppca_bench.cli.main import cli
 from pppca_bench.config import request
 from pppca_bench.engines import DGHA
 from pppca_bench.errors import ConfigError
@@ -102,7 +102,7 @@ def searched(opened, text: str = SMALL, trials: int | None = None, folder: Path 
 def pppca_study(text: str = SMALL, *arguments: object) -> Result:
     Path("small.yaml").write_text(text)
     given = ["study", "small.yaml", "--workers", "0", *map(str, arguments)]
-    return CliRunner().invoke(cli, given, prog_name="pppca")
+    return pppca(*given)
 
 
 def trials_of(folder: Path = FOLDER) -> list[dict[str, str]]:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command_line import pppca
 from planning import write_dt
 
-from pppca_bench.cli.main import cli
 from pppca_bench.config import request
 from pppca_bench.config.experiment import parse_config
 from pppca_bench.config.plan import Identity, count_runs, expand
@@ -42,7 +42,7 @@ def config(tmp_path, monkeypatch) -> Path:
 
 
 def dry_run(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, ["run", *arguments, "--dry-run"], prog_name="pppca")
+    return pppca("run", *arguments, "--dry-run")
 
 
 def test_trust_a_plan_beyond_the_limit_is_refused_before_it_is_expanded(config, monkeypatch):
