@@ -8,17 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
-from pppca_bench.classifiers.expressions import (
+from pppca_bench.classifiers.flgp import (
+    FLGPClassifier,
     crossed,
     evolve,
     features_of,
     mutated,
     random_expression,
     replaced,
+    share_correct,
     subtree,
+    through,
+    used_features,
     values_of,
 )
-from pppca_bench.classifiers.flgp import FLGPClassifier, share_correct, through, used_features
 
 TINY = {"n_populations": 2, "population_size": 12, "n_generations": 4, "tournament_size": 3}
 TREE = ("-", "*", 0, 2, "/", 1.5, 1)  # x0 x2 − 1.5 / x1

@@ -28,12 +28,14 @@ from pppca_bench.reducers.filter_selection import (
     table,
     variance_ratios,
 )
-from pppca_bench.reducers.selection import Step, seeded, validation_errors
 from pppca_bench.reducers.wrapper_selection import (
     BackwardSelector,
     ForwardSelector,
     NetworkRFE,
+    Step,
     patient,
+    seeded,
+    validation_errors,
     weight_saliency,
 )
 

@@ -12,7 +12,7 @@ from scipy.stats import f as f_distribution
 from pppca_bench.classifiers.training_data import Split
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.parameters import Count
-from pppca_bench.reducers.selection import PathSelector, Step, ranking_of, subset, validation_errors
+from pppca_bench.reducers.wrapper_selection import PathSelector, Step, ranking_of, subset, validation_errors
 
 Criterion = Literal["mutual_information", "conditional_mutual_information", "chi_squared", "accuracy", "t_test"]
 

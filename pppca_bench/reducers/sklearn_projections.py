@@ -25,7 +25,7 @@ from pppca_bench.reducers.linear_projection import (
     covariance,
     descending_eigenvalues,
 )
-from pppca_bench.reducers.selection import Candidate, seeded, validation_errors
+from pppca_bench.reducers.wrapper_selection import Candidate, seeded, validation_errors
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
