@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import Any
 
 _CONTROL = re.compile("(?!^\r)[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -36,7 +36,7 @@ class Guarded:
     stream : text stream
         Anything but `write` and `flush` is passed on to it.
     needed : bool
-        Whether a failure to write is an error; otherwise the stream is silent from then on.
+        Whether a failure to write is raised; otherwise the stream is silent from then on.
     """
 
     def __init__(self, stream: Any, *, needed: bool) -> None:
@@ -57,13 +57,15 @@ class Guarded:
         try:
             return call(*arguments)
         except (OSError, ValueError) as error:  # ValueError: the stream is closed
-            if self._needed or isinstance(error, UnicodeError):
+            if isinstance(error, UnicodeError) or (self._needed and not isinstance(error, BrokenPipeError)):
                 raise
-            with suppress(OSError, ValueError):  # also for C libraries
+            with suppress(OSError, ValueError):  # also for C libraries, and when Python ends
                 nowhere = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(nowhere, self._stream.fileno())
                 os.close(nowhere)
             self._stream = io.StringIO()
+            if self._needed:
+                raise
 
 
 @contextmanager
@@ -75,23 +77,16 @@ def guarded() -> Iterator[None]:
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     codecs.register_error(_FALLBACK, _fall_back)
-    before = sys.stdout, sys.stderr
-    out, err = (io.StringIO() if stream is None else stream for stream in before)
+    out, err = (io.StringIO() if stream is None else stream for stream in (sys.stdout, sys.stderr))
     for stream in (out, err):
         if hasattr(stream, "reconfigure"):
             # ASCII stands for a locale that was never set.
             is_ascii = codecs.lookup(stream.encoding).name == "ascii"
             stream.reconfigure(encoding="utf-8" if is_ascii else None, errors=_FALLBACK)
-    during = Guarded(out, needed=True), Guarded(err, needed=False)
-    sys.stdout, sys.stderr = during
-    try:
+    guarded_out: Any = Guarded(out, needed=True)
+    guarded_err: Any = Guarded(err, needed=False)
+    with redirect_stdout(guarded_out), redirect_stderr(guarded_err):
         yield
-    finally:
-        # click replaces a stream whose reader has gone; it stays, so that Python ends in silence too.
-        if sys.stdout is during[0]:
-            sys.stdout = before[0]
-        if sys.stderr is during[1]:
-            sys.stderr = before[1]
 
 
 def _fall_back(error: UnicodeError) -> tuple[str, int]:
