@@ -117,10 +117,11 @@ def unpack(blob: bytes) -> dict[str, NDArray[Any]]:
 
 
 def read_frame(connection: sqlite3.Connection, query: str, values: Sequence[str]) -> pd.DataFrame:
-    """Return the rows of a query of `RUN_COLUMNS`, quantities and more; quantities without numbers are left out."""
+    """Return the rows of a query of `RUN_COLUMNS`, quantities, configs and more, without quantities that none has."""
     import pandas as pd
 
     types: Any = dict.fromkeys([*QUANTITIES, "provenance"], "float64") | {"status": pd.CategoricalDtype([*STATUSES])}
+    types |= dict.fromkeys(["measures", "configs"], "category")  # equal texts share an object
     parts = pd.read_sql_query(query, connection, params=tuple(values), chunksize=_CHUNK, dtype=types)
     chunks = [chunk.drop(columns=[name for name in QUANTITIES if chunk[name].isna().all()]) for chunk in parts]
     return pd.concat(chunks, ignore_index=True)
@@ -269,20 +270,14 @@ class CellRuns(Sequence[StoredRun]):
 def split_by_cell(
     frame: pd.DataFrame, cells: Mapping[int, CellRow], provenances: Mapping[int, str]
 ) -> dict[Cell, CellRuns]:
-    """Return the runs of each cell, in the order of the frame."""
+    """Return the runs of each cell, in the order of the frame, which loses its columns to save memory."""
     import pandas as pd
 
     first: dict[Cell, int] = {}  # rows that differ in 1 and 1.0 are equal cells
     same = {number: first.setdefault(cell, number) for number, (cell, _) in cells.items()}
     places, _ = pd.factorize(frame["cell"].map(same))
     order = np.argsort(places, kind="stable")
-    columns = {}
-    for name in map(str, frame):  # column by column, since the frame may be large
-        if pd.api.types.is_numeric_dtype(frame[name]):
-            columns[name] = frame[name].to_numpy()[order]
-        else:  # equal texts share an object; -1 is the place of a missing text
-            text_places, texts = pd.factorize(frame[name])
-            columns[name] = np.array([*texts, None], dtype=object)[text_places[order]]
+    columns = {name: np.asarray(frame.pop(name))[order] for name in list(map(str, frame))}
     starts = np.flatnonzero(np.diff(places[order], prepend=-1)).tolist()
     split = {}
     for start, stop in pairwise([*starts, len(order)]):

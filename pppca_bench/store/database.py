@@ -308,15 +308,15 @@ class Store(Database):
     def _provenances(self) -> dict[int, str]:
         return dict(self.rows("SELECT id, description FROM provenances"))
 
-    def _read(self, which: str, *values: str, more: Sequence[str] = ()) -> pd.DataFrame:
+    def _read(self, which: str, *values: str, more: Sequence[str] = ("NULL AS configs",)) -> pd.DataFrame:
         names = ", ".join(("runs.rowid AS number", *columns.RUN_COLUMNS, *QUANTITIES, *more))
         with self._explained():
             return columns.read_frame(self._connection, f"SELECT {names} FROM runs {which}", values)
 
     def _read_intact(
-        self, which: str, among: Collection[str], more: Sequence[str] = ()
+        self, which: str, among: Collection[str], **more: Sequence[str]
     ) -> tuple[pd.DataFrame, dict[int, CellRow]]:
-        frame, (cells, damaged) = self._read(which, json.dumps(list(among)), more=more), self._cells()
+        frame, (cells, damaged) = self._read(which, json.dumps(list(among)), **more), self._cells()
         for error in columns.damaged_runs(frame, cells, damaged, self.path).values():
             raise error
         return frame, cells

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pppca_bench.errors import StoreError, UnknownNameError
-from pppca_bench.runs import QUANTITIES, Parameters, Scalar
+from pppca_bench.runs import QUANTITIES, Scalar
 from pppca_bench.store import DATABASE
 from pppca_bench.store.columns import read_measures
 from pppca_bench.store.database import Store
@@ -176,8 +176,8 @@ def run_details(store: Store, key: str) -> dict[str, Any]:
         "configs": configs,
         "problem": problem,
         "method": cell.method,
-        "parameters": _plain(cell.parameters),
-        "classifier": _plain(cell.classifier),
+        "parameters": dict(cell.parameters),
+        "classifier": dict(cell.classifier),
         "not_default": list(spec.changed),
         "algorithm_versions": dict(cell.algorithms),
         "repeat": spec.repeat,
@@ -191,10 +191,6 @@ def run_details(store: Store, key: str) -> dict[str, Any]:
         "provenance": provenance,
         "error": result.error if result else None,
     }
-
-
-def _plain(values: Parameters) -> dict[str, Any]:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in values}
 
 
 def load_predictions(run: str, results: str | Path = "results") -> pd.DataFrame:
