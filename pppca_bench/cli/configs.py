@@ -86,12 +86,11 @@ def methods(name: str | None, form: str) -> None:
     from pppca_bench.methods.lookup import classifier_names, find_classifier, find_method, method_names, search_also
 
     search_also([Path.cwd()])
-    finders = {"method": find_method, "classifier": find_classifier}
-    known = {"method": method_names(), "classifier": classifier_names()}
+    known = {"method": (find_method, method_names()), "classifier": (find_classifier, classifier_names())}
     entries: list[tuple[str, Entry]] = []
     refusals: list[ConfigError] = []
-    for kind, find in finders.items():
-        for asked in known[kind] if name is None else [name]:
+    for kind, (find, names) in known.items():
+        for asked in names if name is None else [name]:
             try:
                 entries.append((kind, find(asked)))
             except UnknownNameError:
@@ -100,14 +99,14 @@ def methods(name: str | None, form: str) -> None:
                 refusals.append(error)
     if name is None:
         for refusal in refusals:
-            click.echo(str(refusal), err=True)
+            click.echo(refusal, err=True)
         _print([_described(kind, entry) for kind, entry in entries], form)
     elif entries:
         _print_parameters(entries, form)
     elif refusals:
         raise refusals[0]
     else:
-        hint = nearest(name, [*known["method"], *known["classifier"]])
+        hint = nearest(name, [known_name for _, names in known.values() for known_name in names])
         raise UnknownNameError(f"expected a name that `pppca methods` prints, or module:Class, got {name!r}{hint}.")
 
 
