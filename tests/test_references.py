@@ -408,7 +408,7 @@ class TestTolerances:
         assert rule.bounds(number) == pytest.approx(bounds)
 
     @pytest.mark.parametrize(
-        ("rule", "number", "tells"),
+        ("rule", "number", "expected"),
         [
             (Tolerance(within=1, close=2, unit="sd"), Number("0.55", 0.55), True),
             (Tolerance(within=1, close=2, unit="sd"), Number("0.55", 0.59), False),
@@ -421,8 +421,8 @@ class TestTolerances:
             (Tolerance(within=1, close=2, unit="percent"), Number("0.55"), True),
         ],
     )
-    def test_a_number_of_unknown_or_greater_spread_is_uninformative(self, rule, number, tells):
-        assert rule.tells(number) is tells
+    def test_a_number_of_unknown_or_greater_spread_is_uninformative(self, rule, number, expected):
+        assert rule.is_informative(number) is expected
 
 
 MINIMAL = {

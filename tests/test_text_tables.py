@@ -9,7 +9,7 @@ from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import render_scores, scores
 from pppca_bench.reporting.document import Agreement, Document, csv_text, joined_agreements
 from pppca_bench.reporting.index_page import not_run, render_index
-from pppca_bench.reporting.own_documents import CONFIGS, Distribution, describe_spread, distribution_document
+from pppca_bench.reporting.own_documents import CONFIGS, distribution_document, five_numbers
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.table_text import document_of, render
 
@@ -51,7 +51,7 @@ class TestText:
         late = Document(
             **{name: getattr(ODD, name) for name in ("id", "title", "place", "headers", "rows")}, n_missing=3
         )
-        assert "* 3 of the runs asked for are not in: `pppca run` adds them." in render(late, "terminal")
+        assert "* 3 of the runs asked for are missing: `pppca run` adds them." in render(late, "terminal")
 
 
 class TestAgreements:
@@ -77,15 +77,11 @@ class TestAgreements:
 
 
 class TestSpread:
-    def test_quartiles_and_the_best_run_by_hand(self):
-        found = describe_spread([4.0, 1.0, 3.0, 2.0, 5.0], [9.0, 9.0, 1.0, 2.0, 1.0])
-        assert found == Distribution(3.0, 1.0, 2.0, 3.0, 4.0, 5.0)
+    def test_quartiles_by_hand(self):
+        assert five_numbers([4.0, 1.0, 3.0, 2.0, 5.0]) == (1.0, 2.0, 3.0, 4.0, 5.0)
 
     def test_a_single_run_is_all_of_them(self):
-        assert describe_spread([4.0], [1.0]) == Distribution(4.0, 4.0, 4.0, 4.0, 4.0, 4.0)
-
-    def test_without_validation_errors_no_run_is_the_best(self):
-        assert describe_spread([4.0, 2.0]).best is None
+        assert five_numbers([4.0]) == (4.0, 4.0, 4.0, 4.0, 4.0)
 
     def test_each_config_has_a_sheet_with_a_row_for_each_problem(self):
         sheets = [distribution_document(config, results_by_config(RUNS)) for config in CONFIGS]
@@ -98,11 +94,16 @@ class TestSpread:
         cell = cell_of("cancer1", ())
         runs = [
             run_of(cell, k, validation_squared_error_percent=v, test_squared_error_percent=t, test_error_percent=e)
-            for k, (v, t, e) in enumerate([(3.0, 1.0, 5.0), (2.0, 8.0, 9.0), (4.0, 2.0, 6.0)])
+            for k, (v, t, e) in enumerate([(3.0, 1.0, 5.0), (2.0, 8.0, 9.0), (4.0, 2.0, 6.0), (2.0, 7.0, 4.0)])
         ]
         record = distribution_document("proben1_linear", results_by_config({"proben1_linear": runs})).records[0]
         assert (record["test_squared_error_percent_best"], record["test_error_percent_best"]) == (8.0, 9.0)
-        assert record["test_error_percent_minimum"] == 5.0
+        assert record["test_error_percent_minimum"] == 4.0
+
+    def test_without_validation_errors_no_run_is_the_best(self):
+        runs = [run_of(cell_of("cancer1", ()), k, test_error_percent=5.0) for k in range(2)]
+        record = distribution_document("proben1_linear", results_by_config({"proben1_linear": runs})).records[0]
+        assert (record["test_error_percent_best"], record["test_error_percent_median"]) == (None, 5.0)
 
 
 class TestRegistry:

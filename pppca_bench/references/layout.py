@@ -210,7 +210,7 @@ class _FigureLayout(Section):
 
     @property
     def panels(self) -> Mapping[str, Mapping[str, Selector]]:
-        """Return the runs by title of the panel and label of the curve, each "" where there is but one."""
+        """Return the runs by panel title and curve label; "" for a single panel or curve without a label."""
         curves = self._curves or _SINGLE
         return {
             panel.label: {curve.label: _selector({**self.runs, **panel.runs, **curve.runs}) for curve in curves}

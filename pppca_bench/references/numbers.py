@@ -86,7 +86,7 @@ class Tolerance(Section):
         scale = {"points": 1.0, "percent": abs(number.value) / 100.0, "sd": spread}[self.unit]
         return max(self.within * scale, self.least), max(self.close * scale, 2.0 * self.least)
 
-    def tells(self, number: Number) -> bool:
+    def is_informative(self, number: Number) -> bool:
         """Return whether a difference from a number is informative: not if its spread is unknown or exceeds it."""
         return self.unit != "sd" or self.least > 0.0 or (number.sd is not None and number.sd <= abs(number.value))
 

@@ -58,7 +58,7 @@ def n_connections(n_inputs: int, hidden: Sequence[int], n_outputs: int, *, short
 
 
 def within(runs: Sequence[Trained], percent: float) -> list[Trained]:
-    """Return the runs whose validation error is at most ``percent`` above the least, by increasing error."""
+    """Return the runs whose validation error is at most ``percent`` above the least, sorted by that error."""
     ordered = sorted(runs, key=lambda run: run.validation_error)
     return [run for run in ordered if run.validation_error <= ordered[0].validation_error * (1.0 + percent / 100.0)]
 
@@ -91,9 +91,9 @@ def describe_search(runs: Sequence[Trained]) -> dict[str, Any]:
 def pivot(candidates: Sequence[Network], n_inputs: int, n_outputs: int) -> Network:
     """Return the pivot architecture by the report's rule, of the runs within 5 % of the least validation error.
 
-    The largest topology by its number of connections. If its runs have both output activations, that of the least
-    validation error, but linear outputs if they occur twice. Choice: of two topologies with equally many connections
-    that with more layers; in the report glass2 decides so, for 16+8 and against 32+0, which have 572 each.
+    It has the topology with the most connections. If that occurs with both output activations, the activation of the
+    least validation error is taken, but linear outputs if they occur twice. Choice: of two topologies with equally many
+    connections, the topology with more layers is taken, as the report does for glass2: 16+8, not 32+0, with 572 each.
     """
     largest = max(candidates, key=lambda net: (n_connections(n_inputs, net.hidden, n_outputs), len(net.hidden)))
     same = [network for network in candidates if network.hidden == largest.hidden]

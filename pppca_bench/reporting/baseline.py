@@ -43,10 +43,10 @@ FORMAT = 3
 SHIFT_ALLOWANCE = 1.5
 FALSE_ALARMS = 0.005
 SAME_PROCESSOR, OTHER_PROCESSOR = 0.02, 0.5
-"""Probabilities of a pair to differ.
+"""Probabilities that a pair differs.
 
 Choice: between processors with vectors of another width a third of NE-pPCA's test errors differ on average, none of
-DGHA's; a half leaves room for the problems where more than that do.
+DGHA's; a half leaves room for the problems where more of them do.
 """
 
 _PLACE = ("table", "row", "column", "quantity")

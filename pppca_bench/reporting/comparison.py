@@ -1,6 +1,6 @@
 """Comparison with the published numbers: a verdict for every cell, and scores of groups of cells.
 
-The rule, written down before any result was looked at. A cell is
+The rule was fixed before the first result. A cell is
 
 - *undecided* when our 95 % interval of the mean contains the published value, but is wider, to each side, than the
   wider tolerance of the reference for its quantity: too few repeats, or too wide a spread;
@@ -85,7 +85,7 @@ class Comparison:
 
     @property
     def is_result(self) -> bool:
-        """Return whether it counts: no size of a data set, and not answered before."""
+        """Return whether the number counts as a result: neither a repetition nor the size of a data set."""
         return not self.same_as and self.quantity not in SIZES
 
     @property
@@ -97,14 +97,14 @@ class Comparison:
 def compare(tables: Iterable[Table]) -> list[Comparison]:
     """Compare every published number that our own runs can answer, in the order of filled tables.
 
-    Left out are numbers of systems that the sources only cite, uninformative numbers (`Tolerance.tells`), and those for
-    which the reference has no rule.
+    Numbers of systems that the sources only cite, uninformative numbers (see `Tolerance.is_informative`), and numbers
+    for which the reference has no rule are left out.
     """
     comparisons, first = list[Comparison](), dict[tuple[object, str], str]()
     for table in tables:
         for cell in table.cells.values():
             for quantity, theirs in cell.published.items() if cell.fillable else ():
-                if (rule := tolerance(table, quantity)) and rule.tells(theirs):
+                if (rule := tolerance(table, quantity)) and rule.is_informative(theirs):
                     compared = judge((table.id, cell.row, cell.column, quantity), theirs, cell.ours.get(quantity), rule)
                     place = f"{table.id}, {cell.row}, {cell.column}"
                     problem = cell.selector.problem if cell.selector else ""
@@ -137,7 +137,7 @@ def judge(place: Place, number: Number, ours: Summary | None, rule: Tolerance) -
 
 def _verdict(number: Number, ours: Summary, distance: float, rule: Tolerance) -> Verdict:
     reproduced, close = rule.bounds(number)
-    # A hair's width, so that a difference of exactly the bound is not lost to binary fractions.
+    # Widened by more than the rounding of binary fractions, so that a difference equal to a bound is within it.
     hair = 1e-9 * max(1.0, abs(number.value))
     inside = ours.low - number.half_unit - hair <= number.value <= ours.high + number.half_unit + hair
     if inside and ours.high - ours.mean > close + number.half_unit + hair:
@@ -155,7 +155,7 @@ class Score:
     ----------
     name : str
     n_cells, n_run : int
-        Informative cells of the group (`Tolerance.tells`), and those that were run.
+        Informative cells of the group (`Tolerance.is_informative`), and those that were run.
     score, worst, target : float or None
         Mean and largest distance over the cells that were run, and the target for the mean.
     unit : {"|ln ratio|", "points", "same"}
@@ -188,7 +188,7 @@ class Score:
 
 
 def holds(group: Scored, table: Table, cell: TableCell) -> bool:
-    """Return whether a group has a cell: published, and one that runs of ours can fill."""
+    """Return whether a cell belongs to a group, was published, and can be filled by runs."""
     named = table.id in group.tables and (not group.rows or cell.row in group.rows)
     named = named and (not group.columns or cell.column in group.columns)
     return named and cell.selector is not None and group.quantity in cell.published
@@ -211,7 +211,7 @@ def score_group(group: Scored, tables: Sequence[Table]) -> Score:
     for table in tables:
         rule = tolerance(table, group.quantity)
         for cell in table.cells.values() if rule else ():
-            if rule and holds(group, table, cell) and rule.tells(theirs := cell.published[group.quantity]):
+            if rule and holds(group, table, cell) and rule.is_informative(theirs := cell.published[group.quantity]):
                 n_cells, unit = n_cells + 1, "points" if rule.unit == "points" else unit
                 if ours in cell.ours:
                     mean = cell.ours[ours].mean

@@ -26,13 +26,13 @@ SIGNED = "+.2f"
 """Format of a difference in percentage points."""
 
 _ROUNDING = 1e-12
-"""A reconstruction error below this is rounding."""
+"""Smaller absolute values are rounding errors, and printed as 0."""
 
 LONG = 64
-"""Rows from which on a LaTeX table may break over pages."""
+"""Largest number of rows of a LaTeX table that is kept on one page."""
 
 _SMALL = 36
-"""Rows from which on a LaTeX table is printed in a small font."""
+"""Largest number of rows of a LaTeX table that is printed in the normal font size."""
 
 INDENT = "\u2003"
 """Indentation of a row's label."""
@@ -42,7 +42,7 @@ _ESCAPED = str.maketrans(
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", INDENT: r"\quad{}"}
     # The oldest text fonts print other characters in the place of these.
     | {"|": r"\textbar{}", "<": r"\textless{}", ">": r"\textgreater{}"}
-    # After the end of a row these would be options of it; a bracket would end that of a caption.
+    # LaTeX would read these as options after the end of a row, and a bracket as the end of a caption's option.
     | {"[": "{[}", "]": "{]}", "*": "{*}"}
     | {"–": "--", "…": r"\ldots{}", "‖": r"$\|$"}
     | {"−": "$-$", "±": r"$\pm$", "×": r"$\times$", "≠": r"$\neq$", "≤": r"$\leq$", "≥": r"$\geq$"}
@@ -118,7 +118,7 @@ class Document:
     def paragraphs(self) -> list[str]:
         """Return the source, the notes and the number of missing runs, where there are any."""
         place = [f"After the {self.place}."] if self.place else []
-        late = f"* {self.n_missing} of the runs asked for are not in: `pppca run` adds them."
+        late = f"* {self.n_missing} of the runs asked for are missing: `pppca run` adds them."
         return [*place, *self.notes, *([late] if self.n_missing else [])]
 
     def trimmed(self) -> Document | None:
@@ -248,7 +248,7 @@ def latex_table(
 
     A table that is wider than the page is scaled to its width (graphicx); with more than `LONG` rows it is a
     ``longtable`` instead, whose first column is wrapped. Without a caption it is a bare ``tabular``; ``short`` is the
-    caption in the list of tables. No text is escaped before.
+    caption in the list of tables. All texts are escaped here.
     """
     first, *body = (" & ".join(escaped(entry, "latex") for entry in line) + r" \\" for line in (headers, *rows))
     head, columns = [r"\toprule", first, r"\midrule"], "l" + "r" * (len(headers) - 1)
@@ -270,7 +270,7 @@ def latex_table(
 
 
 def _wrapped_columns(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return the columns of a long table: the first is as wide as the others leave room for."""
+    """Return the columns of a long table: the first takes the width that the others leave."""
     first, *others = (max(map(len, column)) for column in zip(headers, *rows, strict=True))
     if first <= 20:
         return "l" + "r" * len(others)

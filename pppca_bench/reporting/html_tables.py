@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pppca_bench.reporting.comparison import VERDICTS, Comparison, Place, Verdict
 from pppca_bench.reporting.document import EMPTY, Document, number_text
-from pppca_bench.reporting.own_documents import describe_spread
+from pppca_bench.reporting.own_documents import five_numbers
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.table_text import filled_parts, notes, ours_text, published_texts
 from pppca_bench.runs import described
@@ -21,10 +21,10 @@ STRIP_WIDTH, STRIP_HEIGHT = 150, 18
 """Size of the histogram of a cell's repeats, in pixels."""
 
 _BAR = 3
-"""Width of its bars, in pixels."""
+"""Width of the histogram's bars, in pixels."""
 
 _LONGEST = 40
-"""Most characters of a part of an id."""
+"""Largest number of characters of a part of an id."""
 
 Facts = dict[str, str]
 
@@ -183,11 +183,10 @@ def _without(facts: Mapping[str, str], others: Mapping[str, str]) -> Facts:
 
 def _spread(cell: TableCell, name: str, compared: Comparison | None) -> Spread:
     ours, values = cell.ours[name], list(cell.values[name].values())
-    _, *five = describe_spread(values)
     text = (
         f"{number_text(name, ours.mean)} ± {number_text(name, ours.sd)}, {ours.n} repeats; 95 % interval"
         f" {number_text(name, ours.low)} to {number_text(name, ours.high)};"
-        f" {' | '.join(number_text(name, value) for value in five if value is not None)}"
+        f" {' | '.join(number_text(name, value) for value in five_numbers(values))}"
     )
     published = None
     if compared is not None and compared.difference is not None:

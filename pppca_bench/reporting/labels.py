@@ -35,7 +35,7 @@ def method_label(cell: Cell, *, with_tau: bool = False) -> str:
 
 
 def own_settings(cell: Cell) -> dict[str, Scalar]:
-    """Return the parameters that `method_label` leaves out, but those of choices and of stored extras."""
+    """Return the parameters that `method_label` leaves out, except those of choices and of stored extras."""
     entry = stored_method(cell.method)
     labels = entry.labels if entry else {}
     left_out = {"tau", "data_fraction"} | STORED_BESIDE
@@ -127,7 +127,7 @@ def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list
 
 
 def _most_frequent(values: Sequence[Any]) -> list[Any]:
-    """Return the most frequent value in a list, which is empty if several values are as frequent."""
+    """Return a list of the most frequent value; it is empty if several values are equally frequent."""
     ranked = Counter(values).most_common(2)
     return [ranked[0][0]] if ranked and (len(ranked) == 1 or ranked[0][1] > ranked[1][1]) else []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import median, quantiles
-from typing import Any, NamedTuple
+from typing import Any
 
 from pppca_bench.references.reference import PROBEN1_REPORT, Reference
 from pppca_bench.reporting.comparison import score_group
@@ -29,34 +29,16 @@ _CHOSEN_BY = "validation_squared_error_percent"
 _SPREAD = ("test_squared_error_percent", "test_error_percent")
 
 
-class Distribution(NamedTuple):
-    """Distribution of a quantity over runs; ``best`` is its value in the run with the least validation error."""
-
-    best: float | None
-    minimum: float
-    lower_quartile: float
-    median: float
-    upper_quartile: float
-    maximum: float
+_STATISTICS = ("best", "minimum", "lower_quartile", "median", "upper_quartile", "maximum")
 
 
-def describe_spread(values: Sequence[float], validation_errors: Sequence[float] = ()) -> Distribution:
-    """Describe the distribution of a quantity over runs.
+def five_numbers(values: Sequence[float]) -> tuple[float, ...]:
+    """Return minimum, lower quartile, median, upper quartile and maximum of at least one value.
 
-    Choice: quartiles lie between the sorted values in proportion to their ranks, the least at 0 and the greatest at 1;
-    of several runs with the least validation error the first is the best.
-
-    Parameters
-    ----------
-    values : sequence of float, length >= 1
-        One per run.
-    validation_errors : sequence of float, optional
-        Of the same runs: the test error never decides which run is the best (Proben1 report, section 2.8). Without
-        them the best is None.
+    Choice: quartiles lie between the sorted values in proportion to their ranks, the minimum at 0 and the maximum at 1.
     """
     lower, _, upper = quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
-    best = values[min(range(len(values)), key=validation_errors.__getitem__)] if validation_errors else None
-    return Distribution(best, min(values), lower, median(values), upper, max(values))
+    return (min(values), lower, median(values), upper, max(values))
 
 
 def distribution_document(config: str, results: Results) -> Document:
@@ -70,7 +52,7 @@ def distribution_document(config: str, results: Results) -> Document:
         spread = {
             f"{quantity}_{name}": value
             for quantity in _SPREAD
-            for name, value in zip(Distribution._fields, _distribution(known, quantity), strict=True)
+            for name, value in zip(_STATISTICS, _distribution(known, quantity), strict=True)
         }
         n = sum(_SPREAD[0] in values for values in known)
         rows.append((row, str(n), *(number(value, 2) for value in spread.values())))
@@ -94,11 +76,17 @@ def distribution_document(config: str, results: Results) -> Document:
 
 
 def _distribution(runs: Sequence[Mapping[str, float]], quantity: str) -> Sequence[float | None]:
+    """Return the statistics of a quantity over runs, None for those that are unknown.
+
+    The best value is that of the first run with the least validation error, since test errors never decide which run is
+    the best (Proben1 report, section 2.8).
+    """
     known = [values for values in runs if quantity in values]
-    chosen = [values[_CHOSEN_BY] for values in known if _CHOSEN_BY in values]
     if not known:
-        return [None] * len(Distribution._fields)
-    return describe_spread([values[quantity] for values in known], chosen if len(chosen) == len(known) else ())
+        return [None] * len(_STATISTICS)
+    is_validated = all(_CHOSEN_BY in values for values in known)
+    best = min(known, key=lambda values: values[_CHOSEN_BY])[quantity] if is_validated else None
+    return [best, *five_numbers([values[quantity] for values in known])]
 
 
 def choices_document(results: Results) -> Document:

@@ -27,7 +27,9 @@ REFERENCE_TAU = 15.0
 """The threshold at which the slides compare methods (T2, T3)."""
 
 LONGEST_LABEL = 59
-"""Most characters of a row's label; settings that make it longer are numbered, and explained below the table."""
+"""Largest number of characters of a row's label; the settings in a longer label are numbered, and
+explained below the table.
+"""
 
 RETAINED = "R"
 """Identifier of the table of retained variance."""

@@ -22,7 +22,7 @@ from pppca_bench.store.columns import CellRuns
 
 ALPHA = 0.05
 MOST_PAIRS = 500
-"""Largest number of pairs: nobody reads more, and each weakens the others by Holm's correction."""
+"""Largest number of pairs; by Holm's correction each pair weakens the tests of the others."""
 
 EQUAL_FEATURES, EQUAL_SHARE = 0.5, 0.05
 """Mean dimensionalities count as equal if they differ by at most as many features, or as large a share."""
@@ -166,11 +166,10 @@ def compare_pairs(
 ) -> Pairs:
     """Compare settings on one problem, those of equal threshold and those of equal dimensionality.
 
-    Choice: of equal threshold are settings with the same tau; a setting that chooses it, or whose method has none, is
-    compared with all of them, and a setting with a given number of features in the place of tau with none. Of equal
-    dimensionality are, of two methods (or other parameters of one method), those whose mean dimensionalities are
-    nearest to each other, seen from both sides, and differ by at most 0.5 features or 5 %. Holm's correction is over
-    all pairs, each counted once.
+    Choice: settings with the same tau have equal thresholds. A setting that chooses tau, or whose method has no tau, is
+    compared with all settings; a setting with a given number of features instead of tau is compared with none. Settings
+    of two methods (or of one method with other parameters) have equal dimensionality if their mean dimensionalities are
+    mutually nearest and differ by at most 0.5 features or 5 %. Holm's correction is over all pairs, each counted once.
 
     Parameters
     ----------

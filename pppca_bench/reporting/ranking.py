@@ -109,7 +109,7 @@ class Ranking:
 def rank(cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts]) -> Ranking:
     """Rank the methods that were run on the largest set of problems that two or more methods share.
 
-    Choice: the permutations of a problem share their examples, so they are no independent data sets: their errors are
+    Choice: the permutations of a problem share their examples, so they are not independent data sets: their errors are
     averaged first, and a data set counts once, whatever the number of its permutations.
     Choice: a method whose parameters, threshold or classifier differ is another method, so that every rank compares
     the same setting over all data sets (`pppca_bench.reporting.ranking_columns`).

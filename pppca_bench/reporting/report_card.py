@@ -37,7 +37,7 @@ POINTS: Mapping[str, str] = {
     "termination": "Termination",
     "error": "Error function",
 }
-"""Titles of the points 3 to 7 of the checklist, which describe how something learns."""
+"""Titles of the points 3 to 7 of the checklist, which describe how methods and classifiers learn."""
 
 PIVOT = "pivot"
 """Setting for the problem's pivot architecture (table 7)."""

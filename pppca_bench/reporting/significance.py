@@ -61,11 +61,11 @@ class LogTest(NamedTuple):
 
 
 def without_outliers(values: Sequence[float]) -> Sample:
-    """Remove outliers until a sample passes for normal.
+    """Remove outliers until a sample counts as normal.
 
     Choice: the report gives no algorithm. The value farthest from the mean is removed and the mean computed again until
     the p of Shapiro and Wilk's test exceeds `NORMAL`, up to 10 % of the sample (6 of 60); if it never does, no value is
-    removed. Constant values never pass, and at least three values are needed.
+    removed. Constant values never count as normal; at least three values are needed.
     """
     from scipy.stats import shapiro
 
@@ -93,8 +93,11 @@ def cochran_cox(first: Sequence[float], second: Sequence[float]) -> tuple[float,
     ttest procedure of SAS, which the report used. For samples of one size t₁ = t₂, so that p is that of n − 1 degrees
     of freedom, whatever the variances.
 
-    Return t' and p of samples of two values or more; of samples that do not vary, (0, 1) where their means are equal,
-    else (±inf, 0).
+    Returns
+    -------
+    (float, float)
+        t' and p of samples of two values or more. For samples that do not vary, (0, 1) if their means are equal, else
+        (±inf, 0).
     """
     from scipy.optimize import brentq
     from scipy.special import stdtr, stdtrit
@@ -116,7 +119,7 @@ def cochran_cox(first: Sequence[float], second: Sequence[float]) -> tuple[float,
         critical = [-float(stdtrit(n, math.exp(log_p) / 2.0)) for n in degrees]
         return math.fsum(w * c for w, c in zip(weights, critical, strict=True)) / total - abs(t)
 
-    # A hair wider, since p is an end of the interval, up to rounding, where the other sample weighs nothing.
+    # Slightly wider: if one sample has no weight, p is an end of the interval, up to rounding.
     return t, math.exp(float(brentq(excess, math.log(least) - 1e-9, math.log(most) + 1e-9, xtol=1e-12)))
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Snapshot(Mapping[str, Table | Document]):
-    """Results at one moment, and all tables by identifier, each of which is built when it is first asked for.
+    """Results at one moment, and all tables by identifier, each of which is built on first access.
 
     In the order of print: the references' tables, tables of texts, tables of our own; also those that nothing fills.
     ``facts`` are the sizes of the problems, by name; ``builders`` return the tables.
