@@ -9,7 +9,7 @@ A cell fails when it was not run, when it has failed runs, other settings or oth
 
 - *changed code*: more of its pairs differ than another processor explains, and either its mean shifted by more than
   `SHIFT_ALLOWANCE` standard errors of the full run, or the full run's mean, shifted by as much, would get a worse
-  verdict than the recorded one;
+  verdict than the recorded verdict;
 - *another processor*: fewer pairs differ, but the mean shifted by more than these pairs can shift it: their share
   times the range of the recorded repeats.
 
@@ -50,7 +50,7 @@ DGHA's; a half leaves room for the problems where more of them do.
 """
 
 _PLACE = ("table", "row", "column", "quantity")
-_HAIR = 1e-9
+_SLACK = 1e-9
 _RECORDED_AS = {"speedup": "speedup_operations"}
 """Timings depend on the machine: the baseline records the operation count of the same runs instead."""
 
@@ -128,7 +128,7 @@ def changes(
         ours = values.get(place, {})
         # Ours minus recorded, for the repeats that both have.
         differences = [ours[repeat] - value for repeat, value in recorded.values.items() if repeat in ours]
-        n_differing = sum(abs(difference) > _HAIR for difference in differences)
+        n_differing = sum(abs(difference) > _SLACK for difference in differences)
         rows.append((*place, len(differences), n_differing, math.fsum(differences) / max(1, len(differences))))
     pairs = pd.DataFrame(rows, columns=[*_PLACE, "n", "n_differing", "shift"])
     pairs["is_code"] = _code_changed(pairs)
@@ -162,10 +162,10 @@ def _reason(place: Place, recorded: RecordedCell, rule: tuple[Number, Tolerance]
         return "was not run"
     values = list(recorded.values.values())
     full = summarise(values)
-    allowance = _HAIR + (SHIFT_ALLOWANCE * full.sd / math.sqrt(full.n) if full.n > 1 else 0.0)
+    allowance = _SLACK + (SHIFT_ALLOWANCE * full.sd / math.sqrt(full.n) if full.n > 1 else 0.0)
     if not pairs.is_code:
         moves = (rule and rule[1].moves) or 0.0
-        allowance = max(allowance, pairs.n_differing / pairs.n * (max(max(values) - min(values), moves) + _HAIR))
+        allowance = max(allowance, pairs.n_differing / pairs.n * (max(max(values) - min(values), moves) + _SLACK))
     if abs(pairs.shift) > allowance:
         return f"shifted by {pairs.shift:+.3g} over {pairs.n} repeats (allowed: {allowance:.3g})"
     if not pairs.is_code:

@@ -138,13 +138,13 @@ def judge(place: Place, number: Number, ours: Summary | None, rule: Tolerance) -
 def _verdict(number: Number, ours: Summary, distance: float, rule: Tolerance) -> Verdict:
     reproduced, close = rule.bounds(number)
     # Widened by more than the rounding of binary fractions, so that a difference equal to a bound is within it.
-    hair = 1e-9 * max(1.0, abs(number.value))
-    inside = ours.low - number.half_unit - hair <= number.value <= ours.high + number.half_unit + hair
-    if inside and ours.high - ours.mean > close + number.half_unit + hair:
+    slack = 1e-9 * max(1.0, abs(number.value))
+    inside = ours.low - number.half_unit - slack <= number.value <= ours.high + number.half_unit + slack
+    if inside and ours.high - ours.mean > close + number.half_unit + slack:
         return "undecided"
-    if inside or distance <= reproduced + hair:
+    if inside or distance <= reproduced + slack:
         return "reproduced"
-    return "close" if distance <= close + hair else "differs"
+    return "close" if distance <= close + slack else "differs"
 
 
 @dataclass(frozen=True, slots=True)

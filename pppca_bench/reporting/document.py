@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -170,6 +170,14 @@ def true_minus(number: str) -> str:
 def listed(words: Sequence[str]) -> str:
     """Join words with commas, and "and" before the last."""
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def count_in_words(counts: Collection[int]) -> str:
+    """Return such as ``"9 to 10 repeats"``, given the number of repeats behind each mean (at least one)."""
+    low, high = min(counts), max(counts)
+    if high == 1:
+        return "a single repeat"
+    return f"{high} repeats" if low == high else f"{low} to {high} repeats"
 
 
 def render_document(document: Document, form: Format) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pppca_bench.methods.lookup import title_of
 from pppca_bench.references.layout import CurveLayout, PortraitLayout
 from pppca_bench.references.reference import Reference
+from pppca_bench.reporting.document import count_in_words
 from pppca_bench.reporting.summary import Results, student_t_975
 from pppca_bench.reporting.table import Table
 from pppca_bench.runs import Selector
@@ -101,14 +102,6 @@ class Figure:
         """Return all plotted numbers of a figure that has panels: their data, after a column ``panel``."""
         data = pd.concat([panel.data.assign(panel=panel.title) for panel in self.panels])
         return data[["panel", *data.columns.drop("panel")]]
-
-
-def count_in_words(counts: Collection[int]) -> str:
-    """Return such as ``"9 to 10 repeats"``, given the number of repeats behind each mean (at least one)."""
-    low, high = min(counts), max(counts)
-    if high == 1:
-        return "a single repeat"
-    return f"{high} repeats" if low == high else f"{low} to {high} repeats"
 
 
 def build_figures(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 
 from pppca_bench.reporting.claims import Finding
 from pppca_bench.reporting.comparison import Comparison, compare, render_differing, render_scores, tally
-from pppca_bench.reporting.document import Document, environment, listed, number_text
+from pppca_bench.reporting.document import Document, count_in_words, environment, listed, number_text
 from pppca_bench.reporting.evidence import MATTERS
-from pppca_bench.reporting.figure_data import Figure, count_in_words
+from pppca_bench.reporting.figure_data import Figure
+from pppca_bench.reporting.labels import grouped
 from pppca_bench.reporting.ranking import Contest, Ranking
 from pppca_bench.reporting.table import Table, TableCell
 
@@ -136,17 +138,17 @@ def _count_verdicts(verdicts: Iterable[str]) -> str:
 def least_errors(table: Table) -> list[str]:
     """Return the least test error on each problem of a list of runs, and the fewest features within a point of it.
 
-    The table is one of our own with errors and dimensionalities, such as X.
+    The table is a list of runs with errors and dimensionalities, such as X.
     """
-    cells: dict[str, list[tuple[float, float, TableCell]]] = {}
-    for cell in table.cells.values():
-        means = [cell.ours[name].mean for name in ("test_error_percent", "dimensionality") if name in cell.ours]
-        if cell.source and len(means) == 2:
-            cells.setdefault(cell.source.only["problem"], []).append((means[0], means[1], cell))
+    cells = [
+        (cell.source.only["problem"], cell.ours["test_error_percent"].mean, cell.ours["dimensionality"].mean, cell)
+        for cell in table.cells.values()
+        if cell.source and cell.ours.keys() >= {"test_error_percent", "dimensionality"}
+    ]
     best, fewest = [], []
-    for own in cells.values():
-        error, _, least = min(own, key=lambda item: item[0])
-        _, size, smallest = min((item for item in own if item[0] <= error + MATTERS), key=lambda item: item[1])
+    for own in grouped(cells, itemgetter(0)).values():
+        _, error, _, least = min(own, key=itemgetter(1))
+        _, _, size, smallest = min((item for item in own if item[1] <= error + MATTERS), key=itemgetter(2))
         best.append(f"{number_text('test_error_percent', error)} % ({_place(table, least)})")
         fewest.append(f"{number_text('dimensionality', size)} ({_place(table, smallest)})")
     if not best:

@@ -31,7 +31,7 @@ TITLES = {"tau": "At equal τ", "dimensionality": "At equal dimensionality"}
 HEADERS = ("First − second", "Means", "Features", "Difference", "95 % interval", "n", "p", "p (Holm)", "Verdict")
 
 _DECIMALS = 9
-"""Decimals of a difference that count: smaller ones are rounding errors, which would break ties."""
+"""Decimals of a difference that count; further decimals are rounding errors, which would break ties."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,20 +263,17 @@ def _common(settings: Mapping[str, Column]) -> dict[tuple[str, str], tuple[str, 
 
 def _nearest(settings: Mapping[str, Column]) -> list[set[str]]:
     """Return the pairs of different families whose mean dimensionalities are nearest to each other."""
-    families: dict[object, dict[str, float]] = {}
-    for name, column in settings.items():
-        if (size := _dimensionality(column)) is not None:
-            families.setdefault(column.family, {})[name] = size
+    sizes = {name: size for name, column in settings.items() if (size := _dimensionality(column)) is not None}
 
-    def closest(size: float, sizes: Mapping[str, float]) -> str:
-        return min(sizes, key=lambda name: abs(sizes[name] - size))
+    def closest(name: str, others: Sequence[str]) -> str:
+        return min(others, key=lambda other: abs(sizes[other] - sizes[name]))
 
     near = []
-    for ours, theirs in itertools.combinations(families.values(), 2):
-        for name, size in ours.items():
-            other = closest(size, theirs)
-            limit = max(EQUAL_FEATURES, EQUAL_SHARE * max(size, theirs[other]))
-            if closest(theirs[other], ours) == name and abs(theirs[other] - size) <= limit:
+    for ours, theirs in itertools.combinations(grouped(sizes, lambda name: settings[name].family).values(), 2):
+        for name in ours:
+            other = closest(name, theirs)
+            limit = max(EQUAL_FEATURES, EQUAL_SHARE * max(sizes[name], sizes[other]))
+            if closest(other, ours) == name and abs(sizes[other] - sizes[name]) <= limit:
                 near.append({name, other})
     return near
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pppca_bench.methods.lookup import stored_method
@@ -31,7 +31,7 @@ class Column:
     tau : scalar
         Its threshold; None if another parameter takes its place, `AUTO` if each run chooses a threshold, or if the
         method has no such parameter.
-    family : object
+    family : hashable
         Equal for settings that differ only in the number of features that they keep.
     """
 
@@ -39,7 +39,7 @@ class Column:
     classifier: str
     cells: Mapping[str, CellSummary]
     tau: Scalar
-    family: object
+    family: Hashable
 
     @property
     def errors(self) -> dict[str, float]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean, variance
 from typing import NamedTuple
 
 from pppca_bench.references.proben1_tables import Better, PublishedTest, published_tests
 from pppca_bench.reporting.document import EMPTY, Agreement, Document, number
+from pppca_bench.reporting.labels import grouped
 from pppca_bench.reporting.summary import Results
 from pppca_bench.runs import StoredRun
 
@@ -169,9 +169,9 @@ def significance_document(results: Results) -> Document:
 
 def _runs_by_problem(results: Results, config: str) -> dict[str, Sequence[StoredRun]]:
     """Return the runs of a config by problem, without those of problems with several settings."""
-    cells = results.of_config(config)
-    n_settings = Counter(cell.problem for cell in cells)
-    return {cell.problem: runs for cell, runs in cells.items() if n_settings[cell.problem] == 1}
+    runs = results.of_config(config)
+    by_problem = grouped(runs, lambda cell: cell.problem)
+    return {problem: runs[cells[0]] for problem, cells in by_problem.items() if len(cells) == 1}
 
 
 def _errors(runs: Sequence[StoredRun]) -> list[float]:

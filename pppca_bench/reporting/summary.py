@@ -111,11 +111,9 @@ class Results:
         self._matching: dict[tuple[Selector, tuple[str, ...]], list[Cell]] = {}
         self._selections: dict[str, Mapping[Cell, Mapping[str, str]]] = {}
         self._summaries: dict[tuple[Selector, tuple[str, ...]], CellSummary] = {}
-        self.variants: dict[str, list[list[Cell]]] = {}
-        for config in configs:
-            places = grouped(self._asked(config), place_of).values()
-            if variants := [group for group in places if len(group) > 1]:
-                self.variants[config] = variants
+        places = {config: grouped(self._asked(config), place_of).values() for config in configs}
+        several = {config: [group for group in groups if len(group) > 1] for config, groups in places.items()}
+        self.variants = {config: groups for config, groups in several.items() if groups}
 
     @classmethod
     def of_runs(cls, runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> Results:

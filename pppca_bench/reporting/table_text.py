@@ -15,6 +15,7 @@ from pppca_bench.reporting.document import (
     Document,
     Format,
     Grid,
+    count_in_words,
     number_text,
     render_document,
     true_minus,
@@ -220,11 +221,10 @@ def _lower(title: str) -> str:
 
 
 def _notes_on_repeats(table: Table) -> Iterator[str]:
-    counts = sorted({cell.n for cell in table.cells.values() if cell.n_planned and cell.n})
+    counts = {cell.n for cell in table.cells.values() if cell.n_planned and cell.n}
     if not counts:
         return
-    repeats = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    yield f"Means over {repeats} repeats." if counts != [1] else "A single repeat."
+    yield f"Means over {count_in_words(counts)}." if max(counts) > 1 else "A single repeat."
     for quantity in table.notes:
         ours = [cell.ours[quantity].mean for cell in table.cells.values() if quantity in cell.ours]
         numbers = table.reference.numbers.items() if table.reference else ()
