@@ -1,4 +1,4 @@
-"""Call the command line in this process; a config that is a good one to interrupt."""
+"""The command line called in this process, and a config whose run is long enough to be interrupted."""
 
 from click.testing import CliRunner, Result
 

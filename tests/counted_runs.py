@@ -1,4 +1,4 @@
-"""The command line with a log of every group of runs that a worker begins, for tests of work done twice."""
+"""The command line with a log of each group of runs that a worker starts."""
 
 import os
 import sys

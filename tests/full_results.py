@@ -1,4 +1,4 @@
-"""Results made by hand for every cell that our own runs can answer, so that no test has to run them all."""
+"""Synthetic results for every cell of the references."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Configs from plain values, as YAML gives them, and the runs that they ask for."""
+"""Configs from plain values, and the runs that they request."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache

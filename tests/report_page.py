@@ -1,4 +1,4 @@
-"""A small results database whose report has every part, for the tests of the page."""
+"""A small results database whose report has every part."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Made-up runs of the Proben1 report's experiments, so that no test has to train its thousands of networks."""
+"""Synthetic runs of the Proben1 report's experiments."""
 
 from collections.abc import Iterator, Sequence
 

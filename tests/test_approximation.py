@@ -1,4 +1,4 @@
-"""Problems with numbers to approximate: from config to tables, and what their errors are."""
+"""Approximation problems: from config to tables, errors, and methods that need classes."""
 
 import csv
 import io
@@ -120,7 +120,7 @@ def test_a_single_output_is_approximated_too():
 
 
 @pytest.mark.parametrize("classifier", ["{rule: backprop}", "{rule: adaboost, base: {hidden: [2]}}"])
-def test_a_classifier_that_needs_classes_is_refused_in_one_line(classifier):
+def test_classifiers_that_need_classes_are_refused(classifier):
     write_dt(Path("own.dt"), task="real")
     path = written("own.dt", f"[{{method: all_features, classifier: {classifier}}}]")
     result = pppca("run", path, "--workers", 0)

@@ -1,4 +1,4 @@
-"""The search's best networks and pivots: by hand, against the report's own, and as sheets."""
+"""Architecture search: hand-worked cases, the published searches, and documents."""
 
 import pytest
 from report_runs import FACTS, cell_of, results_by_config, run_of, search_runs
@@ -61,7 +61,7 @@ def test_the_published_candidates_begin_with_the_best_and_are_as_many_as_counted
     assert all(len(one.candidates) == one.n_within_5 + 1 for one in PUBLISHED.values())
 
 
-def test_of_both_outputs_the_smaller_error_decides_unless_the_linear_one_is_there_twice():
+def test_pivot_output_is_that_of_the_smaller_error_unless_the_linear_occurs_twice():
     assert pivot([S8, L8], 9, 2) == S8
     assert pivot([L8, S8], 9, 2) == L8
     assert pivot([S8, L8, L2, L8], 9, 2) == L8

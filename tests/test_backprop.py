@@ -1,4 +1,4 @@
-"""The classifier trained by backpropagation keeps scikit-learn's contract and its promises about data."""
+"""Backpropagation classifier: standardisation, learning rate, validation data and errors."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def test_constant_feature_is_only_shifted():
     np.testing.assert_allclose(classifier.scale_, [1.0, X[:, 1].std()])
 
 
-def test_curves_tell_the_epochs_and_the_strips(iris):
+def test_curves_have_an_entry_per_epoch_and_per_strip(iris):
     classifier = BackpropMLPClassifier((4,), max_epochs=23, strip_length=10, random_state=0).fit(*iris)
     assert (classifier.n_epochs_, len(classifier.training_curve_), len(classifier.validation_curve_)) == (23, 23, 3)
     assert classifier.stop_reason_ == "max_epochs"

@@ -1,4 +1,4 @@
-"""Compiled online backpropagation agrees with hand-worked numbers, finite differences and plain loops."""
+"""Compiled online backpropagation against hand-worked numbers, finite differences and plain loops."""
 
 import math
 from dataclasses import replace
@@ -161,7 +161,7 @@ WIDTHS = [3, 1, 5, 2, 4, 5, 1, 3, 2, 4, 3]
 
 @pytest.mark.parametrize("names", NAMES, ids="-".join)
 @pytest.mark.parametrize("momentum", [0.0, 0.5])
-def test_nets_trained_together_equal_nets_trained_alone_to_the_last_bit(names, momentum):
+def test_networks_trained_together_equal_single_ones_bit_for_bit(names, momentum):
     """More nets than lanes, with different inputs, numbers of inputs and orders, stopping at different times."""
     settings = {"max_epochs": 14, "loss": 0.5, "momentum": momentum, "keeps_best": True}
 

@@ -1,4 +1,4 @@
-"""The auto-associative network: the principal components' space when linear, less error on a curve when not."""
+"""Autoencoder: the space of the principal components when linear, a curve when nonlinear."""
 
 import numpy as np
 import pytest
@@ -76,5 +76,5 @@ def test_number_of_nodes_follows_criterion_1():
     assert Autoencoder(tau=60, random_state=0).fit(X).n_components_ == CovariancePCA(tau=60).fit(X).n_components_
 
 
-def test_training_that_has_not_settled_says_so_without_a_warning():
+def test_unconverged_training_is_reported_without_a_warning():
     assert not Autoencoder(2, max_iter=3, random_state=0).fit(load_iris().data).converged_

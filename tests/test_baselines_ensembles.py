@@ -1,4 +1,4 @@
-"""Bagging averages networks or lets them vote; AdaBoost weighs samples and votes by hand and as scikit-learn does."""
+"""Bagging and AdaBoost: hand-worked weights and votes, and scikit-learn's AdaBoost."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ BOTH = pytest.mark.parametrize("make", [BaggingClassifier, AdaBoostClassifier])
 
 
 @BOTH
-def test_the_networks_differ_in_their_seeds_and_the_given_one_stays_as_it_is(iris, make):
+def test_members_have_different_seeds_and_the_base_is_unchanged(iris, make):
     ensemble = make(SMALL, 3, random_state=0).fit(*iris)
     assert len({net.random_state for net in ensemble.estimators_}) == len(ensemble.estimators_)
     assert SMALL.random_state is None

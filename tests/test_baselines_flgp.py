@@ -1,4 +1,4 @@
-"""Layered genetic programming: expressions by hand, evolution as the textbook says, layers, features that are left."""
+"""Layered genetic programming: expressions, evolution, layers and selected features."""
 
 import itertools
 
@@ -104,7 +104,7 @@ def test_no_child_is_larger_than_the_limit():
     assert max(seen[n_before:]) == fittest[0] == fittest[-1]
 
 
-def test_share_of_samples_that_the_sign_tells_rightly_by_hand():
+def test_balanced_accuracy_of_the_sign_equals_the_hand_worked_value():
     columns = np.array([[-1.0, 2.0, 3.0, 0.0]])
     weights = np.array([0.1, 0.2, 0.3, 0.4])
     # Signs say no, yes, yes, no: the second and the fourth are wrong.
@@ -131,13 +131,13 @@ def found(product):
     return FLGPClassifier(n_layers=2, population_size=100, tournament_size=5, random_state=1).fit(*product)
 
 
-def test_product_of_two_features_is_found_and_the_others_are_left_out(product, found):
+def test_a_product_of_two_features_is_learnt_and_the_others_are_dropped(product, found):
     assert found.score(*product[2:]) == 1.0
     np.testing.assert_array_equal(found.selected_, [0, 3])
     assert found.n_features_ == 2
 
 
-def test_inputs_that_were_left_out_change_no_prediction(product, found):
+def test_dropped_inputs_do_not_change_predictions(product, found):
     other = product[2].copy()
     left_out = np.setdiff1d(np.arange(5), found.selected_)
     other[:, left_out] = np.random.default_rng(1).uniform(size=(100, len(left_out)))
@@ -158,7 +158,7 @@ def test_layers_feed_each_other_and_the_sign_decides(product):
     assert found.history_["correct_percent"].shape == (12,)
 
 
-def test_one_layer_with_the_validation_data_of_training_reports_its_fittest(product):
+def test_history_of_one_layer_ends_with_the_score_of_the_fittest(product):
     X, y = product[:2]
     found = FLGPClassifier(n_layers=1, random_state=0, **TINY).fit(X, y, X, y)
     assert found.history_["correct_percent"][-1] == pytest.approx(100.0 * found.score(X, y))

@@ -1,4 +1,4 @@
-"""The genetic algorithm measures errors as the reference does, breeds as the textbook says, and stops by validation."""
+"""Genetic algorithm for weights: errors against a reference, operators, and early stopping."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The genetic algorithm over inputs and hidden nodes: masks by hand, fitness on data of its own, RPROP inside."""
+"""Genetic algorithm for inputs and hidden nodes: masks, fitness, and training by RPROP."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def test_result_is_the_network_that_rprop_gives_without_those_nodes(noisy):
     np.testing.assert_allclose(net.validation_curve_, trained.validation_curve, rtol=1e-9)
 
 
-def test_inputs_that_tell_the_class_are_kept(noisy):
+def test_informative_inputs_are_kept(noisy):
     net = StructureGAClassifier((4,), random_state=0).fit(*noisy)
     assert net.kept_[[1, 3]].all()
     assert net.n_features_ < 6

@@ -70,7 +70,7 @@ def test_reconstruction_error_is_half_the_sum_of_the_discarded_eigenvalues(make,
     [({"n_components": 2}, 2), ({"variance_ratio": 0.75}, 1), ({"variance_ratio": 0.76}, 2), ({"tau": 3.0}, 2),
      ({"tau": 2.9}, 1), ({"tau": 1e9}, 2), ({"variance_ratio": 1.0}, 2)],
 )  # fmt: skip
-def test_each_rule_counts_as_it_says(make, rule, n_kept):
+def test_number_of_components_by_each_rule(make, rule, n_kept):
     # Variances 3 and 1 (over N), and a feature that is constant: shares 0.75 and 0.25, ratio 3.
     X = np.array([[1.0, 1.0, 5.0], [1.0, -1.0, 5.0], [-1.0, 1.0, 5.0], [-1.0, -1.0, 5.0]]) * [np.sqrt(3.0), 1.0, 1.0]
     assert make(**rule).fit(X).n_components_ == n_kept
@@ -161,7 +161,7 @@ def test_ica_restores_what_its_principal_components_restore():
     np.testing.assert_allclose(ica.inverse_transform(ica.transform(X)), restored, atol=1e-9)
 
 
-def test_ica_is_the_one_of_scikit_learn():
+def test_ica_equals_scikit_learns():
     X = mixtures()[0]
     ica = ICA(n_components=3, random_state=5).fit(X)
     seed = int(np.random.default_rng(5).integers(2**31))
@@ -169,7 +169,7 @@ def test_ica_is_the_one_of_scikit_learn():
     np.testing.assert_allclose(ica.transform(X), expected.transform(X))
 
 
-def test_ica_that_has_not_settled_says_so_without_a_warning():
+def test_unconverged_ica_is_reported_without_a_warning():
     X = np.random.default_rng(0).normal(size=(60, 6))
     assert not ICA(n_components=6, max_iter=1, random_state=0).fit(X).converged_
     assert ICA(n_components=3, random_state=0).fit(mixtures()[0]).converged_
@@ -282,7 +282,7 @@ def test_never_more_components_than_features(iris):
     assert kernel_pca.n_components_ == 4
 
 
-def test_circles_are_told_apart_by_one_component():
+def test_circles_are_separated_by_one_component():
     # Marsland, figure 6.10: linear PCA does not separate concentric circles, a Gaussian kernel does by one component.
     X, y = make_circles(200, factor=0.3, noise=0.05, random_state=0)
     kernel_pca = GaussianKernelPCA(1, estimator=LogisticRegression()).fit(X[:100], y[:100], X[100:], y[100:])

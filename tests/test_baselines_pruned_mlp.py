@@ -1,4 +1,4 @@
-"""Pruning deletes the weights of least saliency, keeps them deleted, and chooses the size on validation data."""
+"""Pruned networks: saliencies, removed weights, and the size chosen on validation data."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Recursive elimination keeps what tells the classes apart, chooses on validation data and reports its size."""
+"""RFESVM: informative features, the order of elimination, and the choice on validation data."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def two_of_five():
     return X[:160], y[:160], X[160:], y[160:]
 
 
-def test_the_features_that_tell_the_classes_apart_are_kept_whatever_their_scale(two_of_five):
+def test_informative_features_are_kept_at_any_scale(two_of_five):
     classifier = RFESVMClassifier().fit(*two_of_five)
     np.testing.assert_array_equal(classifier.support_, [False, True, False, True, False])
     assert classifier.n_features_ == 2

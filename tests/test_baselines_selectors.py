@@ -1,4 +1,4 @@
-"""Selectors of features: scores by hand and by scikit-learn, searches by brute force, sizes chosen by validation."""
+"""Feature selectors: scores, searches against brute force, and sizes chosen on validation data."""
 
 import itertools
 
@@ -189,7 +189,7 @@ def test_sizes_by_hand(errors, rule, chosen):
     assert chosen_size(errors, [1, 2, 3, 4], 100, rule) == chosen
 
 
-def test_of_candidates_of_one_size_the_better_one_is_chosen():
+def test_best_candidate_of_a_size_is_chosen():
     assert chosen_size([11.0, 10.5, 10.0], [2, 2, 3], 100, "one_standard_error") == 1
 
 
@@ -204,7 +204,7 @@ def test_size_is_the_smallest_of_the_least_validation_error(noisy, make):
 
 
 @pytest.mark.parametrize("make", [ForwardSelector, BackwardSelector, NetworkRFE])
-def test_searches_keep_the_two_features_that_tell_the_class(noisy, make):
+def test_searches_keep_the_two_informative_features(noisy, make):
     network = BackpropMLPClassifier((6,), standardise=True, max_epochs=40, random_state=0)
     selector = make(2, estimator=network, random_state=0).fit(*noisy)
     np.testing.assert_array_equal(np.flatnonzero(selector.support_), [1, 3])

@@ -1,4 +1,4 @@
-"""The peers of the benchmarks compute what ours compute; what they take in time is no matter of tests."""
+"""Benchmarks: agreement of the peers with the package, and the report."""
 
 import numpy as np
 import pytest
@@ -201,7 +201,7 @@ def test_the_ratio_is_the_median_of_the_rounds_own_ratios():
     assert median_ratio([2.0, 30.0, 8.0], [1.0, 3.0, 2.0]) == 4.0
 
 
-def test_the_table_says_why_a_peer_was_not_run():
+def test_the_table_states_why_a_peer_was_not_run():
     text = table([Row("what", "FANN", "net", 2.5, None, note="FANN missing: no doublefann.h")])
     assert "not run" in text
     assert "FANN missing: no doublefann.h" in text

@@ -1,4 +1,4 @@
-"""A cell's runs: what each split is used for, what is measured, and that company changes no number."""
+"""Runs of a cell: use of the splits, measures, failures, and grouped against single runs."""
 
 import functools
 from collections.abc import Sequence
@@ -98,7 +98,7 @@ def iris() -> Problem:
 
 
 @pytest.mark.parametrize("method", [*REDUCING, *SYSTEMS, *LINES])
-def test_a_run_in_company_gives_what_it_gives_alone_to_the_last_bit(iris, method):
+def test_grouped_runs_equal_single_runs_bit_for_bit(iris, method):
     specs = planned(method)
     together = timeless(run_group(specs, iris))
     alone = timeless([result for spec in specs for result in run_group([spec], iris)])
@@ -109,7 +109,7 @@ def test_a_run_in_company_gives_what_it_gives_alone_to_the_last_bit(iris, method
 
 @pytest.mark.parametrize("method", ["all_features", "dgha", "pruned_mlp"])
 @pytest.mark.parametrize("n_left_out", [0, 5])
-def test_runs_on_other_data_in_company_change_nothing(iris, method, n_left_out):
+def test_grouped_runs_on_other_data_equal_single_runs(iris, method, n_left_out):
     other = replace(
         iris, X_train=iris.X_train[n_left_out:][::-1].copy(), y_train=iris.y_train[n_left_out:][::-1].copy()
     )
@@ -167,7 +167,7 @@ def test_an_ensemble_takes_the_place_of_the_network(iris, rule):
     assert results[0].values["test_error_percent"] < 50
 
 
-def test_networks_of_a_system_that_fail_leave_the_others_as_they_are(iris, monkeypatch):
+def test_a_failed_system_does_not_change_other_runs_of_the_group(iris, monkeypatch):
     specs = planned("pruned_mlp", repeats=3)
     expected = timeless(run_group(specs, iris))
     seeds = []
@@ -299,7 +299,7 @@ def test_all_taus_of_a_repeat_meet_the_same_random_numbers(iris, method):
     assert one == two, "neither threshold removes anything, so nothing else may differ"
 
 
-def test_method_and_classifier_draw_from_streams_of_their_own(iris, monkeypatch, stand_in):
+def test_method_and_classifier_have_separate_random_streams(iris, monkeypatch, stand_in):
     states = {}
 
     class Recorded(DGHA):
@@ -327,7 +327,7 @@ def test_a_run_whose_method_fails_is_recorded_with_its_traceback(iris):
     assert results[0].values == {}
 
 
-def test_a_run_whose_method_fails_leaves_its_company_as_it_is(iris, stand_in):
+def test_a_failed_method_does_not_change_other_runs_of_the_group(iris, stand_in):
     specs = planned("ne_ppca", repeats=3)
     expected = timeless(run_group(specs, iris))
 
@@ -347,7 +347,7 @@ def test_a_run_whose_method_fails_leaves_its_company_as_it_is(iris, stand_in):
     assert [timeless(results)[0], timeless(results)[2]] == [expected[0], expected[2]]
 
 
-def test_a_run_whose_classifier_fails_leaves_its_company_as_it_is(iris, monkeypatch):
+def test_a_failed_classifier_does_not_change_other_runs_of_the_group(iris, monkeypatch):
     specs = planned("all_features", repeats=3)
     expected = timeless(run_group(specs, iris))
     original = experiment.fit_together
@@ -366,7 +366,7 @@ def test_a_run_whose_classifier_fails_leaves_its_company_as_it_is(iris, monkeypa
     assert [timeless(results)[0], timeless(results)[2]] == [expected[0], expected[2]]
 
 
-def test_a_mistake_in_the_code_is_not_taken_for_a_failed_run(iris, stand_in):
+def test_a_type_error_is_not_recorded_as_a_failed_run(iris, stand_in):
     class Broken(_Spy):
         def fit(self, X, y):  # noqa: ARG002
             raise TypeError("no such parameter")
@@ -396,7 +396,7 @@ def test_a_timed_run_measures_times_and_counts_operations(iris):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_warming_up_leaves_nothing(method, iris):
+def test_warming_up_returns_nothing(method, iris):
     takes_components = "n_components" in section_of(METHODS[method]).keys() - SHORT[method].keys()
     parameters = {"n_components": 50} if takes_components else {}
     assert warm_up(planned(method, repeats=1, **parameters)[0], iris) is None
@@ -419,7 +419,7 @@ class _Asks:
         return X[:, :1]
 
 
-def test_a_method_that_chooses_gets_validation_data_and_a_classifier_with_a_seed_of_its_own(tiny, stand_in):
+def test_selectors_get_validation_data_and_a_classifier_with_its_own_seed(tiny, stand_in):
     stand_in("all_features", _Asks)
     (spec,) = planned("all_features", repeats=1)
     (result,) = run_group([spec], tiny)
@@ -506,7 +506,7 @@ class _Measures:
         self.history_ = {"curve": np.arange(3)}
 
 
-def test_a_method_that_only_measures_gives_its_numbers_by_the_names_that_it_has_for_them(tiny, stand_in):
+def test_measures_are_stored_under_the_names_of_the_method(tiny, stand_in):
     stand_in("all_features", _Measures, makes="measures")
     (result,) = run_group(planned("all_features", repeats=1), tiny)
     assert result.values == {"n_seen": 4.0, "speedup": 2.0, "n_of_class_1": 2.0}

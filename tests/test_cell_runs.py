@@ -1,4 +1,4 @@
-"""Runs by columns equal the records, in their order and by config."""
+"""Runs read by columns against records."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -99,7 +99,7 @@ def test_an_empty_store_has_no_cell(tmp_path):
         assert store.runs_by_cell() == {}
 
 
-def test_cells_that_are_equal_are_one_however_their_rows_are_written(tmp_path):
+def test_equal_cells_in_two_rows_are_read_as_one(tmp_path):
     """A parameter without a type may be 1 in one config and 1.0 in another: two rows, and one cell."""
     whole, real = (replace(MEASURING, parameters=(("gamma", gamma),)) for gamma in (1, 1.0))
     one, other = specs(whole, 3), [replace(spec, key=f"other-{spec.repeat}") for spec in specs(real, 5)[3:]]

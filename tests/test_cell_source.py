@@ -1,4 +1,4 @@
-"""Provenance of table cells: the selection of a cell's runs, and the command that computes them again."""
+"""Provenance of table cells: the selection of a cell's runs."""
 
 from pppca_bench.config.overrides import parse_only
 from pppca_bench.reporting.summary import Results, source_of

@@ -1,4 +1,4 @@
-"""Runs that choose their settings: what they choose, from which data, what is stored and what a config may say."""
+"""Runs that choose their settings: the choice, the data it uses, storage and config keys."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The slides' claims: each verdict by made-up evidence, and the page that holds them."""
+"""Claims of the slides: verdicts from synthetic evidence, and the page of findings."""
 
 import math
 import re

@@ -15,7 +15,7 @@ def test_weights_have_the_shapes_of_the_layers_sources(iris):
     assert [vector.shape for vector in classifier.intercepts_] == [(4,), (2,), (3,)]
 
 
-def test_curves_tell_the_epochs_and_the_validation_minimum(iris):
+def test_curves_have_an_entry_per_epoch_and_per_validation(iris):
     classifier = RpropMLPClassifier((4,), random_state=3).fit(*iris)
     assert len(classifier.training_curve_) == classifier.n_epochs_
     assert len(classifier.validation_curve_) == -(-classifier.n_epochs_ // 5)

@@ -1,4 +1,4 @@
-"""The compiled training agrees with hand-worked numbers, finite differences and plain loops."""
+"""Compiled RPROP training against hand-worked numbers, finite differences and plain loops."""
 
 import math
 
@@ -89,7 +89,7 @@ def test_product_of_lane_matrices_is_the_product_of_each_lane(height, width, mod
 
 
 @pytest.mark.parametrize("mode", [LINEAR, ADD])
-def test_a_sum_is_the_same_to_the_last_bit_in_any_tile(mode):
+def test_sums_are_bitwise_equal_in_any_tile(mode):
     A, B, C = random_product(7, 17, n=9)
     together = product_of(A, B, C, mode)
     for i, j in np.ndindex(7, 17):
@@ -253,7 +253,7 @@ def test_the_rule_of_the_search_agrees_with_plain_loops(n_increases, quotient):
 
 @pytest.mark.parametrize("shortcuts", [False, True])
 @pytest.mark.parametrize("output", ["linear", "softsign"])
-def test_nets_trained_together_equal_nets_trained_alone_to_the_last_bit(shortcuts, output):
+def test_networks_trained_together_equal_single_ones_bit_for_bit(shortcuts, output):
     """More nets than lanes, with different inputs and different numbers of inputs, stopping at different times."""
     widths = [3, 1, 5, 2, 4, 5, 1, 3, 2, 4, 3]
     tasks = [make_task(Architecture(m, (3, 2), 2, shortcuts, output), seed) for seed, m in enumerate(widths)]

@@ -1,4 +1,4 @@
-"""The command line: what it prints, where, and with which exit code."""
+"""Command line: output, exit codes, examples of the help, and processes."""
 
 import io
 import json
@@ -130,7 +130,7 @@ class TestDisplay:
         yield bar
         bar.close()
 
-    def test_what_is_done_before_the_runs_is_shown_at_once_and_does_not_count_as_their_time(self, bar):
+    def test_stages_before_the_runs_are_shown_and_not_timed(self, bar):
         show = Display(bar)
         show(0, 8)
         show.stage("compiling")
@@ -181,7 +181,7 @@ class TestRun:
         )
         assert [path.name for path in tmp_path.iterdir()] == ["small.yaml"]
 
-    def test_failed_runs_are_reported_and_the_exit_code_is_1(self, config, stand_in, register):
+    def test_failed_runs_are_reported_with_exit_code_1(self, config, stand_in, register):
         class Fails(GHA):
             def fit(self, X, y=None):  # noqa: ARG002
                 raise ValueError("learning_rate is too large")
@@ -234,7 +234,7 @@ class TestRun:
 
 
 class TestErrors:
-    def test_a_broken_config_is_one_line_and_exit_code_2(self, config):
+    def test_an_invalid_config_is_reported_with_exit_code_2(self, config):
         config.write_text(SMALL.replace("[iris, wine]", "[irsi]"))
         result = pppca("run", config)
         assert (result.exit_code, result.stdout) == (2, "")
@@ -263,7 +263,7 @@ class TestErrors:
         assert result.exit_code == 2
         assert "is a file" in result.stderr
 
-    def test_tables_without_results_say_how_to_get_some(self):
+    def test_tables_without_results_are_an_error(self):
         result = pppca("tables")
         assert (result.exit_code, result.stderr) == (
             1,
@@ -403,7 +403,7 @@ class TestRender:
         assert set(missing) <= {"report.html"}
 
     @pytest.mark.slow
-    def test_the_findings_stand_where_they_are_asked_for_and_link_to_what_is_there(self, copied, tmp_path):
+    def test_findings_are_written_to_the_given_path_with_valid_links(self, copied, tmp_path):
         page = tmp_path / "docs" / "new" / "findings.md"
         assert pppca("render", "--results", copied, "--findings", page).exit_code == 0
         assert not (copied / "findings.md").exists()
@@ -480,7 +480,7 @@ class TestProcess:
     @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
     @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
     @pytest.mark.slow
-    def test_a_stopped_run_keeps_what_is_done_and_says_how_to_go_on(self, tmp_path, number, exit_code):
+    def test_a_stopped_run_keeps_results_and_prints_how_to_resume(self, tmp_path, number, exit_code):
         (tmp_path / "long.yaml").write_text(LONG)
         running = process("run", "long.yaml", "--results", "kept", "--workers", 1, "--fresh", cwd=tmp_path)
         read_until(running.stderr, "1/2")
@@ -498,7 +498,7 @@ class TestProcess:
     @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
     @pytest.mark.parametrize("whole_group", [True, False], ids=["a terminal's Ctrl-C", "the parent alone"])
     @pytest.mark.slow
-    def test_a_run_that_is_stopped_while_its_workers_start_says_nothing_else(self, tmp_path, whole_group):
+    def test_a_run_stopped_while_workers_start_prints_only_how_to_resume(self, tmp_path, whole_group):
         # No run is done, and so no progress shown, however late the signal comes.
         (tmp_path / "long.yaml").write_text(LONG.replace("n_epochs: 1}", "n_epochs: 999999}"))
         running = process("run", "long.yaml", "--workers", 2, cwd=tmp_path, start_new_session=True)
@@ -514,7 +514,7 @@ class TestProcess:
 
     @pytest.mark.slow
     @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-    def test_a_killed_run_keeps_what_is_done_and_leaves_no_worker_behind(self, tmp_path):
+    def test_a_killed_run_keeps_results_and_leaves_no_worker(self, tmp_path):
         (tmp_path / "long.yaml").write_text(LONG)
         running = process("run", "long.yaml", "--workers", 2, cwd=tmp_path)
         read_until(running.stderr, "1/2")
@@ -525,7 +525,7 @@ class TestProcess:
 
     @pytest.mark.slow
     @pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
-    def test_a_reader_that_has_enough_ends_the_tables_in_silence(self, finished):
+    def test_a_closed_pipe_ends_the_tables_silently(self, finished):
         printing = process("tables", "--results", finished)
         printing.stdout.close()
         assert printing.stderr.read() == ""
@@ -561,7 +561,7 @@ def parse(arguments: list[str]) -> click.Context:
 
 
 @pytest.mark.parametrize("names", list(commands(cli)), ids=lambda names: " ".join(names) or "pppca")
-def test_the_help_ends_with_calls_that_the_command_line_takes(names):
+def test_examples_of_the_help_are_valid_calls(names):
     calls = examples_of(*names)
     assert calls
     for call in calls:
@@ -573,7 +573,7 @@ def test_the_help_ends_with_calls_that_the_command_line_takes(names):
     assert any(call.startswith(" ".join(["pppca", *names])) for call in calls)
 
 
-def test_a_call_that_the_command_line_does_not_take_is_found():
+def test_invalid_calls_are_detected():
     with pytest.raises(click.NoSuchOption):
         parse(["tables", "--tabel", "T5"])
     with pytest.raises(click.BadParameter):

@@ -1,4 +1,4 @@
-"""Columns of a ranking: which runs are one setting, and how settings are told apart."""
+"""Columns of a ranking: their settings and names."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -75,7 +75,7 @@ def test_a_column_is_named_by_method_threshold_and_unusual_parameters(method, pa
     assert names([run("cancer1", method, parameters)]) == [(name, "")]
 
 
-def test_a_classifier_is_named_by_as_little_as_tells_it_from_others():
+def test_classifiers_are_named_by_the_fewest_distinguishing_parameters():
     wide, linear, linked = rprop((16,), max_epochs=9), rprop(()), rprop((16,), shortcuts=True)
     runs = [run(classifier=network) for network in (NETWORK, wide, linear, linked)]
     assert names(runs) == [
@@ -127,7 +127,7 @@ def test_results_of_two_versions_of_an_algorithm_are_two_columns():
     assert found == [("GHA, gha version = 1", {"cancer1": 1.0}), ("GHA, gha version = 2", {"cancer1": 3.0})]
 
 
-def test_a_setting_that_became_the_default_is_told_from_the_one_that_was():
+def test_an_old_and_a_new_default_are_distinguished():
     """Both were defaults when they were planned, so that neither is named for itself."""
     (older, one), (newer, other) = run(parameters=(("head_start", 0.1),)), run(parameters=(("head_start", 0.2),))
     runs = [(replace(older, changed=()), one), (replace(newer, changed=()), other)]

@@ -1,4 +1,4 @@
-"""Ours against published: the verdict rule at each of its bounds, what is compared, and the scores, by hand."""
+"""Comparison with published numbers: bounds of the verdicts, compared cells and scores."""
 
 import json
 import math

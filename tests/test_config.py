@@ -366,7 +366,7 @@ def test_a_list_parameter_has_several_values_where_it_is_a_list_of_lists(load, w
     assert len(list(variants(config.methods[0].classifier.grid))) == 2 * len(values)
 
 
-def test_a_word_may_stand_beside_lists(load):
+def test_a_list_may_hold_words_and_lists(load):
     text = BASE.replace("[iris, wine]", "cancer1").replace("hidden: [8]", "hidden: [pivot, [2]]")
     assert load(text).methods[0].classifier.grid["hidden"] == ("pivot", (2,))
 

@@ -1,4 +1,4 @@
-"""Computing on a Dask cluster: the same numbers as here, and what becomes of workers and schedulers that go away."""
+"""Computation on a Dask cluster: equal numbers, and lost workers and schedulers."""
 
 import itertools
 import os
@@ -54,7 +54,7 @@ def test_a_scheduler_without_dask_or_with_a_number_of_workers_is_refused(argumen
     assert message in done.stderr
 
 
-def test_without_dask_one_line_says_how_to_install_it(monkeypatch, tmp_path):
+def test_the_error_without_dask_names_the_installation_command(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.delitem(sys.modules, "pppca_bench.experiments.dask_cluster")
@@ -65,7 +65,7 @@ def test_without_dask_one_line_says_how_to_install_it(monkeypatch, tmp_path):
     assert done.stderr.endswith("`pip install 'pppca-bench[dask]'`.\n")
 
 
-def test_a_scheduler_that_does_not_answer_is_an_error_of_one_line(monkeypatch):
+def test_an_unreachable_scheduler_is_an_error(monkeypatch):
     monkeypatch.setattr(dask_cluster, "TIMEOUT_S", 0.2)
     cluster = DaskCluster(1, "tcp://127.0.0.1:9")
     with pytest.raises(ClusterError, match=r"^no Dask scheduler answers at tcp://127\.0\.0\.1:9 \(.*--scheduler\.$"):
@@ -100,7 +100,7 @@ SPLITS = YAML.replace("[iris, wine]", "[wine, {sklearn: iris}]").replace("repeat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", [YAML, SPLITS], ids=["known", "splits"])
-def test_the_command_gives_on_dask_what_it_gives_here_to_the_last_bit(tmp_path, monkeypatch, text):
+def test_results_on_dask_equal_local_results_bit_for_bit(tmp_path, monkeypatch, text):
     monkeypatch.chdir(tmp_path)
     Path("small.yaml").write_text(text)
     there = subprocess.run(
@@ -182,7 +182,7 @@ def n_done(path: Path) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
-def test_a_scheduler_that_goes_away_ends_the_run_with_what_is_done_kept(tmp_path, end):
+def test_a_lost_scheduler_ends_the_run_and_keeps_results(tmp_path, end):
     (tmp_path / "long.yaml").write_text(LONG)
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"

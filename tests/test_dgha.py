@@ -53,7 +53,7 @@ def test_rows_without_variance_go_unless_no_row_has_any():
 
 
 @given(st.lists(st.floats(0.0, 1e6), min_size=1, max_size=20), st.floats(1.0, 100.0))
-def test_the_largest_variance_always_stays(variances, tau):
+def test_the_row_of_largest_variance_is_kept(variances, tau):
     assert int(np.argmax(variances)) in kept_rows(variances, tau=tau)
 
 

@@ -1,4 +1,4 @@
-"""``pppca doctor``: checks of environment, cache, data and results, and that their remedies hold."""
+"""``pppca doctor``: checks of environment, cache, data and results, and their remedies."""
 
 import errno
 import os
@@ -63,7 +63,7 @@ class TestCommand:
         monkeypatch.setattr(doctor, "_data", lambda _: iter(()))
 
     @pytest.mark.usefixtures("_quick")
-    def test_all_is_well_with_finished_results(self, store):
+    def test_finished_results_are_accepted(self, store):
         store.record([done(spec) for spec in SPECS], "{}")
         result = pppca("doctor")
         assert result.exit_code == 0, result.output
@@ -132,14 +132,14 @@ class TestCache:
             (folder / name).write_bytes(cache.sealed(b"code"))
         return [folder / name for name in names]
 
-    def test_a_new_cache_is_well_and_stays_as_it_is(self, folder):
+    def test_a_new_cache_is_accepted_and_unchanged(self, folder):
         (finding,) = doctor._cache()
         n = len(cache.FAMILIES)
         text = f"{folder}: can be written; of {n} families of kernels 0 are compiled, others when a run needs them."
         assert (finding.text, finding.remedy) == (text, None)
         assert not folder.exists()
 
-    def test_a_full_cache_is_well(self, folder):
+    def test_a_full_cache_is_accepted(self, folder):
         for family in cache.FAMILIES:
             self.keep(folder, family)
         (finding,) = doctor._cache()
@@ -180,7 +180,7 @@ def test_each_problem_is_read_and_an_error_is_reported(monkeypatch):
 
 
 class TestStore:
-    def test_none_yet_is_well_and_makes_none(self, path):
+    def test_a_missing_store_is_accepted_and_not_created(self, path):
         (finding,) = doctor._store(path)
         assert (finding.text, finding.remedy) == (f"{path}: none yet; `pppca run CONFIG` makes it.", None)
         assert not path.parent.exists()
@@ -230,11 +230,11 @@ class TestStore:
 
 
 class TestFolder:
-    def test_a_folder_that_can_be_written_is_well(self, tmp_path):
+    def test_a_writable_folder_is_accepted(self, tmp_path):
         assert list(doctor._folder(tmp_path / "new" / "results")) == []
         assert not (tmp_path / "new").exists()
 
-    def test_a_folder_that_cannot_be_written_is_wrong(self, tmp_path):
+    def test_an_unwritable_folder_is_reported(self, tmp_path):
         (tmp_path / "file").write_text("")
         (line,) = wrong(doctor._folder(tmp_path / "file"))
         assert (
@@ -251,7 +251,7 @@ class TestFolder:
             f"{tmp_path / 'a'}: cannot be written (Permission denied). Give another folder with --results DIR."
         ]
 
-    def test_a_full_disk_is_wrong(self, tmp_path, monkeypatch):
+    def test_a_full_disk_is_reported(self, tmp_path, monkeypatch):
         monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5 * 2**20))
         assert wrong(doctor._folder(tmp_path)) == [
             f"{tmp_path}: 5 MB are free on its disk. Free some, or give --results DIR."

@@ -1,4 +1,4 @@
-"""The contract of every classifier and reducer: scikit-learn's checks, parameters, seeds, validation data, classes."""
+"""Contract of every classifier and reducer: scikit-learn's checks, seeds, validation data and classes."""
 
 from inspect import signature
 

@@ -1,4 +1,4 @@
-"""The compiled steps of the evolution against values worked out by hand and plain-loop twins."""
+"""Compiled steps of the evolution against hand-worked values and plain loops."""
 
 import numpy as np
 import pytest
@@ -237,7 +237,7 @@ class TestEvaluation:
         assert len(kept) == 1
         assert fitness == pytest.approx(1.0)
 
-    def test_a_lost_node_is_gone_whatever_the_limits(self):
+    def test_a_lost_node_is_removed_at_any_limit(self):
         W, variances, _ = run_evaluate(np.array([[1.0, 0.0], [2.0, 0.0]]), self.C, limits(1e9, min_components=2))
         np.testing.assert_array_equal(W, [[1.0, 0.0]])
         np.testing.assert_allclose(variances, [4.0])
@@ -314,7 +314,7 @@ class TestReproduction:
         given = networks, offspring, uniforms, self.SEED, start, rule, self.MOMENTS
         kernels.evolve(*given, course, evaluation, *share, nursery)
 
-    def test_it_is_breeding_mutation_and_evaluation_one_after_the_other(self):
+    def test_a_generation_is_breeding_then_mutation_then_evaluation(self):
         networks, rule = self.parents(), rules(limits(4.0), crossover=0.5)
         uniforms = np.random.default_rng(13).random((3, 5))
         ours, expected = room_like(networks), room_like(networks)
@@ -346,7 +346,7 @@ class TestReproduction:
         for values, wanted in zip((*last, *courses[0]), (*one, *courses[1]), strict=True):
             np.testing.assert_array_equal(values, wanted)
 
-    def test_the_course_tells_of_the_fittest_and_of_the_mean_size(self):
+    def test_the_course_records_the_fittest_and_the_mean_size(self):
         networks = self.parents()
         course = self.course()
         kernels.record(networks, course, 1)
@@ -428,7 +428,7 @@ class TestMutation:
         other = self.noise(n_features=8, start=kernels.numbers_of_a_child(16))
         assert not np.intersect1d(one, other).size
 
-    def test_a_probability_chooses_genes_and_leaves_their_noise_as_it_is(self):
+    def test_the_mutation_probability_selects_genes_without_changing_their_noise(self):
         chosen, every = self.noise(64, 8, probability=0.3), self.noise(64, 8)
         assert 0.2 < np.mean(chosen != 0.0) < 0.4
         np.testing.assert_array_equal(chosen[chosen != 0.0], every[chosen != 0.0])

@@ -110,7 +110,7 @@ class TestExport:
         assert (done.exit_code, done.stderr) == (0, f"Wrote 4 runs to {tmp_path / 'runs.parquet'}.\n")
         pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "runs.parquet"), pppca_bench.load_results(results))
 
-    def test_without_pyarrow_one_line_says_what_to_install(self, results, monkeypatch):
+    def test_the_error_without_pyarrow_names_the_installation_command(self, results, monkeypatch):
         monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "pyarrow" else ...)
         done = pppca("export", "--results", results, "--format", "parquet", "--out", "runs.parquet")
         assert done.exit_code == 1

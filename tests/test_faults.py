@@ -1,4 +1,4 @@
-"""A disk, a folder or a store that fails: one line that says what and what to do, and nothing damaged."""
+"""Failures of disk, folder and store: error messages and undamaged results."""
 
 import os
 import re
@@ -86,7 +86,7 @@ def test_a_run_creates_a_database_of_zero_bytes_again_with_a_warning(folder):
 @pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_full_disk_ends_a_run_in_a_line_and_the_next_goes_on(folder, workers):
+def test_a_run_on_a_full_disk_ends_with_an_error_and_can_be_resumed(folder, workers):
     size = (folder / "results" / "results.sqlite").stat().st_size
     program = (
         "import resource, sys; limit = int(sys.argv.pop(1)); resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit));"
@@ -187,7 +187,7 @@ def versions_of(database: Path, method: str) -> set[int]:
     return {dict(spec.cell.algorithms)[method] for spec in runs if spec.cell.method == method}
 
 
-def test_results_of_an_older_algorithm_are_not_reused_and_the_run_says_so(folder, register):
+def test_results_of_an_older_algorithm_are_computed_again_with_a_message(folder, register):
     path = folder / "results" / "results.sqlite"
     old = METHODS["gha"].version
     before = rows(path)

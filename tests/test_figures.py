@@ -1,4 +1,4 @@
-"""The slides' figures: averages, removed nodes, missing runs, and files that hold exactly the drawn numbers."""
+"""Figures of the slides: means, removed nodes, missing runs, and files with the drawn numbers."""
 
 import csv
 import io
@@ -152,7 +152,7 @@ class TestNumbers:
 
 
 class TestMissingRuns:
-    def test_a_figure_without_runs_is_left_out_and_says_so(self, runs: Runs, tmp_path: Path) -> None:
+    def test_a_figure_without_runs_is_omitted_and_lists_them_as_missing(self, runs: Runs, tmp_path: Path) -> None:
         runs.add("cancer1", "dgha", 25.0, tau=5.0, variances=[[1.0]])
         figures = runs.figures()
         assert list(figures) == ["F1", "F2", "F3", "F4", "F8", "F5", "E1", "E2", "E3"]
@@ -169,7 +169,7 @@ class TestMissingRuns:
 
 
 class TestComparison:
-    def test_a_cell_stands_at_its_published_and_our_mean(self, runs: Runs) -> None:
+    def test_a_point_has_the_published_number_and_our_mean(self, runs: Runs) -> None:
         runs.add("cancer1", "ne_ppca", tau=5.0, error=2.0, n_nodes=1)
         figure = runs.add("cancer1", "ne_ppca", tau=5.0, error=3.0, n_nodes=2).figures()["F5"]
         assert [panel.title for panel in figure.panels] == ["a) test error", "b) dimensionality"]
@@ -241,9 +241,7 @@ class TestDrawing:
         assert [ax.get_title() or ax.get_title(loc="left") for ax in axes] == titles
         assert len({ax.get_ylim() for ax in axes}) == 1
 
-    def test_the_figure_says_how_removed_nodes_count_and_over_how_many_repeats(
-        self, drawings: dict[str, Drawing]
-    ) -> None:
+    def test_the_note_states_how_removed_nodes_and_repeats_count(self, drawings: dict[str, Drawing]) -> None:
         for name in ("F2", "F3"):
             note = drawings[name].get_supxlabel().replace("\n", " ")
             assert "A removed node counts as 0" in note

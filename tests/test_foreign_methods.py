@@ -1,4 +1,4 @@
-"""Third-party methods and classifiers: dotted paths, errors, versions, and stores that outlive them."""
+"""Third-party methods and classifiers: dotted paths, errors, versions and warm-up."""
 
 import json
 import re
@@ -199,7 +199,7 @@ def test_a_path_to_anything_but_a_method_is_refused_with_the_reason(module, path
         ('{method: "sklearn.svm:SVR"}', "expected an approximation problem, which sklearn.svm:SVR needs, got iris"),
     ],
 )
-def test_a_validation_error_takes_one_line(module, entry, message):
+def test_validation_errors_of_third_party_methods(module, entry, message):
     entry = entry.replace("%s", module)
     Path("bad.yaml").write_text(
         f"name: bad\nproblems: [iris]\nrepeats: 1\nseed: 1\nmethods:\n  - {entry}\nclassifier: {{hidden: []}}\n"

@@ -1,4 +1,4 @@
-"""The compiled Hebbian updates against hand-worked numbers and plain loops."""
+"""Compiled Hebbian updates against hand-worked numbers and plain loops."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The report as one page: whole, escaped, without a link that leads nowhere, and with the numbers of the tables."""
+"""HTML report: escaping, links, tables, verdicts and spreads."""
 
 import re
 from collections import Counter
@@ -81,7 +81,7 @@ def page(text) -> Page:
 
 
 @pytest.mark.slow
-def test_every_identifier_stands_once_and_every_link_leads_to_one(page):
+def test_identifiers_are_unique_and_links_lead_to_them(page):
     ids = Counter(attributes["id"] for _, attributes in page.elements if "id" in attributes)
     assert [name for name, n in ids.items() if n > 1] == []
     links = [attributes["href"] for name, attributes in page.elements if name != "link" and "href" in attributes]
@@ -95,7 +95,7 @@ def test_every_identifier_stands_once_and_every_link_leads_to_one(page):
     assert described <= ids.keys()
 
 
-def test_nothing_is_loaded_from_elsewhere(page, text):
+def test_the_page_loads_no_external_resource(page, text):
     assert not [attributes for _, attributes in page.elements if "src" in attributes or "srcset" in attributes]
     assert "@import" not in text
     assert {attributes["href"] for attributes in page.all("link")} == {"data:,"}
@@ -103,14 +103,14 @@ def test_nothing_is_loaded_from_elsewhere(page, text):
     assert policy.startswith("default-src 'none';")
 
 
-def test_names_of_users_are_texts(page, text):
+def test_user_defined_names_are_escaped(page, text):
     assert ODD not in text
     assert "&lt;script&gt;alert(&#39;&amp;own#data&#39;)&lt;/script&gt;.dt" in text
     assert "name: my &amp; own  # &lt;b&gt;" in text
     assert len(page.all("script")) == 1
 
 
-def test_tables_and_figures_stand_in_it_each_below_its_heading(built, text):
+def test_the_page_has_each_table_and_figure_below_its_heading(built, text):
     snapshot, report = built
     for document in (one for one in snapshot.filled if one.trimmed()):
         assert f'<h3 id="{anchor(document.id)}-h">{document.id}. ' in text
@@ -146,7 +146,7 @@ def test_without_scripts_nothing_is_hidden_and_no_control_is_dead(page):
     assert page.all("button") == page.all("input") == []
 
 
-def test_every_verdict_stands_beside_its_published_number_by_sign_and_colour(built):
+def test_each_published_number_has_its_verdict(built):
     snapshot, report = built
     tables = {one.id: one.trimmed() for one in snapshot.filled if isinstance(one, Table) and one.trimmed()}
     shown = Counter(
@@ -180,7 +180,7 @@ def cell_of_three(values: dict[int, float]) -> TableCell:
     return TableCell("a", "b", ("test_error_percent",), "{}", ours, {}, {"test_error_percent": values}, 4)
 
 
-def test_behind_a_cell_stand_the_numbers_of_its_repeats():
+def test_a_cell_shows_the_spread_of_its_repeats():
     cell = cell_of_three({0: 1.0, 1: 2.0, 2: 2.0, 3: 5.0})
     table = Table("Z", "", "", "a", {"a": "a"}, {"b": "b"}, {("a", "b"): cell})
     (spread,) = table_view(table, {}).rows[0].cells[0].spreads

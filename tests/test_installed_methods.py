@@ -1,4 +1,4 @@
-"""A package of somebody else: built, installed, run by its short names, and gone again, with its results still read."""
+"""Methods of a third-party distribution: installed, run by name, and uninstalled."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A run that is killed at any moment and resumed, or shared by two processes: nothing is lost, nothing done twice."""
+"""Runs that are killed and resumed, or shared by two processes: complete and without repetition."""
 
 import csv
 import os

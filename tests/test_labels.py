@@ -1,4 +1,4 @@
-"""Names of cells: those that stand beside each other never have the same one, and say what tells them apart."""
+"""Names of cells: unique within a table, and with the fewest distinguishing parameters."""
 
 from dataclasses import replace
 
@@ -35,33 +35,33 @@ def test_a_method_is_named_with_its_thresholds(own, label):
     assert names(own) == [label], "alone it needs no more"
 
 
-def test_thresholds_that_hardly_differ_have_two_names():
+def test_close_thresholds_have_different_names():
     cells = [cell(tau=tau) for tau in (5.0000001, 5.0000002, 5.0)]
     assert names(*cells) == ["DGHA, τ = 5.0000001", "DGHA, τ = 5.0000002", "DGHA, τ = 5"]
 
 
-def test_a_file_of_the_same_name_with_other_data_is_told_by_its_digest():
+def test_files_of_one_name_are_distinguished_by_the_digest_of_their_data():
     one, other = cell(problem="x.dt"), replace(cell(problem="x.dt"), data_sha256="b" * 64)
     assert names(one, other) == ["DGHA, data aaaaaaaa", "DGHA, data bbbbbbbb"]
 
 
-def test_results_of_another_version_of_an_algorithm_are_told_by_it():
+def test_versions_of_an_algorithm_are_distinguished():
     newer = replace(cell(), algorithms=(("dgha", 2), ("rprop", 1)))
     older = replace(cell(), algorithms=(("dgha", 1), ("rprop", 1)))
     assert names(older, newer) == ["DGHA, dgha version = 1", "DGHA, dgha version = 2"]
 
 
-def test_what_most_have_is_not_named_and_without_it_everything_is():
+def test_the_most_frequent_value_is_not_named():
     cells = [cell(decay=5, n_epochs=36), cell(decay=None, n_epochs=36), cell(decay=None, n_epochs=3)]
     assert names(*cells) == ["DGHA, decay = 5", "DGHA", "DGHA, n_epochs = 3"]
     assert names(*cells[1:]) == ["DGHA, n_epochs = 36", "DGHA, n_epochs = 3"]
 
 
-def test_a_parameter_that_an_older_version_did_not_have_is_told():
+def test_a_missing_parameter_is_named():
     assert names(cell(), cell(), cell(head_start=0)) == ["DGHA, no head_start", "DGHA, head_start = 0"]
 
 
-def test_what_a_run_stores_beside_its_numbers_is_named_only_where_nothing_else_differs():
+def test_storage_options_are_named_only_where_nothing_else_differs():
     drawn = cell("pca", tau=5.0, portrait=True, predictions=True)
     assert names(drawn, cell("pca", problem="horse1", tau=5.0), cell("pca", problem="wine", tau=5.0))[0] == "PCA, τ = 5"
     assert names(drawn, cell("pca", tau=5.0))[0] == "PCA, τ = 5, portrait = true, predictions = true"
@@ -73,21 +73,21 @@ def test_a_setting_is_named_alike_at_every_problem():
     assert names(*cells, other) == ["GHA", "GHA", "GHA", "GHA, learning_rate = 0.5"]
 
 
-def test_what_is_no_default_is_named_where_that_is_asked_for():
+def test_changed_settings_are_named_on_request():
     own = cell(tau=15.0, learning_rate=0.5)
     assert distinct_labels([own], changed={own: ("learning_rate", "tau", "classifier.rule")}) == {
         own: "DGHA, learning_rate = 0.5"
     }
 
 
-def test_a_classifier_is_told_by_as_little_as_tells_it_from_others_and_the_usual_one_not_at_all():
+def test_classifiers_other_than_the_usual_are_named_by_the_fewest_parameters():
     wide = (("hidden", (16,)), ("max_epochs", 9), ("rule", "rprop"), ("shortcuts", True))
     online = (("hidden", (50,)), ("rule", "backprop"))
     cells = [cell(), cell("gha"), cell(classifier=wide), cell(classifier=online)]
     assert names(*cells) == ["DGHA", "GHA", "DGHA, classifier (rprop, hidden = 16)", "DGHA, classifier (backprop)"]
 
 
-def test_a_threshold_may_stand_in_a_column_of_its_own():
+def test_names_may_leave_out_the_threshold():
     assert names(cell(tau=5.0), cell(tau=10.0), with_tau=False) == ["DGHA", "DGHA"]
     assert names(cell(tau=5.0, n_epochs=3), cell(tau=10.0, n_epochs=4), with_tau=False) == [
         "DGHA, n_epochs = 3",

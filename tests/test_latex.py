@@ -1,4 +1,4 @@
-"""Tables as LaTeX: escaped, laid out by booktabs, and compiled."""
+"""LaTeX tables: escaping, layout and compilation."""
 
 import re
 import subprocess
@@ -56,7 +56,7 @@ def test_a_long_table_may_break_over_pages():
     assert r"\begin{longtable}" not in latex_table(["a"], rows[1:], caption="c")
 
 
-def test_published_numbers_stand_below_ours_in_one_table():
+def test_published_numbers_are_below_ours_in_one_table():
     tables = {table.id: render(table, "latex") for table in full_tables(2)}
     for name in ("T0", "T1", "P8"):
         assert tables[name].count(r"\begin{tabular}") == 1

@@ -1,4 +1,4 @@
-"""What a training tells of itself: the Proben1 report's quantities of a run, worked out by hand."""
+"""Measures of a training: hand-worked quantities of the Proben1 report."""
 
 import numpy as np
 import pytest
@@ -85,7 +85,7 @@ def test_online_training_updates_every_weight_after_every_sample():
     assert measures["connection_traversals"] == (16 + 10) * (n_epochs * 3 * 12 + n_validations * 5)
 
 
-def test_generations_are_no_passes_so_that_a_genetic_algorithm_tells_no_traversals():
+def test_genetic_algorithms_have_no_connection_traversals():
     rng = np.random.default_rng(0)
     inputs, classes = rng.normal(size=(12, 3)), np.arange(12) % 2
     network = GAMLPClassifier((2,), max_generations=5, random_state=0).fit(inputs, classes, inputs, classes)

@@ -1,4 +1,4 @@
-"""Shards of a plan, and merging: together they equal one run, and contradictions are refused."""
+"""Shards of a plan and their merging: equality with a single run, and contradictions."""
 
 import sqlite3
 from collections.abc import Sequence

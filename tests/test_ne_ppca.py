@@ -164,7 +164,7 @@ class TestConstraints:
     def test_a_smallest_number_beyond_the_features_keeps_all(self, wine):
         assert NEpPCA(tau=2.0, min_components=99, random_state=0).fit(wine).n_components_ == 13
 
-    def test_the_largest_number_goes_before_the_share(self, wine):
+    def test_max_components_takes_precedence_over_the_variance_ratio(self, wine):
         assert NEpPCA(max_components=2, min_variance_ratio=1.0, random_state=0).fit(wine).n_components_ == 2
 
 
@@ -195,7 +195,7 @@ class TestStagnation:
         assert model.n_generations_ == 4
         assert {len(values) for values in model.history_.values()} == {5}
 
-    def test_it_is_the_beginning_of_the_whole_evolution(self, wine):
+    def test_early_stopping_gives_the_start_of_the_full_evolution(self, wine):
         whole = NEpPCA(tau=3.0, n_generations=200, random_state=0).fit(wine).history_
         model = NEpPCA(tau=3.0, n_generations=200, n_iter_no_change=3, tol=0.01, random_state=0).fit(wine)
         n = model.n_generations_ + 1
@@ -206,14 +206,14 @@ class TestStagnation:
         assert np.all(last == last[0])
         assert fitness.max() <= 1.01 * fitness[0]
 
-    def test_without_it_all_generations_are_made(self, wine):
+    def test_no_early_stopping_by_default(self, wine):
         assert NEpPCA(**STILL).fit(wine).n_generations_ == 90
 
 
 class TestThreads:
     @pytest.mark.parametrize("least_work", [0.0, 1e4, 1e12])
     @pytest.mark.parametrize("n_jobs", [2, 3, 50, -1])
-    def test_they_do_not_change_the_result(self, wine, n_jobs, least_work, monkeypatch):
+    def test_threads_do_not_change_the_result(self, wine, n_jobs, least_work, monkeypatch):
         # Generations are shared all, until networks have lost nodes, or not at all.
         monkeypatch.setattr(population, "LEAST_SHARED_WORK", least_work)
         monkeypatch.setattr("os.cpu_count", lambda: 20)
@@ -223,7 +223,7 @@ class TestThreads:
         for name, values in alone.history_.items():
             np.testing.assert_array_equal(together.history_[name], values)
 
-    def test_they_share_generations_until_networks_have_become_small(self, wine, monkeypatch):
+    def test_threads_share_generations_until_networks_are_small(self, wine, monkeypatch):
         made, make = [], population.Population._make
 
         def noted(self, uniforms, shares, **options):
@@ -240,7 +240,7 @@ class TestThreads:
         assert min(work for *_, work in shared) >= 1e4 > rest[2]
         assert rest[:2] == (31 - len(shared), 1)
 
-    def test_none_at_all_are_refused(self, wine):
+    def test_zero_threads_are_refused(self, wine):
         with pytest.raises(
             ValueError, match=r"^n_jobs in NEpPCA: expected a number of threads, or -1 for .*, got 0\.$"
         ):

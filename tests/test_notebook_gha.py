@@ -1,4 +1,4 @@
-"""The iris notebook: its printed matrices and errors, from the estimator, the problems and the config."""
+"""The iris notebook: its printed matrices and errors from estimator, problems and config."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Data that are hardly fit to learn from: every method gives finite numbers or a failure that names its cause."""
+"""Degenerate data: finite numbers, or a failure that names its cause, for every method."""
 
 import csv
 import math

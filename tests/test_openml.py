@@ -1,4 +1,4 @@
-"""Data sets of openml.org, from a local server: downloaded once, kept, and compared with the first download."""
+"""Data sets of openml.org, from a local server: download, cache, and changed data."""
 
 import hashlib
 import json

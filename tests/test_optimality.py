@@ -1,4 +1,4 @@
-"""How near to exact PCA: by hand, against an orthonormal basis, within its bound, and without a trace on the rows."""
+"""Optimality: hand-worked cases, orthonormal bases, bounds, and tracked fits."""
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ def test_no_rows_hold_more_than_as_many_exact_components(seed):
 
 @pytest.mark.parametrize("model", [GHA, DGHA])
 @pytest.mark.parametrize("shuffle", [True, False])
-def test_a_tracked_fit_is_the_untracked_one_to_the_last_bit(model, shuffle):
+def test_tracking_optimality_does_not_change_the_fit(model, shuffle):
     X = inputs()
     settings = {"n_epochs": 12, "learning_rate": 1e-3, "shuffle": shuffle, "random_state": 3}
     plain, tracked = (model(track_optimality=track, **settings).fit(X) for track in (False, True))
@@ -107,7 +107,7 @@ def test_of_chunks_each_is_held_to_the_samples_seen_by_then():
 
 
 @pytest.mark.parametrize("model", [GHA, DGHA])
-def test_samples_that_do_not_vary_have_none_and_no_warning(model):
+def test_constant_samples_have_no_optimality_and_no_warning(model):
     fitted = model(n_epochs=2, track_optimality=True, random_state=0).fit(np.ones((5, 3)))
     assert np.isnan(fitted.history_["optimality"]).all()
 

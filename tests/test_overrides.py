@@ -93,7 +93,7 @@ class TestOnly:
             ),
         ],
     )
-    def test_an_unknown_key_or_value_is_refused_in_one_line(self, path, option, message):
+    def test_an_unknown_key_or_value_is_refused(self, path, option, message):
         with pytest.raises(UnknownNameError, match=message) as caught:
             plan(path, only=(option,))
         assert len(str(caught.value)) < 220
@@ -177,7 +177,7 @@ class TestSet:
             ("tau=[3", r"^--set:1: not valid YAML"),
         ],
     )
-    def test_a_validation_error_names_the_change_in_one_line(self, path, option, message):
+    def test_a_validation_error_names_the_change(self, path, option, message):
         with pytest.raises(ConfigError, match=message) as caught:
             plan(path, option)
         assert "\n" not in str(caught.value)

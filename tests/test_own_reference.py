@@ -1,4 +1,4 @@
-"""User-defined references: the documented example, run and compared, and the messages of mistakes."""
+"""User-defined references: the documented example and error messages."""
 
 import json
 import shutil
@@ -49,7 +49,7 @@ def test_the_wine_accuracies_are_those_that_the_data_sets_description_prints():
     assert sum(map(len, numbers.values())) == 10
 
 
-def test_with_an_added_reference_it_alone_is_compared_run_or_not(results):
+def test_only_the_added_reference_is_compared(results):
     found = verdicts(results, "--reference", REFERENCE)
     assert len(found) == 10
     run = {row for (_, row), verdict in found.items() if verdict != "not run"}
@@ -60,7 +60,7 @@ def test_without_it_the_packages_references_are_compared(results):
     assert not {table for table, _ in verdicts(results)} & {"S1", "S2"}
 
 
-def test_its_tables_stand_beside_the_others(results):
+def test_tables_include_those_of_the_added_reference(results):
     tables = printed("tables", "--results", results, "--reference", REFERENCE)
     assert "S1. Errors on samples that were held out" in tables
     assert "load_wine().DESCR, leave-one-out" in tables
@@ -108,7 +108,7 @@ def test_a_baseline_of_nothing_is_refused(results, mine, tmp_path):
         ),
     ],
 )
-def test_a_mistake_is_one_line(results, mine, old, new, expected):
+def test_an_invalid_reference_is_an_error_of_one_line(results, mine, old, new, expected):
     change(mine, old, new)
     if old == "id: S1":
         numbers = mine / "numbers.csv"

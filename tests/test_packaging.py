@@ -1,4 +1,4 @@
-"""What is handed out: wheel and sdist are whole, and work in an empty folder without a network."""
+"""Wheel and sdist: contents, and use in an empty folder without a network."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Comparisons on one problem: worked-out statistics, the choice of pairs, and their rendering."""
+"""Pairwise comparisons on a problem: statistics, choice of pairs, and rendering."""
 
 import json
 import math
@@ -80,7 +80,7 @@ def test_repeats_of_a_split_count_once():
     assert seeds.test.n == 4
 
 
-def test_repeats_that_one_of_the_two_lacks_do_not_count():
+def test_only_repeats_of_both_methods_count():
     (found,) = compared(runs("dgha", [1.0, 2.0, 9.0]), runs("pca", [2.0, 4.0])).comparisons
     assert (found.test.n, found.means) == (2, (1.5, 3.0))
 
@@ -104,7 +104,7 @@ def test_pairs_are_of_equal_threshold_or_of_equal_dimensionality():
     assert len(at) == 4 + 6 + 1
 
 
-def test_a_verdict_needs_significance_and_says_whether_it_matters():
+def test_verdicts_by_significance_and_by_the_difference_that_matters():
     rng = np.random.default_rng(0)
     noise = list(rng.normal(0, 0.1, 30))
     worse = {"far": 3.0, "near": 0.5, "none": 0.0}
@@ -122,7 +122,7 @@ def test_a_verdict_needs_significance_and_says_whether_it_matters():
     assert far.verdict == "DGHA, τ = 10 is better, by less than 4"
 
 
-def test_of_a_score_the_larger_one_is_better():
+def test_larger_scores_are_better():
     errors = list(np.random.default_rng(0).normal(8, 0.1, 20))
     found = compared(runs("dgha", [5.0] * 20), runs("pca", errors), quantity="accuracy_percent")
     assert found.comparisons[0].test.difference > 0
@@ -161,7 +161,7 @@ def test_every_format_names_the_test_and_has_no_nan(form, n_splits):
     assert "With too few results to compare: LDA" in text
 
 
-def test_rank_compares_methods_on_the_only_problem_or_on_the_one_that_is_named(tmp_path):
+def test_rank_compares_methods_on_the_only_or_the_named_problem(tmp_path):
     found = [*runs("dgha", [1.0, 2.0, 4.0, 2.0]), *runs("pca", [2.0, 3.0, 5.0, 1.0]), *runs("pca", [2.0, 3.0], 5.0)]
     with Store(tmp_path / "results.sqlite") as store:
         store.describe_problems([ProblemFacts("own", "a", "classification", "own", 9, 2, 50, 25, 25, 2)])

@@ -1,4 +1,4 @@
-"""The pipeline of a stored run: its numbers, raw rows of tables, what is kept in a file, and what cannot be fitted."""
+"""Pipeline of a stored run: its numbers, raw rows, pickling and errors."""
 
 import pickle
 from pathlib import Path

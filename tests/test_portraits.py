@@ -1,4 +1,4 @@
-"""Figures of single runs: their stored arrays, their panels, and the textbooks' examples."""
+"""Figures of single runs: stored arrays, panels, and the textbooks' examples."""
 
 import csv
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Reader of .dt files: accepted content, refused content and messages."""
+"""Reader of .dt files: accepted and refused content, and the Proben1 files."""
 
 import hashlib
 import re

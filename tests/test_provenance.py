@@ -1,4 +1,4 @@
-"""What a stored number says of its origin."""
+"""Provenance of stored numbers: code version, libraries and machine."""
 
 import json
 import platform

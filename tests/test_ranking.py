@@ -1,4 +1,4 @@
-"""Ranking of methods: Demšar's worked example, textbook tests, and which runs are ranked."""
+"""Ranking of methods: Demšar's example, tests, and the runs that are ranked."""
 
 import json
 from dataclasses import replace
@@ -99,13 +99,13 @@ ERRORS = {
 }
 
 
-def test_the_best_method_stands_first():
+def test_methods_are_ordered_by_mean_rank():
     found = ranked(ERRORS)
     assert list(found.mean_ranks.items()) == [("dgha", 4 / 3), ("gha", 5 / 3), ("ne_ppca", 3.0)]
     assert list(found.errors.columns) == ["dgha", "gha", "ne_ppca"]
 
 
-def test_permutations_of_a_problem_count_as_one_data_set():
+def test_permutations_of_a_problem_are_a_single_data_set():
     errors = {
         "gha": {"cancer1": 1.0, "cancer2": 2.0, "cancer3": 6.0, "glass1": 30.0},
         "dgha": {"cancer1": 3.0, "cancer2": 3.0, "cancer3": 3.1, "glass1": 31.0},

@@ -1,4 +1,4 @@
-"""Reconstruction error and retained variance: exact PCA's eigenvalues are the oracle."""
+"""Reconstruction error and retained variance against the eigenvalues of exact PCA."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The textbook methods in experiments: how configs name their size, whom they ask, and what they never see."""
+"""Textbook methods in experiments: sizes in configs, and classifiers of selectors."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def taus_of(*methods, tau=(5, 15)):
 
 
 @pytest.mark.parametrize("method", SPECTRAL)
-def test_methods_that_count_eigenvalues_run_for_each_threshold_unless_told_otherwise(method):
+def test_spectral_methods_run_for_each_threshold_by_default(method):
     assert taus_of({"method": method}) == [5, 15]
     assert taus_of({"method": method, "n_components": 2}) == [None]
     assert taus_of({"method": method, "variance_ratio": 0.9}) == [None]
@@ -46,7 +46,7 @@ def test_two_rules_for_one_size_are_refused():
 
 
 @pytest.mark.parametrize("method", CHOOSING)
-def test_what_chooses_by_validation_asks_the_configs_classifier(iris, method, stand_in):
+def test_selectors_use_the_classifier_of_the_config(iris, method, stand_in):
     make, asked = contract_of(METHODS[method]).estimator, []
 
     class Recorded(make):

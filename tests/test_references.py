@@ -1,4 +1,4 @@
-"""References: the published numbers against the printed tables, and the messages about malformed references."""
+"""References: the printed tables, and messages about malformed references."""
 
 import re
 import shutil

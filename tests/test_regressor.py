@@ -1,4 +1,4 @@
-"""The regressor keeps scikit-learn's contract, agrees with plain loops, and is trained as the classifier is."""
+"""RPROP regressor: training against plain loops, shapes, scores and errors."""
 
 import numpy as np
 import pytest

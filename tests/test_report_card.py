@@ -1,4 +1,4 @@
-"""The report's checklist for authors, filled for configs of every method and classifier."""
+"""Report card: the Proben1 report's checklist for configs of every method and classifier."""
 
 import math
 from dataclasses import replace
@@ -33,13 +33,13 @@ def usual(entry) -> tuple:
     return tuple(sorted(found.items()))
 
 
-def test_all_points_of_the_checklist_stand_in_order():
+def test_points_of_the_checklist_are_in_order():
     text = card_of("proben1_pivot", list(network_runs("proben1_pivot", list(FACTS), 60)))
     lines = [line for line in text.splitlines() if line[:1].isdigit()]
     assert [line.partition(".** ")[0] for line in lines] == [f"{n}. **{name}" for n, name in enumerate(CHECKLIST, 1)]
 
 
-def test_shared_facts_are_said_once_and_sizes_are_in_a_table():
+def test_shared_facts_occur_once_and_sizes_are_in_a_table():
     text = card_of("proben1_pivot", list(network_runs("proben1_pivot", list(FACTS), 60)))
     assert text.count("drawn uniformly") == 1
     assert "42 problems of Proben1 (an address)." in text

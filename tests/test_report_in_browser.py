@@ -122,7 +122,7 @@ def test_a_table_sorts_by_click_and_by_keyboard(browser):
     assert column(table, 0) == sorted(column(table, 0))
 
 
-def test_a_filter_leaves_the_rows_with_its_words_and_says_how_many(browser):
+def test_a_filter_shows_matching_rows_and_their_number(browser):
     table = browser.find_element(By.CSS_SELECTOR, "#P3 table")
     field = browser.find_element(By.CSS_SELECTOR, "#P3 input")
     n = len(shown_rows(table))
@@ -168,7 +168,7 @@ def test_nothing_is_wider_than_a_narrow_screen(browser, opened):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_stand_out_from_what_is_behind_them(browser, scheme):
+def test_texts_have_enough_contrast(browser, scheme):
     show(browser, 1280, scheme)
     browser.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
     found = browser.execute_script(CONTRASTS)

@@ -1,4 +1,4 @@
-"""Requests of a command: configs read once, their problems opened, and their plans."""
+"""Requests of a command: configs, problems and plans."""
 
 import hashlib
 from pathlib import Path

@@ -66,7 +66,7 @@ def test_every_link_leads_to_a_file_that_is_written(tiny: tuple[list[Table], lis
     assert "figures/F3.png" not in targets
 
 
-def test_the_index_tells_the_number_of_repeats(tmp_path: Path) -> None:
+def test_the_index_states_the_number_of_repeats(tmp_path: Path) -> None:
     index = render_index(*build(tmp_path, ne_ppca_runs(5.0, 3, 3) + ne_ppca_runs(10.0, 2, 2)))
     lines = {
         line.split("]")[0][3:]: line.split("|")[2].strip() for line in index.splitlines() if line.startswith("| [")
@@ -74,7 +74,7 @@ def test_the_index_tells_the_number_of_repeats(tmp_path: Path) -> None:
     assert (lines["T1"], lines["F1"], lines["T0"]) == ("2 to 3 repeats", "2 repeats", "")
 
 
-def test_the_published_index_is_short_and_its_headline_stands_in_the_readme() -> None:
+def test_the_published_index_is_short_and_its_headline_is_in_the_readme() -> None:
     root = Path(__file__).parents[1]
     index = (root / "results" / "README.md").read_text(encoding="utf-8")
     assert len(index.encode()) <= 40_000
@@ -119,7 +119,7 @@ def test_a_cell_of_several_settings_is_not_called_not_run(tmp_path: Path) -> Non
     assert told.endswith(": 1 of 32 cells left empty, of several settings (cancer1)")
 
 
-def test_scores_and_the_results_that_differ_stand_in_it(tiny: tuple[list[Table], list[Figure]]) -> None:
+def test_the_index_lists_scores_and_results_that_differ(tiny: tuple[list[Table], list[Figure]]) -> None:
     index = render_index(*tiny)
     scores, differing = index.split("Results that differ:")
     # T1 has 2.30 (1) and 2.82 (1.2) for ours of 2.0 (2) each: |ln 2| and |ln (2 / 1.2)|.

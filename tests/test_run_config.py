@@ -1,4 +1,4 @@
-"""Configs run from Python, on tables and on what the caller has: the same runs by every way in."""
+"""Configs run from Python, on tables and on given data."""
 
 from pathlib import Path
 
@@ -127,7 +127,7 @@ def config_file(folder: Path, problems: str) -> Path:
     return path
 
 
-def test_a_dry_run_plans_tables_and_a_mistake_in_one_ends_a_run_in_one_line(tmp_path):
+def test_a_dry_run_plans_tables_and_an_invalid_table_is_an_error(tmp_path):
     path = config_file(tmp_path / "a", "{csv: own.csv, target: kind}, iris")
     X, y = flowers()
     X.assign(kind=y).to_csv(tmp_path / "a" / "own.csv", index=False)
@@ -184,7 +184,7 @@ def consoles(text: str) -> list[tuple[list[str], str]]:
 
 
 @pytest.mark.slow
-def test_the_worked_example_does_what_it_says():
+def test_the_worked_example_prints_what_the_document_shows():
     text = EXAMPLE.read_text(encoding="utf-8")
     folder = EXAMPLE.parent / "examples" / "own_data"
     assert text.split("```yaml\n")[1].split("```")[0] == (folder / "own.yaml").read_text(encoding="utf-8")

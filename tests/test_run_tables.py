@@ -1,4 +1,4 @@
-"""What ``pppca run`` ends with, and what ``pppca tables`` shows of it: what was run, and nothing else."""
+"""Tables at the end of ``pppca run`` and of ``pppca tables``."""
 
 import os
 import subprocess
@@ -55,7 +55,7 @@ def files(name: str = "small") -> set[str]:
 
 
 class TestRun:
-    def test_it_prints_its_tables_and_writes_them_in_three_formats(self, config):
+    def test_a_run_prints_its_tables_and_writes_three_formats(self, config):
         done = run(config)
         assert done.exit_code == 0, done.stderr
         assert pppca("tables", "small").stdout.startswith(f"{table_of(done)}\n\nR. ")
@@ -69,22 +69,22 @@ class TestRun:
             assert Path("results/by_config/small", f"{table}.md").read_text() == again
         assert "The tables of small are in results/by_config/small. Next: `pppca report` shows" in done.stderr
 
-    def test_without_tables_it_prints_and_writes_none(self, config):
+    def test_no_tables_are_printed_or_written_on_request(self, config):
         assert run(config, "--no-tables").stdout == ""
         assert not Path("results/by_config").exists()
 
-    def test_a_quiet_one_writes_them_alone(self, config):
+    def test_a_quiet_run_prints_nothing_and_writes_tables(self, config):
         done = run(config, "--quiet")
         assert (done.stdout, done.stderr) == ("", "")
         assert "X.md" in files()
 
-    def test_of_many_configs_it_prints_where_the_tables_are(self, tmp_path):
+    def test_the_folders_of_the_tables_of_several_configs_are_printed(self, tmp_path):
         configs = [written(tmp_path, name, seed=1) for name in ("a", "b", "c", "d")]
         assert run(*configs).stdout == "".join(f"{name}: 2 tables in results/by_config/{name}\n" for name in "abcd")
         printed = run(*configs[:2]).stdout
         assert [line for line in printed.splitlines() if line.startswith("Tables")] == ["Tables of a", "Tables of b"]
 
-    def test_tables_are_there_though_runs_failed_and_the_exit_code_stays_1(self, config, stand_in):
+    def test_failed_runs_give_tables_and_exit_code_1(self, config, stand_in):
         class Fails(GHA):
             def fit(self, X, y=None):  # noqa: ARG002
                 raise ValueError("no")
@@ -96,7 +96,7 @@ class TestRun:
         assert "(1 failed)" in done.stdout
         assert "1 of 3 runs failed" in done.stderr
 
-    def test_tables_that_cannot_be_written_end_it_with_1_after_what_became_of_the_runs(self, config):
+    def test_unwritable_tables_are_an_error_after_the_runs(self, config):
         Path("results").mkdir()
         Path("results/by_config").write_text("no folder")
         done = run(config)
@@ -105,7 +105,7 @@ class TestRun:
         assert told[0] == "3 runs done, 0 were there already."
         assert told[1].startswith("Error: results/by_config/small: ")
 
-    def test_tables_of_an_older_form_of_the_config_go(self, config):
+    def test_tables_of_an_older_config_are_removed(self, config):
         run(config)
         (stale := Path("results/by_config/small/T5.tex")).write_text("old")
         (notes := Path("results/by_config/small/notes.txt")).write_text("mine")
@@ -115,7 +115,7 @@ class TestRun:
         assert (stale.exists(), notes.exists()) == (False, True)
 
     @pytest.mark.slow
-    def test_a_reader_that_has_enough_ends_it_in_silence_with_the_tables_written(self, config):
+    def test_a_closed_pipe_ends_a_run_silently_with_tables_written(self, config):
         assert run(config, "--no-tables").exit_code == 0
         command = f"{sys.executable} -m pppca_bench run {config} --workers 0 | head -1"
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -146,7 +146,7 @@ class TestPartOfAConfig:
         assert run(config, "--only", "method=dgha").exit_code == 0
         assert "ValueError: no" in pppca("list", "--failed").stdout
 
-    def test_a_changed_config_stands_beside_its_own_and_changes_none_of_its_tables(self, config):
+    def test_a_config_changed_by_set_has_its_own_tables(self, config):
         before = table_of(run(config))
         changed = run(config, "--set", "dgha.n_epochs=6", "--only", "method=dgha")
         assert changed.exit_code == 0, changed.stderr
@@ -156,7 +156,7 @@ class TestPartOfAConfig:
         assert "n_epochs: 6" in pppca("list", "--text", "small+dgha.n_epochs=6").stdout
 
     @pytest.mark.parametrize("option", [("--only", "methd=gha"), ("--only", "tau=6"), ("--set", "clasifier.hidden=3")])
-    def test_a_mistake_is_one_line_with_exit_code_2_and_leaves_no_trace(self, config, option):
+    def test_an_invalid_option_has_exit_code_2_and_writes_nothing(self, config, option):
         done = run(config, *option)
         assert (done.exit_code, done.stderr.count("\n"), done.stderr[:7]) == (2, 1, "Error: ")
         assert not Path("results").exists()
@@ -199,7 +199,7 @@ class TestTables:
         assert [line.split("  ")[0] for line in rows] == ["DGHA", "DGHA (autocor)", "RFENN"]
         assert "cancer1" not in shown
 
-    def test_a_remark_on_lines_that_were_not_run_goes_with_them(self, partial):
+    def test_remarks_on_omitted_rows_are_omitted(self, partial):
         assert "of RFENN and RFESVM" in self.shown(partial, "--table", "T3")
         assert "of RFENN and RFESVM" not in self.shown(partial, "--table", "T3", "--method", "dgha")
 
@@ -211,7 +211,7 @@ class TestTables:
             (("--method", "dgh"), "Error: no method 'dgh' in these results: expected one of "),
         ],
     )
-    def test_an_unknown_name_is_one_line_with_the_nearest_name(self, partial, option, message):
+    def test_an_unknown_name_is_refused_with_the_nearest(self, partial, option, message):
         done = pppca("tables", *option, "--results", partial)
         assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
         assert done.stderr.startswith(message)

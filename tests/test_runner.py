@@ -1,4 +1,4 @@
-"""Carrying out a plan: what is skipped, repeated, recorded and survived, and that no worker changes a number."""
+"""Runner: reuse, retries, failures, groups, kernels, and equal numbers with any number of workers."""
 
 import json
 import multiprocessing
@@ -208,7 +208,7 @@ def test_a_failed_run_is_recorded_with_its_traceback_and_tried_again(open_store,
     assert {result.error for _, result in store.runs()} == {None}
 
 
-def test_a_mistake_in_one_method_does_not_end_the_others(open_store, monkeypatch, stand_in):
+def test_an_unexpected_error_of_a_method_does_not_end_other_runs(open_store, monkeypatch, stand_in):
     class Mistaken(GHA):
         def fit(self, X, y=None):  # noqa: ARG002
             return self.no_such_thing
@@ -356,7 +356,7 @@ def test_few_runs_with_the_same_settings_on_equal_data_train_together(repeats, e
         assert [problems_of(group) for group in found] == expected[data_of is not queues.same_problem]
 
 
-def test_data_that_are_gone_fail_their_own_runs_alone():
+def test_missing_data_fail_only_their_own_runs():
     group = tuple(spec for name in "ab" for spec in on(name, planned(repeats=2, tau=(5,))))
     gone = {"b": DataError("b is gone.")}
 
@@ -431,7 +431,7 @@ def test_reservations_of_this_or_an_ended_process_change_no_order(open_store, co
     assert order_of(computed, specs) == [0, 1, 2, 3]
 
 
-def test_nothing_is_under_way_once_a_run_has_ended(open_store, failing):
+def test_no_run_is_reserved_after_a_run(open_store, failing):
     specs = planned(methods=METHODS[:1])
     store = open_store(specs)
     failing(2)
@@ -471,7 +471,7 @@ def requested(folder: Path, **changes: object) -> Request:
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_a_file_of_ones_own_is_read_from_where_it_is_said_to_be(open_store, tmp_path, workers):
+def test_a_user_defined_file_is_read_from_its_path(open_store, tmp_path, workers):
     (tmp_path / "elsewhere").mkdir()
     path = write_dt(tmp_path / "elsewhere" / "own.dt")
     request = requested(tmp_path, problems=["elsewhere/own.dt"])
@@ -501,7 +501,7 @@ def test_runs_on_changed_data_are_computed_again(open_store, tmp_path):
     assert timeless(store) == first
 
 
-def test_data_that_change_between_plan_and_worker_fail_the_runs_and_say_so(open_store, tmp_path):
+def test_data_changed_after_planning_fail_the_runs(open_store, tmp_path):
     write_dt(tmp_path / "own.dt")
     request = requested(tmp_path, methods=METHODS[:1])
     write_dt(tmp_path / "own.dt", shift=0.1)
@@ -533,7 +533,7 @@ def test_the_sizes_of_the_problems_are_kept(open_store):
     assert store.problems() == {"iris": ProblemFacts("iris", sha256, "classification", "iris", 4, 3, 75, 38, 37)}
 
 
-def test_timed_runs_come_last_and_one_after_another(open_store, computed):
+def test_timed_runs_are_computed_last_and_in_sequence(open_store, computed):
     speedup = {"method": "dgha_speedup", "n_epochs": 3}
     specs = planned(repeats=2, tau=(5,), methods=[speedup, {**speedup, "timed": False}, METHODS[0]])
     assert run(specs, open_store(specs), IRIS, workers=0).n_done == 6
@@ -599,7 +599,7 @@ class TestKernels:
     def run(specs: list[RunSpec], store: Store, events: list[str], **options: int) -> Outcome:
         return run(specs, store, IRIS, workers=0, stage=events.append, warn=events.append, **options)
 
-    def test_they_are_compiled_once_before_the_first_run(self, open_store, events):
+    def test_kernels_are_compiled_once_before_the_first_run(self, open_store, events):
         specs = planned(repeats=1, methods=METHODS, tau=(5,))
         store = open_store(specs)
         assert self.run(specs, store, events).n_done == 3
@@ -612,7 +612,7 @@ class TestKernels:
         self.run(specs, store, events, fresh=True)
         assert events == ["runs"] * 3
 
-    def test_only_those_of_runs_that_are_left_are_compiled(self, open_store, events, monkeypatch):
+    def test_only_kernels_of_runs_to_compute_are_compiled(self, open_store, events, monkeypatch):
         specs = planned(repeats=1, methods=[METHODS[0], METHODS[2]], tau=(5,))
         store = open_store(specs)
         with monkeypatch.context() as patched:
@@ -623,7 +623,7 @@ class TestKernels:
         assert "hebbian" not in events
         assert {"evolution", "batch_training"} <= set(events)
 
-    def test_a_mistake_in_a_kernel_is_left_to_the_runs(self, open_store, events, monkeypatch):
+    def test_an_error_in_a_kernel_is_raised_by_the_runs(self, open_store, events, monkeypatch):
         def compile_family(family: str) -> None:
             raise TypeError(family)
 
@@ -632,7 +632,7 @@ class TestKernels:
         assert self.run(specs, open_store(specs), events).n_done == 1
         assert events == [*(f"{runner.COMPILING}: {n} of 2" for n in range(3)), "", "runs"]
 
-    def test_workers_that_die_over_them_are_replaced(self, open_store, events, monkeypatch):
+    def test_workers_that_die_compiling_are_replaced(self, open_store, events, monkeypatch):
         monkeypatch.setattr(runner, "compile_kernels", dying_workers.die_compiling)
         specs = planned(repeats=2)
         outcome = run(specs, open_store(specs), IRIS, workers=2, stage=events.append)
@@ -660,13 +660,13 @@ class TestKernels:
             ),
         ],
     )
-    def test_those_are_needed_that_method_and_classifier_name(self, section, families):
+    def test_needed_families_are_those_of_method_and_classifier(self, section, families):
         document = {"name": "a", "problems": ["iris"], "repeats": 2, "seed": 1, "methods": [section]}
         own = "classifier" in section or section["method"] in ("ga_mlp", "rfe_svm")
         specs = specs_of(document if own else {**document, "classifier": {"hidden": [4]}})
         assert worker.needed_families(specs) == set(families)
 
-    def test_methods_that_name_none_need_none(self, register):
+    def test_methods_without_kernel_families_need_none(self, register):
         register(replace(REGISTERED["all_features"], name="toy"))
         spec = planned(repeats=1)[0]
         toy = replace(spec, cell=replace(spec.cell, method="toy", algorithms=(("toy", 1),)))

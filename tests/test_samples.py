@@ -1,4 +1,4 @@
-"""Validation of samples: the fast path for plain arrays, and scikit-learn's validation with the same results."""
+"""Validation of samples: the fast path for plain arrays, and scikit-learn's validation."""
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ def asked(monkeypatch) -> list[object]:
     return seen
 
 
-def test_a_plain_array_passes_as_it_is_and_sets_the_number_of_features(asked):
+def test_a_plain_array_is_not_copied_and_sets_the_number_of_features(asked):
     estimator = Estimator()
     assert validated_samples(estimator, X, reset=True) is X
     assert estimator.n_features_in_ == 3

@@ -1,4 +1,4 @@
-"""JSON schema of configs: it admits valid configs and rejects the errors that it can state."""
+"""JSON schema of configs and studies: valid and invalid documents."""
 
 import json
 from pathlib import Path

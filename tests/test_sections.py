@@ -1,4 +1,4 @@
-"""Sections of configs: their keys, defaults and ranges are those of the estimators' constructors."""
+"""Sections of configs: keys, defaults and ranges from the estimators' constructors."""
 
 import inspect
 from datetime import date

@@ -1,4 +1,4 @@
-"""The configs that come with the package: found by name, copied to be edited, offered by the shell."""
+"""Shipped configs: look-up by name, copies, and shell completion."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 class TestNames:
-    def test_a_name_stands_for_the_shipped_config(self):
+    def test_a_name_selects_the_shipped_config(self):
         assert find_experiment(Path("cancer1")) == ROOT / "configs" / "cancer1.yaml"
         assert find_study(Path("dgha_tpe")) == ROOT / "configs" / "studies" / "dgha_tpe.yaml"
 

@@ -1,4 +1,4 @@
-"""Table 12: outliers, the t-test by Cochran and Cox, verdicts, and the table."""
+"""Table 12: outliers, the test of Cochran and Cox, verdicts and the document."""
 
 import math
 from statistics import fmean, variance

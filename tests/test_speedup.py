@@ -1,4 +1,4 @@
-"""Speed-ups from learners whose times and operations are set by hand: the order of measuring, and the medians."""
+"""Speed-ups from learners with given times and operations: order of measurement and medians."""
 
 import inspect
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def log(monkeypatch) -> Iterator[list[tuple[str, str]]]:
 PARAMETERS = {"learning_rate": 0.5, "tau": 15.0, "random_state": 7}
 
 
-def test_gha_learns_before_dgha_one_kernel_after_the_other(log):
+def test_gha_is_timed_before_dgha_for_each_kernel(log):
     Speedup(**PARAMETERS).fit(X)
     first, *rounds = log
     assert first == ("GHA", "fast"), "which is not timed, and shows whether it diverges"
@@ -84,7 +84,7 @@ def test_a_speedup_is_the_ratio_of_the_medians():
     }
 
 
-def test_counting_alone_learns_once_each_and_measures_no_time(log):
+def test_untimed_speedups_fit_each_method_once(log):
     counted = Speedup(**PARAMETERS, timed=False).fit(X)
     assert counted.measures_ == {"speedup_operations": 4.0, "dimensionality": 1}
     assert sorted(log) == [("DGHA", "fast"), ("GHA", "fast")]

@@ -1,4 +1,4 @@
-"""Progress of configs: numbers of runs by status, and the time left by the times of similar runs."""
+"""Progress of configs: numbers of runs by status, and the time left."""
 
 import os
 import platform
@@ -54,7 +54,7 @@ def test_runs_on_several_problems_that_trained_together_share_their_time(store):
     assert standings(store, 1)[0].seconds_left == (2 + 1) * 2.0
 
 
-def test_a_problem_without_a_run_takes_what_the_method_took_elsewhere_and_a_method_without_one_is_unknown(store):
+def test_time_left_is_estimated_from_other_problems_or_unknown(store):
     plan(store, "known", specs("gha", "iris", 1), specs("gha", "wine", 2))
     plan(store, "unknown", specs("gha", "iris", 1), specs("dgha", "iris", 1))
     record(store, specs("gha", "iris", 1), 5.0)
@@ -77,7 +77,7 @@ def test_completed_runs_take_no_time(store):
     assert standings(store, 1) == [Standing("c", 1, 0, 0, 0, 0.0)]
 
 
-def test_runs_that_a_running_process_has_reserved_are_under_way_and_those_of_an_ended_one_are_not(store):
+def test_reservations_of_running_processes_count_as_under_way(store):
     gha = specs("gha", "iris", 3)
     plan(store, "c", gha)
     store.reserve([gha[0].key])
@@ -112,7 +112,7 @@ def test_the_command_prints_a_line_a_config_while_another_process_writes(store, 
     assert shown.stdout.splitlines()[2].split() == ["c", "100", "0", "200", "0", "2", "min"]
 
 
-def test_without_results_one_line_says_so():
+def test_status_without_results_is_an_error():
     shown = CliRunner().invoke(cli, ["status", "--results", str(Path("nowhere"))])
     assert (shown.exit_code, shown.stderr.count("\n")) == (1, 1)
 
@@ -130,7 +130,7 @@ def watched(store: Store, *seconds: str):
 
 
 @pytest.mark.parametrize("seconds", [(), ("0.5",)])
-def test_a_watch_sees_what_another_process_writes_and_ends_when_nothing_is_to_do(store, pauses, seconds):
+def test_watching_ends_when_no_run_is_left(store, pauses, seconds):
     runs = specs("gha", "iris", 3)
     plan(store, "c", runs)
     pauses += [lambda: record(store, runs[:1], 1.0), lambda: record(store, runs[1:], 1.0, status="failed")]
@@ -140,14 +140,14 @@ def test_a_watch_sees_what_another_process_writes_and_ends_when_nothing_is_to_do
     assert told == [["c", "0", "0", "3"], ["c", "1", "0", "2"], ["c", "1", "2", "0"]]
 
 
-def test_a_watch_of_what_is_done_looks_once(store, pauses):
+def test_watching_finished_runs_reads_once(store, pauses):
     plan(store, "c", runs := specs("gha", "iris", 1))
     record(store, runs, 1.0)
     assert watched(store).stdout.count("time left") == 1
     assert pauses == []
 
 
-def test_an_interrupted_watch_ends_without_a_word(store, pauses):
+def test_an_interrupted_watch_ends_silently(store, pauses):
     def interrupt():
         raise KeyboardInterrupt
 

@@ -1,4 +1,4 @@
-"""Results database: planning, recording, replacing, reading, and files it refuses."""
+"""Results database: planning, recording, replacing, reading, and refused files."""
 
 import json
 import os
@@ -138,7 +138,7 @@ def test_learning_curves_come_back_in_single_precision_and_shape(planned):
     np.testing.assert_array_equal(found["key0"]["variances"], variances.astype(np.float32))
 
 
-def test_a_done_run_stays_as_it_is(planned):
+def test_a_done_run_is_not_replaced(planned):
     planned.record([done(SPECS[0], error=1.0, curve=np.zeros(2))], "{}")
     planned.record([done(SPECS[0], error=2.0, curve=np.ones(2)), failed(SPECS[0])], "{}")
     assert error_of(planned) == 1.0
@@ -187,7 +187,7 @@ def test_each_result_has_its_provenance_and_time(planned, path):
     assert _query(path, "SELECT count(*) FROM provenances") == [(2,)]
 
 
-def test_the_plan_of_a_changed_config_takes_the_place_of_its_older_one_and_results_stay(planned):
+def test_a_changed_config_replaces_its_plan_and_keeps_results(planned):
     planned.record([done(SPECS[0]), done(SPECS[1])], "{}")
     planned.plan(plan("a", [SPECS[1], GHA]))
     assert planned.runs() == [(GHA, None), (SPECS[1], done(SPECS[1]))]

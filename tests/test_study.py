@@ -1,4 +1,4 @@
-"""Studies: validation, search spaces, scores, and searches that are stopped, resumed and pruned."""
+"""Studies: validation, search spaces, scores, and interrupted, resumed and pruned searches."""
 
 import csv
 import json
@@ -228,7 +228,7 @@ class TestErrors:
         assert result.stderr == "Error: small.yaml:3: trials: expected an integer from 1 to 100000, got 0.\n"
         assert not Path("results").exists()
 
-    def test_the_error_without_optuna_says_how_to_install_it(self, monkeypatch):
+    def test_the_error_without_optuna_names_the_installation_command(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "optuna", None)
         monkeypatch.delitem(sys.modules, "pppca_bench.studies.search")
         monkeypatch.delattr("pppca_bench.studies.search")
@@ -359,7 +359,7 @@ class TestSearching:
 
     @pytest.mark.slow
     @pytest.mark.usefixtures("few_at_random")
-    def test_trials_below_the_median_are_pruned_and_stand_last(self, wine_as_cancer):
+    def test_trials_below_the_median_are_pruned_and_listed_last(self, wine_as_cancer):
         searched(wine_as_cancer, LEARNING, trials=12)
         rows = trials_of()
         pruned = [row for row in rows if row["repeats"] == "1"]
@@ -419,7 +419,7 @@ class TestCommand:
         result = pppca_study(SMALL, "--quiet", "--trials", 1)
         assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
 
-    def test_an_interrupted_search_says_how_to_resume(self, monkeypatch):
+    def test_an_interrupted_search_prints_how_to_resume(self, monkeypatch):
         interrupt_after(monkeypatch, 30)
         stopped = pppca_study()
         assert stopped.exit_code == 130

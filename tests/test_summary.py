@@ -1,4 +1,4 @@
-"""Summaries of repeats, and which runs a table cell takes."""
+"""Summaries of repeats, and the runs of a table cell."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -252,11 +252,11 @@ class TestDigestOfSettings:
     def digest(self, of: Cell) -> str:
         return summarise_runs([(spec(0, of), result(1.0))]).settings
 
-    def test_it_tells_settings_classifiers_and_data_apart(self):
+    def test_digests_differ_by_settings_classifier_and_data(self):
         cells = [cell(), SLOW, cell(classifier={}), cell(data="b"), cell(method="gha")]
         assert len({self.digest(one) for one in cells}) == 5
 
-    def test_it_says_nothing_of_the_problems_name_the_version_and_whether_a_ratio_was_timed(self):
+    def test_digests_ignore_the_problems_name_the_version_and_timing(self):
         assert self.digest(cell(problem="other")) == self.digest(cell(version=2)) == self.digest(cell())
         timed = [cell(method="dgha_speedup", parameters=SETTINGS | {"timed": value}) for value in (True, False)]
         assert len({self.digest(one) for one in timed}) == 1

@@ -140,7 +140,7 @@ def test_every_format_is_as_recorded_to_the_letter(tables, form):
     assert everything(list(tables.values()), form) == expected
 
 
-def test_the_tables_stand_in_the_slides_order_and_ours_last(tables):
+def test_tables_are_in_the_order_of_the_slides_then_ours(tables):
     assert list(tables) == [*(layout.id for layout in layouts()), "X"]
     shown = [table.id for table in filled(list(tables.values()))]
     assert shown == ["T0", "T1", "T2", "T3", "T4", "T5", "P3", "P4", "P8", "P10", "X"]
@@ -260,7 +260,7 @@ def test_a_number_that_rounds_to_zero_has_no_sign(value, form, text):
     assert printed(value, form) == text
 
 
-def test_the_published_table_and_the_difference_stand_below_ours(tables):
+def test_published_numbers_and_differences_are_below_ours(tables):
     text = render(tables["T5"], "terminal")
     _, published_part = text.split('Published (slide "Speed-up and Accuracy (cancer1, 9 features, 350 samples)"')
     assert "cancer1, 100%  2.30 (1.0)  1.78 (2.5)  1.44 (4.0)  1.67 (5.6)" in published_part
@@ -271,19 +271,19 @@ def test_the_published_table_and_the_difference_stand_below_ours(tables):
     assert "−1.32 (+0.3)" in t1, "1.50 (1.5) against 2.82 (1.2)"
 
 
-def test_what_is_missing_is_said(tables):
+def test_missing_repeats_are_counted_in_the_note(tables):
     text = render(tables["T1"], "terminal")
     missing = "* 3 of the repeats asked for are missing (1 failed): `pppca run` adds them"
     assert f"Means over 2 repeats. {missing}; `pppca list --failed` names the failed ones." in text
     assert "not in" not in render(tables["P3"], "terminal")
 
 
-def test_a_run_that_several_columns_wait_for_is_missed_once(tables):
+def test_a_missing_run_of_several_columns_is_counted_once(tables):
     said = "A single repeat. * 1 of the repeats asked for are missing (0 failed): `pppca run` adds them."
     assert said in render(tables["P4"], "terminal")
 
 
-def test_a_quantity_that_no_repeat_has_is_not_waited_for():
+def test_a_quantity_without_repeats_is_not_missing():
     """Three repeats or less have no correlation."""
     networks = [network(1.0, 1.0, 2.0 + k, 3.0) for k in range(3)]
     own = cell("cancer1", "all_features", {}, PIVOT)
@@ -312,7 +312,7 @@ class TestSpread:
         (line,) = [line for line in text.split("\n\n")[1].splitlines() if line.startswith("mushroom1 ")]
         assert " ".join(line.split()[1:]) == "0.014 – 0.014 – 0.011 – 0.00 – 0.00 – 3000 – 3000 –"
 
-    def test_a_difference_stands_beside_its_verdict_where_it_says_anything(self, tables):
+    def test_differences_have_verdicts_where_a_rule_applies(self, tables):
         # Nothing stands beside the correlation, which has no rule, and the overfit, 4.48 with a deviation of 4.87.
         caption = "Difference, ours − published; = reproduced, ? undecided, ~ close, ≠ differs:"
         found = " ".join(self.row(tables["P8"], caption))
@@ -328,7 +328,7 @@ class TestSpread:
         assert float(test["sd"]) == pytest.approx(math.sqrt(4.3275 / 3))
 
 
-def test_speedups_tell_their_three_kinds_and_ghas_time(tables):
+def test_speedups_are_shown_by_kind_with_the_time_of_gha(tables):
     text = render(tables["T4"], "terminal")
     assert "Time of GHA, ms: 11.25 (published: 218.74)." in text
     for caption, value in [("multiply-adds", "6.25"), ("fast kernel", "2.25")]:
@@ -350,7 +350,7 @@ def test_records_hold_mean_spread_number_and_interval(tables):
     assert (record["n"], record["n_planned"], record["n_failed"], record["published"]) == (2, 2, 0, 2.3)
 
 
-def test_standard_deviations_stand_beside_means_where_they_are_asked_for(tables):
+def test_standard_deviations_are_shown_on_request(tables):
     lines = render(tables["T1"], "terminal", sd=True).split("Published")[0].splitlines()
     (cancer1,) = [re.split(r"  +", line) for line in lines if line.startswith("cancer1")]
     assert cancer1[1] == "2.30 ± 0.42 (1.0 ± 0.0)"
@@ -444,7 +444,7 @@ class TestWhatFeaturesRetain:
 class TestVariants:
     """One config that asks for several settings of a method."""
 
-    def test_they_stand_in_a_table_of_their_own_and_not_in_the_slides(self):
+    def test_variants_have_their_own_table(self):
         runs = [run("dgha", repeat, n_epochs=n) for n in (36, 3) for repeat in (0, 1)]
         found = by_name(runs, {"ablation": runs})
         assert list(found["variants_ablation"].row_labels) == [
@@ -460,13 +460,13 @@ class TestVariants:
         assert found["T5"].cells["cancer1, 100%", "tau=15"].n == 1
         assert len(found["variants_ablation"].row_labels) == 2
 
-    def test_networks_that_the_tables_tell_apart_are_none(self):
+    def test_networks_of_different_tables_are_no_variants(self):
         runs = [run("all_features", tau=None, network=network) for network in (PIVOT, NO_SHORTCUTS)]
         found = by_name(runs, {"mine": runs} | plans_of(runs))
         assert found.keys() & {"variants_mine", "X"} == set()
         assert all(found[table].was_run for table in ("P8", "P10"))
 
-    def test_one_that_another_config_asks_for_alone_is_none_there(self):
+    def test_a_single_setting_of_a_config_is_no_variant(self):
         one, other = run("gha", tau=None, learning_rate=0.1), run("gha", tau=None, learning_rate=0.2)
         found = by_name([one, other], {"mine": [one], "ablation": [one, other]})
         assert list(found["X"].row_labels) == ["cancer1 (9), GHA, learning_rate = 0.1"]
@@ -474,7 +474,7 @@ class TestVariants:
 
 
 class TestTablesOfASingleConfig:
-    def test_a_user_defined_method_and_its_settings_stand_beside_the_packages_methods_in_one_table(self):
+    def test_user_defined_and_registered_methods_share_a_table(self):
         halves = [run("reducers:Halves", tau=None, power=power) for power in (1.0, 2.0)]
         runs = [run("dgha", tau=10.0), run("pca", tau=10.0), *halves]
         found = by_name(runs, {"own": runs})
@@ -523,7 +523,7 @@ class TestOtherSettings:
         assert list(found["X"].row_labels) == ["cancer1, DGHA, 100%, learning_rate = 0.5"]
         assert found["X"].cells[next(iter(found["X"].row_labels)), "tau=15"].ours["test_error_percent"].mean == 9.0
 
-    def test_another_speedup_stands_in_a_table_of_what_was_measured(self):
+    def test_other_speedups_are_in_the_table_of_measures(self):
         spec, _ = run("dgha_speedup", epochs=7, network={})
         mine = [(spec, RunResult(spec.key, "done", values={"speedup": 3.0, "share": 0.25}))]
         table = by_name(mine, {"c2": mine})["M"]
@@ -565,7 +565,7 @@ class TestSeveralSettings:
     def found(self, **plans: list[StoredRun]) -> dict[str, Table]:
         return by_name([one for runs in plans.values() for one in runs], plans)
 
-    def test_a_cell_of_several_settings_is_empty_and_the_table_says_where_they_stand(self):
+    def test_a_cell_of_several_settings_is_empty_and_refers_to_their_table(self):
         one, other = run("dgha", learning_rate=1.0), run("dgha", learning_rate=0.5)
         found = self.found(cancer1=[one], dgha_partial_data=[other])
         assert found["T5"].cells[PLACE].ours == {}

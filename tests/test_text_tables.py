@@ -1,4 +1,4 @@
-"""Tables of texts: their formats, their place among the tables, scores, and the spread of test errors."""
+"""Documents: formats, order among the tables, scores, and the spread of test errors."""
 
 import json
 
@@ -47,7 +47,7 @@ class TestText:
         assert render(ODD, "csv") == "table,row,a,b\nZ1,x_1,2,\nZ1,y,,0.5\n"
         assert json.loads(render(ODD, "json"))[1] == {"table": "Z1", "row": "y", "a": None, "b": 0.5}
 
-    def test_runs_that_are_not_in_are_told(self):
+    def test_missing_runs_are_noted(self):
         late = Document(
             **{name: getattr(ODD, name) for name in ("id", "title", "place", "headers", "rows")}, n_missing=3
         )
@@ -55,14 +55,14 @@ class TestText:
 
 
 class TestAgreements:
-    def test_those_of_one_name_are_one_score(self):
+    def test_agreements_of_the_same_name_are_joined(self):
         first, second = Agreement("same", 30, 3, 1, 0.5), Agreement("same", 12, 1, 1)
         sheets = [Document("a", "", "", (), (), agreements=(one,)) for one in (first, second)]
         assert joined_agreements(sheets) == [Agreement("same", 42, 4, 2, 0.5)]
         (score,) = scores([], sheets)
         assert (score.n_cells, score.n_run, score.share, score.share_target, score.met) == (42, 4, 0.5, 0.5, True)
 
-    def test_a_share_below_its_target_is_not_met_and_one_without_runs_says_nothing(self):
+    def test_a_share_below_its_target_is_not_met_and_without_runs_undefined(self):
         sheets = [
             Document(
                 "a", "", "", (), (), agreements=(Agreement("x", 42, 42, 35, 36 / 42), Agreement("y", 42, 0, 0, 1.0))
@@ -136,7 +136,7 @@ class TestRegistry:
         assert {"T0", "P3", "P4", "P8", "P9", "P10", "P11"} <= set(names[:first])
         assert names[first + 7 :] == ["X"]
 
-    def test_the_search_stands_in_no_list_of_settings(self):
+    def test_runs_of_the_search_are_in_no_list_of_settings(self):
         shown = tables({"proben1_search": RUNS["proben1_search"]})
         assert [name for name, table in shown.items() if table.was_run] == ["T0", "P5", "P6", "P7"]
 
@@ -150,7 +150,7 @@ class TestRegistry:
         assert "P12. t-test comparison of pivot and no-shortcut results: all of it" in lines
         assert not any(line.startswith("D_") for line in lines)
 
-    def test_they_stand_in_the_index(self):
+    def test_documents_are_in_the_index(self):
         index = render_index([ODD], [])
         assert "| [Z1](tables/Z1.md). " in index
         assert "[CSV](tables/Z1.csv)" in index

@@ -1,4 +1,4 @@
-"""Timed runs on a machine that others use, and workers that others kill: no innocent run fails."""
+"""Timed runs on a shared machine, and killed servers of workers."""
 
 import multiprocessing
 import os
@@ -98,7 +98,7 @@ def test_timed_runs_hold_the_lock_of_the_machine_and_others_do_not(store, lock, 
 
 
 @POSIX
-def test_a_timed_run_says_what_it_has_to_wait_for(store, lock):
+def test_a_timed_run_warns_while_it_waits_for_the_lock(store, lock):
     import fcntl
 
     held = os.open(lock, os.O_CREAT)
@@ -114,7 +114,7 @@ def test_a_timed_run_says_what_it_has_to_wait_for(store, lock):
 
 
 @POSIX
-def test_without_a_lock_times_are_measured_all_the_same_and_it_is_said(store, lock):
+def test_times_are_measured_without_a_lock_with_a_warning(store, lock):
     lock.symlink_to(lock)
     said: list[str] = []
     assert run(planned(TIMED, repeats=1), store, workers=0, warn=said.append).n_done == 1

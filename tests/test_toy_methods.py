@@ -1,4 +1,4 @@
-"""A method is added in one file and one entry: the recipe of docs/development.md, followed in a copy of the package."""
+"""The recipe of docs/development.md for a new method, in a copy of the package."""
 
 import filecmp
 import json
@@ -155,14 +155,14 @@ def records(checkout: Checkout) -> list[dict]:
     return [record for record in stored if "time" not in record["quantity"]]
 
 
-def test_they_stand_in_tables_by_their_titles_with_all_their_settings(checkout):
+def test_added_entries_are_tabulated_by_title_with_all_settings(checkout):
     rows = {record["row"] for record in records(checkout) if "random projection" in record["row"]}
     assert {re.sub(r" \(\d+\)", "", row).partition(",")[0] for row in rows} == {"iris", "wine", "wdbc"}
     assert all(re.search(r"n_components = [13]", row) for row in rows)
     assert all(record["n"] == 3 and record["n_failed"] == 0 for record in records(checkout))
 
 
-def test_a_new_version_of_one_computes_its_results_anew_and_says_so(checkout):
+def test_a_new_version_computes_results_again_with_a_message(checkout):
     registry = checkout.package / "methods" / "registry.py"
     before = registry.read_text()
     registry.write_text(before.replace('name="random_projection",', 'name="random_projection",\n        version=2,'))

@@ -1,4 +1,4 @@
-"""Inputs without measure: refused in a line, or read within bounds."""
+"""Limits of inputs: runs of a command, digits, memory and scales."""
 
 import importlib
 import tracemalloc
@@ -81,7 +81,7 @@ def yaml_value(tmp_path: Path, text: str) -> object:
     return read_yaml(path).value["seed"]  # type: ignore[index]
 
 
-def test_trust_a_number_of_very_many_digits_is_refused_before_its_kind_is_told(tmp_path):
+def test_trust_a_number_of_too_many_digits_is_refused_before_it_is_parsed(tmp_path):
     with pytest.raises(ConfigError, match=rf"a\.yaml:1: .*at most {MAX_PLAIN} characters, got '1111+'\.\.\.\.$"):
         yaml_value(tmp_path, "1" * 200_000)
 

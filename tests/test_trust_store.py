@@ -1,4 +1,4 @@
-"""What a damaged row, a full disk or a careless record must not do to stored results."""
+"""Stored results under damaged rows, full disks and careless records."""
 
 import errno
 import json
@@ -95,7 +95,7 @@ class TestDamagedRows:
         assert result.exit_code == 1
         assert re.fullmatch(r"Error: \S+results\.sqlite: run [0-9a-f]+: .*\n", result.stderr), result.stderr
 
-    def test_trust_a_whole_database_is_mended_by_nothing(self, path):
+    def test_trust_mending_does_not_change_a_valid_database(self, path):
         before = path.read_bytes()
         assert "Removed" not in pppca("doctor", "--mend", "--results", path.parent).stdout
         assert query(path, "SELECT count(*) FROM runs") == [(2,)]
@@ -143,7 +143,7 @@ class TestOrigins:
     ORIGINS = ({"pppca": "1+abc", "numpy": "2.1", "configs": {"a": "1"}}, {"pppca": "1+abd", "numpy": "2.1"})
 
     @pytest.mark.parametrize(("origins", "n_told"), [(ORIGINS, 2), ((ORIGINS[0], ORIGINS[0] | {"configs": {}}), 0)])
-    def test_trust_a_cell_of_different_code_says_so(self, path, origins, n_told):
+    def test_trust_a_cell_of_different_code_is_noted(self, path, origins, n_told):
         with Store(path) as store:
             results = [result for _, result in store.runs()]
             for result, origin in zip(results, origins, strict=True):
@@ -226,7 +226,7 @@ class TestAtomicWrite:
 
 
 class TestSweep:
-    def test_trust_what_an_earlier_render_left_goes_and_files_of_others_stay(self, path):
+    def test_trust_render_removes_its_old_files_only(self, path):
         folder = path.parent
         assert pppca("render", "--results", folder).exit_code == 0
         stray, other = folder / "tables" / "OLD.md", folder / "figures" / "scaling.png"

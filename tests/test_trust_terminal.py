@@ -1,4 +1,4 @@
-"""A terminal of an old encoding, one that obeys what it is shown, and standard streams that are closed or full."""
+"""Terminals of other encodings, control characters, and closed or full standard streams."""
 
 import io
 import os
@@ -136,7 +136,7 @@ def test_trust_warnings_are_no_reason_to_end_a_run_without_stderr(monkeypatch):
     ["<&- 2>&-", "2>/dev/full"],
 )
 @pytest.mark.slow
-def test_trust_a_run_without_stderr_goes_on_and_its_database_stays_whole(finished, redirection):
+def test_trust_a_run_without_stderr_completes_with_a_valid_database(finished, redirection):
     if "full" in redirection and not Path("/dev/full").exists():
         pytest.skip("no full device")
     results = f"results{len(redirection)}"
@@ -148,7 +148,7 @@ def test_trust_a_run_without_stderr_goes_on_and_its_database_stays_whole(finishe
 
 @pytest.mark.slow
 @POSIX
-def test_trust_a_full_stdout_is_an_error_of_one_line(finished):
+def test_trust_a_full_stdout_is_an_error(finished):
     if not Path("/dev/full").exists():
         pytest.skip("no full device")
     done = shell("tables", finished, redirection=">/dev/full")
