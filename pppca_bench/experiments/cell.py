@@ -159,15 +159,18 @@ def _inputs(problem: Problem) -> Splits:
     return problem.X_train, problem.X_validation, problem.X_test
 
 
-def _fit_networks(networks: Sequence[MLP], data: Sequence[tuple[Problem, Splits]]) -> None:
+def _fit_networks(networks: Sequence[MLP], data: Sequence[tuple[Problem, Splits]]) -> list[MLP]:
     """Fit networks with equal settings side by side; problems may have different pivot architectures."""
     groups: dict[str, list[int]] = {}
     for index, network in enumerate(networks):
         settings = vars(network) | {"random_state": None}  # an unfitted estimator has no other attributes
         groups.setdefault(repr(sorted(settings.items())), []).append(index)
     sets = [(train, problem.y_train, validation, problem.y_validation) for problem, (train, validation, _) in data]
+    fitted: dict[int, MLP] = {}
     for group in groups.values():
-        fit_together([networks[i] for i in group], [sets[i] for i in group], classes=_classes(data[0][0]))
+        alike = fit_together([networks[i] for i in group], [sets[i] for i in group], classes=_classes(data[0][0]))
+        fitted |= zip(group, alike, strict=True)
+    return [fitted[index] for index in range(len(networks))]
 
 
 def _fit_alone(estimator: Any, contract: Contract, problem: Problem, splits: Splits) -> None:
@@ -263,8 +266,7 @@ def _train(jobs: Sequence[Learned]) -> Sequence[Any]:
         for job in jobs
     ]
     if classifiers and all(isinstance(classifier, MLP) for classifier in classifiers):
-        _fit_networks(classifiers, [(job.problem, job.splits) for job in jobs])
-        return classifiers
+        return _fit_networks(classifiers, [(job.problem, job.splits) for job in jobs])
     for job, classifier in zip(jobs, classifiers, strict=True):
         rule = str(dict(job.spec.cell.classifier)["rule"])
         _fit_alone(classifier, contract_of(find_classifier(rule), job.problem.task), job.problem, job.splits)
