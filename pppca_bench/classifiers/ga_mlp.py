@@ -12,14 +12,7 @@ from pppca_bench.classifiers.lanes import LANES
 from pppca_bench.classifiers.mlp import MLPClassifier
 from pppca_bench.classifiers.network import Architecture, pack, uniform_per_weight, unpack
 from pppca_bench.classifiers.passes import measure_networks
-from pppca_bench.classifiers.training import (
-    RpropLanes,
-    Task,
-    TrainedNet,
-    empty_samples,
-    fill,
-    network_and_block,
-)
+from pppca_bench.classifiers.training import RpropLanes, Task, TrainedNet, empty_samples, fill, network_and_block
 from pppca_bench.compiled.arrays import Flags, Floats, Indices, aligned_zeros
 from pppca_bench.parameters import Count, LayerSizes, Positive, Probability, check_order
 

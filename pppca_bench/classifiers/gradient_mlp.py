@@ -94,15 +94,11 @@ class RpropMLP(RpropTraining):
     input_scaling: Literal["given", "rms"] = "given"
     random_state: Any = None
 
-    def _started(self, split: Split, rng: np.random.Generator) -> Task:
-        self.mean_, self.scale_ = np.zeros(split.X.shape[1]), 1.0
-        if self.input_scaling == "rms":
-            self.mean_ = split.X.mean(axis=0)
-            self.scale_ = float(np.sqrt(np.mean((split.X - self.mean_) ** 2))) or 1.0
-        return super()._started(split, rng)
-
-    def _scaled(self, X: Floats) -> Floats:
-        return X if self.input_scaling == "given" else (X - self.mean_) / self.scale_
+    def _scaling(self, X: Floats) -> tuple[Floats, Floats | float]:
+        if self.input_scaling == "given":
+            return super()._scaling(X)
+        mean = X.mean(axis=0)
+        return mean, float(np.sqrt(np.mean((X - mean) ** 2))) or 1.0
 
 
 class RpropMLPClassifier(RpropMLP, MLPClassifier):
@@ -262,17 +258,13 @@ class BackpropMLPClassifier(MLPClassifier):
             return super()._hold_out(split, rng)
         return replace(split, X_val=split.X, y_val=split.y)
 
-    def _started(self, split: Split, rng: np.random.Generator) -> Task:
-        n_features = split.X.shape[1]
-        self.mean_ = split.X.mean(axis=0) if self.standardise else np.zeros(n_features)
-        deviation = split.X.std(axis=0) if self.standardise else np.ones(n_features)
+    def _scaling(self, X: Floats) -> tuple[Floats, Floats | float]:
+        if not self.standardise:
+            return super()._scaling(X)[0], np.ones(X.shape[1])
+        mean, deviation = X.mean(axis=0), X.std(axis=0)
         # A constant feature deviates by rounding at most; it is divided by 1.
-        rounding = 10.0 * np.finfo(np.float64).eps * np.abs(self.mean_)
-        self.scale_ = np.where(deviation > rounding, deviation, 1.0)
-        return super()._started(split, rng)
-
-    def _scaled(self, X: Floats) -> Floats:
-        return (X - self.mean_) / self.scale_
+        rounding = 10.0 * np.finfo(np.float64).eps * np.abs(mean)
+        return mean, np.where(deviation > rounding, deviation, 1.0)
 
     def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
         decay_epochs = math.inf if self.decay_epochs is None else float(self.decay_epochs)

@@ -19,14 +19,7 @@ from pppca_bench.classifiers.network import (
     uniform_per_weight,
 )
 from pppca_bench.classifiers.training import Task, TrainedNet
-from pppca_bench.classifiers.training_data import (
-    FittedBySplit,
-    Labels,
-    Split,
-    TrainingSet,
-    hold_out,
-    one_hot,
-)
+from pppca_bench.classifiers.training_data import FittedBySplit, Labels, Split, TrainingSet, hold_out, one_hot
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.parameters import check_parameters
 from pppca_bench.samples import is_plain, validated_samples
@@ -37,7 +30,8 @@ class MLP(FittedBySplit):
 
     Attributes
     ----------
-    n_features_in_ : int
+    mean_, scale_ : float64 ndarray of shape (n_features_in_,), float or float64 ndarray
+        What is subtracted from the inputs, and by what they are then divided; 0 and 1 where they are taken as they are.
     coefs_ : list of float64 ndarrays of shape (n_sources, n_units)
     intercepts_ : list of float64 ndarrays of shape (n_units,)
     n_epochs_, best_epoch_ : int
@@ -99,9 +93,13 @@ class MLP(FittedBySplit):
     def _train(self, tasks: Sequence[Any]) -> list[TrainedNet]:
         """Train networks of the same `Task.shape` together, by this network's parameters."""
 
+    def _scaling(self, X: Floats) -> tuple[Floats, Floats | float]:
+        """Return the mean, which is subtracted from the inputs, and the scale, by which they are then divided."""
+        return np.zeros(X.shape[1]), 1.0
+
     def _scaled(self, X: Floats) -> Floats:
         """Return the inputs of the network for samples."""
-        return X
+        return (X - self.mean_) / self.scale_
 
     def _task(self, split: Split) -> Task:
         """Return the training of the network, with validation data held out if there are none."""
@@ -124,6 +122,7 @@ class MLP(FittedBySplit):
             self.hidden_activation,
         )
         weights, steps = self._initial_state(rng)
+        self.mean_, self.scale_ = self._scaling(split.X)
         X, X_val = self._scaled(split.X), self._scaled(split.X_val)
         return Task(self._architecture, X, targets, X_val, self._targets(split.y_val), weights, steps, rng)
 
