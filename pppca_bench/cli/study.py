@@ -58,7 +58,7 @@ def study(
     with stoppable(folder):
         opened = {name: problems.open_problem(name, data_dir) for name in names}
         for index, (name, (_, problem)) in enumerate(opened.items()):
-            place = loaded.where("base", "problems", index)
+            place = loaded.source.where(("base", "problems", index))
             check_task(place, name, problem.task, loaded.config)
             check_fit(place, name, problem, loaded.config)
         with open_store(folder) as store, progress_bar("trial", quiet=quiet) as progress:

@@ -10,7 +10,7 @@ from concurrent.futures import Executor, Future
 from contextlib import suppress
 from functools import cache, partial
 from importlib.metadata import version
-from typing import Any
+from typing import Any, cast
 
 from distributed import Client, KilledWorker, LocalCluster, WorkerPlugin, get_worker
 
@@ -194,8 +194,7 @@ class _Data(WorkerPlugin):
 
 def _sent_data(name: str) -> Problem:
     plugin: Any = get_worker().plugins[name]
-    problem: Problem = plugin.problem
-    return problem
+    return cast("Problem", plugin.problem)
 
 
 @cache

@@ -151,10 +151,6 @@ class Study:
         """Return the base's values of the varied parameters."""
         return {place: next(iter(values.values())) for place, values in self.varied.items()}
 
-    def where(self, *location: str | int) -> str:
-        """Return file, line and key of a setting, for a message."""
-        return self.source.where(location)
-
     def experiment(self, number: int, parameters: Mapping[str, Any]) -> Config:
         """Return the experiment of a trial, named ``<study>-trial-<number>``.
 
@@ -190,13 +186,13 @@ def load_study(path: Path, *, trials: int | None = None) -> Study:
     study = Study(settings, source, base, varied)
     for index, problem in enumerate(study.config.problems):
         if not isinstance(problem, str):
-            here = study.where("base", "problems", index)
+            here = source.where(("base", "problems", index))
             raise ConfigError(f"{here}: expected a known problem, for which there are published cells, got a table.")
     for first, second in combinations(varied, 2):
         if varied[first].keys() & varied[second].keys():
-            raise ConfigError(f"{study.where('vary', second)}: expected each place once, but {first} varies it too.")
+            raise ConfigError(f"{source.where(('vary', second))}: expected each place once, but {first} varies it too.")
     for place, space in settings.vary.items():
-        here, own = study.where("vary", place), study.parameters[place]
+        here, own = source.where(("vary", place)), study.parameters[place]
         if any(value != own for value in varied[place].values()):
             raise ConfigError(f"{here}: expected the same value in every method of base, got several.")
         for value in space.values:

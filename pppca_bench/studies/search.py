@@ -65,7 +65,7 @@ def check_cells(study: Study, *, force: bool = False) -> None:
     names, decisive = {"trial", "score", "cells", "failed runs", "repeats", "error"}, set[tuple[str, ...]]()
     for key in ("score", "report"):
         for position, entry in enumerate(getattr(study.settings, key)):
-            where, group = study.where(key, position), entry.group
+            where, group = study.source.where((key, position)), entry.group
             if group.name in names:
                 raise ConfigError(f"{where}: expected a unique name, got {group.name!r} again. Add the key `name`.")
             names.add(group.name)
