@@ -277,12 +277,8 @@ class TestFile:
         [
             {},
             {"verdict": "fine"},
-            {"values": {}},
             {"values": {"0": float("nan")}},
-            {"values": {"a": 1.0}},
             {"values": [1.0]},
-            {"values": {"0": "x"}},
-            {"row": ["cancer1"]},
         ],
     )
     def test_a_damaged_cell_is_an_error(self, tmp_path, cell):
@@ -293,9 +289,7 @@ class TestFile:
         with pytest.raises(StoreError, match=r"baseline\.json: expected a baseline, got something else \(.+\)\. Write"):
             read_baseline(path)
 
-    @pytest.mark.parametrize(
-        "text", ["", "[]", "null", '{"cells": []}', '{"format": 3}', '{"format": 3, "cells": 3}', "\0"]
-    )
+    @pytest.mark.parametrize("text", ["", "null", '{"format": 3, "cells": 3}'])
     def test_a_file_that_is_no_baseline_is_an_error(self, tmp_path, text):
         path = tmp_path / "baseline.json"
         path.write_text(text)

@@ -11,7 +11,7 @@ import pytest
 from planning import specs_of
 
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
-from pppca_bench.engines import DGHA, NEpPCA
+from pppca_bench.engines import NEpPCA
 from pppca_bench.experiments import cell as experiment
 from pppca_bench.experiments.cell import run_group, warm_up
 from pppca_bench.methods.registry import METHODS
@@ -297,26 +297,6 @@ def test_all_taus_of_a_repeat_meet_the_same_random_numbers(iris, method):
     for record in (*(one := timeless(first)), *(two := timeless(second))):
         del record["key"]
     assert one == two, "neither threshold removes anything, so nothing else may differ"
-
-
-def test_method_and_classifier_have_separate_random_streams(iris, monkeypatch, stand_in):
-    states = {}
-
-    class Recorded(DGHA):
-        def fit(self, X, y=None):
-            states["method"] = self.random_state
-            return super().fit(X, y)
-
-    def fit_together(networks, data, classes):
-        states["classifier"] = networks[0].random_state
-        return original(networks, data, classes=classes)
-
-    original = experiment.fit_together
-    stand_in("dgha", Recorded)
-    monkeypatch.setattr(experiment, "fit_together", fit_together)
-    (spec,) = planned("dgha", repeats=1)
-    run_group([spec], iris)
-    assert len({states["method"], states["classifier"], spec.seed}) == 3
 
 
 def test_a_run_whose_method_fails_is_recorded_with_its_traceback(iris):

@@ -89,30 +89,6 @@ def test_the_shipped_configs_are_valid_and_named_after_their_file(path):
     assert expanded(config)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("tau: [5, 10]", "tau: 5"),
-        ("tau: [5, 10]", "tau: [1.0000001, 1.0e+12]"),
-        ("tau: [5, 10]", "tau: 1"),
-        ("repeats: 2", "repeats: 10000"),
-        ("seed: 1", "seed: 9223372036854775807"),
-        ("[100, 10]", "0.001"),
-        ("hidden: [8]", "hidden: []"),
-        ("hidden: [8]", "hidden: [8], generalisation_loss: .inf, training_progress: 0"),
-        ("[iris, wine]", "iris"),
-        ("[iris, wine]", "[iris, ../mine/own.dt]"),
-        ("learning_rate: 0.01", "learning_rate: 1e-2"),
-        ("learning_rate: 0.01", "classifier: {hidden: []}"),
-        ("method: dgha\n    data_fraction: [100, 10]", "method: ne_ppca\n    tau: [3]"),
-        ("method: dgha\n    data_fraction: [100, 10]", "method: all_features"),
-    ],
-)
-def test_admissible_values_are_accepted(load, old, new):
-    assert BASE.count(old) == 1
-    assert expanded(load(BASE.replace(old, new)), repeats=1)
-
-
 METHOD_NAMES = ", ".join(METHODS)
 KEYS_OF_GHA = ", ".join(["method", "repeats", *section_of(METHODS["gha"]), "classifier", "portrait"])
 KEYS_OF_RPROP = ", ".join(["rule", *section_of(CLASSIFIERS["rprop"])])
@@ -283,9 +259,7 @@ def test_a_config_without_repeats_has_one_for_each_split(load):
             "{csv: a.csv, dt: a.dt}",
             "problems[0]: expected one of the keys csv, parquet, sklearn, openml, dt, got csv and dt.",
         ),
-        ("{csv: 3, target: y}", "problems[0].csv: expected text, got 3."),
         ("{openml: iris}", "problems[0].openml: expected an integer from 1 to 1000000000, got 'iris'."),
-        ("{dt: own.csv}", r"problems[0].dt: expected text that matches '\\.dt$', got 'own.csv'."),
         (
             "{dt: own.dt, splits: 3}",
             "problems[0].splits: unknown key, expected one of dt (a .dt file states its targets and its split itself).",

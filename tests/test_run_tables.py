@@ -136,16 +136,6 @@ class TestPartOfAConfig:
         assert "Nothing to do: all 1 runs" in run(config, *only).stderr
         assert pppca("tables", "small").stdout.startswith(whole)
 
-    def test_a_failed_run_that_is_left_out_stays_failed(self, config, stand_in):
-        class Fails(GHA):
-            def fit(self, X, y=None):  # noqa: ARG002
-                raise ValueError("no")
-
-        stand_in("gha", Fails)
-        run(config)
-        assert run(config, "--only", "method=dgha").exit_code == 0
-        assert "ValueError: no" in pppca("list", "--failed").stdout
-
     def test_a_config_changed_by_set_has_its_own_tables(self, config):
         before = table_of(run(config))
         changed = run(config, "--set", "dgha.n_epochs=6", "--only", "method=dgha")
@@ -155,7 +145,7 @@ class TestPartOfAConfig:
         assert pppca("tables", "small+dgha.n_epochs=6").stdout.startswith(table_of(changed))
         assert "n_epochs: 6" in pppca("list", "--text", "small+dgha.n_epochs=6").stdout
 
-    @pytest.mark.parametrize("option", [("--only", "methd=gha"), ("--only", "tau=6"), ("--set", "clasifier.hidden=3")])
+    @pytest.mark.parametrize("option", [("--only", "methd=gha"), ("--set", "clasifier.hidden=3")])
     def test_an_invalid_option_has_exit_code_2_and_writes_nothing(self, config, option):
         done = run(config, *option)
         assert (done.exit_code, done.stderr.count("\n"), done.stderr[:7]) == (2, 1, "Error: ")

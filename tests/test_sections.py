@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from planning import config_of
 
-from pppca_bench.engines import DGHA
 from pppca_bench.errors import ConfigError
 from pppca_bench.methods.entry import Classifier, Method
 from pppca_bench.methods.protocol import contract_of
@@ -34,12 +33,6 @@ def test_keys_and_defaults_are_those_of_the_constructor_or_the_registry(entry):
     if "hidden_layer_sizes" in theirs:
         theirs["hidden"] = theirs.pop("hidden_layer_sizes")
     assert defaults_of(section_of(entry)) == theirs | dict(entry.defaults)
-
-
-def test_a_data_fraction_left_out_is_the_estimators_default():
-    document = DOCUMENT | {"tau": 5, "methods": [{"method": "dgha"}], "classifier": {"hidden": [4]}}
-    (dgha,) = config_of(document).methods
-    assert dgha.grid["data_fraction"] == (inspect.signature(DGHA).parameters["data_fraction"].default,)
 
 
 @pytest.mark.parametrize("rule", ["bagging", "subagging", "adaboost"])
