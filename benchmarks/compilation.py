@@ -18,7 +18,7 @@ LIMIT_S = 15.0
 
 PROGRAM = """
 import json, sys, time
-from pppca_bench.classifiers import ga_mlp
+from pppca_bench.classifiers import genetic_mlp
 from pppca_bench import classifiers, engines
 from pppca_bench.compiled import cache
 

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from benchmarks.alternatives import rprop_step, stacked_gradients
 from pppca_bench.classifiers import RpropMLPClassifier
-from pppca_bench.classifiers.ga_mlp import GAMLPClassifier
+from pppca_bench.classifiers.genetic_mlp import GAMLPClassifier
 from pppca_bench.classifiers.network import network_outputs, unpack
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier, n_connections, optimal_brain_damage, pruned
 from pppca_bench.classifiers.training import Task

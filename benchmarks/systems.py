@@ -26,7 +26,7 @@ from benchmarks import numpy_systems as peers
 from benchmarks.measuring import Contestant, Row, compare
 from benchmarks.operations import Machine, measure_machine
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
-from pppca_bench.classifiers.ga_mlp import GAMLPClassifier
+from pppca_bench.classifiers.genetic_mlp import GAMLPClassifier
 from pppca_bench.classifiers.network import Architecture
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
 from pppca_bench.parameters import make_generator

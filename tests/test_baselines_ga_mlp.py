@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from reference_classifier import squared_error
 
 from pppca_bench.classifiers import RpropMLPClassifier
-from pppca_bench.classifiers.ga_mlp import GAMLPClassifier, PopulationErrors, cross, mutate, select
+from pppca_bench.classifiers.genetic_mlp import GAMLPClassifier, cross, mutate, select
 from pppca_bench.classifiers.network import Architecture, pack, uniform_per_weight, unpack
+from pppca_bench.classifiers.training import PopulationErrors
 from pppca_bench.classifiers.training_data import Split
 
 

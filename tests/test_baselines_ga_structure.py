@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pppca_bench.classifiers import RpropMLPClassifier
-from pppca_bench.classifiers.ga_structure import StructureGAClassifier, least_error, masks_of
-from pppca_bench.classifiers.network import Architecture, network_outputs
+from pppca_bench.classifiers.genetic_mlp import StructureGAClassifier, least_error
+from pppca_bench.classifiers.network import Architecture, masks_of, network_outputs
 from pppca_bench.classifiers.training import TrainedNet
 from pppca_bench.classifiers.training_data import Split
 

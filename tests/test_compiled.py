@@ -12,7 +12,7 @@ import pytest
 
 from pppca_bench import engines
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, lanes
-from pppca_bench.classifiers.ga_mlp import GAMLPClassifier
+from pppca_bench.classifiers.genetic_mlp import GAMLPClassifier
 from pppca_bench.compiled import cache, jit, simd
 from pppca_bench.compiled.arrays import Floats2D, Samples2D, aligned_zeros
 from pppca_bench.compiled.jit import kernel, part, signature_of

@@ -10,8 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, RpropMLPRegressor
 from pppca_bench.classifiers.ensembles import AdaBoostClassifier, BaggingClassifier
 from pppca_bench.classifiers.flgp import FLGPClassifier
-from pppca_bench.classifiers.ga_mlp import GAMLPClassifier
-from pppca_bench.classifiers.ga_structure import StructureGAClassifier
+from pppca_bench.classifiers.genetic_mlp import GAMLPClassifier, StructureGAClassifier
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
 from pppca_bench.classifiers.sklearn_classifiers import RFESVMClassifier, StumpClassifier
 from pppca_bench.parameters import ParameterError, check_parameters

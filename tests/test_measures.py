@@ -9,7 +9,7 @@ from pppca_bench.classifiers import (
     RpropMLPRegressor,
     squared_error_percent,
 )
-from pppca_bench.classifiers.ga_mlp import GAMLPClassifier
+from pppca_bench.classifiers.genetic_mlp import GAMLPClassifier
 
 # A linear network of one input, y = b + w x, on the points (0, 0) and (1, 1), validated on (1, 0.5), from b = w = 0
 # with steps of 0.1, which grow by 1.2 as long as no gradient changes its sign:

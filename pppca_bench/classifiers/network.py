@@ -119,6 +119,30 @@ def network_outputs(architecture: Architecture, matrices: Sequence[Floats], X: F
     return outputs
 
 
+def masks_of(architecture: Architecture, kept: Flags) -> list[Flags]:
+    """Return which weights a network has without some of its inputs and hidden nodes.
+
+    Parameters
+    ----------
+    architecture : Architecture
+        With all inputs and nodes.
+    kept : bool ndarray of shape (n_inputs + number of hidden nodes,)
+
+    Returns
+    -------
+    list of bool ndarrays of shape (n_units, n_sources)
+        A matrix for each layer, the biases' column first.
+    """
+    sizes = (architecture.n_inputs, *architecture.hidden_layer_sizes)
+    layers = np.split(kept, np.cumsum(sizes)[:-1])
+    units = [*layers[1:], np.ones(architecture.n_outputs, dtype=bool)]
+    masks = []
+    for number, unit in enumerate(units):
+        sources = layers[: number + 1] if architecture.shortcuts else [layers[number]]
+        masks.append(np.outer(unit, np.concatenate([[True], *sources])))
+    return masks
+
+
 def connected_inputs(architecture: Architecture, masks: Sequence[Flags]) -> Flags:
     """Return whether a path of weights leads from each input to an output.
 

@@ -1,4 +1,4 @@
-"""Training of many networks side by side, by RPROP or by online backpropagation.
+"""Training of many networks side by side, by RPROP or by online backpropagation, and their errors.
 
 Each network has a lane. A network that has stopped leaves its lane to the next waiting network; the others train on.
 """
@@ -15,7 +15,16 @@ from pppca_bench.classifiers import early_stopping as stopping
 from pppca_bench.classifiers import learning_rules as rules
 from pppca_bench.classifiers.lanes import LANES, LINEAR, SOFTSIGN
 from pppca_bench.classifiers.network import Architecture, pack, unpack
-from pppca_bench.classifiers.passes import EXACT_SOFTSIGN, LOGISTIC, N_UNITS, UNIT, Block, Network, Samples
+from pppca_bench.classifiers.passes import (
+    EXACT_SOFTSIGN,
+    LOGISTIC,
+    N_UNITS,
+    UNIT,
+    Block,
+    Network,
+    Samples,
+    measure_networks,
+)
 from pppca_bench.compiled.arrays import Flags, Floats, aligned_zeros
 
 BLOCK_SAMPLES = 32
@@ -224,6 +233,27 @@ class BackpropLanes(Lanes):
 
     def _final_weights(self) -> Floats:
         return self.progress.best_weights if self.keeps_best else self.state.weights
+
+
+class PopulationErrors:
+    """Squared error percentages of networks of one architecture on a set of samples."""
+
+    def __init__(self, architecture: Architecture, X: Floats, targets: Floats) -> None:
+        self._network, self._block = network_and_block(architecture)
+        self._samples = empty_samples(architecture, len(X))
+        for lane in range(LANES):
+            fill(self._samples, lane, X, targets)
+        self._weights = aligned_zeros(architecture.n_weights, LANES)
+
+    def __call__(self, population: Floats) -> Floats:
+        """Return the error of each network, float64 (n_networks,), given their weights (n_networks, n_weights)."""
+        errors = np.empty(len(population))
+        for first in range(0, len(population), LANES):
+            networks = population[first : first + LANES]
+            self._weights[:, : len(networks)] = networks.T
+            measure_networks(self._network, self._weights, self._samples, self._block)
+            errors[first : first + LANES] = self._block.percentage[: len(networks)]
+        return errors
 
 
 def network_and_block(architecture: Architecture, *, is_online: bool = False) -> tuple[Network, Block]:

@@ -1,5 +1,6 @@
-"""A network whose weights a genetic algorithm evolves: the estimator `GAMLPClassifier`."""
+"""Networks that a genetic algorithm evolves: their weights, or their inputs and hidden nodes."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any, Literal, TypeVar
@@ -7,22 +8,58 @@ from typing import Annotated, Any, Literal, TypeVar
 import numpy as np
 from annotated_types import Ge, Le
 
-from pppca_bench.classifiers.gradient_mlp import RpropMLPClassifier
-from pppca_bench.classifiers.lanes import LANES
-from pppca_bench.classifiers.mlp import MLPClassifier
-from pppca_bench.classifiers.network import Architecture, pack, uniform_per_weight, unpack
-from pppca_bench.classifiers.passes import measure_networks
-from pppca_bench.classifiers.training import RpropLanes, Task, TrainedNet, empty_samples, fill, network_and_block
-from pppca_bench.compiled.arrays import Flags, Floats, Indices, aligned_zeros
-from pppca_bench.parameters import Count, LayerSizes, Positive, Probability, check_order
+from pppca_bench.classifiers.gradient_mlp import RpropMLPClassifier, RpropTraining
+from pppca_bench.classifiers.mlp import MLP, MLPClassifier
+from pppca_bench.classifiers.network import connected_inputs, masks_of, pack, uniform_per_weight, unpack
+from pppca_bench.classifiers.training import PopulationErrors, RpropLanes, Task, TrainedNet
+from pppca_bench.classifiers.training_data import Split, hold_out
+from pppca_bench.compiled.arrays import Flags, Floats, Indices
+from pppca_bench.parameters import (
+    Count,
+    LayerSizes,
+    NotNegativeOrInfinite,
+    Positive,
+    PositivePair,
+    Probability,
+    check_order,
+)
 
 Crossover = Literal["uniform", "single_point"]
 Genes = TypeVar("Genes", Floats, Flags)
 """Strings of real numbers or of bits."""
 
 
+class Evolved(MLP):
+    """Base of networks that a genetic algorithm evolves: tournaments, crossover, mutation, elitism."""
+
+    tournament_size: int
+    crossover_probability: float
+    crossover: Crossover = "uniform"
+    n_elite: int = 1
+
+    def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
+        """Evolve one network after another; the lanes are for the networks of a generation."""
+        return [self._evolve(task) for task in tasks]
+
+    @abstractmethod
+    def _evolve(self, task: Task) -> TrainedNet:
+        """Evolve strings until their least error has not fallen for some generations; return the best network."""
+
+    def _breed(self, population: Genes, errors: Floats, rng: np.random.Generator) -> Genes:
+        """Return the next generation, the elite first."""
+        n_children = len(population) - self.n_elite
+        first, second = (population[select(errors, n_children, self.tournament_size, rng)] for _ in range(2))
+        children = cross(first, second, self.crossover, self.crossover_probability, rng)
+        elite = population[np.argsort(errors, kind="stable")[: self.n_elite]]
+        return np.concatenate([elite, self._mutated(children, rng)])
+
+    @abstractmethod
+    def _mutated(self, children: Any, rng: np.random.Generator) -> Any:
+        """Return the children with mutations."""
+
+
 @dataclass(eq=False, repr=False)
-class GAMLPClassifier(MLPClassifier):
+class GAMLPClassifier(Evolved, MLPClassifier):
     """Classify with a multi-layer perceptron whose weights a genetic algorithm evolves.
 
     The basic genetic algorithm of the textbooks on a string of real numbers, all weights of a network: a random
@@ -114,10 +151,6 @@ class GAMLPClassifier(MLPClassifier):
         """Draw nothing: the first generation is part of the evolution."""
         return [], []
 
-    def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
-        """Evolve one network after the other; the lanes are for the networks of a population."""
-        return [self._evolve(task) for task in tasks]
-
     def _evolve(self, task: Task) -> TrainedNet:
         """Evolve a population until the validation error has not fallen for `patience` generations."""
         architecture = task.architecture
@@ -169,36 +202,136 @@ class GAMLPClassifier(MLPClassifier):
         nets = RpropLanes(tasks, trainer._rprop_rule(), trainer._stopping_rule()).train()
         return np.array([pack(net.weights, architecture, architecture) for net in nets])
 
-    def _breed(self, population: Floats, errors: Floats, rng: np.random.Generator) -> Floats:
-        """Return the next generation."""
-        n_children = len(population) - self.n_elite
-        first, second = (population[select(errors, n_children, self.tournament_size, rng)] for _ in range(2))
-        children = cross(first, second, self.crossover, self.crossover_probability, rng)
-        probability = 1.0 / population.shape[1] if self.mutation_probability is None else self.mutation_probability
+    def _mutated(self, children: Floats, rng: np.random.Generator) -> Floats:
+        probability = 1.0 / children.shape[1] if self.mutation_probability is None else self.mutation_probability
         mutate(children, probability, self.mutation_scale, rng)
-        elite = population[np.argsort(errors, kind="stable")[: self.n_elite]]
-        return np.concatenate([elite, children])
+        return children
 
 
-class PopulationErrors:
-    """Squared error percentages of networks of one architecture on a set of samples."""
+@dataclass(eq=False, repr=False)
+class StructureGAClassifier(Evolved, RpropTraining, MLPClassifier):
+    """Classify with a network whose inputs and hidden nodes a genetic algorithm picks and that RPROP trains.
 
-    def __init__(self, architecture: Architecture, X: Floats, targets: Floats) -> None:
-        self._network, self._block = network_and_block(architecture)
-        self._samples = empty_samples(architecture, len(X))
-        for lane in range(LANES):
-            fill(self._samples, lane, X, targets)
-        self._weights = aligned_zeros(architecture.n_weights, LANES)
+    Another reading of the slides' column "GA" than `GAMLPClassifier`: the string has a bit for each input and each
+    hidden node of the architecture, as the textbooks' strings are of 0 and 1; parents by tournament, uniform crossover,
+    bits flipped with the probability 1 / length of the string, elitism. A node that is left out has weights and step
+    sizes of 0, where RPROP leaves them. Training is the Proben1 report's, section 3.3.
 
-    def __call__(self, population: Floats) -> Floats:
-        """Return the error of each network, float64 (n_networks,), given their weights (n_networks, n_weights)."""
-        errors = np.empty(len(population))
-        for first in range(0, len(population), LANES):
-            networks = population[first : first + LANES]
-            self._weights[:, : len(networks)] = networks.T
-            measure_networks(self._network, self._weights, self._samples, self._block)
-            errors[first : first + LANES] = self._block.percentage[: len(networks)]
-        return errors
+    Choice: a string's network is trained on two thirds of the training data, and its fitness is the least error on the
+    other third, since the training error is least with all inputs and nodes. The fittest string's network is then
+    trained on all training data, and the validation data only stop that training, as for every other network. All
+    networks of an evolution start from the same weights and step sizes, so that the fitness of a string is unique.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : sequence of int, default=(16, 8)
+        Most units of each hidden layer, >= 1.
+    shortcuts : bool, default=False
+        Whether each layer takes the inputs and all earlier layers, or only the layer before it.
+    output_activation : {"linear", "softsign"}, default="linear"
+    population_size : int, default=12
+        Strings of a generation, >= 2.
+    tournament_size : int, default=3
+        Strings drawn, with replacement, to choose each parent, >= 1.
+    crossover_probability : float, default=0.9
+        Probability that a child has two parents instead of being a copy of the first; in [0, 1].
+    max_generations : int, default=8
+        >= 1.
+    patience : int, default=4
+        Generations without a smaller error that end the evolution; >= 1.
+    initial_step_range : (float, float), default=(0.005, 0.02)
+    initial_weight_range : float, default=0.01
+    max_epochs : int, default=500
+        Most epochs of a training; >= 1. Choice: strings and epochs few enough for a minute on the largest problem.
+    strip_length : int, default=5
+    generalisation_loss : float, default=5.0
+        Training and early stopping as in `RpropMLPClassifier`.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the held-out shares, the initial state and all draws of the evolution.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_, n_features_ : int
+        Inputs, and those from which a path leads to an output.
+    kept_ : bool ndarray of shape (n_features_in_ + number of hidden nodes,)
+        The fittest string: inputs first, then hidden nodes layer by layer.
+    coefs_, intercepts_ : list of float64 ndarrays
+        As in `RpropMLPClassifier`; 0 where a node is left out.
+    n_epochs_, best_epoch_, training_curve_, validation_curve_, stop_reason_
+        Of the result's training.
+    history_ : dict of float64 ndarrays of shape (n_generations_,)
+        ``best_error`` and ``mean_error`` on the held-out third, squared error percentages.
+    """
+
+    hidden_layer_sizes: LayerSizes = (16, 8)
+    _: KW_ONLY
+    shortcuts: bool = False
+    output_activation: Literal["linear", "softsign"] = "linear"
+    population_size: Annotated[int, Ge(2), Le(100_000)] = 12
+    tournament_size: Count = 3
+    crossover_probability: Probability = 0.9
+    max_generations: Count = 8
+    patience: Count = 4
+    initial_step_range: PositivePair = (0.005, 0.02)
+    initial_weight_range: Positive = 0.01
+    max_epochs: Count = 500
+    strip_length: Count = 5
+    generalisation_loss: NotNegativeOrInfinite = 5.0
+    random_state: Any = None
+
+    def _started(self, split: Split, rng: np.random.Generator) -> Task:
+        inner = hold_out(split, rng)
+        whole = super()._started(split, rng)
+        targets, targets_val = self._targets(inner.y), self._targets(inner.y_val)
+        selection = replace(whole, X=inner.X, targets=targets, X_val=inner.X_val, targets_val=targets_val)
+        return replace(whole, selection=selection)
+
+    def _evolve(self, task: Task) -> TrainedNet:
+        """Evolve strings until the least error has not fallen for `patience` generations; train the fittest."""
+        architecture = task.architecture
+        length = architecture.n_inputs + sum(architecture.hidden_layer_sizes)
+        population = task.rng.random((self.population_size, length)) < 0.5
+        population[0] = True
+        known: dict[bytes, float] = {}
+        best: list[float] = []
+        mean: list[float] = []
+        while True:
+            errors = self._errors(population, task.selection, known)
+            best.append(float(errors.min()))
+            mean.append(float(errors.mean()))
+            has_stalled = len(best) - 1 - int(np.argmin(best)) >= self.patience
+            if has_stalled or len(best) == self.max_generations:
+                break
+            population = self._breed(population, errors, task.rng)
+        kept = population[errors.argmin()].copy()
+        (net,) = RpropTraining._train(self, [task.masked(masks_of(architecture, kept))])
+        return replace(net, kept=kept, history={"best_error": np.array(best), "mean_error": np.array(mean)})
+
+    def _errors(self, population: Flags, task: Task, known: dict[bytes, float]) -> Floats:
+        """Train the networks of strings not yet in ``known`` side by side; return every string's error."""
+        new = {string.tobytes(): string for string in population if string.tobytes() not in known}
+        if new:
+            nets = RpropTraining._train(
+                self, [task.masked(masks_of(task.architecture, string)) for string in new.values()]
+            )
+            known.update(zip(new, map(least_error, nets), strict=True))
+        return np.array([known[string.tobytes()] for string in population])
+
+    def _mutated(self, children: Flags, rng: np.random.Generator) -> Flags:
+        is_flipped: Flags = rng.random(children.shape) < 1.0 / children.shape[1]
+        return children ^ is_flipped
+
+    def _store(self, net: TrainedNet, task: Task) -> None:
+        super()._store(net, task)
+        self.kept_ = net.kept
+        self.n_features_ = int(connected_inputs(task.architecture, masks_of(task.architecture, net.kept)).sum())
+        self.measures_["n_hidden_nodes"] = int(net.kept[task.architecture.n_inputs :].sum())
+
+
+def least_error(net: TrainedNet) -> float:
+    """Return the least validation error of a training, infinite where it diverged."""
+    return np.inf if net.stop_reason == "not_finite" else float(net.validation_curve.min())
 
 
 def select(errors: Floats, n_parents: int, tournament_size: int, rng: np.random.Generator) -> Indices:
