@@ -175,10 +175,7 @@ def _workers(executor: str, scheduler: str | None, workers: int | None, quiet: b
             f"--executor dask needs Dask, which is not installed ({error}): `pip install 'pppca-bench[dask]'`."
         ) from None
 
-    def announce(address: str) -> None:
-        if not quiet:
-            click.echo(f"Dask's dashboard: {address}", err=True)
-
+    announce = None if quiet else lambda address: click.echo(f"Dask's dashboard: {address}", err=True)
     return DaskCluster(max(n_workers, 1), scheduler, announce)
 
 

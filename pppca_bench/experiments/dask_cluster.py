@@ -63,7 +63,7 @@ class DaskCluster(Workers):
 
     @property
     def n_held(self) -> int:
-        """Number of calls to hand over at a time: each worker's current and next one."""
+        """Number of calls to hand over at a time: two for each worker, which computes the first."""
         return 2 * len(self._ask(self._client.nthreads)) if self._client else 2
 
     def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem]:

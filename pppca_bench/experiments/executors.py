@@ -57,7 +57,7 @@ class Workers:
 
     @property
     def n_held(self) -> int:
-        """Number of calls to hand over at a time: each worker's current and next one."""
+        """Number of calls to hand over at a time: two for each worker, which computes the first."""
         return 2 * self._size
 
     def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem]:  # noqa: ARG002

@@ -70,7 +70,7 @@ def run(
     repeats : int, optional
         Repeats in place of the config's own.
     workers : int, default 0
-        Worker processes; 0 computes in this one. With more, a script needs ``if __name__ == "__main__":``.
+        Worker processes; 0 computes in the calling process. With more, a script needs ``if __name__ == "__main__":``.
 
     Returns
     -------

@@ -25,6 +25,10 @@ OpenProblems = Mapping[tuple[str, str], tuple[ProblemSource, Problem]]
 """Problems by the name and the digest that cells have of them."""
 
 
+def ignore(*_: object) -> None:
+    """Ignore a notice of `run`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """Counts of a call of `run`.
@@ -58,9 +62,9 @@ def run(
     fresh: bool = False,
     retries: int = 0,
     fail_fast: bool = False,
-    progress: Progress | None = None,
-    stage: Notify | None = None,
-    warn: Notify | None = None,
+    progress: Progress = ignore,
+    stage: Notify = ignore,
+    warn: Notify = ignore,
 ) -> Outcome:
     """Compute the runs that the store lacks; each result is recorded as soon as its group is done.
 
@@ -88,7 +92,6 @@ def run(
     stage, warn : callable(text), optional
         Called with the name of a slow step before the runs, and with "" when it ends; and with warnings.
     """
-    progress, stage, warn = progress or _ignore, stage or _ignore, warn or _ignore
     for plan in plans:
         store.plan(plan)
     store.describe_problems([_facts(name, *opened) for (name, _), opened in problems.items()])
@@ -119,10 +122,6 @@ def run(
     n_reused = len(specs) - len(missing) + queue.n_done_meanwhile
     n_done, n_left = n_finished - len(failures), len(specs) - n_reused - n_finished
     return Outcome(len(specs), n_reused, n_done, len(failures), first_error, n_left)
-
-
-def _ignore(*_: object) -> None:
-    pass
 
 
 def _missing(specs: Iterable[RunSpec], done: Collection[str], problems: OpenProblems) -> list[RunSpec]:

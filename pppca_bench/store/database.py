@@ -180,9 +180,9 @@ class Store(Database):
         (known, _), wanted = self._cells(), {_setting(cell): cell for cell in cells}
         counts = self.rows("SELECT cell, count(*) FROM runs WHERE status = 'done' GROUP BY cell ORDER BY cell")
         # Commands that read the runs report a damaged cell.
-        pairs = ((known[number][0], n) for number, n in counts if number in known)
-        found = ((wanted.get(_setting(old), old), old, n) for old, n in pairs)
-        return [(cell, old, n) for cell, old, n in found if cell != old]
+        stored = ((known[number][0], n) for number, n in counts if number in known)
+        pairs = ((wanted.get(_setting(old), old), old, n) for old, n in stored)
+        return [(cell, old, n) for cell, old, n in pairs if cell != old]
 
     def origins(self, configs: Sequence[str] | None = None) -> list[tuple[str, str, str | None, int]]:
         """Count the runs that the configs (all by default) ask for, by method, status and provenance."""

@@ -107,9 +107,9 @@ def run_study(
     *,
     problems: runner.OpenProblems,
     workers: int = 1,
-    progress: runner.Progress | None = None,
-    stage: runner.Notify | None = None,
-    warn: runner.Notify | None = None,
+    progress: runner.Progress = runner.ignore,
+    stage: runner.Notify = runner.ignore,
+    warn: runner.Notify = runner.ignore,
 ) -> pd.DataFrame:
     """Run the trials that Optuna's journal in ``folder`` lacks, and return the table of all trials, the best first.
 
@@ -140,8 +140,7 @@ def run_study(
                 state = TrialState.PRUNED if is_pruned else TrialState.COMPLETE
                 search.tell(trial, None if is_pruned else outcome["score"], state)
                 _write_trials(study, search, folder)
-            if progress:
-                progress(number + 1, settings.trials)
+            progress(number + 1, settings.trials)
     return _write_trials(study, search, folder)
 
 
