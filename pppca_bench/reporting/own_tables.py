@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -90,7 +91,7 @@ class OwnTables:
         for reference in self._references:
             for layout in reference.layouts:
                 configs = filling_configs(layout, reference)
-                for selector in (layout.selector(row, column) for row in layout.rows for column in layout.columns):
+                for selector in itertools.starmap(layout.selector, itertools.product(layout.rows, layout.columns)):
                     matching = self._results.matching(selector, configs) if selector else []
                     if len(matching) == 1:
                         shown[matching[0]] = layout.id
@@ -127,8 +128,7 @@ class OwnTables:
             layout.asked(row, column).get("problem")
             for reference in self._references
             for layout in reference.layouts
-            for row in layout.rows
-            for column in layout.columns
+            for row, column in itertools.product(layout.rows, layout.columns)
         ]
         names = [*filter(None, asked), *(cell.problem for cell in self._results.cells)]
         places = {name: place for place, name in enumerate(dict.fromkeys(names))}

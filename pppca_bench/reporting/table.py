@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -189,19 +190,18 @@ def fill_table(
     """
     configs = () if of_any_config else filling_configs(layout, reference)
     cells = {}
-    for row in layout.rows:
-        for column in layout.columns:
-            shows, form = layout.quantities(row, column), layout.form_of(row, column)
-            published = reference.published(layout.id, row.key, column.key)
-            selector = layout.selector(row, column)
-            cell = TableCell(row.key, column.key, shows, form, published=published, selector=selector)
-            if selector is None:
-                problem = layout.asked(row, column).get("problem")
-                fillable = problem is not None and not set(SIZES).isdisjoint(shows)
-                cell = replace(cell, ours=_sizes(facts.get(problem or ""), shows), fillable=fillable)
-            else:
-                cell = _with_runs(cell, selector, {*shows, *layout.also, *layout.notes}, results, configs, homes)
-            cells[row.key, column.key] = cell
+    for row, column in itertools.product(layout.rows, layout.columns):
+        shows, form = layout.quantities(row, column), layout.form_of(row, column)
+        published = reference.published(layout.id, row.key, column.key)
+        selector = layout.selector(row, column)
+        cell = TableCell(row.key, column.key, shows, form, published=published, selector=selector)
+        if selector is None:
+            problem = layout.asked(row, column).get("problem")
+            fillable = problem is not None and not set(SIZES).isdisjoint(shows)
+            cell = replace(cell, ours=_sizes(facts.get(problem or ""), shows), fillable=fillable)
+        else:
+            cell = _with_runs(cell, selector, {*shows, *layout.also, *layout.notes}, results, configs, homes)
+        cells[row.key, column.key] = cell
     return Table(
         layout.id,
         layout.title,
