@@ -1,6 +1,5 @@
 """Networks that a genetic algorithm evolves: their weights, or their inputs and hidden nodes."""
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any, Literal, TypeVar
@@ -9,7 +8,7 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from pppca_bench.classifiers.gradient_mlp import RpropMLPClassifier, RpropTraining
-from pppca_bench.classifiers.mlp import MLP, MLPClassifier
+from pppca_bench.classifiers.mlp import MLPClassifier
 from pppca_bench.classifiers.network import connected_inputs, masks_of, pack, uniform_per_weight, unpack
 from pppca_bench.classifiers.training import PopulationErrors, RpropLanes, Task, TrainedNet
 from pppca_bench.classifiers.training_data import Split, hold_out
@@ -29,37 +28,8 @@ Genes = TypeVar("Genes", Floats, Flags)
 """Strings of real numbers or of bits."""
 
 
-class Evolved(MLP):
-    """Base of networks that a genetic algorithm evolves: tournaments, crossover, mutation, elitism."""
-
-    tournament_size: int
-    crossover_probability: float
-    crossover: Crossover = "uniform"
-    n_elite: int = 1
-
-    def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
-        """Evolve one network after another; the lanes are for the networks of a generation."""
-        return [self._evolve(task) for task in tasks]
-
-    @abstractmethod
-    def _evolve(self, task: Task) -> TrainedNet:
-        """Evolve strings until their least error has not fallen for some generations; return the best network."""
-
-    def _breed(self, population: Genes, errors: Floats, rng: np.random.Generator) -> Genes:
-        """Return the next generation, the elite first."""
-        n_children = len(population) - self.n_elite
-        first, second = (population[select(errors, n_children, self.tournament_size, rng)] for _ in range(2))
-        children = cross(first, second, self.crossover, self.crossover_probability, rng)
-        elite = population[np.argsort(errors, kind="stable")[: self.n_elite]]
-        return np.concatenate([elite, self._mutated(children, rng)])
-
-    @abstractmethod
-    def _mutated(self, children: Any, rng: np.random.Generator) -> Any:
-        """Return the children with mutations."""
-
-
 @dataclass(eq=False, repr=False)
-class GAMLPClassifier(Evolved, MLPClassifier):
+class GAMLPClassifier(MLPClassifier):
     """Classify with a multi-layer perceptron whose weights a genetic algorithm evolves.
 
     The basic genetic algorithm of the textbooks on a string of real numbers, all weights of a network: a random
@@ -151,6 +121,10 @@ class GAMLPClassifier(Evolved, MLPClassifier):
         """Draw nothing: the first generation is part of the evolution."""
         return [], []
 
+    def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
+        """Evolve one network after another; the lanes are for the networks of a generation."""
+        return [self._evolve(task) for task in tasks]
+
     def _evolve(self, task: Task) -> TrainedNet:
         """Evolve a population until the validation error has not fallen for `patience` generations."""
         architecture = task.architecture
@@ -202,14 +176,19 @@ class GAMLPClassifier(Evolved, MLPClassifier):
         nets = RpropLanes(tasks, trainer._rprop_rule(), trainer._stopping_rule()).train()
         return np.array([pack(net.weights, architecture, architecture) for net in nets])
 
-    def _mutated(self, children: Floats, rng: np.random.Generator) -> Floats:
-        probability = 1.0 / children.shape[1] if self.mutation_probability is None else self.mutation_probability
+    def _breed(self, population: Floats, errors: Floats, rng: np.random.Generator) -> Floats:
+        """Return the next generation, the elite first."""
+        n_children = len(population) - self.n_elite
+        first, second = (population[select(errors, n_children, self.tournament_size, rng)] for _ in range(2))
+        children = cross(first, second, self.crossover, self.crossover_probability, rng)
+        probability = 1.0 / population.shape[1] if self.mutation_probability is None else self.mutation_probability
         mutate(children, probability, self.mutation_scale, rng)
-        return children
+        elite = population[np.argsort(errors, kind="stable")[: self.n_elite]]
+        return np.concatenate([elite, children])
 
 
 @dataclass(eq=False, repr=False)
-class StructureGAClassifier(Evolved, RpropTraining, MLPClassifier):
+class StructureGAClassifier(RpropTraining, MLPClassifier):
     """Classify with a network whose inputs and hidden nodes a genetic algorithm picks and that RPROP trains.
 
     Another reading of the slides' column "GA" than `GAMLPClassifier`: the string has a bit for each input and each
@@ -287,6 +266,10 @@ class StructureGAClassifier(Evolved, RpropTraining, MLPClassifier):
         selection = replace(whole, X=inner.X, targets=targets, X_val=inner.X_val, targets_val=targets_val)
         return replace(whole, selection=selection)
 
+    def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
+        """Evolve one network after another; the lanes are for the networks of a generation."""
+        return [self._evolve(task) for task in tasks]
+
     def _evolve(self, task: Task) -> TrainedNet:
         """Evolve strings until the least error has not fallen for `patience` generations; train the fittest."""
         architecture = task.architecture
@@ -305,7 +288,7 @@ class StructureGAClassifier(Evolved, RpropTraining, MLPClassifier):
                 break
             population = self._breed(population, errors, task.rng)
         kept = population[errors.argmin()].copy()
-        (net,) = RpropTraining._train(self, [task.masked(masks_of(architecture, kept))])
+        (net,) = super()._train([task.masked(masks_of(architecture, kept))])
         return replace(net, kept=kept, history={"best_error": np.array(best), "mean_error": np.array(mean)})
 
     def _errors(self, population: Flags, task: Task, known: dict[bytes, float]) -> Floats:
@@ -318,9 +301,13 @@ class StructureGAClassifier(Evolved, RpropTraining, MLPClassifier):
             known.update(zip(new, map(least_error, nets), strict=True))
         return np.array([known[string.tobytes()] for string in population])
 
-    def _mutated(self, children: Flags, rng: np.random.Generator) -> Flags:
-        is_flipped: Flags = rng.random(children.shape) < 1.0 / children.shape[1]
-        return children ^ is_flipped
+    def _breed(self, population: Flags, errors: Floats, rng: np.random.Generator) -> Flags:
+        """Return the next generation, the fittest string first."""
+        n_children = len(population) - 1
+        first, second = (population[select(errors, n_children, self.tournament_size, rng)] for _ in range(2))
+        children = cross(first, second, "uniform", self.crossover_probability, rng)
+        is_flipped = rng.random(children.shape) < 1.0 / population.shape[1]
+        return np.concatenate([population[[errors.argmin()]], children ^ is_flipped])
 
     def _store(self, net: TrainedNet, task: Task) -> None:
         super()._store(net, task)

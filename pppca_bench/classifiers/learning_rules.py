@@ -73,8 +73,11 @@ def rprop_step(rule: RpropRule, state: RpropState) -> None:
         g, previous, step = load(state.gradient, k, 0), load(state.previous_gradient, k, 0), load(state.steps, k, 0)
         agreement = multiply(g, previous)
         # Δ ← min(η⁺ Δ, Δmax) where g' g > 0, max(η⁻ Δ, Δmin) where g' g < 0.
-        size = select_less(zeros(), agreement, _larger(rule, step), step)
-        new_step = select_less(agreement, zeros(), _smaller(rule, step), size)
+        larger, smaller = multiply(step, splat(rule.eta_plus)), multiply(step, splat(rule.eta_minus))
+        larger = select_less(splat(rule.step_max), larger, splat(rule.step_max), larger)
+        smaller = select_less(smaller, splat(rule.step_min), splat(rule.step_min), smaller)
+        size = select_less(zeros(), agreement, larger, step)
+        new_step = select_less(agreement, zeros(), smaller, size)
         if rule.weight_backtracking:
             # w ← w − sign(g) Δ; where g' g < 0: w ← w + sign(g') Δ with the old Δ, and g ← 0.
             move = _move(size, select_less(agreement, zeros(), subtract(zeros(), previous), g))
@@ -85,20 +88,6 @@ def rprop_step(rule: RpropRule, state: RpropState) -> None:
         store(state.weights, k, 0, subtract(load(state.weights, k, 0), move))
         store(state.steps, k, 0, new_step)
         store(state.previous_gradient, k, 0, g)
-
-
-@part
-def _larger(rule: RpropRule, step: Any) -> Any:
-    """Return min(η⁺ Δ, Δmax)."""
-    larger = multiply(step, splat(rule.eta_plus))
-    return select_less(splat(rule.step_max), larger, splat(rule.step_max), larger)
-
-
-@part
-def _smaller(rule: RpropRule, step: Any) -> Any:
-    """Return max(η⁻ Δ, Δmin)."""
-    smaller = multiply(step, splat(rule.eta_minus))
-    return select_less(smaller, splat(rule.step_min), splat(rule.step_min), smaller)
 
 
 @part
