@@ -12,6 +12,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from sklearn.datasets import load_iris
 
+from pppca_bench.experiments import doctor
+from pppca_bench.experiments.doctor import Finding
 from pppca_bench.methods.entry import Method
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import export_files
@@ -81,3 +83,10 @@ def stand_in(register, monkeypatch):
         return register(replace(entry, estimator=f"{estimator.__module__}:{estimator.__name__}", **changes))
 
     return put
+
+
+@pytest.fixture
+def quick_doctor(monkeypatch):
+    """Let `pppca doctor` check neither the environment nor the data."""
+    monkeypatch.setattr(doctor, "_environment", lambda: iter([Finding("environment", "Good.")]))
+    monkeypatch.setattr(doctor, "_data", lambda _: iter(()))

@@ -28,12 +28,6 @@ def test_linear_network_spans_the_space_of_the_principal_components(n_components
     assert np.rad2deg(subspace_angles(network.coefs_[1].T, rows.T)).max() < 0.2
 
 
-def test_linear_network_loses_what_exact_pca_loses():
-    X = load_iris().data
-    network, pca = Autoencoder(2, random_state=0).fit(X), CovariancePCA(2).fit(X)
-    assert lost(network, X) == pytest.approx(lost(pca, X), rel=1e-4)
-
-
 @pytest.mark.parametrize("n_components", [1, 2, 3])
 def test_network_of_one_nonlinear_hidden_layer_comes_to_exact_pca_and_never_below_its_loss(n_components):
     """Bourlard & Kamp 1988: its outputs lie in as many dimensions as there are hidden nodes, whatever these compute."""

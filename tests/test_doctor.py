@@ -57,12 +57,7 @@ def query(path: Path, *statements: str) -> None:
 
 
 class TestCommand:
-    @pytest.fixture
-    def _quick(self, monkeypatch):
-        monkeypatch.setattr(doctor, "_environment", lambda: iter([Finding("environment", "Good.")]))
-        monkeypatch.setattr(doctor, "_data", lambda _: iter(()))
-
-    @pytest.mark.usefixtures("_quick")
+    @pytest.mark.usefixtures("quick_doctor")
     def test_finished_results_are_accepted(self, store):
         store.record([done(spec) for spec in SPECS], "{}")
         result = pppca("doctor")
@@ -72,7 +67,7 @@ class TestCommand:
         assert lines[-3].startswith("ok  store: results/results.sqlite: whole, of version ")
         assert lines[-2:] == ["ok  store: a: 3 of 3 runs are done.", "All is well."]
 
-    @pytest.mark.usefixtures("_quick", "store")
+    @pytest.mark.usefixtures("quick_doctor", "store")
     def test_a_finding_is_a_line_with_its_remedy_and_nothing_changes(self, path):
         before = path.read_bytes()
         result = pppca("doctor")
@@ -218,6 +213,7 @@ class TestStore:
         assert wrong(doctor._store(path)) == []
         assert store.reserved() == [("key0", f"{os.getppid()} {platform.node()}")]
 
+    @pytest.mark.usefixtures("quick_doctor")
     def test_a_study_is_summed_up_and_its_failed_runs_need_nothing(self, store, path):
         store.plan(Plan("trial-0", "", "", tuple(SPECS[:2])))
         store.record([RunResult("key0", "failed", error=FAILURE), done(SPECS[2])], "{}")

@@ -139,14 +139,6 @@ def test_four_shards_merged_equal_one_run_row_by_row_and_so_do_their_tables(tmp_
     assert again.stderr == "Nothing to do: all 108 runs are in all.\n"
 
 
-def test_a_dry_run_of_a_shard_counts_its_runs(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("small.yaml").write_text(YAML)
-    counts = [pppca("run", "small.yaml", "--shard", f"{i}/5", "--dry-run").stdout.split()[0] for i in range(1, 6)]
-    assert sum(map(int, counts)) == 108
-    assert "108" not in counts
-
-
 def test_merging_again_changes_nothing(store, made):
     paths = [made("one", [result(SPECS[0]), failure(SPECS[1])]), made("two", [result(SPECS[1])])]
     assert merge(store, paths) == [(2, 0), (1, 0)]
@@ -248,12 +240,3 @@ def test_a_source_of_another_version_or_without_a_database_is_refused(store, mad
     with pytest.raises(StoreError, match="expected another database than the one that is merged into"):
         merge(store, [store.path])
     assert content(store) == [[]] * 7
-
-
-def test_a_refused_merge_ends_in_a_line_and_code_1(made, tmp_path):
-    made("one", [result(SPECS[0])])
-    made("two", [result(SPECS[0], 9.0)])
-    done = pppca("merge", tmp_path / "one", tmp_path / "two", "--results", tmp_path / "all")
-    assert done.exit_code == 1
-    assert done.stderr.startswith("Error: ")
-    assert done.stderr.count("\n") == 1

@@ -64,6 +64,7 @@ def test_a_single_pass_starts_from_the_rows_as_drawn():
 
 @pytest.mark.usefixtures("nowhere_else")
 class TestCommand:
+    @pytest.mark.slow
     def test_the_config_prints_the_notebooks_numbers_beside_ours(self):
         ran = pppca("run", CONFIG, "--workers", "0")
         assert ran.exit_code == 0, ran.stderr

@@ -315,15 +315,6 @@ def test_parameters_are_complete_and_sorted_by_name():
     assert spec.cell.settings == given | {f"classifier.{name}": value for name, value in spec.cell.classifier}
 
 
-def test_repeats_share_a_cell():
-    specs = expanded(config(methods=[DGHA]))
-    first, second, *_ = specs
-    assert (first.repeat, second.repeat) == (0, 1)
-    assert first.cell == second.cell
-    assert hash(first.cell) == hash(second.cell)
-    assert len({spec.cell for spec in specs}) == len(specs) // 2 == 8
-
-
 def test_the_plan_has_no_input_output_time_or_randomness(monkeypatch):
     valid = config(problems=["cancer1"], classifier={"hidden": "pivot"})
 

@@ -248,7 +248,7 @@ class TestErrors:
 
 class TestSearching:
     def test_the_score_is_the_weighted_mean_distance_of_the_cells(self, wine_as_cancer):
-        searched(wine_as_cancer)
+        searched(wine_as_cancer, trials=2)
         for row in trials_of():
             runs = stored(int(row["trial"]))
 

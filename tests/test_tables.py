@@ -395,11 +395,6 @@ def test_a_network_that_the_report_does_not_have_is_shown_beyond_its_tables():
     }
 
 
-@pytest.mark.parametrize(("n_planned", "incomplete"), [(0, False), (1, True)])
-def test_a_cell_is_incomplete_when_planned_repeats_are_not_in(n_planned, incomplete):
-    assert TableCell("a", "b", (), "{}", {}, n_planned=n_planned).incomplete is incomplete
-
-
 MEASURED = {"retained_variance_percent": 91.5, "optimality_percent": 97.2, "reconstruction_error": 0.0123}
 
 

@@ -73,6 +73,7 @@ def path(template, tmp_path) -> Path:
     return found
 
 
+@pytest.mark.usefixtures("quick_doctor")
 class TestDamagedRows:
     @pytest.mark.parametrize("damage", DAMAGES)
     def test_trust_a_damaged_row_is_named_and_removed_by_mending(self, path, damage):
