@@ -41,7 +41,7 @@ _opened = cache(open_problem)
 
 
 def write_dt(path: Path, *, n_features: int = 3, task: str = "bool", shift: float = 0.0) -> Path:
-    """Write a small Proben1 file of two classes that the first feature tells apart."""
+    """Write a small Proben1 file of two classes that the first feature separates."""
     rng = np.random.default_rng(0)
     lines = ["bool_in=0", f"real_in={n_features}"]
     lines += ["bool_out=2", "real_out=0"] if task == "bool" else ["bool_out=0", "real_out=2"]

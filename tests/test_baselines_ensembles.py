@@ -139,7 +139,7 @@ def test_ensemble_of_stumps_has_no_epochs(iris):
 
 
 class Weak:
-    """A network that misclassifies the samples it is told to; its inputs are the samples' numbers."""
+    """A network that misclassifies the given samples; its inputs are the samples' numbers."""
 
     n_epochs_ = best_epoch_ = 1
 

@@ -107,7 +107,7 @@ def test_no_child_is_larger_than_the_limit():
 def test_balanced_accuracy_of_the_sign_equals_the_hand_worked_value():
     columns = np.array([[-1.0, 2.0, 3.0, 0.0]])
     weights = np.array([0.1, 0.2, 0.3, 0.4])
-    # Signs say no, yes, yes, no: the second and the fourth are wrong.
+    # The signs give no, yes, yes, no: the second and the fourth are wrong.
     assert share_correct((0,), columns, np.array([False, False, True, True]), weights) == pytest.approx(0.4)
 
 
@@ -119,7 +119,7 @@ def test_features_are_traced_through_the_layers():
 
 @pytest.fixture(scope="module")
 def product():
-    """The class is whether a product is positive: no feature tells it alone, and two of five tell it together."""
+    """Five features; the class is whether the product of two is positive, and independent of each alone."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0, 1.0, size=(300, 5))
     y = np.where(X[:, 0] * X[:, 3] > 0.0, "yes", "no")

@@ -14,7 +14,7 @@ TINY = {"population_size": 8, "max_generations": 3, "max_epochs": 30}
 
 @pytest.fixture(scope="module")
 def noisy():
-    """Six features: the second and the fourth tell the class, the others nothing."""
+    """Six features: the second and the fourth determine the class, the others are noise."""
     rng = np.random.default_rng(3)
     X = rng.uniform(size=(300, 6))
     y = (X[:, 1] + X[:, 3] > 1.0).astype(int)

@@ -46,7 +46,7 @@ SELECTORS = [FilterSelector, ForwardSelector, BackwardSelector, NetworkRFE]
 
 @pytest.fixture(scope="module")
 def noisy():
-    """Five features: 1 and 3 tell the class together, 0 a little of it, the others nothing."""
+    """Five features: 1 and 3 determine the class together, 0 is correlated with it, the others are noise."""
     rng = np.random.default_rng(3)
     X = rng.uniform(size=(240, 5))
     y = (X[:, 1] + X[:, 3] > 1.0).astype(int)
@@ -60,7 +60,7 @@ def errors_by_size(selector):
 
 
 # Eight samples of two classes. Feature 0 is the class; of feature 1 (value, class) counts are 3, 1; 1, 3; feature 2 is
-# constant; feature 3 tells nothing.
+# constant; feature 3 is independent of the class.
 HAND_Y = np.array([0, 0, 0, 0, 1, 1, 1, 1])
 HAND_X = np.column_stack([HAND_Y, [0, 0, 0, 1, 1, 1, 1, 0], np.full(8, 0.3), [0, 1, 0, 1, 0, 1, 0, 1]]).astype(float)
 LITTLE = 2 * 3 / 8 * np.log(3 / 2) + 2 * 1 / 8 * np.log(1 / 2)
@@ -73,7 +73,7 @@ LITTLE = 2 * 3 / 8 * np.log(3 / 2) + 2 * 1 / 8 * np.log(1 / 2)
         # Expected counts are 2 in each cell of feature 1: 4 (3 - 2)² / 2 = 2.
         ("chi_squared", [8.0, 2.0, 0.0, 0.0]),
         ("accuracy", [1.0, 6 / 8, 4 / 8, 4 / 8]),
-        # What feature 1 adds to feature 0, which tells all, is nothing.
+        # Feature 1 adds nothing to feature 0, which determines the class.
         ("conditional_mutual_information", [np.log(2.0), 0.0, 0.0, 0.0]),
     ],
 )

@@ -289,7 +289,7 @@ def test_the_interval_of_the_speed_is_that_of_the_repeats_geometric_means_along_
     assert evidence.over_repeats("T6", "cancer1, 10%", "speedup_operations") is None
 
 
-def test_without_results_nothing_is_claimed():
+def test_claims_without_results_are_not_run():
     findings = judge_claims(NOTHING)
     assert {finding.verdict for finding in findings} == {"not run"}
     assert [finding.evidence for finding in findings] == [()] * len(findings)

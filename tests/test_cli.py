@@ -94,7 +94,7 @@ methods:
 
     @pytest.fixture
     def run(self, tmp_path):
-        """Return a function that does so many repeats in a process of its own, and returns what it said."""
+        """Return a function that runs a number of repeats in a process of its own and returns its standard error."""
         (tmp_path / "evolved.yaml").write_text(self.CONFIG)
 
         def run(repeats: int, folder: Path = tmp_path / "kernels") -> str:
@@ -123,7 +123,7 @@ methods:
 class TestDisplay:
     @pytest.fixture
     def bar(self, monkeypatch):
-        """Return a bar whose clock stands at what the test sets, `now`, and the stream it writes to."""
+        """Return a bar whose clock shows `now`, which the test sets."""
         bar = tqdm(file=io.StringIO(), total=8)
         monkeypatch.setattr(bar, "_time", lambda: bar.now, raising=False)
         bar.now = bar.start_t = bar.last_print_t = 0.0
@@ -468,7 +468,7 @@ class TestProcess:
         return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
     @pytest.mark.slow
-    def test_the_package_runs_as_a_program(self, config):
+    def test_the_package_runs_as_a_module(self, config):
         config.write_text(SMALL.replace("[iris, wine]", "[iris]").replace("repeats: 2", "repeats: 1"))
         version = self._program("--version")
         assert version.stdout == f"pppca, version {__version__}\n"

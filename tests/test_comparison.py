@@ -214,7 +214,7 @@ class TestScores:
         assert self.score("T4 + T6 speed-up, operation count") == (32, 1, e, e, "|ln ratio|")
 
     def test_the_own_rows_of_feature_selection_count_alone(self):
-        # NE-pPCA at tau = 15 on cancer1 stands there too: 1.78 published, 1.28 ours.
+        # NE-pPCA at tau = 15 on cancer1 is in the table too: 1.78 published, 1.28 ours.
         assert self.score("T3 error, own rows") == (9, 1, pytest.approx(0.5), pytest.approx(0.5), "points")
         assert self.score("T3 dimensionality, DGHA rows")[:2] == (6, 0)
 
@@ -295,7 +295,7 @@ class TestUndecided:
             (4.3, 2.506, "undecided"),
             (0.3, 2.505, "reproduced"),
             (0.3, 2.506, "undecided"),
-            # Misses 2.30: whatever its width, it says that ours is another number.
+            # The interval excludes 2.30, whatever its width.
             (9.0, 6.6, "differs"),
             (9.0, 6.7, "undecided"),
             (4.7, 2.3, "close"),
@@ -312,7 +312,7 @@ class TestCountedOnce:
         return compare(everything)
 
     def test_a_number_printed_twice_carries_the_place_of_the_first(self, compared):
-        # NE-pPCA at tau = 15 on heart1 stands in T1, T2 and T3.
+        # NE-pPCA at tau = 15 on heart1 is in T1, T2 and T3.
         found = {item.place[:3]: item.same_as for item in compared if item.quantity == "test_error_percent"}
         assert found["T1", "heart1", "tau=15"] == ""
         assert found["T2", "heart1", "NE-pPCA"] == "T1, heart1, tau=15"

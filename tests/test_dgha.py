@@ -14,7 +14,7 @@ from pppca_bench.engines.gha_epochs import Rule, make_room, remove_rows
 from pppca_bench.engines.removal import Limits
 
 WINE = minmax_scale(load_wine().data)
-# Sanger's algorithm as it stands: all rows learn from the start, in the order in which they were drawn.
+# Sanger's algorithm: all rows learn from the start, in the order in which they were drawn.
 PLAIN = {"head_start": 0, "first_check": 0, "sort_initial": False, "sort_at_checks": False}
 PER_SAMPLE = {"learning_rate": 0.05, "learning_rate_per": "sample", "initial_norm": 0.64}
 

@@ -81,7 +81,7 @@ def test_each_value_knows_the_line_of_its_key_or_item(read, location, line):
     assert read(DOCUMENT).line(location) == line
 
 
-def test_an_absent_key_has_the_line_of_the_enclosing_value(read):
+def test_an_absent_key_has_the_line_of_its_parent(read):
     source = read(DOCUMENT)
     assert source.line(("methods", 1, "classifier", "hidden")) == 9
     assert source.line(("seed",)) == 2, "the document begins on line 2"

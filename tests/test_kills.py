@@ -116,7 +116,7 @@ def timeless(rows: dict[str, dict[str, object]]) -> dict[str, dict[str, object]]
 
 
 def wait_for_progress(running: subprocess.Popen, n_wanted: int, n_total: int) -> None:
-    """Read what a run says of its progress until so many runs are done in all, and one more at least."""
+    """Read the progress of a run until a number of runs are done in all, and at least one more."""
     text = ""
     while character := running.stderr.read(1):
         text += character

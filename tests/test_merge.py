@@ -213,7 +213,7 @@ def test_a_contradiction_is_named_and_nothing_is_merged(store, made, theirs, mes
     assert content(store) == before
 
 
-def test_the_message_counts_the_runs_that_differ(store, made):
+def test_the_message_counts_contradicting_runs(store, made):
     merge(store, [made("one", [result(spec) for spec in SPECS[:3]])])
     with pytest.raises(StoreError, match=r"got 9\.0\. Runs that differ: 3\. Other processors"):
         merge(store, [made("two", [result(spec, 9.0) for spec in SPECS[:3]])])

@@ -99,7 +99,7 @@ class TestPanels:
         np.testing.assert_array_equal(panels[0].data, places)
         assert (panels[-1].data["value"] == 3.0).all()
 
-    def test_no_run_has_no_panels(self):
+    def test_no_runs_give_no_panels(self):
         assert portrait_panels("features", {}) == ()
 
 

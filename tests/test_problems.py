@@ -70,7 +70,7 @@ def put(folder: Path, name: str = "cancer1", content: str = "") -> Path:
 
 
 class TestRegistry:
-    def test_it_lists_proben1s_45_files_and_then_the_bundled_problems(self):
+    def test_the_registry_lists_proben1_then_bundled_problems(self):
         folders = "building cancer card diabetes flare gene glass heart hearta heartac heartc horse"
         expected = [f"{name}{i}" for name in [*folders.split(), "mushroom", "soybean", "thyroid"] for i in "123"]
         assert known_problems("proben1") == expected
@@ -81,7 +81,7 @@ class TestRegistry:
         names = {name[:-1] for name in known_problems("proben1") if problem_info(name).n_classes is None}
         assert names == {"building", "flare", "hearta", "heartac"}
 
-    def test_it_cannot_be_changed(self):
+    def test_the_registry_is_read_only(self):
         with pytest.raises(TypeError):
             registered()["cancer1"] = problem_info("card1")
 

@@ -300,6 +300,6 @@ class TestContests:
         assert found["F6"].errors.shape[1] == len(ERRORS)
         assert not set(found["F6"].errors) & set(found["F7"].errors)
 
-    def test_too_little_is_no_ranking(self):
+    def test_too_few_methods_give_no_ranking(self):
         assert self.rankings(permutations=runs({"gha": ERRORS["gha"]})) == {}
         assert self.rankings() == {}

@@ -284,7 +284,7 @@ def test_the_notebook_has_two_matrices_and_two_errors():
     assert counts == N_NOTEBOOK
 
 
-def test_there_are_no_other_tables():
+def test_tables_are_those_of_the_references():
     published_ones = [layout.id for layout in layouts() if layout.place != "not in the slides"]
     assert published_ones == [*TABLES, *N_REPORT, *N_NOTEBOOK]
     assert {layout.id for layout in layouts()} - set(published_ones) == {"T1b"}

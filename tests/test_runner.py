@@ -82,7 +82,7 @@ def open_store(tmp_path):
 
 
 def timeless(store: Store) -> dict[str, tuple]:
-    """Return all that is stored, by key and without times, in a form that tells every bit."""
+    """Return all that is stored, by key and without times, with curves as bytes."""
     runs = store.runs()
     curves = store.histories([spec.key for spec, _ in runs])
     found = {}
@@ -94,7 +94,7 @@ def timeless(store: Store) -> dict[str, tuple]:
 
 
 @pytest.mark.parametrize("workers", [1, 2, pytest.param(5, marks=pytest.mark.slow)])
-def test_no_number_depends_on_the_number_of_workers(open_store, workers):
+def test_results_do_not_depend_on_the_number_of_workers(open_store, workers):
     specs = planned(repeats=GROUP_SIZE + 2, methods=METHODS)
     here, elsewhere = open_store(specs, "0"), open_store(specs, "n")
     assert run(specs, here, IRIS, workers=0).n_done == len(specs)
@@ -117,7 +117,7 @@ def test_linear_algebra_uses_one_thread_without_workers_too(open_store, monkeypa
     assert n_threads == {1}
 
 
-def test_no_number_depends_on_order_or_on_an_earlier_interruption(open_store):
+def test_results_do_not_depend_on_order_or_interruption(open_store):
     specs = planned(repeats=5, methods=METHODS)
     whole, pieces = open_store(specs, "whole"), open_store(specs, "pieces")
     run(specs, whole, IRIS, workers=0)
@@ -127,7 +127,7 @@ def test_no_number_depends_on_order_or_on_an_earlier_interruption(open_store):
 
 
 @pytest.mark.parametrize("size", [1, 3])
-def test_no_number_depends_on_which_runs_train_together(open_store, computed, monkeypatch, size):
+def test_results_do_not_depend_on_the_groups(open_store, computed, monkeypatch, size):
     specs = planned(repeats=5, methods=METHODS)
     together, shuffled = open_store(specs, "together"), open_store(specs, "shuffled")
     run(specs, together, IRIS, workers=0)
@@ -138,7 +138,7 @@ def test_no_number_depends_on_which_runs_train_together(open_store, computed, mo
     assert timeless(together) == timeless(shuffled)
 
 
-def test_completed_runs_are_not_computed_again(open_store, monkeypatch):
+def test_completed_runs_are_reused(open_store, monkeypatch):
     specs = planned()
     store = open_store(specs)
     assert run(specs, store, IRIS, workers=0) == Outcome(8, 0, 8, 0, None)
@@ -149,7 +149,7 @@ def test_completed_runs_are_not_computed_again(open_store, monkeypatch):
 
 
 class OfThreeEpochs(GHA):
-    """GHA that learns for three epochs, whatever it is told."""
+    """GHA that always learns for three epochs."""
 
     def fit(self, X, y=None):
         self.n_epochs = 3
@@ -271,7 +271,7 @@ def failing(monkeypatch, stand_in):
 
 
 @pytest.mark.parametrize(("n_failures", "retries", "n_failed"), [(3, 1, 0), (8, 1, 4), (5, 2, 0)])
-def test_a_failed_run_is_tried_again_as_often_as_asked_for(open_store, failing, n_failures, retries, n_failed):
+def test_a_failed_run_is_retried_the_given_number_of_times(open_store, failing, n_failures, retries, n_failed):
     specs = planned(methods=METHODS[:1])
     store, expected = open_store(specs), open_store(specs, "expected")
     run(specs, expected, IRIS, workers=0)
@@ -282,7 +282,7 @@ def test_a_failed_run_is_tried_again_as_often_as_asked_for(open_store, failing, 
     assert (timeless(store) == timeless(expected)) == (n_failed == 0)
 
 
-def test_progress_counts_a_run_once_however_often_it_is_tried(open_store, failing):
+def test_progress_counts_a_retried_run_once(open_store, failing):
     specs, calls = planned(methods=METHODS[:1]), []
     failing(6)
     run(specs, open_store(specs), IRIS, workers=0, retries=2, progress=lambda *counts: calls.append(counts))
@@ -291,7 +291,7 @@ def test_progress_counts_a_run_once_however_often_it_is_tried(open_store, failin
     assert calls == sorted(calls)
 
 
-def test_a_run_whose_worker_died_is_tried_again_too(open_store, monkeypatch, tmp_path):
+def test_a_run_whose_worker_died_is_retried(open_store, monkeypatch, tmp_path):
     specs = planned(repeats=2, tau=(5,))
     once, twice, expected = open_store(specs, "once"), open_store(specs, "twice"), open_store(specs, "expected")
     run(specs, expected, IRIS, workers=0)
@@ -315,7 +315,7 @@ def test_failing_fast_stops_at_the_first_failure_and_keeps_what_is_done(open_sto
     assert run(specs, store, IRIS, workers=0) == Outcome(9, 5, 4, 0, None)
 
 
-def test_failing_fast_waits_for_the_last_attempt(open_store, failing):
+def test_failing_fast_waits_for_retries(open_store, failing):
     specs = planned(methods=METHODS[:1])
     failing(4)
     assert run(specs, open_store(specs), IRIS, workers=0, fail_fast=True, retries=1) == Outcome(4, 0, 4, 0, None)
@@ -347,7 +347,7 @@ def order_of(run_group_calls: list, specs: list[RunSpec]) -> list[int]:
         (GROUP_SIZE + 1, (list("aaaabbbbccccdddd"), list("aabbccdd") * 2)),
     ],
 )
-def test_few_runs_with_the_same_settings_on_equal_data_train_together(repeats, expected):
+def test_runs_with_equal_settings_are_grouped(repeats, expected):
     specs = [spec for name in "abcd" for spec in on(name, planned(repeats=repeats))]
     for data_of in (queues.same_problem, lambda _: "equal"):
         found = list(queues.groups(specs, data_of))
@@ -394,7 +394,7 @@ def computed(monkeypatch) -> list:
     return groups
 
 
-def test_runs_that_another_process_has_reserved_come_last_and_are_computed_if_it_does_not(open_store, computed):
+def test_runs_reserved_by_another_process_are_computed_last(open_store, computed):
     specs = planned(repeats=2, tau=(5, 10, 20))
     store = open_store(specs)
     reserved_by(store, f"{os.getppid()} {platform.node()}", specs[:3])
@@ -403,7 +403,7 @@ def test_runs_that_another_process_has_reserved_come_last_and_are_computed_if_it
 
 
 @pytest.mark.parametrize("reserves", [False, True])
-def test_runs_that_another_process_finishes_meanwhile_are_left_to_it(open_store, computed, tmp_path, reserves):
+def test_runs_finished_by_another_process_are_not_computed(open_store, computed, tmp_path, reserves):
     specs = planned(tau=(5, 10, 20))
     store = open_store(specs)
     of_others = [spec for spec in specs if tau_of(spec) == (5 if reserves else 20)]
@@ -518,7 +518,7 @@ def test_data_changed_after_planning_fail_the_runs(open_store, tmp_path):
     assert run(again.specs, store, again.problems, workers=1) == Outcome(2, 0, 2, 0, None)
 
 
-def test_data_that_change_after_they_were_read_do_not_reach_a_run_in_the_same_process(open_store, tmp_path):
+def test_data_changed_after_reading_do_not_affect_runs_in_process(open_store, tmp_path):
     write_dt(tmp_path / "own.dt")
     request = requested(tmp_path, methods=METHODS[:1])
     (tmp_path / "own.dt").unlink()
@@ -544,7 +544,7 @@ def test_timed_runs_are_computed_last_and_in_sequence(open_store, computed):
 TIMED = {"method": "dgha_speedup", "n_epochs": 3}
 
 
-def test_nothing_is_computed_beside_timed_runs(open_store, monkeypatch):
+def test_timed_runs_are_computed_alone(open_store, monkeypatch):
     specs = planned(repeats=1, methods=[TIMED, METHODS[0]])
     sizes = []
     original = executors.Workers.submit
@@ -573,7 +573,7 @@ def test_workers_that_are_given_serve_further_calls(open_store):
 
 
 class TestKernels:
-    """Kernels are compiled before the first run, once, and what cannot be is told and survived."""
+    """Compilation of kernels before the first run, and its failures."""
 
     @pytest.fixture
     def events(self, monkeypatch):

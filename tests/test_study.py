@@ -66,7 +66,7 @@ pytestmark = pytest.mark.usefixtures("nowhere_else")
 
 @pytest.fixture
 def wine_as_cancer(monkeypatch):
-    """Let the small bundled wine stand in for cancer1 and card1."""
+    """Replace cancer1 and card1 by the small bundled wine."""
     wine = load_problem("wine")
 
     def open_problem(name: str, data_dir: Path | None = None) -> tuple[ProblemSource, Problem]:

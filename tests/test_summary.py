@@ -127,7 +127,7 @@ def correlated(validation: list[float], test: list[float]) -> list[StoredRun]:
 class TestCorrelation:
     """Of the squared errors of validation and test split over the repeats."""
 
-    def test_it_is_pearsons_with_fishers_interval(self):
+    def test_the_correlation_is_pearsons_with_fishers_interval(self):
         found = summarise_runs(correlated(VALIDATION, TEST)).quantities["correlation"]
         # Means 2 and 4.9; sums of products 0 + -0.05 + 1.6 + 0.55 + 1.9 = 4, of squares 2.5 and 8.2.
         r = 4.0 / math.sqrt(2.5 * 8.2)
@@ -139,16 +139,16 @@ class TestCorrelation:
         assert found.high == pytest.approx(math.tanh(math.atanh(r) + half), abs=1e-6)
 
     @pytest.mark.parametrize("sign", [1, -1])
-    def test_errors_in_line_are_correlated_wholly(self, sign):
+    def test_collinear_errors_have_correlation_one(self, sign):
         found = summarise_runs(correlated(VALIDATION, [9 + sign * 2 * value for value in VALIDATION]))
         summary = found.quantities["correlation"]
         assert (summary.mean, summary.low, summary.high) == pytest.approx((sign, sign, sign), abs=1e-9)
 
     @pytest.mark.parametrize("n", [1, 2, 3])
-    def test_few_repeats_have_none(self, n):
+    def test_few_repeats_have_no_correlation(self, n):
         assert "correlation" not in summarise_runs(correlated(VALIDATION[:n], TEST[:n])).quantities
 
-    def test_errors_that_do_not_vary_have_none(self):
+    def test_constant_errors_have_no_correlation(self):
         assert "correlation" not in summarise_runs(correlated([2.0] * 5, TEST)).quantities
         assert "correlation" not in summarise_runs(correlated(VALIDATION, [2.0] * 5)).quantities
 
@@ -159,7 +159,7 @@ class TestCorrelation:
         assert quantities["correlation"] == summarise_runs(runs).quantities["correlation"]
         assert quantities["validation_squared_error_percent"].n == 6
 
-    def test_it_is_no_value_of_a_repeat(self):
+    def test_the_correlation_is_no_value_of_a_repeat(self):
         assert "correlation" not in summarise_runs(correlated(VALIDATION, TEST)).values
 
 
@@ -168,7 +168,7 @@ def test_a_cell_without_finished_runs_has_no_quantities():
     assert (found.quantities, found.n_planned, found.n_failed) == ({}, 2, 1)
 
 
-def test_a_cell_that_nobody_asked_for_is_empty():
+def test_a_cell_without_runs_is_empty():
     found = Results.of_runs([]).summary(CENTRED)
     assert (found.quantities, found.n_planned, found.n_failed, found.settings) == ({}, 0, 0, "")
 

@@ -53,7 +53,7 @@ def ne_ppca(tau: float) -> Cell:
 
 
 def network(error: float, train: float, validation: float, test: float) -> dict[str, float]:
-    """Return what a run tells of a network: the error of the test split, and squared errors of all splits."""
+    """Return the measures of a run: the error of the test split, and squared errors of all splits."""
     return {
         "dimensionality": 9,
         "train_squared_error_percent": train,
@@ -313,7 +313,7 @@ class TestSpread:
         assert " ".join(line.split()[1:]) == "0.014 – 0.014 – 0.011 – 0.00 – 0.00 – 3000 – 3000 –"
 
     def test_differences_have_verdicts_where_a_rule_applies(self, tables):
-        # Nothing stands beside the correlation, which has no rule, and the overfit, 4.48 with a deviation of 4.87.
+        # No verdict for the correlation, which has no rule, and the overfit, 4.48 with a deviation of 4.87.
         caption = "Difference, ours − published; = reproduced, ? undecided, ~ close, ≠ differs:"
         found = " ".join(self.row(tables["P8"], caption))
         assert found == "−0.32 ? +0.34 ? +0.62 ? +0.14 −0.07 = +18.52 +103 = −6 ="
@@ -581,7 +581,7 @@ class TestSeveralSettings:
         assert text in render(found["T1"], "terminal")
 
     @pytest.mark.parametrize("other", [{"data_sha256": "b"}, {"algorithms": (("dgha", 2),)}], ids=["data", "version"])
-    def test_so_do_other_data_and_versions(self, other):
+    def test_other_data_and_versions_are_several_settings(self, other):
         (spec, result), again = run("dgha"), run("dgha", 1)
         moved = replace(spec, key="moved", cell=replace(spec.cell, **other))
         found = self.found(cancer1=[again], card1=[(moved, result)])

@@ -74,7 +74,7 @@ def test_trust_what_an_encoding_lacks_is_written_in_its_characters(monkeypatch):
 @POSIX
 @pytest.mark.parametrize("arguments", ["tables evil", "run evil.yaml --dry-run", "run $'x\\e[2J.yaml'", "$'\\e[2J'"])
 def test_trust_control_characters_of_a_files_name_never_reach_the_terminal(finished, arguments):
-    # A terminal in the place of a pipe: click takes colours out of what is written elsewhere.
+    # A terminal instead of a pipe: click removes colours from any other output.
     import pty
 
     ours, theirs = pty.openpty()
