@@ -34,13 +34,6 @@ def test_constant_feature_is_only_shifted():
     np.testing.assert_allclose(classifier.scale_, [1.0, X[:, 1].std()])
 
 
-def test_curves_have_an_entry_per_epoch_and_per_strip(iris):
-    classifier = BackpropMLPClassifier((4,), max_epochs=23, strip_length=10, random_state=0).fit(*iris)
-    assert (classifier.n_epochs_, len(classifier.training_curve_), len(classifier.validation_curve_)) == (23, 23, 3)
-    assert classifier.stop_reason_ == "max_epochs"
-    assert classifier.best_epoch_ == (10, 20, 23)[np.argmin(classifier.validation_curve_)]
-
-
 def test_length_of_a_strip_changes_nothing_but_the_validations(iris):
     one, other = (
         BackpropMLPClassifier((4,), max_epochs=25, strip_length=n, random_state=0).fit(*iris) for n in (1, 25)

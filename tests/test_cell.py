@@ -17,10 +17,9 @@ from pppca_bench.experiments.cell import run_group, warm_up
 from pppca_bench.methods.registry import METHODS
 from pppca_bench.methods.sections import section_of
 from pppca_bench.problems import Problem, load_problem
-from pppca_bench.runs import QUANTITIES, RunResult, RunSpec
+from pppca_bench.runs import RunResult, RunSpec
 
 TIMES = ("fit_time_ms", "classifier_time_ms")
-COUNTS = {name for name, quantity in QUANTITIES.items() if quantity.is_count}
 SYSTEMS = {
     "ga_mlp": {"hidden": [3], "max_generations": 100},
     "pruned_mlp": {"hidden": [3], "max_epochs": 30, "retrain_epochs": 5},
@@ -190,14 +189,6 @@ def test_a_failed_system_does_not_change_other_runs_of_the_group(iris, monkeypat
     assert [result.status for result in results] == ["done", "failed", "done"]
     assert results[1].error.rstrip().endswith("ValueError: this network fails")
     assert [timeless(results)[0], timeless(results)[2]] == [expected[0], expected[2]]
-
-
-def test_all_numbers_of_a_result_are_plain_so_that_the_store_takes_them(iris):
-    results = [result for method in METHODS for result in run_group(planned(method, repeats=1), iris)]
-    assert {type(value) for result in results for value in result.values.values()} <= {int, float}
-    counts = [(name, value) for result in results for name, value in result.values.items() if name in COUNTS]
-    assert {type(value) for _, value in counts} == {int}
-    assert {name for name, _ in counts} == COUNTS
 
 
 def test_the_validation_split_stops_the_classifier_and_is_unknown_to_the_method(iris):

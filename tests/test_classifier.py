@@ -15,13 +15,6 @@ def test_weights_have_the_shapes_of_the_layers_sources(iris):
     assert [vector.shape for vector in classifier.intercepts_] == [(4,), (2,), (3,)]
 
 
-def test_curves_have_an_entry_per_epoch_and_per_validation(iris):
-    classifier = RpropMLPClassifier((4,), random_state=3).fit(*iris)
-    assert len(classifier.training_curve_) == classifier.n_epochs_
-    assert len(classifier.validation_curve_) == -(-classifier.n_epochs_ // 5)
-    assert classifier.best_epoch_ == 5 * (1 + np.argmin(classifier.validation_curve_))
-
-
 def test_result_has_the_weights_of_the_validation_minimum(iris):
     X, y, X_val, y_val = iris
     classifier = RpropMLPClassifier((4,), random_state=3).fit(X, y, X_val, y_val)

@@ -11,7 +11,7 @@ from command_line import printed
 
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments.measures import predictions_of
-from pppca_bench.methods.lookup import find_classifier, find_method, title_of, version_of
+from pppca_bench.methods.lookup import find_classifier, find_method, version_of
 from pppca_bench.methods.sections import describe_parameters, section_of
 from pppca_bench.store.database import Store
 
@@ -312,11 +312,3 @@ def test_only_the_runners_own_arguments_are_left_out_of_a_section():
     assert "random_state" not in section
     assert "validation_fraction" in section
     assert "hidden_layer_sizes" in section
-
-
-@pytest.mark.parametrize(
-    ("name", "title"),
-    [("dgha", "DGHA"), ("a.b:C", "C"), ("no_longer_installed", "no_longer_installed")],
-)
-def test_a_title_needs_no_import(name, title):
-    assert title_of(name) == title

@@ -1,10 +1,6 @@
 """Registry of methods and classifiers, and the protocol of their estimators."""
 
-import json
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from planning import config_of
@@ -17,7 +13,6 @@ from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE, METHODS
 from pppca_bench.methods.sections import section_of
 
 ENTRIES = [*METHODS.values(), *CLASSIFIERS.values()]
-PACKAGE = Path(__file__).parents[1] / "pppca_bench"
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
@@ -48,16 +43,6 @@ def test_the_parameters_that_an_entry_names_exist(entry):
 
 def test_the_default_rule_is_a_single_network():
     assert not CLASSIFIERS[DEFAULT_RULE].is_ensemble
-
-
-def test_the_registry_itself_imports_no_estimator():
-    program = (
-        "import sys, pppca_bench.methods.registry\n"
-        "print(sorted(name for name in sys.modules if name.startswith('pppca_bench') or name == 'numpy'))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    loaded = json.loads(done.stdout.replace("'", '"'))
-    assert loaded == ["pppca_bench", "pppca_bench.methods", "pppca_bench.methods.entry", "pppca_bench.methods.registry"]
 
 
 class Learns:
