@@ -10,11 +10,12 @@ CHECK_REPEATS ?= 3
 BENCH ?=
 BIN := .venv/bin
 PIP := python -m pip install --quiet --quiet --disable-pip-version-check --no-compile
-CONFIGS := $(filter-out configs/demo.yaml,$(wildcard configs/*.yaml))
+EXPERIMENT := configs/experiment.yaml configs/experiment_large.yaml
+CONFIGS := $(filter-out configs/demo.yaml $(EXPERIMENT),$(wildcard configs/*.yaml))
 # What takes long and has no cell in the baseline.
 UNCHECKED := $(patsubst %,configs/%.yaml,speedup proben1_printed proben1_search ga_readings rfe_readings)
 
-.PHONY: setup demo tables check-published bench test test-all test-lowest lint docs clean
+.PHONY: setup demo tables experiment check-published bench test test-all test-lowest lint docs clean
 
 # Everything a developer needs.
 setup: .venv/test .venv/lint .venv/docs
@@ -39,6 +40,14 @@ tables: .venv/package
 	$(BIN)/pppca run $(CONFIGS) --results $(RESULTS) --no-tables
 	$(BIN)/pppca render --results $(RESULTS) --findings docs/findings.md
 	$(BIN)/pppca report --results $(RESULTS)
+
+# The registered experiment, apart from the other results.
+experiment: .venv/package
+	$(BIN)/pppca run $(EXPERIMENT) --results $(RESULTS)/experiment --no-tables
+	for form in markdown csv; do \
+		$(BIN)/pppca tables --results $(RESULTS)/experiment --table E --table E_losses --table E_tests \
+			--format $$form --out $(RESULTS)/experiment/tables || exit 1; \
+	done
 
 # The regression against the recorded results: all configs at few repeats, held against the same repeats of the full run.
 check-published: .venv/package

@@ -57,8 +57,8 @@ def data_export(folder: Path, names: tuple[str, ...]) -> None:
 def data_describe(problem: str, targets: tuple[str, ...], task: Task | None, data_dir: Path | None) -> None:
     """Describe PROBLEM: types, gaps, classes, sizes and split.
 
-    PROBLEM is a known problem's name, a .csv, .parquet or .dt file, sklearn:NAME or openml:NUMBER, which is downloaded
-    where it is not there yet.
+    PROBLEM is a known problem's name, a .csv, .parquet or .dt file, sklearn:NAME, proben1:FAMILY or openml:NUMBER,
+    which is downloaded where it is not there yet.
     """
     from tabulate import tabulate
 

@@ -125,7 +125,7 @@ class Config(Section):
         has_table = any(isinstance(problem, OwnData) for problem in self.problems)
         if SplitRule(splits=self.splits, folds=self.folds).n_splits > 1 and not has_table:
             kept = "known problems and .dt files keep their own split"
-            text = f"expected a table (csv, parquet, sklearn, openml) among the problems, got none: {kept}"
+            text = f"expected a table (csv, parquet, sklearn, proben1, openml) among the problems, got none: {kept}"
             raise_errors([(("splits" if "splits" in self.model_fields_set else "folds",), text)])
         for name in self.choose:
             if not any(f"{CHOOSE}{name}" in method.grid for method in self.methods):

@@ -81,7 +81,7 @@ class _DtFile(Section):
         return " (a .dt file states its targets and its split itself)" if key in _Table.known_keys() else ""
 
 
-_PLACES: dict[str, Any] = dict.fromkeys(("csv", "parquet", "sklearn"), (_Text, ...))
+_PLACES: dict[str, Any] = dict.fromkeys(("csv", "parquet", "sklearn", "proben1"), (_Text, ...))
 _PLACES["openml"] = (Annotated[int, Ge(1), Le(10**9)], ...)
 SOURCES: dict[str, type[Section]] = {
     **{name: create_model(name, __base__=_Table, **{name: field}) for name, field in _PLACES.items()},

@@ -14,6 +14,7 @@ from pppca_bench.problems.registry import Task, registered, suggest
 from pppca_bench.problems.table import Column, printable
 
 _SUFFIXES: dict[str, Source] = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+_NAMED: dict[str, Source] = {"sklearn": "sklearn", "proben1": "proben1"}
 _SHOWN_LABELS = 5
 
 Facts = list[tuple[str, str]]
@@ -21,7 +22,8 @@ Columns = list[tuple[str, str, str, str]]
 
 
 def own_data_of(text: str, *, target: tuple[str, ...] = (), task: Task | None = None) -> str | OwnData:
-    """Return the data that an argument refers to: a known problem, a file, ``sklearn:NAME`` or ``openml:NUMBER``.
+    """Return the data that an argument refers to: a known problem, a file, ``sklearn:NAME``, ``proben1:FAMILY``
+    or ``openml:NUMBER``.
 
     Raises
     ------
@@ -31,16 +33,16 @@ def own_data_of(text: str, *, target: tuple[str, ...] = (), task: Task | None = 
     source, _, place = text.partition(":")
     if source == "openml" and place.isdigit():
         return OwnData("openml", place, target, task)
-    if source == "sklearn":
-        return OwnData("sklearn", place, target, task)
+    if source in _NAMED:
+        return OwnData(_NAMED[source], place, target, task)
     suffix = Path(text).suffix.lower()
     if suffix in _SUFFIXES:
         return OwnData(_SUFFIXES[suffix], str(find_own_file(text)), target, task)
     if suffix == ".dt" or text in registered():
         return text
     raise UnknownProblemError(
-        "problem: expected a name that `pppca data list` prints, a .csv, .parquet or .dt file, sklearn:NAME or"
-        f" openml:NUMBER, got {text!r}. {suggest(text)}"
+        "problem: expected a name that `pppca data list` prints, a .csv, .parquet or .dt file, sklearn:NAME,"
+        f" proben1:FAMILY or openml:NUMBER, got {text!r}. {suggest(text)}"
     )
 
 

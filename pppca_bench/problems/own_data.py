@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pppca_bench.problems.encode import TrainingRange
 
-Source = Literal["csv", "parquet", "sklearn", "openml", "given"]
+Source = Literal["csv", "parquet", "sklearn", "proben1", "openml", "given"]
 Indices = NDArray[np.int64]
 
 MOST_CATEGORIES = 256
@@ -83,10 +83,10 @@ class OwnData:
 
     Attributes
     ----------
-    source : {"csv", "parquet", "sklearn", "openml", "given"}
+    source : {"csv", "parquet", "sklearn", "proben1", "openml", "given"}
         Kind of table; ``"given"`` is a data frame of the caller, saved to a file.
     place : str
-        Path of the file, name of scikit-learn's data set, or number of openml.org's.
+        Path of the file, name of scikit-learn's data set, family of a Proben1 problem, or number of openml.org's.
     target : tuple of str
         Target columns; () for the targets that the data set declares.
     task : {"classification", "approximation"} or None
@@ -123,11 +123,12 @@ class OwnData:
 
     def read(self, data_dir: str | Path | None = None, *, only_local: bool = False) -> Table:
         """Read the table; see the readers for their exceptions."""
-        from pppca_bench.problems.read_table import read_csv, read_openml, read_parquet, read_sklearn
+        from pppca_bench.problems.read_table import read_csv, read_openml, read_parquet, read_proben1, read_sklearn
 
         if self.source == "openml":
             return read_openml(self.place, data_dir, only_local=only_local)
-        readers = {"csv": read_csv, "parquet": read_parquet, "sklearn": read_sklearn, "given": load_saved}
+        readers = {"csv": read_csv, "parquet": read_parquet, "sklearn": read_sklearn, "proben1": read_proben1}
+        readers["given"] = load_saved
         return readers[self.source](self.place)
 
 

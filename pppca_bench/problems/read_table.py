@@ -1,4 +1,4 @@
-"""Readers of tables: CSV and Parquet files, data sets of scikit-learn and openml.org."""
+"""Readers of tables: CSV and Parquet files, data sets of scikit-learn, Proben1 and openml.org."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError
 from pppca_bench.files import atomic_write
-from pppca_bench.problems.load import given_folders
+from pppca_bench.problems.load import given_folders, load_problem
+from pppca_bench.problems.registry import known_problems, problem_info
 from pppca_bench.problems.table import Table, to_table
 
 if TYPE_CHECKING:
@@ -134,6 +135,34 @@ def read_sklearn(name: str) -> Table:
 
     bunch = getattr(datasets, f"load_{name}")(as_frame=True)
     return to_table(bunch.frame, f"sklearn:{name}", targets=_target_names(bunch.target))
+
+
+def read_proben1(family: str) -> Table:
+    """Return all examples of a Proben1 problem, which its permutations split, in the order of the first one.
+
+    Columns are named in1, in2, …, and class, or out1, out2, … for approximation.
+
+    Raises
+    ------
+    UnknownProblemError
+        If no problem has this family.
+    """
+    import pandas as pd
+
+    families = [info.family for info in map(problem_info, known_problems("proben1"))]
+    if family not in families:
+        expected = ", ".join(dict.fromkeys(families))
+        raise UnknownProblemError(
+            f"proben1:{family}: expected one of {expected}, got {family!r}. A name with a number, such as"
+            f" `problems: [{families[0]}1]`, is a problem with its own split."
+        )
+    problem = load_problem(f"{family}1")
+    X = np.vstack([problem.X_train, problem.X_validation, problem.X_test])
+    y = np.concatenate([problem.y_train, problem.y_validation, problem.y_test])
+    targets = ("class",) if y.ndim == 1 else tuple(f"out{place + 1}" for place in range(y.shape[1]))
+    frame = pd.DataFrame(X, columns=[f"in{place + 1}" for place in range(X.shape[1])])
+    frame[list(targets)] = y.reshape(len(y), -1)
+    return to_table(frame, f"proben1:{family}", targets=targets)
 
 
 def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: bool = False) -> Table:

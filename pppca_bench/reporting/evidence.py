@@ -13,7 +13,7 @@ from pppca_bench.methods.registry import METHODS
 from pppca_bench.reporting.document import SIGNED, printed
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.pairs import ALPHA, holm
-from pppca_bench.reporting.summary import Results, Summary, summarise, summarise_runs
+from pppca_bench.reporting.summary import CellSummary, Results, Summary, summarise, summarise_runs
 from pppca_bench.reporting.table import Table
 from pppca_bench.runs import ProblemFacts, Scalar
 
@@ -36,13 +36,17 @@ MIN_DATA_SETS = 6
 
 
 class Evidence(NamedTuple):
-    """Results on which the claims are judged; ``claims`` has the methods by reading and role (`Reference.claims`)."""
+    """Results on which claims are judged.
+
+    ``claims`` has the methods by reading and role (`Reference.claims`), ``configs`` those that compare them.
+    """
 
     results: Results
     facts: Mapping[str, ProblemFacts]
     tables: Mapping[str, Table]
     figures: Mapping[str, Figure]
     claims: Mapping[str, Mapping[str, Role]]
+    configs: tuple[str, ...] = COMPARED
 
     def role(self, role: str, reading: Reading) -> Role:
         """Return the method and settings of a role; empty if the reading does not have it."""
@@ -53,17 +57,20 @@ class Evidence(NamedTuple):
         entry = METHODS.get(str(self.role(role, reading).get("method")))
         return entry.title if entry else role
 
-    def by_problem(self, role: str, reading: Reading, quantity: str = "test_error_percent") -> dict[str, float]:
-        """Return a role's means in the comparison of methods, by problem."""
+    def summaries(self, role: str, reading: Reading) -> dict[str, CellSummary]:
+        """Return a role's runs in the comparison of methods, by problem."""
         wanted = dict(self.role(role, reading))
         method = wanted.pop("method", None)
-        means = {}
-        for cell, runs in self.results.of_config(*COMPARED).items():
-            settings = cell.settings
-            is_asked = cell.method == method and all(settings.get(name, own) == own for name, own in wanted.items())
-            if is_asked and (summary := summarise_runs(runs).quantities.get(quantity)):
-                means[cell.problem] = summary.mean
-        return means
+        return {
+            cell.problem: summarise_runs(runs)
+            for cell, runs in self.results.of_config(*self.configs).items()
+            if cell.method == method and all(cell.settings.get(name, own) == own for name, own in wanted.items())
+        }
+
+    def by_problem(self, role: str, reading: Reading, quantity: str = "test_error_percent") -> dict[str, float]:
+        """Return a role's means in the comparison of methods, by problem."""
+        known = {problem: own.quantities for problem, own in self.summaries(role, reading).items()}
+        return {problem: quantities[quantity].mean for problem, quantities in known.items() if quantity in quantities}
 
     def by_data_set(self, role: str, reading: Reading, quantity: str = "test_error_percent") -> dict[str, float]:
         """Return a role's means by data set, the average of its permutations."""

@@ -14,6 +14,9 @@ from pppca_bench.references.reference import Reference, check_added
 from pppca_bench.reporting.architecture_search import CONFIG as SEARCH
 from pppca_bench.reporting.architecture_search import search_documents
 from pppca_bench.reporting.document import Document
+from pppca_bench.reporting.evidence import COMPARED, Evidence
+from pppca_bench.reporting.experiment import CONFIGS as EXPERIMENT
+from pppca_bench.reporting.experiment import experiment_documents
 from pppca_bench.reporting.own_documents import (
     CONFIGS,
     PRINTED,
@@ -45,6 +48,7 @@ class Snapshot(Mapping[str, Table | Document]):
         self.results, self.facts, self.references = results, facts, references
         own = OwnTables(results, facts, references, _cells_in_documents(results))
         searches = cache(partial(search_documents, results, facts))
+        experiment = cache(lambda: experiment_documents(self._evidence({}, {}, EXPERIMENT)))
         builders: dict[str, Callable[[], Table | Document]] = {
             **{
                 layout.id: partial(fill_table, layout, reference, results, facts, homes=lambda: own.homes)
@@ -58,6 +62,9 @@ class Snapshot(Mapping[str, Table | Document]):
             "P_training": partial(training_document, results, facts, references),
             **{f"D_{config}": partial(distribution_document, config, results) for config in CONFIGS},
             "C": partial(choices_document, results),
+            "E": lambda: experiment()[0],
+            "E_losses": lambda: experiment()[1],
+            "E_tests": lambda: experiment()[2],
             **own.builders(),
         }
         self.builders = {identifier: cache(build) for identifier, build in builders.items()}
@@ -101,12 +108,15 @@ class Snapshot(Mapping[str, Table | Document]):
     def findings(self, figures: Sequence[Figure]) -> list[Finding]:
         """Judge the slides' claims, given the figures."""
         from pppca_bench.reporting.claims import judge_claims
-        from pppca_bench.reporting.evidence import Evidence
 
         tables = {table.id: table for table in self.of_means}
-        drawn = {figure.figure: figure for figure in figures}
+        return judge_claims(self._evidence(tables, {figure.figure: figure for figure in figures}, COMPARED))
+
+    def _evidence(
+        self, tables: Mapping[str, Table], figures: Mapping[str, Figure], configs: tuple[str, ...]
+    ) -> Evidence:
         claims = {reading: roles for reference in self.references for reading, roles in reference.claims.items()}
-        return judge_claims(Evidence(self.results, self.facts, tables, drawn, claims))
+        return Evidence(self.results, self.facts, tables, figures, claims, configs)
 
     def figures(self, store: Store) -> list[Figure]:
         """Gather the figures, whose learning curves are read from the database."""
