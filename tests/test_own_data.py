@@ -10,7 +10,7 @@ from command_line import pppca
 from sklearn.datasets import load_digits, load_iris
 
 from pppca_bench.errors import DataError
-from pppca_bench.problems import DataSet, OwnData, SplitRule, load_again, open_problem
+from pppca_bench.problems import DataSet, OwnData, SplitRule, load_again, load_problem, open_problem
 from pppca_bench.problems.own_data import deal
 
 MIXED = """\
@@ -419,3 +419,20 @@ def test_a_column_without_a_value_in_the_training_rows_becomes_0(tmp_path):
     ]
     problem = data_set(tmp_path, "\n".join(["x,late,fold,y", *rows]), "y", rule=SplitRule(column="fold")).problem()
     assert not problem.X_test[:, 1].any()
+
+
+def test_a_proben1_family_has_all_examples_of_its_permutations():
+    data = DataSet(own := OwnData("proben1", "cancer", rule=SplitRule(folds=10)), own.read())
+    assert (own.label, data.table.values.shape, data.classes) == ("proben1:cancer", (699, 10), ("0", "1"))
+    for name in ("cancer1", "cancer2", "cancer3"):
+        problem = load_problem(name)
+        X = np.vstack([problem.X_train, problem.X_validation, problem.X_test])
+        y = np.concatenate([problem.y_train, problem.y_validation, problem.y_test])
+        rows = np.column_stack([X, y])
+        assert np.array_equal(rows[np.lexsort(rows.T)], data.table.values[np.lexsort(data.table.values.T)])
+    assert OwnData("proben1", "flare").read().targets == ("out1", "out2", "out3")
+
+
+def test_an_unknown_proben1_family_is_refused_with_the_known_families():
+    with pytest.raises(DataError, match=r"proben1:cancer1: expected one of building, cancer, card, .*, got 'cancer1'"):
+        OwnData("proben1", "cancer1").read()

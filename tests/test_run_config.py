@@ -229,3 +229,21 @@ def test_a_known_problem_and_a_table_without_a_target_are_described_too():
     assert "1, constant" in said
     said = pppca("data", "describe", "iris").output
     assert "75 / 38 / 37 for training, validation and test: the same in every run" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("scaling", "gains"), [("pivot", False), ("given", True)])
+def test_a_rotation_that_loses_nothing_gains_nothing_on_ten_classes(scaling, gains):
+    rng = np.random.default_rng(7)
+    y = np.repeat(np.arange(10), 60)
+    X = rng.normal(size=(10, 12))[y] + 0.8 * rng.normal(size=(600, 12))
+    X = X @ np.linalg.qr(rng.normal(size=(12, 12)))[0]
+    X[rng.integers(0, 600, 12), np.arange(12)] = -60.0  # so that the other values of a feature lie near 1
+    methods = [{"method": "all_features"}, {"method": "pca", "variance_ratio": 1.0}]
+    document = {"name": "ten", "seed": 1, "splits": 20, "methods": methods, "classifier": {"input_scaling": scaling}}
+    runs = pppca_bench.run(document, {"ten": (X, y.astype(str))}, results="results").runs
+    errors = runs.groupby("method").test_error_percent.mean()
+    if gains:
+        assert errors["pca"] < errors["all_features"] - 10.0
+    else:
+        assert errors["pca"] == pytest.approx(errors["all_features"], abs=1.0)

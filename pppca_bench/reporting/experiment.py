@@ -17,7 +17,7 @@ from pppca_bench.runs import ProblemFacts
 CONFIGS = ("experiment", "experiment_large")
 """Configs of the experiment."""
 
-_SEED = 1994
+_SEED, _N_SAMPLES = 1994, 5000
 _PSEUDO = ("evolved", "dynamical")
 
 
@@ -158,7 +158,9 @@ def _signed_rank_probabilities(losses: Losses) -> tuple[float, float, float]:
     from baycomp import SignedRankTest
 
     ours = np.array(list(losses.by_data_set.values()))
-    below, within, above = SignedRankTest.probs(np.zeros(len(ours)), ours, rope=MATTERS, random_state=_SEED)
+    below, within, above = SignedRankTest.probs(
+        np.zeros(len(ours)), ours, rope=MATTERS, nsamples=_N_SAMPLES, random_state=_SEED
+    )
     return float(below), float(within), float(above)
 
 

@@ -1,0 +1,100 @@
+"""The registered experiment: its configs, losses, tests and conclusions, on made-up results."""
+
+from pathlib import Path
+
+import pytest
+
+from pppca_bench.config.request import read_request
+from pppca_bench.config.shipped import find_experiment
+from pppca_bench.references.reference import own_references
+from pppca_bench.reporting.evidence import Evidence
+from pppca_bench.reporting.experiment import COMPARISONS, CONFIGS, SETTINGS, experiment_documents, run_tests
+from pppca_bench.reporting.pairs import corrected_t
+from pppca_bench.reporting.summary import Results
+from pppca_bench.runs import Cell, ProblemFacts, RunResult, RunSpec
+
+CLAIMS = own_references()[0].claims
+PROBLEMS = [f"data{number}" for number in range(14)]
+FACTS = {name: ProblemFacts(name, "a", "classification", name, 9, 2, 80, 10, 10) for name in PROBLEMS}
+ALL = SETTINGS[-1]
+FOLDS = [-0.1, 0.0, 0.1]
+
+
+def evidence(**shift: float) -> Evidence:
+    """Return an experiment of three folds in which all methods err alike but for the shift of some roles, in points."""
+    runs = []
+    for role, reading in SETTINGS:
+        settings = dict(CLAIMS[reading][role])
+        method = str(settings.pop("method"))
+        for problem in PROBLEMS:
+            cell = Cell(problem, "a", method, tuple(settings.items()), ())
+            for repeat, noise in enumerate(FOLDS):
+                error = 10.0 + repeat + shift.get(role.replace(" ", "_"), 0.0) + noise * (role != "untouched")
+                spec = RunSpec(f"{cell} {repeat}", cell, repeat, 0)
+                runs.append(
+                    (spec, RunResult(spec.key, "done", values={"test_error_percent": error, "dimensionality": 3}))
+                )
+    results = Results.of_runs(runs, {CONFIGS[0]: [spec.key for spec, _ in runs]})
+    return Evidence(results, FACTS, {}, {}, CLAIMS, CONFIGS)
+
+
+def test_the_configs_run_every_setting_on_fourteen_data_sets():
+    request = read_request([find_experiment(Path(name)) for name in CONFIGS], data_dir=None)
+    cells = {spec.cell for spec in request.specs}
+    assert len({cell.problem for cell in cells}) == 14
+    for role, reading in SETTINGS:
+        wanted = dict(CLAIMS[reading][role])
+        method = wanted.pop("method")
+        matching = [
+            cell
+            for cell in cells
+            if cell.method == method and all(cell.settings.get(name, value) == value for name, value in wanted.items())
+        ]
+        assert len(matching) == 14, (role, reading)
+
+
+def test_losses_have_the_interval_of_overlapping_folds():
+    _, losses, _ = experiment_documents(evidence(evolved=2.0))
+    first = losses.records[0]
+    test = corrected_t([2.0 + noise for noise in FOLDS], 10 / 80)
+    assert (first["row"], first["data_set"]) == ("NE-pPCA, as written − all features", "data0")
+    assert [first[name] for name in ("loss", "low", "high")] == pytest.approx([test.difference, test.low, test.high])
+    assert len(losses.records) == len(COMPARISONS) * len(PROBLEMS)
+
+
+def test_comparisons_are_tested_over_the_data_sets():
+    tests = run_tests(evidence(evolved=2.0, exact=0.5))
+    lost = tests[SETTINGS[0], ALL]
+    # All of 14 data sets lose more than a point: 2 / 2¹⁴, times the 13 comparisons.
+    assert lost.p_holm == pytest.approx(13 * 2 / 2**14)
+    assert lost.losses.verdict(lost.p_holm) == "does not hold"
+    assert (lost.better, lost.alike) == (0.0, pytest.approx(0.0, abs=0.05))
+    kept = tests[SETTINGS[-2], ALL]
+    assert kept.losses.verdict(kept.p_holm) == "holds"
+    assert kept.alike > 0.95
+    assert lost.worse > 0.95
+
+
+@pytest.mark.parametrize(
+    ("shift", "sentence"),
+    [
+        ({}, "In place of all features: NE-pPCA, as written, NE-pPCA, fitted, DGHA, as written"),
+        (dict.fromkeys(("evolved", "dynamical", "exact"), 2.0), "In place of all features: no method loses at most 1"),
+        (
+            {"exact": 2.0},
+            "Better than exact PCA by more than a point, with a posterior probability above 95 %: NE-pPCA",
+        ),
+        ({"exact": 0.5}, "No pseudo-PCA is better than exact PCA by more than a point"),
+        ({"evolved": 2.0}, "More than 1 point is lost on significantly more than half of them by NE-pPCA, as written"),
+    ],
+)
+def test_the_conclusions_follow_the_tests(shift, sentence):
+    *_, tests = experiment_documents(evidence(**shift))
+    assert any(note.startswith(sentence) for note in tests.notes), tests.notes
+
+
+def test_without_runs_there_is_no_conclusion():
+    nothing = Evidence(Results.of_runs([]), {}, {}, {}, CLAIMS, CONFIGS)
+    documents = experiment_documents(nothing)
+    assert [document.was_run for document in documents] == [False] * 3
+    assert len(documents[2].notes) == 1
