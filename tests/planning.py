@@ -22,7 +22,8 @@ def config_of(document: Mapping[str, Any]) -> Config:
 
 def expanded(config: Config, *, repeats: int | None = None) -> list[RunSpec]:
     """Return a config's runs on data that nobody opens."""
-    identities = {name: Identity(name, f"data of {name}", name) for name in config.problems}
+    labels = {entry: entry if isinstance(entry, str) else entry.label for entry in config.problems}
+    identities = {entry: Identity(label, f"data of {label}", label) for entry, label in labels.items()}
     return expand(config, identities, repeats=repeats)
 
 

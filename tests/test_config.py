@@ -253,11 +253,11 @@ def test_a_config_without_repeats_has_one_for_each_split(load):
     [
         (
             "{target: y}",
-            "problems[0]: expected one of the keys csv, parquet, sklearn, openml, dt, got the keys target.",
+            "problems[0]: expected one of the keys csv, parquet, sklearn, proben1, openml, dt, got the keys target.",
         ),
         (
             "{csv: a.csv, dt: a.dt}",
-            "problems[0]: expected one of the keys csv, parquet, sklearn, openml, dt, got csv and dt.",
+            "problems[0]: expected one of the keys csv, parquet, sklearn, proben1, openml, dt, got csv and dt.",
         ),
         ("{openml: iris}", "problems[0].openml: expected an integer from 1 to 1000000000, got 'iris'."),
         (
