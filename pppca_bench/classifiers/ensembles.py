@@ -91,8 +91,6 @@ class BaggingClassifier(_Ensemble):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    n_features_in_ : int
     estimators_ : list of the fitted members
     n_epochs_, best_epoch_ : int
         Sums over the networks; missing if members have no epochs.
@@ -148,8 +146,6 @@ class AdaBoostClassifier(_Ensemble):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    n_features_in_ : int
     estimators_ : list of the fitted members
     estimator_weights_ : float64 ndarray of shape (n_members,)
         α of each.

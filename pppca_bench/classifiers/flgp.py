@@ -194,8 +194,6 @@ class FLGPClassifier(ByLargestOutput, FittedBySplit):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    n_features_in_ : int
     layers_ : list of lists of lists of Expression
         The expressions of each layer of each discriminant function.
     selected_ : int64 ndarray of shape (n_features_,)

@@ -80,8 +80,6 @@ class GAMLPClassifier(MLPClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    n_features_in_ : int
     coefs_, intercepts_ : list of float64 ndarrays
         As in `RpropMLPClassifier`.
     n_epochs_ : int
@@ -230,9 +228,8 @@ class StructureGAClassifier(RpropTraining, MLPClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    n_features_in_, n_features_ : int
-        Inputs, and those from which a path leads to an output.
+    n_features_ : int
+        Inputs from which a path leads to an output.
     kept_ : bool ndarray of shape (n_features_in_ + number of hidden nodes,)
         The fittest string: inputs first, then hidden nodes layer by layer.
     coefs_, intercepts_ : list of float64 ndarrays

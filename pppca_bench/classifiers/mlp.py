@@ -211,12 +211,7 @@ class ByLargestOutput(ClassifierMixin):
 
 
 class MLPClassifier(ByLargestOutput, MLP):
-    """Base of classifiers by the largest output of a multi-layer perceptron.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-    """
+    """Base of classifiers by the largest output of a multi-layer perceptron."""
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return class probabilities.

@@ -64,8 +64,6 @@ class PrunedMLPClassifier(RpropTraining, MLPClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    n_features_in_ : int
     n_features_ : int
         Inputs from which a path of weights leads to an output.
     n_weights_ : int

@@ -126,8 +126,6 @@ class RFESVMClassifier(ClassifierMixin, FittedBySplit):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    n_features_in_ : int
     n_features_ : int
         Number of features that are used.
     support_ : bool ndarray of shape (n_features_in_,)

@@ -40,7 +40,14 @@ class Split:
 
 
 class FittedBySplit(BaseEstimator):
-    """Base of estimators that learn from training data and decide by validation data."""
+    """Base of estimators that learn from training data and decide by validation data.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        All classes, in increasing order; regressors have none.
+    n_features_in_ : int
+    """
 
     random_state: Any
 
