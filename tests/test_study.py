@@ -301,7 +301,7 @@ class TestSearching:
 
     def test_choices_may_be_lists_and_null(self, wine_as_cancer):
         spaces = "vary:\n  classifier.hidden: {choices: [[], [3]]}\n  methods[0].decay_epochs: {choices: [null, 3.0]}\n"
-        searched(wine_as_cancer, SMALL.replace("vary:\n", spaces))
+        searched(wine_as_cancer, SMALL.replace("vary:\n", spaces), trials=2)
         for row in trials_of():
             (grid,) = {setting(spec, "decay_epochs") for spec, _ in stored(int(row["trial"])) if _is_centred_dgha(spec)}
             assert row["methods[0].decay_epochs"] == json.dumps(grid)
@@ -440,7 +440,7 @@ class TestCommand:
                 raise ValueError("no luck")
 
         stand_in("dgha", Fails)
-        result = pppca_study()
+        result = pppca_study(SMALL, "--trials", 1)
         assert result.exit_code == 1
         assert result.stderr.endswith("such as cancer1, dgha, repeat 0: ValueError: no luck\n")
 
