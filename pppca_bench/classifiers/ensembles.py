@@ -132,7 +132,8 @@ class AdaBoostClassifier(_Ensemble):
     A member that takes weights, such as `StumpClassifier`, is trained with them. Choice: for networks, which take no
     weights, samples are drawn with probabilities equal to the weights, Freund and Schapire's own variant. A member no
     better than chance, ε ≥ 1 − 1 / K, ends the boosting and is dropped, unless it is the first. A member without errors
-    ends it too and votes with the ε of half a sample, since α would be infinite.
+    ends it too and votes with the ε of half a sample, since α would be infinite. So does a sample with more than
+    half of the weight (Marsland 2009).
 
     Parameters
     ----------
@@ -181,6 +182,9 @@ class AdaBoostClassifier(_Ensemble):
                 break
             weights = weights * np.exp(votes[-1] * wrong)
             weights = weights / weights.sum()
+            # With two classes, what is misclassified has half of the weight, up to rounding.
+            if weights.max() > 0.5 + 1e-9:
+                break
         self.estimator_weights_ = np.array(votes)
 
     def _fit_next(self, split: Split, weights: Floats, rng: np.random.Generator) -> Any:

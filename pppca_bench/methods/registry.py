@@ -366,6 +366,7 @@ _CLASSIFIERS = (
         does="vote of classifiers, each trained on the errors of those before it",
         source="Freund & Schapire 1996",
         estimator="pppca_bench.classifiers.ensembles:AdaBoostClassifier",
+        version=2,
         is_ensemble=True,
     ),
 )

@@ -316,7 +316,8 @@ def _row(pair: Pair) -> tuple[str, ...]:
 def _remarks(pairs: Pairs) -> list[str]:
     how = (
         "Paired over the repeats on one split: Wilcoxon's signed-rank test, and Student's interval of the mean"
-        " difference. They show how seeds vary, not how other examples of the same kind would."
+        " difference. The corrected p decides whether two settings differ, the interval by how much; now and then they"
+        " disagree. Both show how seeds vary, not how other examples of the same kind would."
     )
     if pairs.n_splits > 1:
         how = (
