@@ -184,7 +184,7 @@ def test_network_without_errors_ends_the_boosting_and_has_a_finite_vote(monkeypa
     np.testing.assert_allclose(ensemble.estimator_weights_, [np.log(9), np.log(19)])
 
 
-def test_a_sample_with_more_than_half_of_the_weight_ends_the_boosting(iris):
+def test_a_sample_with_more_than_half_of_the_weight_ends_the_boosting():
     X, y = np.arange(30.0)[:, None] // 10, np.arange(30) // 10
     y[0] = 2  # the only mistake of a network that knows the others; its share becomes (K − 1) / K
     first = AdaBoostClassifier(RpropMLPClassifier((4,), initial_weight_range=0.5, random_state=0), 9, random_state=0)
