@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from command_line import pppca
 from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
 
 from pppca_bench.engines.gha import NotebookGHA
 from pppca_bench.problems import load_problem
@@ -85,3 +86,16 @@ class TestCommand:
         result = pppca("run", "mine.yaml", "--workers", "0")
         assert result.exit_code == 2
         assert "expected training, validation and test examples, got 150 / 0 / 0 in iris_centred." in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("problem", "opposite", "printed", "aligned"),
+    [("iris_centred", [1, 3], 1.994868, 0.121), ("iris_encoded", [0, 3], 2.001197, 0.044)],
+)
+def test_the_printed_distances_to_pca_are_those_of_rows_with_opposite_signs(problem, opposite, printed, aligned):
+    X = load_problem(problem).X_train
+    rows, components = NotebookGHA(random_state=0).fit(X).components_, PCA(4).fit(X).components_
+    components *= np.sign(np.sum(components * rows, axis=1))[:, np.newaxis]
+    assert np.linalg.norm(components - rows, 2) == pytest.approx(aligned, abs=5e-4)
+    components[opposite] *= -1.0
+    assert np.linalg.norm(components - rows, 2) == pytest.approx(printed, abs=1e-6)
