@@ -62,12 +62,6 @@ def to_json(values: object) -> str:
     return json.dumps(values, sort_keys=True)
 
 
-def cell_row(cell: Cell) -> tuple[str, ...]:
-    """Return the values of `CELL_COLUMNS`."""
-    settings = (to_json(dict(part)) for part in (cell.parameters, cell.classifier, cell.algorithms))
-    return (cell.problem, cell.data_sha256, cell.method, *settings)
-
-
 def read_cell(row: Sequence[str]) -> CellRow:
     """Return the cell of a row of `CELL_COLUMNS` and ``changed``; raise ValueError for other content."""
     problem, data_sha256, method, parameters, classifier, versions, changed = row

@@ -57,7 +57,9 @@ class Store(Database):
         with self.transaction() as connection:
             cells = {}
             for cell, own in specs.items():
-                ((cells[cell],),) = self.rows(_INSERT_CELL, *columns.cell_row(cell), to_json(own[0].changed))
+                parts = dict(cell.parameters), dict(cell.classifier), dict(cell.algorithms), own[0].changed
+                identity = (cell.problem, cell.data_sha256, cell.method)
+                ((cells[cell],),) = self.rows(_INSERT_CELL, *identity, *map(to_json, parts))
             if wanted.keys() != before:
                 rows = ((spec.key, cells[cell], spec.repeat, spec.seed) for cell, own in specs.items() for spec in own)
                 connection.executemany(
