@@ -54,11 +54,11 @@ def compare(
         if not references or table.was_run or (table.reference is not None and table.reference.name in added)
     ]
     compared = comparison.compare(built)
-    click.echo(
-        comparison.render_scores(built, form, snapshot.of_texts)
-        if scores
-        else comparison.render(compared, form, show_all=show_all)
-    )
+    if scores:
+        counts = "" if form == "json" else f"\n\n{comparison.tally(compared)}"
+        click.echo(comparison.render_scores(built, form, snapshot.of_texts) + counts)
+    else:
+        click.echo(comparison.render(compared, form, show_all=show_all))
     path = baseline or results / "baseline.json"
     if record:
         recorded.write_baseline(recorded.record(built), path, force=force)
