@@ -246,7 +246,7 @@ CLAIMS = (
     Claim(
         "Low-informative subspaces can be cut without knowing the exact components.",
         'slides "Pseudo-PCA"',
-        ("X", "T1", "T1b", "F6"),
+        ("variants_as_written", "T1", "T1b", "F6"),
         _cutting,
     ),
     Claim(
@@ -259,7 +259,7 @@ CLAIMS = (
     Claim(
         "Pseudo-PCA repairs itself: the variance of removed nodes is regained by the rest.",
         'slides "Change of averaged variance of projections"',
-        ("X", "F8", "F2", "F3"),
+        ("variants_as_written", "F8", "F2", "F3"),
         _self_repair,
     ),
     Claim(
@@ -272,19 +272,19 @@ CLAIMS = (
     Claim(
         "Classification accuracy does not suffer, against the Proben1 networks, GA, pruning and feature selection.",
         'slides "Comparison"',
-        ("T2", "T3", "X"),
+        ("T2", "T3", "variants_as_written"),
         _accuracy,
     ),
     Claim(
         "DGHA is much faster than GHA, more so with part of the data, without loss.",
         'slides "Speed-up and Accuracy"',
-        ("X", "T4", "T5", "T6", "T7"),
+        ("variants_as_written", "T4", "T5", "T6", "T7"),
         _speed,
     ),
     Claim(
         "Pseudo-PCA buys something that cheap exact PCA under the same criterion does not.",
         "a question that the slides leave",
-        ("X", "T1", "T1b", "F6"),
+        ("variants_as_written", "T1", "T1b", "F6"),
         _against_pca,
         _pca_advice,
     ),
