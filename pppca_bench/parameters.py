@@ -114,7 +114,7 @@ def parameters_of(estimator: type) -> Mapping[str, Parameter]:
     return parameters
 
 
-def readable(annotation: Any) -> Any:
+def checkable(annotation: Any) -> Any:
     """Return an annotation of third-party code if values can be checked against it, else `Any`.
 
     Choice: containers other than tuples count as `Any`, since a config's lists are kept as tuples.

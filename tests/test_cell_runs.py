@@ -8,7 +8,7 @@ import pytest
 
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec, StoredRun
 from pppca_bench.store import columns
-from pppca_bench.store.columns import DONE, FAILED, CellRuns, gather
+from pppca_bench.store.columns import DONE, FAILED, CellRuns, runs_by_cell
 from pppca_bench.store.database import Store
 
 CELL = Cell("iris", "a" * 64, "dgha", (("tau", 5.0),), (("hidden", (2,)),), (("dgha", 1),))
@@ -85,7 +85,7 @@ def test_numbers_are_those_of_done_runs_by_repeat(store):
 def test_records_by_columns_are_the_records(store):
     records = store.runs()
     plans = store.plans()
-    found = gather(records, plans)
+    found = runs_by_cell(records, plans)
     stored = store.runs_by_cell()
     assert list(found) == list(stored)
     for cell, runs in found.items():

@@ -9,7 +9,7 @@ from pppca_bench.methods.registry import METHODS
 from pppca_bench.methods.sections import section_of
 from pppca_bench.reporting.ranking_columns import Column, columns
 from pppca_bench.runs import Cell, Parameters, RunResult, RunSpec, StoredRun
-from pppca_bench.store.columns import gather
+from pppca_bench.store.columns import runs_by_cell
 
 DEFAULT_C = section_of(METHODS["rfe_svm"])["C"].default
 NETWORK: Parameters = (("hidden", (50,)), ("rule", "backprop"))
@@ -38,7 +38,7 @@ def run(
 
 
 def columns_of(runs: Sequence[StoredRun]) -> list[Column]:
-    return columns(gather(runs))
+    return columns(runs_by_cell(runs))
 
 
 def names(runs: Sequence[StoredRun]) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits, load_iris
 
 from pppca_bench.errors import DataError
 from pppca_bench.problems import DataSet, OwnData, SplitRule, load_again, load_problem, open_problem
-from pppca_bench.problems.own_data import deal
+from pppca_bench.problems.own_data import split_at_random
 
 MIXED = """\
 size,colour,works,constant,kind
@@ -126,7 +126,7 @@ def test_targets_to_approximate_are_scaled_by_the_training_rows(tmp_path):
 
 def test_random_splits_partition_the_rows_and_are_stratified():
     y = load_digits().target
-    train, validation, test = deal(SplitRule(), y, 0, stratified=True)
+    train, validation, test = split_at_random(SplitRule(), y, 0, stratified=True)
     np.testing.assert_array_equal(np.sort(np.concatenate([train, validation, test])), np.arange(len(y)))
     counts = np.array([np.bincount(y[part]) for part in (train, validation, test)])
     assert np.abs(counts - np.outer([0.5, 0.25, 0.25], np.bincount(y))).max() <= 1.5
@@ -136,16 +136,16 @@ def test_random_splits_partition_the_rows_and_are_stratified():
 
 def test_splits_differ_folds_test_each_row_once_and_both_are_reproducible():
     y = load_iris().target
-    random = [deal(SplitRule(splits=3), y, number, stratified=True)[2] for number in range(3)]
+    random = [split_at_random(SplitRule(splits=3), y, number, stratified=True)[2] for number in range(3)]
     assert len({tuple(np.sort(part)) for part in random}) == 3
     rule = SplitRule(folds=5, splits=2)
     assert rule.n_splits == 10
-    folds = [deal(rule, y, number, stratified=True) for number in range(10)]
+    folds = [split_at_random(rule, y, number, stratified=True) for number in range(10)]
     for deals in (folds[:5], folds[5:]):
         np.testing.assert_array_equal(np.sort(np.concatenate([test for *_, test in deals])), np.arange(150))
         np.testing.assert_array_equal(np.sort(np.concatenate([part for _, part, _ in deals])), np.arange(150))
     assert sorted(folds[0][2]) != sorted(folds[5][2])
-    assert [list(part) for part in folds[3]] == [list(part) for part in deal(rule, y, 3, stratified=True)]
+    assert [list(part) for part in folds[3]] == [list(part) for part in split_at_random(rule, y, 3, stratified=True)]
 
 
 def test_the_digest_depends_on_content_and_settings_not_on_the_file_format(tmp_path):

@@ -13,7 +13,7 @@ from scipy import stats
 from pppca_bench.errors import StoreError, UnknownNameError
 from pppca_bench.reporting.pairs import Pairs, compare_pairs, corrected_t, holm, render_pairs, signed_rank
 from pppca_bench.runs import Cell, Plan, ProblemFacts, RunResult, RunSpec, Scalar, StoredRun
-from pppca_bench.store.columns import gather
+from pppca_bench.store.columns import runs_by_cell
 from pppca_bench.store.database import Store
 
 NETWORK = (("hidden", (4,)),)
@@ -37,7 +37,7 @@ def runs(
 
 def compared(*found: list[StoredRun], n_splits: int = 1, **options: object) -> Pairs:
     facts = {"own": ProblemFacts("own", "a", "classification", "own", 9, 2, 50, 25, 25, n_splits)}
-    return compare_pairs(gather(run for own in found for run in own), facts, "own", **options)
+    return compare_pairs(runs_by_cell(run for own in found for run in own), facts, "own", **options)
 
 
 def test_the_corrected_t_test_is_the_formula_of_nadeau_and_bengio():
@@ -141,7 +141,7 @@ def test_too_few_settings_and_too_many_pairs_are_errors():
     with pytest.raises(StoreError, match="own: expected at most 500 pairs to compare, got 561 of 34 settings"):
         compared(*(runs("dgha", [1.0, 2.0], size=n, n_epochs=n) for n in range(34)))
     with pytest.raises(UnknownNameError, match="no problem 'mine' in these results: expected one of own"):
-        compare_pairs(gather(runs("dgha", [1.0])), {}, "mine")
+        compare_pairs(runs_by_cell(runs("dgha", [1.0])), {}, "mine")
 
 
 @pytest.mark.parametrize("n_splits", [1, 3])

@@ -13,7 +13,7 @@ from pppca_bench.reporting import figure_drawing, ranking
 from pppca_bench.reporting.snapshot import Snapshot
 from pppca_bench.reporting.summary import Results
 from pppca_bench.runs import Cell, Parameters, ProblemFacts, RunResult, RunSpec, StoredRun
-from pppca_bench.store.columns import gather
+from pppca_bench.store.columns import runs_by_cell
 
 NETWORK = (("hidden", (4,)),)
 
@@ -49,7 +49,7 @@ def facts(found: list[StoredRun]) -> dict[str, ProblemFacts]:
 
 
 def rank(found: list[StoredRun]) -> ranking.Ranking:
-    return ranking.rank(gather(found), facts(found))
+    return ranking.rank(runs_by_cell(found), facts(found))
 
 
 def ranked(errors: dict[str, dict[str, float]]) -> ranking.Ranking:

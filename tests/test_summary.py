@@ -13,7 +13,7 @@ from scipy import stats
 from pppca_bench.reporting import summary as summaries
 from pppca_bench.reporting.summary import CellSummary, Results, summarise
 from pppca_bench.runs import Cell, RunResult, RunSpec, Selector, StoredRun
-from pppca_bench.store.columns import gather
+from pppca_bench.store.columns import runs_by_cell
 
 SETTINGS = {"centre": True, "n_epochs": 10, "tau": 15.0, "data_fraction": 100.0}
 NETWORK = {"rule": "rprop", "hidden": "pivot", "shortcuts": True}
@@ -94,7 +94,7 @@ CENTRED = Selector("cancer1", "dgha", (("centre", True), ("data_fraction", 100),
 
 def summarise_runs(runs: Sequence[StoredRun]) -> CellSummary:
     """Summarise the runs of one cell."""
-    (own,) = gather(runs).values()
+    (own,) = runs_by_cell(runs).values()
     return summaries.summarise_runs(own)
 
 

@@ -52,6 +52,7 @@ class RpropTraining(MLP):
         check_order(self, "step_min", "step_max")
 
     def _initial_state(self, rng: np.random.Generator) -> tuple[list[Floats], list[Floats]]:
+        """Draw the initial weights, and for each of them an initial step size."""
         weights, _ = super()._initial_state(rng)
         return weights, uniform_per_weight(self._architecture, *self.initial_step_range, rng)
 

@@ -259,7 +259,8 @@ class MLPRegressor(RegressorMixin, MLP):
     def _hold_out(self, split: Split, rng: np.random.Generator) -> Split:
         return hold_out(split, rng, stratified=False)
 
-    def _with_targets(self, X: ArrayLike, y: Any, *, reset: bool = False) -> tuple[Floats, Floats]:
+    def _validated_pair(self, X: ArrayLike, y: Any, *, reset: bool = False) -> tuple[Floats, Floats]:
+        """Return X and its targets y as float64, validated; with ``reset``, set ``n_features_in_``."""
         if is_plain(X) and is_plain(y) and len(X) == len(y):
             return validated_samples(self, X, reset=reset), y
         rule: dict[str, Any] = {"dtype": np.float64, "y_numeric": True, "multi_output": True}

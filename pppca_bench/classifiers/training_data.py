@@ -99,13 +99,14 @@ class FittedBySplit(BaseEstimator):
         X, y, X_val, y_val = data
         if (X_val is None) != (y_val is None):
             raise ValueError(f"validation data of {self}: expected both X_val and y_val, or neither, got one")
-        training = self._with_targets(X, y, reset=True)
-        validation = (training[0][:0], training[1][:0]) if X_val is None else self._with_targets(X_val, y_val)
+        training = self._validated_pair(X, y, reset=True)
+        validation = (training[0][:0], training[1][:0]) if X_val is None else self._validated_pair(X_val, y_val)
         self._check_targets(training[1], validation[1], classes)
         return Split(*training, *validation)
 
-    def _with_targets(self, X: ArrayLike, y: Any, *, reset: bool = False) -> tuple[Floats, Labels]:
-        """Return validated samples and labels; integers skip scikit-learn's slow search for the kind of target."""
+    def _validated_pair(self, X: ArrayLike, y: Any, *, reset: bool = False) -> tuple[Floats, Labels]:
+        """Return X as float64 and its labels y, validated; with ``reset``, set ``n_features_in_``."""
+        # Integers skip scikit-learn's slow search for the kind of target.
         if is_plain(X) and type(y) is np.ndarray and y.dtype.kind == "i" and y.shape == X.shape[:1]:
             return validated_samples(self, X, reset=reset), y
         samples: Floats

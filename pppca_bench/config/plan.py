@@ -73,9 +73,9 @@ def expand(config: Config, problems: Identities, *, repeats: int | None = None) 
                 for repeat in range(repeats or method.repeats)
             ]
             for cell, changed in _cells(method, identity.label, identity.data_sha256):
-                start = hashlib.sha256(f"{_digest_start(cell)} ".encode())
+                cell_digest = hashlib.sha256(f"{_identity_of(cell)} ".encode())
                 for repeat, seed in enumerate(seeds):
-                    key = _key(start, repeat, seed)
+                    key = _key(cell_digest, repeat, seed)
                     runs[key] = RunSpec(key, cell, repeat, seed, changed)
     return list(runs.values())
 
@@ -151,17 +151,18 @@ def _classifier_defaults(classifier: ClassifierRequest) -> dict[str, Scalar]:
     return defaults
 
 
-def _digest_start(cell: Cell) -> str:
+def _identity_of(cell: Cell) -> str:
+    """Return the text that a cell contributes to the keys of its runs: its columns, and the sizes behind "pivot"."""
     parts = [cell.problem, cell.data_sha256, cell.method, cell.parameters, cell.classifier, cell.algorithms]
     pivot, settings = pivot_of(cell.problem), cell.settings.items()
-    asking = [name.rpartition(".")[2] for name, value in settings if value == PIVOT]
+    pivotal = [name.rpartition(".")[2] for name, value in settings if value == PIVOT]
     # Without a known pivot, the sizes follow from the data, whose digest is among the parts, and the rule's version.
-    resolved = [getattr(pivot, name) if pivot else SIZE_RULE_VERSION for name in asking if name in PIVOTAL]
-    return json.dumps([*parts, resolved], sort_keys=True)
+    sizes = [getattr(pivot, name) if pivot else SIZE_RULE_VERSION for name in pivotal if name in PIVOTAL]
+    return json.dumps([*parts, sizes], sort_keys=True)
 
 
-def _key(cell: Digest, repeat: int, seed: int) -> str:
-    """Return a run's key; the repeats of a cell share the beginning of the digest, which is long."""
-    digest = cell.copy()
+def _key(cell_digest: Digest, repeat: int, seed: int) -> str:
+    """Return a run's key; the repeats of a cell share the digest of its identity, which is long."""
+    digest = cell_digest.copy()
     digest.update(f"{repeat} {seed}".encode())
     return digest.hexdigest()[:32]

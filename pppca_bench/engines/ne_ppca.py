@@ -281,7 +281,10 @@ class NEpPCA(LinearProjection):
         return weights
 
     def _evolve(self, population: Population, generator: np.random.Generator) -> None:
-        """Make the generations; the random numbers of each do not depend on removals."""
+        """Evolve the population, in place, to the last generation or until it stagnates; keep the best network.
+
+        The random numbers of a generation do not depend on removals.
+        """
         n_children, n_uniforms = self.population_size - self.n_elite, 2 * self.tournament_size + 1
         step_by_step = self.n_iter_no_change is not None or self.result == "best"
         at_once = 1 if step_by_step else max(1, _UNIFORMS_AT_ONCE // max(1, n_children * n_uniforms))

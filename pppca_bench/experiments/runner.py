@@ -223,7 +223,7 @@ def _fan_out(
 
 
 def _compute_alone(spec: RunSpec, backend: Workers, problems: OpenProblems) -> Computed:
-    """Compute a run with nothing beside it; it fails if its worker dies again."""
+    """Compute a run with nothing beside it; if its worker dies, renew the workers and return the run as failed."""
     future = _submit((spec,), backend, problems)
     wait([future])
     if not backend.is_lost(future):

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from pppca_bench.methods.entry import Entry
 from pppca_bench.methods.protocol import contract_of
-from pppca_bench.parameters import REQUIRED, Parameter, parameters_of, readable
+from pppca_bench.parameters import REQUIRED, Parameter, checkable, parameters_of
 
 GIVEN_BY_THE_RUNNER = frozenset({"random_state", "estimator", "validation_fraction"})
 """Parameters that no config sets."""
@@ -44,7 +44,7 @@ def section_of(entry: Entry) -> Mapping[str, Parameter]:
         is_free = name == "validation_fraction" and entry.foreign and not contract.takes_validation
         if name in GIVEN_BY_THE_RUNNER and not is_free:
             continue
-        key, kind = name, readable(parameter.annotation) if entry.foreign else parameter.annotation
+        key, kind = name, checkable(parameter.annotation) if entry.foreign else parameter.annotation
         if not entry.foreign:
             key = "hidden" if name == "hidden_layer_sizes" else name
             if key in ("hidden", "input_scaling") or (key in PIVOTAL and "softsign" in get_args(kind)):

@@ -63,7 +63,7 @@ def _load_proben1(info: ProblemInfo, data_dir: str | Path | None) -> Problem:
     path = find_file(info.name, data_dir)
     if path is None:
         return read_dt(info.filename, content=read_packaged(info))
-    is_option = data_dir is not None and path.parent == _expanded(data_dir)
+    is_option = data_dir is not None and path.parent == _expand_home(data_dir)
     remedy = f"The file is damaged: {'leave out --data' if is_option else 'unset PPPCA_DATA'} to read the packaged one."
     problem = read_dt(path, remedy=remedy)
     if problem.sha256 != info.sha256:
@@ -148,7 +148,7 @@ def find_file(name: str, data_dir: str | Path | None = None) -> Path | None:
 
 def given_folders(data_dir: str | Path | None = None) -> list[Path]:
     """Return the user's data folders: `data_dir`, then $PPPCA_DATA, each only if given."""
-    return [_expanded(folder) for folder in (data_dir, os.environ.get("PPPCA_DATA")) if folder]
+    return [_expand_home(folder) for folder in (data_dir, os.environ.get("PPPCA_DATA")) if folder]
 
 
 def find_own_file(name: str, folder: str | Path = ".") -> Path:
@@ -166,7 +166,7 @@ def find_own_file(name: str, folder: str | Path = ".") -> Path:
     OwnDataError
         If the file does not exist; for a .dt file the message suggests a known problem with a similar name.
     """
-    path = Path(folder) / _expanded(name)
+    path = Path(folder) / _expand_home(name)
     if not _is_file(path):
         if path.suffix == ".dt":
             raise OwnDataError(f"{path}: expected a .dt file, got none there. {suggest(path.name)}")
@@ -174,10 +174,11 @@ def find_own_file(name: str, folder: str | Path = ".") -> Path:
     return path
 
 
-def _expanded(path: str | Path) -> Path:
+def _expand_home(path: str | Path) -> Path:
+    """Replace a leading ``~`` or ``~user`` by the user's home folder, if there is one."""
     try:
         return Path(path).expanduser()
-    except RuntimeError:  # "~name" of a user without a home folder is a name like any other
+    except RuntimeError:
         return Path(path)
 
 

@@ -218,7 +218,7 @@ class DataSet:
     def rows(self, number: int) -> tuple[Indices, Indices, Indices]:
         """Return the rows of a split's training, validation and test examples."""
         if not self.own.rule.column:
-            return deal(self.own.rule, self.y, number, stratified=self.task == "classification")
+            return split_at_random(self.own.rule, self.y, number, stratified=self.task == "classification")
         column, codes = self.table.column(self.own.rule.column)
         words = np.array([column.text(code).lower() for code in codes])
         return _shuffled([np.flatnonzero(words == split) for split in _SPLITS], _SEED)
@@ -355,7 +355,7 @@ class DataSet:
             raise self.table.error(expected, got, remedy, column=column.name)
 
 
-def deal(rule: SplitRule, y: Targets, number: int, *, stratified: bool) -> tuple[Indices, Indices, Indices]:
+def split_at_random(rule: SplitRule, y: Targets, number: int, *, stratified: bool) -> tuple[Indices, Indices, Indices]:
     """Split rows at random into training, validation and test examples.
 
     The rows are partitioned into parts of equal size (scikit-learn's StratifiedKFold or KFold): quarters, or the folds.

@@ -112,6 +112,7 @@ class _Reader:
         return line
 
     def _read_header(self) -> None:
+        """Read the counts of inputs, outputs and examples, check them and set them as attributes."""
         counts = []
         for expected in _HEADER_KEYS:
             line = self._next().rstrip()

@@ -319,7 +319,7 @@ class Searched(Section):
 
 
 def check_once(place: str, keys: list[str]) -> None:
-    """Raise a validation error for a key that a list of a section has twice."""
+    """Raise ValidationError if the list at ``place`` of a section has a key twice."""
     key, n = Counter(keys).most_common(1)[0] if keys else ("", 0)
     if n > 1:
         raise_errors([((place,), f"expected each key once, got {key!r} again")])

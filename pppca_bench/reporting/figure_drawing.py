@@ -120,7 +120,7 @@ def draw(figure: Figure, *, titled: bool = True) -> Drawing:
     styles = dict(zip(labels, cycle(STYLES), strict=False))
     n_columns = min({"curves": 2, "images": 1}.get(kind, 3), len(figure.panels))
     n_rows = -(-len(figure.panels) // n_columns)
-    drawing = Drawing(figsize=_size(kind, n_rows, n_columns, len(labels)), layout="constrained")
+    drawing = Drawing(figsize=_figure_size(kind, n_rows, n_columns, len(labels)), layout="constrained")
     axes = drawing.subplots(n_rows, n_columns, squeeze=False)
     for panel, ax in zip(figure.panels, axes.flat, strict=False):
         draw_panel[kind](panel, ax, styles, figure)
@@ -147,8 +147,11 @@ def _add_note(drawing: Drawing, note: str) -> None:
     drawing.supxlabel(text, x=0.01, horizontalalignment="left", fontsize=8)
 
 
-def _size(kind: str, n_rows: int, n_columns: int, n_labels: int) -> tuple[float, float]:
-    """Return width and height in inches: a single frame fills a column of text, several fill the page."""
+def _figure_size(kind: str, n_rows: int, n_columns: int, n_labels: int) -> tuple[float, float]:
+    """Return a figure's width and height in inches, by the kind of its panels and their grid.
+
+    A single panel fills a column of text, several fill the page; the legend has ``n_labels`` entries.
+    """
     if kind == "points":
         n_lines = -(-n_labels // POINT_ENTRIES_PER_LINE)
         return max(5.6, 3.2 * n_columns), 3.2 * n_rows + 0.9 + 0.2 * n_lines

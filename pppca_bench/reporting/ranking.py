@@ -101,9 +101,9 @@ class Ranking:
     left_out: tuple[str, ...]
     shortfalls: tuple[Shortfall, ...]
 
-    def p(self, one: object, other: object) -> float:
+    def p(self, first: object, second: object) -> float:
         """Return the p value of Wilcoxon's test of two methods."""
-        return float(self.wilcoxon[str(other)][str(one)])
+        return float(self.wilcoxon[str(second)][str(first)])
 
 
 def rank(cells: Mapping[Cell, CellRuns], facts: Mapping[str, ProblemFacts]) -> Ranking:

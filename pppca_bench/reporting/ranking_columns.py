@@ -71,13 +71,13 @@ def columns(cells: Mapping[Cell, CellRuns]) -> list[Column]:
             *names[setting],
             {problem: summarise_runs(runs) for problem, runs in problems.items()},
             dict(setting[1]).get("tau", AUTO),
-            (setting[0], tuple(item for item in setting[1] if not _is_size(item[0])), *setting[2:]),
+            (setting[0], tuple(item for item in setting[1] if not _sets_size(item[0])), *setting[2:]),
         )
         for setting, problems in settings.items()
     ]
 
 
-def _is_size(name: str) -> bool:
+def _sets_size(name: str) -> bool:
     """Return whether a parameter sets the number of features that are kept, or the candidates for it."""
     return name in ("tau", "n_components") or name.startswith(CHOOSE)
 

@@ -12,7 +12,7 @@ from statistics import StatisticsError, correlation
 from pppca_bench.methods.lookup import stored_method
 from pppca_bench.reporting.labels import grouped, value_text
 from pppca_bench.runs import Cell, Scalar, Selector, StoredRun
-from pppca_bench.store.columns import DONE, FAILED, CellRuns, gather
+from pppca_bench.store.columns import DONE, FAILED, CellRuns, runs_by_cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +117,8 @@ class Results:
 
     @classmethod
     def of_runs(cls, runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> Results:
-        """Return results of records; see `pppca_bench.store.columns.gather`."""
-        return cls(gather(runs, plans), plans or ("",))
+        """Return results of records; see `pppca_bench.store.columns.runs_by_cell`."""
+        return cls(runs_by_cell(runs, plans), plans or ("",))
 
     def of_config(self, *configs: str) -> dict[Cell, CellRuns]:
         """Return the cells that any of the configs asks for, with the runs that they ask for."""

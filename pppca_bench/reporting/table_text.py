@@ -131,6 +131,7 @@ def _grid(
 
 
 def _ours(sd: bool, cell: TableCell) -> list[str]:
+    """Return our text of a cell for its first quantity, and the standard deviation's where there is a summary."""
     ours = cell.ours.get(cell.shows[0])
     return [ours_text(cell, sd=sd)] if ours is None else [ours_text(cell, sd=sd), _sd_text(cell, ours.sd)]
 

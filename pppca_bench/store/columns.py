@@ -124,7 +124,10 @@ def read_frame(connection: sqlite3.Connection, query: str, values: Sequence[str]
 def damaged_runs(
     frame: pd.DataFrame, cells: Mapping[int, CellRow], damaged_cells: Mapping[int, StoreError], path: object
 ) -> dict[str, StoreError]:
-    """Return the errors of rows that were damaged or edited, by the runs' keys."""
+    """Return the errors of rows that were damaged or edited, by the runs' keys.
+
+    A run of a damaged cell has the error of the cell. Only rows that can fail the checks of `_record` are read by it.
+    """
     quantities = _quantities(frame)
     suspicious = (
         ~frame["cell"].isin(list(cells))
@@ -160,7 +163,10 @@ def _rows(columns: Columns) -> Iterator[tuple[Any, ...]]:
 def _record(
     row: Sequence[Any], quantities: Sequence[str], cells: Mapping[int, CellRow], provenances: Mapping[int, str]
 ) -> StoredRun:
-    """Return the record of a row: `RUN_COLUMNS`, then the quantities, nan where the run has none."""
+    """Return a row of `RUN_COLUMNS` and the quantities (nan where the run has none) as a run and its result.
+
+    The row names its cell and its provenance by their numbers. ValueError if no `Store` wrote such a row.
+    """
     key, number, repeat, seed, status, error, measures, provenance, *numbers = row
     if number not in cells:
         raise ValueError(f"expected one of the stored cells, got number {number!r}")
@@ -183,7 +189,7 @@ def _record(
 
 
 def read_measures(text: object) -> dict[str, float]:
-    """Return the numbers of a run that have no column of their own, none for missing text."""
+    """Read the numbers of a run that have no column of their own, from their JSON text if there is any."""
     return _mapping(text) if isinstance(text, str) and text != "{}" else {}
 
 
@@ -281,8 +287,8 @@ def split_by_cell(
     return split
 
 
-def gather(runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> dict[Cell, CellRuns]:
-    """Return records by cell.
+def runs_by_cell(runs: Iterable[StoredRun], plans: Mapping[str, Collection[str]] | None = None) -> dict[Cell, CellRuns]:
+    """Return runs by cell, in columns as `split_by_cell` returns those of a database.
 
     Parameters
     ----------
