@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import shutil
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
 MANIFEST = ".rendered"
 """File of a folder that lists the paths last written into it, one per line."""
@@ -21,17 +21,17 @@ def atomic_write(path: Path, content: str | bytes) -> None:
     target = path.resolve()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+        temporary = target.with_name(f".{target.name}.{uuid4().hex[:8]}.part")
         try:
-            with os.fdopen(handle, "wb") as file:
+            with temporary.open("xb") as file:
+                if target.exists():
+                    shutil.copymode(target, temporary)
                 file.write(content.encode("utf-8") if isinstance(content, str) else content)
                 file.flush()
                 os.fsync(file.fileno())
-            Path(temporary).chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
-            Path(temporary).replace(target)
+            temporary.replace(target)
         finally:
-            with suppress(OSError):  # renamed, unless the lines above failed
-                Path(temporary).unlink()
+            temporary.unlink(missing_ok=True)  # renamed, unless the lines above failed
     except OSError as error:
         error.filename = str(path)  # in place of the temporary file, which the user does not know
         raise
@@ -47,9 +47,3 @@ def sweep(folder: Path, written: Iterable[Path]) -> None:
         if ".." not in Path(name).parts and not Path(name).is_absolute():
             (folder / name).unlink(missing_ok=True)
     atomic_write(manifest, "".join(f"{name}\n" for name in names))
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
