@@ -74,7 +74,7 @@ def test_a_config_holds_given_values_and_defaults(load):
     assert "tau" not in gha.grid
     assert gha.classifier == dgha.classifier
     defaults = {key: (one.default,) for key, one in section_of(CLASSIFIERS["rprop"]).items()}
-    assert gha.classifier.grid == defaults | {"rule": ("rprop",), "hidden": ((8,),)}
+    assert gha.classifier == defaults | {"rule": ("rprop",), "hidden": ((8,),)}
 
 
 def test_a_config_cannot_be_changed(load):
@@ -200,7 +200,7 @@ def test_a_document_that_is_not_a_mapping_is_refused(load, text, got):
 
 def test_a_problem_without_a_pivot_architecture_may_have_the_network_of_the_rule_of_size(load):
     (gha, _) = load(BASE.replace("{hidden: [8]}", "{rule: bagging, base: {output_activation: pivot}}")).methods
-    assert gha.classifier.grid["base.hidden"] == gha.classifier.grid["base.output_activation"] == ("pivot",)
+    assert gha.classifier["base.hidden"] == gha.classifier["base.output_activation"] == ("pivot",)
 
 
 TABLES = """\
@@ -336,13 +336,13 @@ def test_each_value_of_a_list_is_a_setting(load, written, values):
 )
 def test_a_list_parameter_has_several_values_where_it_is_a_list_of_lists(load, written, values):
     config = load(BASE.replace("hidden: [8]", f"hidden: {written}, max_epochs: [10, 20]"))
-    assert config.methods[0].classifier.grid["hidden"] == values
-    assert len(list(variants(config.methods[0].classifier.grid))) == 2 * len(values)
+    assert config.methods[0].classifier["hidden"] == values
+    assert len(list(variants(config.methods[0].classifier))) == 2 * len(values)
 
 
 def test_a_list_may_hold_words_and_lists(load):
     text = BASE.replace("[iris, wine]", "cancer1").replace("hidden: [8]", "hidden: [pivot, [2]]")
-    assert load(text).methods[0].classifier.grid["hidden"] == ("pivot", (2,))
+    assert load(text).methods[0].classifier["hidden"] == ("pivot", (2,))
 
 
 @pytest.mark.parametrize(

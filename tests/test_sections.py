@@ -40,7 +40,7 @@ def test_an_ensemble_combines_classifiers_of_the_default_rule(rule):
     document = DOCUMENT | {"problems": ["cancer1"], "methods": [{"method": "gha"}], "classifier": {"rule": rule}}
     (method,) = config_of(document).methods
     base = {key: (one.default,) for key, one in section_of(CLASSIFIERS["rprop"]).items()} | {"rule": ("rprop",)}
-    assert {key: values for key, values in method.classifier.grid.items() if key.startswith("base.")} == {
+    assert {key: values for key, values in method.classifier.items() if key.startswith("base.")} == {
         f"base.{key}": values for key, values in base.items()
     }
 
@@ -132,4 +132,4 @@ def test_a_classifiers_section_is_read_from_its_constructor(register):
     document = DOCUMENT | {"methods": [{"method": "all_features"}]}
     (method,) = config_of(document | {"classifier": {"rule": "toy", "rate": [1, 2]}}).methods
     defaults = {key: (one.default,) for key, one in section_of(entry).items()}
-    assert method.classifier.grid == defaults | {"rule": ("toy",), "rate": (1.0, 2.0)}
+    assert method.classifier == defaults | {"rule": ("toy",), "rate": (1.0, 2.0)}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pppca_bench.config.experiment import Config
-from pppca_bench.config.sections import ClassifierRequest, MethodRequest, variants
+from pppca_bench.config.sections import MethodRequest, variants
 from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.registry import DEFAULT_RULE
 from pppca_bench.methods.sections import PIVOT, PIVOTAL, STORED_BESIDE, section_of
@@ -73,9 +73,11 @@ def expand(config: Config, problems: Identities, *, repeats: int | None = None) 
                 for repeat in range(repeats or method.repeats)
             ]
             for cell, changed in _cells(method, identity.label, identity.data_sha256):
-                cell_digest = hashlib.sha256(f"{_identity_of(cell)} ".encode())
+                cell_digest = _digest_of(cell)
                 for repeat, seed in enumerate(seeds):
-                    key = _key(cell_digest, repeat, seed)
+                    digest = cell_digest.copy()
+                    digest.update(f" {repeat} {seed}".encode())
+                    key = digest.hexdigest()[:32]
                     runs[key] = RunSpec(key, cell, repeat, seed, changed)
     return list(runs.values())
 
@@ -84,8 +86,7 @@ def count_runs(config: Config, *, repeats: int | None = None) -> int:
     """Return the number of runs that `expand` has to consider, without expanding the config."""
     n_of_a_problem = 0
     for method in config.methods:
-        grids = [method.grid, *([method.classifier.grid] if method.classifier else [])]
-        n_cells = math.prod(len(values) for grid in grids for values in grid.values())
+        n_cells = math.prod(map(len, [*method.grid.values(), *method.classifier.values()]))
         n_of_a_problem += n_cells * (method.repeats if repeats is None else repeats)
     return len(config.problems) * n_of_a_problem
 
@@ -114,13 +115,12 @@ def algorithms_of(method: str, classifier: Parameters) -> tuple[tuple[str, int |
 
 def _cells(method: MethodRequest, problem: str, data_sha256: str) -> Iterator[tuple[Cell, tuple[str, ...]]]:
     """Yield the cells of a method, each with the names of the settings that differ from their defaults."""
-    classifiers = list(variants(method.classifier.grid)) if method.classifier else [()]
-    for settings in classifiers:
+    for settings in variants(method.classifier):
         classifier = tuple(item for item in settings if not _takes_inputs_as_given(item, problem))
         for parameters in variants(method.grid):
             algorithms = algorithms_of(method.entry.name, classifier)
             cell = Cell(problem, data_sha256, method.entry.name, parameters, classifier, algorithms)
-            yield cell, _changed(method, parameters, classifier)
+            yield cell, _changed(method, cell)
 
 
 def _takes_inputs_as_given(item: tuple[str, Scalar], problem: str) -> bool:
@@ -130,39 +130,24 @@ def _takes_inputs_as_given(item: tuple[str, Scalar], problem: str) -> bool:
     return name.rpartition(".")[2] == "input_scaling" and (value == "given" or is_pivotal)
 
 
-def _changed(method: MethodRequest, parameters: Parameters, classifier: Parameters) -> tuple[str, ...]:
+def _changed(method: MethodRequest, cell: Cell) -> tuple[str, ...]:
     """Return the names of the settings that differ from their defaults."""
-    defaults: dict[str, Scalar] = {name: parameter.default for name, parameter in section_of(method.entry).items()}
-    if method.classifier is not None:
-        defaults |= {f"classifier.{name}": value for name, value in _classifier_defaults(method.classifier).items()}
-    given = dict(parameters) | {f"classifier.{name}": value for name, value in classifier}
+    defaults: dict[str, Scalar] = {}
+    for prefix, entry in zip(("", "classifier.", "classifier.base."), method.entries, strict=False):
+        defaults |= {f"{prefix}{name}": parameter.default for name, parameter in section_of(entry).items()}
+        defaults |= {f"{prefix}rule": DEFAULT_RULE} if prefix else {}
     return tuple(
         name
-        for name, value in given.items()
+        for name, value in cell.settings.items()
         if name not in STORED_BESIDE and not name.startswith(CHOOSE) and defaults.get(name) != value
     )
 
 
-def _classifier_defaults(classifier: ClassifierRequest) -> dict[str, Scalar]:
-    defaults: dict[str, Scalar] = {}
-    for prefix, rule in zip(("", "base."), classifier.rules, strict=False):
-        defaults |= {f"{prefix}{name}": one.default for name, one in section_of(find_classifier(rule)).items()}
-        defaults[f"{prefix}rule"] = DEFAULT_RULE
-    return defaults
-
-
-def _identity_of(cell: Cell) -> str:
-    """Return the text that a cell contributes to the keys of its runs: its columns, and the sizes behind "pivot"."""
+def _digest_of(cell: Cell) -> Digest:
+    """Return the digest of a cell, its columns and the sizes behind "pivot", with which the keys of its runs begin."""
     parts = [cell.problem, cell.data_sha256, cell.method, cell.parameters, cell.classifier, cell.algorithms]
     pivot, settings = pivot_of(cell.problem), cell.settings.items()
     pivotal = [name.rpartition(".")[2] for name, value in settings if value == PIVOT]
     # Without a known pivot, the sizes follow from the data, whose digest is among the parts, and the rule's version.
     sizes = [getattr(pivot, name) if pivot else SIZE_RULE_VERSION for name in pivotal if name in PIVOTAL]
-    return json.dumps([*parts, sizes], sort_keys=True)
-
-
-def _key(cell_digest: Digest, repeat: int, seed: int) -> str:
-    """Return a run's key; the repeats of a cell share the digest of its identity, which is long."""
-    digest = cell_digest.copy()
-    digest.update(f"{repeat} {seed}".encode())
-    return digest.hexdigest()[:32]
+    return hashlib.sha256(json.dumps([*parts, sizes], sort_keys=True).encode())

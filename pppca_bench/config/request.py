@@ -160,14 +160,11 @@ def _identities(
     labels, identities = _labels(source, files), dict[Entry, Identity]()
     for index, (entry, file) in enumerate(files.items()):
         label, place = labels[entry], source.where(("problems", index))
-        if file in opened:
-            data, problem = opened[file]
-            check_task(place, entry, problem.task, config)
-            check_fit(place, label, problem, config)
-            identities[entry] = Identity(label, data.sha256, data.sha256 if data.is_own else label)
-        else:
-            check_task(place, entry, registered()[label].task, config)
-            identities[entry] = Identity(label, registered()[label].sha256, label)
+        data = opened[file][1] if file in opened else registered()[label]
+        check_task(place, entry, data.task, config)
+        if isinstance(data, Problem):
+            check_fit(place, label, data, config)
+        identities[entry] = Identity(label, data.sha256, label if label in registered() else data.sha256)
     return identities
 
 

@@ -49,30 +49,22 @@ _STORABLE = (float, int, str, type(None))
 
 
 @dataclass(frozen=True)
-class ClassifierRequest:
-    """The classifiers that a config asks for: values of ``rule`` and the parameters, of members as ``base.<key>``."""
-
-    grid: Grid
-
-    @property
-    def rules(self) -> list[str]:
-        """Return the names of the classifiers, an ensemble before its members."""
-        return [str(self.grid[key][0]) for key in ("rule", "base.rule") if key in self.grid]
-
-
-@dataclass(frozen=True)
 class MethodRequest:
-    """A method that a config asks for: its parameters' values, defaults filled in, and the classifiers of features."""
+    """A method that a config asks for: its parameters' values, defaults filled in, and those of the classifiers.
+
+    ``classifier`` has the values of ``rule`` and the parameters, those of an ensemble's members as ``base.<key>``; it
+    is empty if no classifier follows.
+    """
 
     entry: Method
     grid: Grid
-    classifier: ClassifierRequest | None
+    classifier: Grid
     repeats: int
 
     @property
     def entries(self) -> list[Method | Classifier]:
-        """Return the method and its classifiers."""
-        rules = self.classifier.rules if self.classifier else []
+        """Return the method and its classifiers, an ensemble before its members."""
+        rules = [str(self.classifier[key][0]) for key in ("rule", "base.rule") if key in self.classifier]
         return [self.entry, *map(find_classifier, rules)]
 
 
@@ -221,16 +213,16 @@ def _named(value: Any, key: str, default: str | None, info: ValidationInfo, *, i
     raise broken_rule(f"expected {key} to be one of {', '.join(names)}, got {got}{hint}")
 
 
-def read_classifier(value: Any, info: ValidationInfo, *, in_ensemble: bool = False) -> ClassifierRequest:
-    """Return the classifiers of a section; pydantic's validator of it."""
+def read_classifier(value: Any, info: ValidationInfo, *, in_ensemble: bool = False) -> Grid:
+    """Return the values of a classifier's section; pydantic's validator of it."""
     value = spelled_out(value, "rule")
     entry = _named(value, "rule", DEFAULT_RULE, info, in_ensemble=in_ensemble)
     section = model_of(entry).model_validate(value, context=info.context)
     grid = {"rule": (entry.name,), **_grid(entry, section.given())}
     if entry.is_ensemble:
         members = section.given().get("base") or read_classifier({}, info, in_ensemble=True)
-        grid |= {f"base.{key}": values for key, values in members.grid.items()}
-    return ClassifierRequest(grid)
+        grid |= {f"base.{key}": values for key, values in members.items()}
+    return grid
 
 
 ClassifierSection = Annotated[Any, PlainValidator(read_classifier), WithJsonSchema({"definition": "classifier"})]
@@ -266,7 +258,7 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
         grid[PREDICTIONS] = (True,)
     if given.get(PORTRAIT):
         grid[PORTRAIT] = (True,)
-    classifier = given.get("classifier", shared.get("classifier")) if entry.makes == "features" else None
+    classifier = given.get("classifier", shared.get("classifier", {})) if entry.makes == "features" else {}
     return MethodRequest(entry, grid, classifier, given.get("repeats", shared.get("repeats", 0)))
 
 
