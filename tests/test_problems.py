@@ -28,7 +28,7 @@ from pppca_bench.problems import (
 )
 from pppca_bench.problems.bundled import load_bundled, scale_to_unit_interval, split_sizes
 from pppca_bench.problems.load import given_folders
-from pppca_bench.problems.read_table import download_folder
+from pppca_bench.problems.read_table import download_folders
 
 ROOT = Path(__file__).parents[1]
 BUNDLED = ["iris", "wine", "wdbc", "digits", "noisy_circle", "iris_centred", "iris_encoded"]
@@ -78,7 +78,7 @@ class TestRegistry:
         assert known_problems() == expected + BUNDLED == list(registered())
 
     def test_approximation_problems_are_those_of_the_report(self):
-        names = {name[:-1] for name in known_problems("proben1") if problem_info(name).n_classes is None}
+        names = {name[:-1] for name in known_problems("proben1") if problem_info(name).task == "approximation"}
         assert names == {"building", "flare", "hearta", "heartac"}
 
     def test_the_registry_is_read_only(self):
@@ -115,7 +115,7 @@ class TestBundled:
     def test_they_match_the_registry(self, name):
         problem, info = load_problem(name), problem_info(name)
         assert problem.sha256 == info.sha256
-        assert (problem.name, problem.task, problem.n_classes) == (name, info.task, info.n_classes)
+        assert (problem.name, problem.task, problem.n_outputs) == (name, info.task, info.n_outputs)
         assert problem.X_train.shape == (info.n_train, info.n_features)
         assert problem.X_validation.shape == (info.n_validation, info.n_features)
         assert problem.X_test.shape == (info.n_test, info.n_features)
@@ -177,12 +177,12 @@ class TestSearch:
         assert find_file("cancer1", places["option"]) == path
 
     def test_downloads_go_to_the_first_folder_that_is_given_or_exists(self, places, monkeypatch, tmp_path):
-        assert download_folder(places["option"]) == places["option"]
-        assert download_folder() == places["environment"]
+        assert download_folders(places["option"])[0] == places["option"]
+        assert download_folders()[0] == places["environment"]
         monkeypatch.delenv("PPPCA_DATA")
-        assert download_folder() == tmp_path / "cache" / "pppca"
+        assert download_folders()[0] == tmp_path / "cache" / "pppca"
         Path("data").mkdir()
-        assert download_folder() == Path("data")
+        assert download_folders()[0] == Path("data")
 
     @pytest.mark.usefixtures("places")
     def test_without_a_home_folder_downloads_need_a_given_one(self, monkeypatch):
@@ -192,9 +192,9 @@ class TestSearch:
         monkeypatch.setattr(Path, "home", no_home)
         monkeypatch.delenv("XDG_CACHE_HOME")
         monkeypatch.delenv("PPPCA_DATA")
-        assert download_folder("given") == Path("given")
+        assert download_folders("given")[0] == Path("given")
         with pytest.raises(DataError, match=r"got none, because there is no home folder\. Give one with --data DIR\.$"):
-            download_folder()
+            download_folders()
 
     def test_a_tilde_is_the_home_folder(self, monkeypatch, tmp_path):
         monkeypatch.setenv("HOME", str(tmp_path))

@@ -251,7 +251,7 @@ class TestProben1Files:
     def test_every_file_matches_the_registry(self, proben1_dir, name):
         problem, info = read_dt(proben1_dir / f"{name}.dt"), problem_info(name)
         assert problem.sha256 == info.sha256
-        assert (problem.task, problem.n_classes) == (info.task, info.n_classes)
+        assert (problem.task, problem.n_outputs) == (info.task, info.n_outputs)
         assert (problem.n_features, problem.n_outputs) == (info.n_features, info.n_outputs)
         assert problem.X_train.shape == (info.n_train, info.n_features)
         assert problem.X_validation.shape == (info.n_validation, info.n_features)

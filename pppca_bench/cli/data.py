@@ -78,6 +78,6 @@ def data_describe(problem: str, targets: tuple[str, ...], task: Task | None, dat
 @data_option
 def data_path(data_dir: Path | None) -> None:
     """Print the folder for downloads from openml.org."""
-    from pppca_bench.problems.read_table import download_folder
+    from pppca_bench.problems.read_table import download_folders
 
-    click.echo(download_folder(data_dir))
+    click.echo(download_folders(data_dir)[0])

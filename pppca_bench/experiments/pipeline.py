@@ -123,8 +123,9 @@ def _opened(
             causes.append(str(error).splitlines()[-1])
             continue
         if wanted in opened:
-            source = opened[wanted][0].of_repeat(spec.repeat)
-            return load_again(source), load_data_set(source), source.split
+            source = opened[wanted][0]
+            of_run = source.of_repeat(spec.repeat)
+            return load_again(of_run), load_data_set(source), of_run.split
     got = f" ({causes[0]})" if causes else ""
     raise DataError(
         f"{spec.cell.problem}: expected the data of run {spec.key} (SHA-256 {spec.cell.data_sha256[:12]}...), got none"

@@ -73,15 +73,10 @@ def make_encoder(columns: Sequence[Column], has_gaps: Sequence[bool]) -> tuple[C
     fill_and_scale = make_pipeline(SimpleImputer(strategy="mean", keep_empty_features=True), TrainingRange())
     steps: list[tuple[str, Any, list[int]]] = [
         ("numbers", fill_and_scale, numbers),
-        ("gaps", FunctionTransformer(is_gap), gaps),
+        ("gaps", FunctionTransformer(np.isnan), gaps),
         ("categories", OneHotEncoder(categories=codes, sparse_output=False), texts),
     ]
     return ColumnTransformer([step for step in steps if step[2]]), tuple(names)
-
-
-def is_gap(X: FloatArray) -> FloatArray:
-    """Return 1 where a value is missing and 0 elsewhere, float64 of the same shape."""
-    return np.isnan(X).astype(np.float64)
 
 
 class FittedByARun(BaseEstimator):  # type: ignore[misc]

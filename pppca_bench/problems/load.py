@@ -168,9 +168,8 @@ def find_own_file(name: str, folder: str | Path = ".") -> Path:
     """
     path = Path(folder) / _expand_home(name)
     if not _is_file(path):
-        if path.suffix == ".dt":
-            raise OwnDataError(f"{path}: expected a .dt file, got none there. {suggest(path.name)}")
-        raise OwnDataError(f"{path}: expected a file, got none there. Check the path.")
+        kind, remedy = (".dt file", suggest(path.name)) if path.suffix == ".dt" else ("file", "Check the path.")
+        raise OwnDataError(f"{path}: expected a {kind}, got none there. {remedy}")
     return path
 
 
@@ -268,7 +267,7 @@ def load_again(source: ProblemSource) -> Problem:
     DataError
         If they are missing or have changed.
     """
-    data = load_data_set(source)
+    data = load_data_set(source.of_repeat(0))
     if data is not None:
         return data.problem(source.split)
     problem = load_problem(source.name, source.data_dir)
@@ -276,14 +275,12 @@ def load_again(source: ProblemSource) -> Problem:
     return problem
 
 
-def load_data_set(source: ProblemSource) -> DataSet | None:
-    """Load the table of a source, once per process; None if it has none. Raises DataError like `load_again`."""
-    return None if source.own is None else _load_table(replace(source, split=0), source.own)
-
-
 @cache
-def _load_table(source: ProblemSource, own: OwnData) -> DataSet:
-    data = DataSet(own, own.read(source.data_dir, only_local=True))
+def load_data_set(source: ProblemSource) -> DataSet | None:
+    """Load the table of a source of split 0, once per process; None if it has none. Raises DataError if it changed."""
+    if source.own is None:
+        return None
+    data = DataSet(source.own, source.own.read(source.data_dir, only_local=True))
     _check_same(source, data.sha256)
     return data
 

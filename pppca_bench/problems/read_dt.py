@@ -11,7 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from pppca_bench.errors import DataError
-from pppca_bench.problems.problem import FloatArray, Problem, Targets
+from pppca_bench.problems.problem import FloatArray, Problem
 
 _HEADER_KEYS = (
     "bool_in",
@@ -90,9 +90,10 @@ class _Reader:
         self._read_header()
         values = self._read_values()
         splits = np.split(values, np.cumsum(self._sizes[:2]))
+        outputs_by_split = [split[:, self._n_inputs :] for split in splits]
         return Problem.of_splits(
             [split[:, : self._n_inputs] for split in splits],
-            [self._targets(split[:, self._n_inputs :]) for split in splits],
+            [outputs.argmax(axis=1) if self._are_classes else outputs for outputs in outputs_by_split],
             name=self._path.stem,
             task="classification" if self._are_classes else "approximation",
             n_classes=self._n_outputs if self._are_classes else None,
@@ -183,9 +184,6 @@ class _Reader:
         if self._are_classes and wrong.size:
             expected = f"exactly one 1 among the {self._n_outputs} outputs"
             raise self._error(expected, str(int(n_ones[wrong[0]])), line=first_line + wrong[0])
-
-    def _targets(self, outputs: FloatArray) -> Targets:
-        return np.argmax(outputs, axis=1).astype(np.int64) if self._are_classes else outputs
 
 
 def _to_float(token: bytes) -> float:

@@ -176,7 +176,7 @@ def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: 
     number : str
         The data set's number, such as ``"61"``.
     data_dir : str or Path, optional
-        First folder to look for it, see `download_folder`.
+        First folder to look for it, see `download_folders`.
     only_local : bool, default False
         Download nothing.
 
@@ -188,7 +188,7 @@ def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: 
     from sklearn.datasets import fetch_openml
 
     source, record = f"openml:{number}", Path("openml", f"{number}.sha256")
-    folders = _folders(data_dir)
+    folders = download_folders(data_dir)
     present = next((folder for folder in folders if (folder / record).is_file()), None)
     if present is None and only_local:
         raise DataError(
@@ -216,18 +216,16 @@ def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: 
     return table
 
 
-def download_folder(data_dir: str | Path | None = None) -> Path:
-    """Return the folder for downloads: the first of `data_dir`, $PPPCA_DATA, an existing ``data``, the user's cache.
+def download_folders(data_dir: str | Path | None = None) -> list[Path]:
+    """Return the folders to look for downloads: `data_dir`, $PPPCA_DATA, an existing ``data``, the user's cache.
+
+    New downloads go to the first.
 
     Raises
     ------
     DataError
         If no folder is given or exists, and the user has no home folder.
     """
-    return _folders(data_dir)[0]
-
-
-def _folders(data_dir: str | Path | None) -> list[Path]:
     folders = [*given_folders(data_dir), *filter(Path.is_dir, [_LOCAL])]
     with suppress(RuntimeError):  # no home folder
         folders.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pppca")

@@ -47,11 +47,6 @@ class ProblemInfo:
     sha256: str
 
     @property
-    def n_classes(self) -> int | None:
-        """Number of classes, None for approximation."""
-        return self.n_outputs if self.task == "classification" else None
-
-    @property
     def family(self) -> str:
         """Proben1 name without the number of the permutation; any other name unchanged."""
         return self.name[:-1] if self.source == "proben1" else self.name
