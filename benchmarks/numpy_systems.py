@@ -84,7 +84,8 @@ def prune(network: PrunedMLPClassifier, data: Data) -> Net:
 def one_by_one(task: Task, X: Floats, targets: Floats, population: Floats) -> Floats:
     """Return the squared error percentage of each network."""
     networks = (unpack(weights, task.architecture, task.architecture) for weights in population)
-    return np.array([100.0 * np.mean((network_outputs(task.architecture, one, X) - targets) ** 2) for one in networks])
+    outputs = (network_outputs(task.architecture, network, X) for network in networks)
+    return np.array([100.0 * np.mean((Y - targets) ** 2) for Y in outputs])
 
 
 def stacked(task: Task, X: Floats, targets: Floats, population: Floats) -> Floats:
@@ -131,7 +132,7 @@ def train_on(network: RpropMLPClassifier, data: Data, features: Sequence[int]) -
 
 
 def select_forward(network: RpropMLPClassifier, data: Data, n_features: int) -> tuple[int, ...]:
-    """Add one feature after another, each time the one of the least validation error; return them in this order."""
+    """Add one feature after another, each time that of the least validation error; return them in this order."""
     chosen: tuple[int, ...] = ()
     while len(chosen) < n_features:
         subsets = [(*chosen, feature) for feature in range(data[0].shape[1]) if feature not in chosen]
@@ -143,7 +144,7 @@ def select_backward(network: RpropMLPClassifier, data: Data, n_features: int) ->
     """Remove one feature after another and return those that are left."""
     kept = _best(network, data, [tuple(range(data[0].shape[1]))])
     while len(kept) > n_features:
-        kept = _best(network, data, [tuple(one for one in kept if one != feature) for feature in kept])
+        kept = _best(network, data, [tuple(other for other in kept if other != feature) for feature in kept])
     return kept
 
 

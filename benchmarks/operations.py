@@ -60,7 +60,7 @@ def instructions(write: Callable[[ir.IRBuilder, list[ir.Value]], object], n: int
     function = ir.Function(ir.Module(), ir.FunctionType(ir.VoidType(), [VECTOR] * n), "counted")
     block = function.append_basic_block()
     write(ir.IRBuilder(block), list(function.args))
-    names = [one.opname for one in block.instructions]
+    names = [instruction.opname for instruction in block.instructions]
     return {name: names.count(name) for name in names}
 
 

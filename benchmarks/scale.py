@@ -94,21 +94,21 @@ def measure(n_runs: int, folder: Path) -> dict[str, float]:
 
     path = folder / "scale.yaml"
     path.write_text(config_text(n_runs), encoding="utf-8")
-    found: dict[str, float] = {}
-    request, found["expand_s"] = timed(lambda: read_request([path], force=True))
+    measured: dict[str, float] = {}
+    request, measured["expand_s"] = timed(lambda: read_request([path], force=True))
     specs, plan = request.specs, request.plans[0]
-    found["n_runs"], found["expand_mb"] = len(specs), peak_mb()
+    measured["n_runs"], measured["expand_mb"] = len(specs), peak_mb()
     with Store(folder / "results.sqlite") as store:
-        _, found["plan_s"] = timed(lambda: store.plan(plan))
+        _, measured["plan_s"] = timed(lambda: store.plan(plan))
         for start in range(0, len(specs), 20_000):
             store.record([replace(result(spec), history={}) for spec in specs[start : start + 20_000]], "{}")
     with Store(folder / "results.sqlite") as store:
-        done, found["lookup_s"] = timed(lambda: store.done(spec.key for spec in specs))
-        _, found["replan_s"] = timed(lambda: store.plan(plan))
+        done, measured["lookup_s"] = timed(lambda: store.done(spec.key for spec in specs))
+        _, measured["replan_s"] = timed(lambda: store.plan(plan))
     if len(done) != len(specs):
         raise RuntimeError(f"expected {len(specs)} runs to be done, got {len(done)}")
-    found["database_mb"] = (folder / "results.sqlite").stat().st_size / 2**20
-    return found
+    measured["database_mb"] = (folder / "results.sqlite").stat().st_size / 2**20
+    return measured
 
 
 def tables(folder: Path) -> dict[str, float]:
@@ -150,17 +150,18 @@ def timed(call: Callable[[], Any]) -> tuple[Any, float]:
 def _in_a_process(*arguments: object) -> dict[str, float]:
     from benchmarks.processes import watch
 
-    found: dict[str, float] = json.loads(watch([sys.executable, "-m", "benchmarks.scale", *map(str, arguments)]).output)
-    return found
+    output = watch([sys.executable, "-m", "benchmarks.scale", *map(str, arguments)]).output
+    measured: dict[str, float] = json.loads(output)
+    return measured
 
 
 def rows(_data: Path) -> Iterator[Any]:
     """Measure all sizes and recording, and draw them."""
     from benchmarks.measuring import Row
 
-    found = {n: _in_a_process("measure", n) | _in_a_process("tables", n) for n in SIZES}
-    most = found[SIZES[-1]]
-    draw(found)
+    measured = {n: _in_a_process("measure", n) | _in_a_process("tables", n) for n in SIZES}
+    most = measured[SIZES[-1]]
+    draw(measured)
     for name, title in TITLES.items():
         target, seconds = TARGETS.get(name), most[name]
         note = f"{most['tables_mb']:.0f} MB at the peak" if name == "tables_s" else ""
@@ -179,13 +180,13 @@ def rows(_data: Path) -> Iterator[Any]:
         yield Row(what, "before tasks", "run", 2.0, rate / BEFORE_RUNS_A_SECOND, 1e6 / rate, peer_us, note)
 
 
-def draw(found: dict[int, dict[str, float]]) -> None:
+def draw(measured: dict[int, dict[str, float]]) -> None:
     """Draw time and memory against the number of runs, beside growth in proportion."""
     from benchmarks.scaling import Panel, Series, write
 
     def series(name: str, title: str) -> Series:
-        measured = [one[name] for one in found.values()]
-        return Series(title, list(found), measured, [measured[-1] * n / max(found) for n in found])
+        values = [of_size[name] for of_size in measured.values()]
+        return Series(title, list(measured), values, [values[-1] * n / max(measured) for n in measured])
 
     seconds = [series(name, title) for name, title in TITLES.items()]
     memory = [series("expand_mb", "Expansion"), series("tables_mb", "Tables"), series("database_mb", "Database file")]
@@ -193,7 +194,7 @@ def draw(found: dict[int, dict[str, float]]) -> None:
         Panel("Time; lines: in proportion", "runs", "s", seconds),
         Panel("Peak memory, and file; lines: in proportion", "runs", "MiB", memory),
     ]
-    write(panels, "scale", f"Points: measured. Lines: in proportion to the runs, through {max(found)}.")
+    write(panels, "scale", f"Points: measured. Lines: in proportion to the runs, through {max(measured)}.")
 
 
 def _main() -> None:

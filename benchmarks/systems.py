@@ -189,7 +189,7 @@ def _elimination(case: Case, machine: Machine) -> Iterator[Row]:
 
 
 def elimination_seeds(selector: NetworkRFE) -> list[int]:
-    """Return the seeds of the selector's networks: those that follow the one of its estimator."""
+    """Return the seeds of the selector's networks: those that follow the seed of its estimator."""
     rng = make_generator(selector.random_state)
     rng.integers(2**31)
     return [int(seed) for seed in rng.integers(2**31, size=selector.n_networks)]

@@ -41,11 +41,12 @@ def our_run(data: Path, name: str, *options: str) -> tuple[float, Watched]:
 
 
 def rows(data: Path) -> Iterator[Row]:
-    """Measure our run of the whole plan, and estimate the straightforward one."""
+    """Measure our run of the whole plan, and estimate the straightforward program's."""
     specs = planned_runs()
     ours_s, watched = our_run(data, "whole_run", "--workers", "2")
     with Store(BUILD / "whole_run" / "results.sqlite", read_only=True) as store:
-        n_epochs = {spec.key: int(one.values.get("total_epochs", 0)) for spec, one in store.runs() if one is not None}
+        done = [(spec, result) for spec, result in store.runs() if result is not None]
+        n_epochs = {spec.key: int(result.values.get("total_epochs", 0)) for spec, result in done}
     estimates = estimate(specs, n_epochs, data)
     peer_s = sum(part.method_s + part.net_s for part in estimates)
     n_timed = sum(part.n_timed for part in estimates)
@@ -89,7 +90,7 @@ def command_rows(data: Path) -> Iterator[Row]:
 
 
 def kept_rows(data: Path) -> Iterator[Row]:
-    """Measure all runs of the kept plan, timed ones too."""
+    """Measure all runs of the kept plan, timed runs too."""
     watched = _run(sorted(KEPT_PLAN.glob("*.yaml")), data, BUILD / "kept")
     yield _time_row("The kept plan, 7270 runs", KEPT_LIMIT_S, watched)
 

@@ -30,8 +30,8 @@ figure, axes = plt.subplots()
 axes.plot(np.arange(1, len(most) + 1), 100 * most, color="grey", label="exact PCA")
 for make, label, marker in ((DGHA, "DGHA", "o"), (NEpPCA, "NE-pPCA", "s")):
     fitted = [make(tau=tau, random_state=0).fit(X) for tau in (2, 3, 5, 10, 15, 20)]
-    numbers = [one.n_components_ for one in fitted]
-    shares = [100 * retained(one.components_) for one in fitted]
+    numbers = [projection.n_components_ for projection in fitted]
+    shares = [100 * retained(projection.components_) for projection in fitted]
     axes.plot(numbers, shares, marker, label=label)
 axes.set(xlabel="features left", ylabel="variance retained (%)", ylim=(0, 102))
 axes.legend()

@@ -18,7 +18,7 @@ from pppca_bench.parameters import REQUIRED, describe, kind_of, shown
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 20  # levels of nesting: configs have three, and far more would exhaust the stack
-MAX_BITS = 1024  # of integers, as of the largest float; Python refuses to print far larger ones
+MAX_BITS = 1024  # of integers, as of the largest float; Python refuses to print far larger integers
 MAX_PLAIN = 10_000  # characters of a value without quotes, whose type is resolved by patterns
 
 _OTHER_BASE = re.compile(r"[-+]?(0[0-9_]+|[0-9][0-9_]*(:[0-9.]+)+)$")
@@ -46,7 +46,7 @@ class YamlSource:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def line(self, location: Location) -> int:
-        """Return the line of the nearest enclosing value that has one."""
+        """Return the line of the nearest enclosing value that has a line."""
         while location and location not in self.lines:
             location = location[:-1]
         return self.lines.get(location, 1)

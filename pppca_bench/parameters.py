@@ -155,7 +155,7 @@ def check_order(estimator: Any, low: str, high: str, *, strictly: bool = False) 
 def describe(annotation: Any, refused: object = None) -> str:
     """Return the values that a type of pydantic admits in words, such as ``"an integer >= 1 or null"``.
 
-    If the value that was refused is infinite, the words say that numbers are finite.
+    If the value that was refused is infinite, numbers are described as finite.
     """
     schema = adapter_of(annotation).json_schema()
     words = in_words(schema, schema.get("$defs", {}))
@@ -171,7 +171,7 @@ def shown(value: object) -> str:
 def make_generator(random_state: Any) -> np.random.Generator:
     """Return a NumPy Generator for an int, a SeedSequence, a Generator, a RandomState or None.
 
-    A Generator is used as it is; a RandomState gives the seed of one.
+    A Generator is used as it is; a RandomState gives the seed of a Generator.
     """
     import numpy as np
 

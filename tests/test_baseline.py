@@ -269,7 +269,7 @@ class TestFile:
     def test_another_format_is_an_error(self, tmp_path):
         path = tmp_path / "baseline.json"
         path.write_text('{"format": 2, "cells": []}')
-        with pytest.raises(StoreError, match=r"expected a baseline of format 3, got 2\. Write one with"):
+        with pytest.raises(StoreError, match=r"expected a baseline of format 3, got 2\. Write it with"):
             read_baseline(path)
 
     @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ class TestInit:
         edited.write_text("name: edited\n")
         (tmp_path / "mine" / "cancer1.yaml").unlink()
         n_files = len(contents(tmp_path / "mine"))
-        assert f"mine: 1 files written, {n_files} existing ones kept (--force" in pppca("init", "mine").output
+        assert f"mine: 1 files written, {n_files} existing files kept (--force" in pppca("init", "mine").output
         assert edited.read_text() == "name: edited\n"
         assert f"mine: {n_files + 1} files written." in pppca("init", "mine", "--force").output
         assert read_yaml(edited).value == read_yaml(ROOT / "configs" / "demo.yaml").value

@@ -41,7 +41,7 @@ _WHOLE = {
     "retain": "Percent of the variance that are enough, with `by: retained_variance`.",
     "predictions": "`true` stores what each run predicts for the test split, and adds scores of it.",
 }
-"""What is told of the keys of a config; one that is missing here ends the build."""
+"""Descriptions of the keys of a config; a key that is missing here ends the build."""
 _ANY_METHOD = {
     "repeats": "An integer, in place of the config's.",
     "classifier": "A section, in place of the config's, where the method makes features.",
@@ -49,9 +49,9 @@ _ANY_METHOD = {
 }
 _LINKS = (
     # Tables and figures stand on the page of results, under their ids.
-    (re.compile(r"\]\(\.\./results/(?:tables|figures)/(\w+)\.(?:md|svg)\)"), lambda found: f"](#{found[1].lower()})"),
-    (re.compile(r"\]\(\.\./data/README\.md\)"), lambda found: "](data.md)"),  # noqa: ARG005
-    (re.compile(r"\]\(\.\./results/README\.md(#\w+)?\)"), lambda found: f"](results.md{found[1] or ''})"),
+    (re.compile(r"\]\(\.\./results/(?:tables|figures)/(\w+)\.(?:md|svg)\)"), lambda link: f"](#{link[1].lower()})"),
+    (re.compile(r"\]\(\.\./data/README\.md\)"), lambda link: "](data.md)"),  # noqa: ARG005
+    (re.compile(r"\]\(\.\./results/README\.md(#\w+)?\)"), lambda link: f"](results.md{link[1] or ''})"),
 )
 
 
@@ -60,7 +60,7 @@ def results_page() -> str:
     text = (RESULTS / "README.md").read_text(encoding="utf-8").partition("\n")[2]
     text = text.replace("[report](report.html)", '<a href="report.html">report</a>')
     names = re.findall(r"^\| \[(\w+)\]\((tables|figures)/\S+\. (.+?) \|", text, re.MULTILINE)
-    text = re.sub(r"\]\((?:tables|figures)/(\w+)\.(?:md|png|svg)\)", lambda found: f"](#{found[1].lower()})", text)
+    text = re.sub(r"\]\((?:tables|figures)/(\w+)\.(?:md|png|svg)\)", lambda link: f"](#{link[1].lower()})", text)
     parts = [re.sub(r"\]\((tables|figures)/", r"](../results/\1/", text)]
     for name, folder, title in names:
         if folder == "tables":
@@ -114,9 +114,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 def _entry_section(key: str, entry: Entry) -> str:
     estimator = contract_of(entry).estimator
-    told = _descriptions(estimator)
-    names = {one: next(iter(constructor_arguments(estimator, {one: None}))) for one in section_of(entry)}
-    terms = [_term(parameter, key, _markdown(told.get(names[key], ""))) for key, parameter in section_of(entry).items()]
+    section, descriptions = section_of(entry), _descriptions(estimator)
+    names = {own: next(iter(constructor_arguments(estimator, {own: None}))) for own in section}
+    terms = [_term(parameter, own, _markdown(descriptions.get(names[own], ""))) for own, parameter in section.items()]
     text = f"### `{key}: {entry.name}`\n\n{entry.title}: {entry.does}. Source: {entry.source}."
     notes = " ".join(_notes(entry))
     return "\n\n".join(filter(None, [text, notes, *(terms or ["It has no keys of its own."])]))
@@ -132,14 +132,14 @@ def _whole_config() -> Iterator[str]:
 
 
 def _term(parameter: Parameter | None, key: str, text: str) -> str:
-    """Return a key with its values and its default, where it has a range of values, and what is told of it."""
+    """Return a key with its values and its default, where it has a range of values, and its description."""
     values = f"*{parameter.expected}; {_default(parameter)}.* " if parameter else ""
     return f"`{key}`\n: {values}{text}"
 
 
 def _notes(entry: Entry) -> Iterator[str]:
     if isinstance(entry, Method) and entry.instead_of_tau:
-        yield f"With {' or '.join(f'`{one}`' for one in entry.instead_of_tau)} the config's `tau` does not apply."
+        yield f"With {' or '.join(f'`{key}`' for key in entry.instead_of_tau)} the config's `tau` does not apply."
     if isinstance(entry, Method) and entry.needs_classes:
         yield "For classification problems only."
     if isinstance(entry, Classifier) and entry.is_ensemble:
@@ -147,12 +147,12 @@ def _notes(entry: Entry) -> Iterator[str]:
 
 
 def _descriptions(estimator: type) -> dict[str, str]:
-    """Return what the docstring says of each parameter of a constructor, that of a base class where it says nothing."""
-    told: dict[str, str] = {}
+    """Return the description of each parameter of a constructor in the docstrings of its class and of its bases."""
+    descriptions: dict[str, str] = {}
     for cls in reversed(inspect.getmro(estimator)):
         if cls.__module__.startswith("pppca_bench"):
-            told |= {one.name: " ".join(one.desc) for one in ClassDoc(cls)["Parameters"]}
-    return told
+            descriptions |= {parameter.name: " ".join(parameter.desc) for parameter in ClassDoc(cls)["Parameters"]}
+    return descriptions
 
 
 def _default(parameter: Parameter) -> str:
@@ -180,8 +180,7 @@ def _public_name(name: str) -> str:
 
 def _own_methods(cls: type) -> list[str]:
     """Return the public methods that this package defines, not those that come with scikit-learn."""
-    own = [one for one in inspect.getmro(cls) if one.__module__.startswith("pppca_bench")]
-    named = {
-        name: None for one in own for name, value in vars(one).items() if callable(value) or isinstance(value, property)
-    }
+    own = [base for base in inspect.getmro(cls) if base.__module__.startswith("pppca_bench")]
+    members = (item for base in own for item in vars(base).items())
+    named = {name: None for name, value in members if callable(value) or isinstance(value, property)}
     return [name for name in named if not name.startswith("_")]

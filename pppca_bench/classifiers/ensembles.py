@@ -182,7 +182,7 @@ class AdaBoostClassifier(_Ensemble):
                 break
             weights = weights * np.exp(votes[-1] * wrong)
             weights = weights / weights.sum()
-            # With two classes, what is misclassified has half of the weight, up to rounding.
+            # With two classes, the misclassified samples have half of the weight, up to rounding.
             if weights.max() > 0.5 + 1e-9:
                 break
         self.estimator_weights_ = np.array(votes)

@@ -31,7 +31,7 @@ class MLP(FittedBySplit):
     Attributes
     ----------
     mean_, scale_ : float64 ndarray of shape (n_features_in_,), float or float64 ndarray
-        What is subtracted from the inputs, and by what they are then divided; 0 and 1 where they are taken as they are.
+        Mean, subtracted from the inputs, and scale, by which they are then divided; 0 and 1 without scaling.
     coefs_ : list of float64 ndarrays of shape (n_sources, n_units)
     intercepts_ : list of float64 ndarrays of shape (n_units,)
     n_epochs_, best_epoch_ : int
@@ -60,7 +60,7 @@ class MLP(FittedBySplit):
     """Advice where the training diverges, with parameters as "{0.name}"."""
 
     _updates: ClassVar[Literal["epoch", "sample", "uncounted"]] = "uncounted"
-    """Whether the weights are updated after each epoch or sample; "uncounted" where epochs say nothing of the work."""
+    """Whether the weights are updated after each epoch or sample; "uncounted" where epochs do not measure the work."""
 
     def squared_error_percent(self, X: ArrayLike, y: ArrayLike) -> float:
         """Return the squared error percentage of the outputs (Proben1 report, section 2.5).

@@ -116,7 +116,7 @@ class RFESVMClassifier(ClassifierMixin, FittedBySplit):
     ----------
     C : sequence of float, default=(0.01, 0.1, 1.0)
         Penalties to choose from; > 0, in any order. Choice: powers of ten up to scikit-learn's default;
-        with standardised features larger ones are slow and were never chosen.
+        with standardised features larger values are slow and were never chosen.
     n_features : int or None, default=None
         Number of features to keep, >= 1, or None to choose it on the validation data.
     size_rule : {"least_error", "one_standard_error"}, default="least_error"
@@ -152,7 +152,7 @@ class RFESVMClassifier(ClassifierMixin, FittedBySplit):
         candidates = list(self._candidates(split))
         errors = [100.0 * error for *_, error in candidates]
         sizes = [int(support.sum()) for _, support, _, _ in candidates]
-        # Candidates come in ascending order of C, so that the smallest C of equal ones is chosen.
+        # Candidates come in ascending order of C, so that of equal candidates that of the smallest C is chosen.
         best = chosen_size(errors, sizes, len(split.X_val), self.size_rule)
         self.C_, self.support_, self._machine, _ = candidates[best]
         self.n_features_ = sizes[best]

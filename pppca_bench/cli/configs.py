@@ -36,7 +36,7 @@ def init(folder: Path, force: bool) -> None:
             n_written += 1
         except FileExistsError:
             n_kept += 1
-    kept = f", {n_kept} existing ones kept (--force overwrites them)" if n_kept else ""
+    kept = f", {n_kept} existing files kept (--force overwrites them)" if n_kept else ""
     click.echo(f"{folder}: {n_written} files written{kept}.")
     click.echo(f"Next: `pppca run {folder / 'demo.yaml'}` (half a minute).")
     click.echo(

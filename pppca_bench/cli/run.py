@@ -119,9 +119,9 @@ def run(
 ) -> None:
     """Run the experiments of CONFIGS, and print their tables.
 
-    CONFIGS are YAML files or names of configs. NAME stands for configs/NAME.yaml, if there is one (`pppca init` writes
-    such files), and otherwise for the config that comes with the package. Runs that the results already hold are not
-    repeated.
+    CONFIGS are YAML files or names of configs. NAME stands for configs/NAME.yaml if this file exists (`pppca init`
+    writes such files), and otherwise for the config that comes with the package. Runs that the results already hold are
+    not repeated.
 
     The tables show only what was run. They are also written to RESULTS/by_config/NAME, as Markdown, LaTeX and CSV. With
     more than 3 configs, only the names of these folders are printed. A shard has no tables. Messages go to stderr.
@@ -160,7 +160,7 @@ def run(
 
 
 def _workers(executor: str, scheduler: str | None, workers: int | None, quiet: bool) -> Workers:
-    """Return the workers that the options ask for; local ones begin to import, a cluster waits for its first call."""
+    """Return the workers that the options ask for; local workers begin to import, a cluster waits for a call."""
     from pppca_bench.experiments.executors import available_cores, local, start_server
 
     n_workers = available_cores() if workers is None else workers
@@ -182,7 +182,7 @@ def _workers(executor: str, scheduler: str | None, workers: int | None, quiet: b
 def _compute(
     request: Request, specs: Sequence[RunSpec], results: Path, backend: Workers, quiet: bool, **options: Any
 ) -> Outcome:
-    """Compute the runs that are not done, some or all of a request's, and print why stored ones are computed again."""
+    """Compute the runs that are not done, some or all of a request's, and print why stored runs are computed again."""
     from pppca_bench.experiments import runner
 
     with open_store(results) as store:

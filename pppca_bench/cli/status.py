@@ -78,8 +78,8 @@ def status(results: Path, workers: int | None, pause_s: float | None) -> None:
 def standings(store: Store, workers: int) -> list[Standing]:
     """Count the runs of each config, and of all configs if there are several, and estimate the time left.
 
-    A run is taken to last as long as the completed ones of its method on its problem, or of its method on any problem
-    where there are none. Choice: timed runs are computed alone, the others by all workers at once; that the last ones
+    A run is taken to last as long as the completed runs of its method on its problem, or of its method on any problem
+    if there are none. Choice: timed runs are computed alone, the others by all workers at once; that the last runs
     leave workers idle is ignored, so that the estimate is rather too short.
     """
     from pppca_bench.experiments.queue import is_timed
@@ -124,7 +124,7 @@ def _mean_seconds(store: Store) -> dict[tuple[str, str], float]:
 
 
 def _time(seconds: float | None) -> str:
-    """Return a time in words, rounded up; "–" for no time, "?" for an unknown one."""
+    """Return a time in words, rounded up; "–" for no time, "?" for an unknown time."""
     if seconds is None:
         return "?"
     if seconds == 0.0:

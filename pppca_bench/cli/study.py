@@ -39,7 +39,7 @@ def study(
 ) -> None:
     """Search for settings that come near published numbers.
 
-    CONFIG is a YAML file or the name of a study. NAME stands for configs/studies/NAME.yaml, if there is one, and
+    CONFIG is a YAML file or the name of a study. NAME stands for configs/studies/NAME.yaml if this file exists, and
     otherwise for the study that comes with the package.
     The command runs the trials that RESULTS/studies/NAME lacks. trials.csv there lists all trials, the best first, and
     trials.md the best 20.

@@ -70,7 +70,7 @@ class Only:
 
 
 def parse_only(options: Sequence[str]) -> Only:
-    """Read conditions such as ``"method=dgha,tau=5,10"``, separated by commas; raise ConfigError for one without key.
+    """Read conditions such as ``"method=dgha,tau=5,10"``, separated by commas; raise ConfigError for a missing key.
 
     Values of the same key are alternatives; conditions on different keys hold together, in one option or in several.
     """

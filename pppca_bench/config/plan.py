@@ -124,7 +124,7 @@ def _cells(method: MethodRequest, problem: str, data_sha256: str) -> Iterator[tu
 
 
 def _takes_inputs_as_given(item: tuple[str, Scalar], problem: str) -> bool:
-    """Return whether a setting of a classifier says that it takes its inputs as given: cells do not name it then."""
+    """Return whether a setting of a classifier is that it takes its inputs as given: cells do not name it then."""
     name, value = item
     is_pivotal = value == PIVOT and pivot_of(problem) is not None
     return name.rpartition(".")[2] == "input_scaling" and (value == "given" or is_pivotal)

@@ -150,7 +150,7 @@ class EntrySection(Section):
 
     @classmethod
     def hint(cls, key: str) -> str:
-        """Return the section that the key belongs to, or the most similar key of this one."""
+        """Return the section that the key belongs to, or the most similar key of this section."""
         if cls.entry.foreign:
             return " (a key of parameters:)" if key in section_of(cls.entry) else nearest(key, cls.known_keys())
         rules = [rule for rule, entry in CLASSIFIERS.items() if key in section_of(entry)]
@@ -283,7 +283,8 @@ def _grid(entry: Method | Classifier, given: Mapping[str, Any]) -> dict[str, tup
         raise_errors([(place, f"expected at most {MOST_VARIANTS} combinations of values, got {n_variants}")])
     estimator = contract_of(entry).estimator
     if hasattr(estimator, "check_agreement"):
-        required = {name: None for name, one in parameters_of(estimator).items() if one.default is REQUIRED}
+        parameters = parameters_of(estimator).values()
+        required = {parameter.name: None for parameter in parameters if parameter.default is REQUIRED}
         for settings in variants(grid):
             try:
                 estimator(**required | constructor_arguments(estimator, dict(settings))).check_agreement()

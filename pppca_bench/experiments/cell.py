@@ -143,7 +143,7 @@ def _isolated(compute: Callable[[Sequence[AnyJob]], Sequence[Made]], jobs: Seque
 
 
 def _learn(jobs: Sequence[Job]) -> list[Learned | RunResult]:
-    """Fit methods on the training split, and on the validation split where the protocol says so."""
+    """Fit methods on the training split, and on the validation split where the protocol includes it."""
     methods = [make_method(spec, problem.task, n_outputs=problem.n_outputs) for spec, problem in jobs]
     (spec, problem), *others = jobs
     start = time.perf_counter()

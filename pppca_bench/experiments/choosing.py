@@ -1,4 +1,4 @@
-"""Runs that choose their settings by validation error or retained variance, and test the chosen ones."""
+"""Runs that choose their settings by validation error or retained variance, and test what is chosen."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ def _described(spec: RunSpec) -> str:
 
 
 def _execute(queue: Queue, backend: Workers, problems: OpenProblems, warn: Notify) -> Iterator[list[Computed]]:
-    """Compute the groups; timed ones last, one after another in one worker, with nothing beside them."""
+    """Compute the groups; timed runs last, one after another in one worker, with nothing beside them."""
     yield from _fan_out(partial(queue.next, timed=False), backend, problems)
     if first := queue.next(timed=True):
         if (disturbance := hindrance()) is not None:

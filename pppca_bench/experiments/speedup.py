@@ -73,7 +73,7 @@ class Speedup:
         """Let both learn from training inputs of shape (n_samples, n_features); ``y`` is ignored."""
         seed, of_gha = self.random_state, signature(GHA).parameters
         common = tuple(sorted((name, value) for name, value in self._dgha.items() if name in of_gha))
-        # The fast kernel counts the operations of the literal one, and its rows agree to rounding.
+        # The fast kernel counts the operations of the literal kernel, and its rows agree to rounding.
         if not self.timed:
             dgha = DGHA(**self._dgha, random_state=seed).fit(X)
             self.measures_ = _counts(_count_operations(common, X.shape), dgha)

@@ -21,7 +21,7 @@ class Entry:
         Dotted path of the class, ``"module:Class"``; its constructor defines which parameters a config may set.
     version : int or str
         For methods of this package a number, raised by hand whenever a change of code changes their results; for
-        third-party ones that of `methods.lookup.version_of`. Results of other versions are not reused.
+        third-party methods that of `methods.lookup.version_of`. Results of other versions are not reused.
     defaults : mapping of str to value
         Defaults of a config that differ from the constructor's.
     details : mapping of str to str
@@ -62,7 +62,7 @@ class Method(Entry):
     reduces : bool
         Whether its number of features is a result.
     instead_of_tau : tuple of str
-        Parameters that replace the threshold: if one is given, the config's ``tau`` does not apply.
+        Parameters that replace the threshold: if any is given, the config's ``tau`` does not apply.
     timed_by : str
         Name of the parameter that makes times its result, so that nothing may run beside it; "" for never.
     seeded_as : str

@@ -75,7 +75,7 @@ def title_of(name: str) -> str:
 def search_also(folders: Iterable[Path]) -> None:
     """Append folders to the module search path, which worker processes inherit.
 
-    Choice: at its end, so that no module beside a config replaces an installed one.
+    Choice: at its end, so that no module beside a config replaces an installed module.
     """
     for folder in (str(folder.resolve()) for folder in folders):
         if folder not in sys.path:

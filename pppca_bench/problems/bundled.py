@@ -21,7 +21,7 @@ def load_bundled(name: str) -> Problem:
     this is how Proben1's files were scaled, and both kinds of problem are to be prepared alike.
     A constant column, of which digits has three, becomes 0.
     Choice: the split is one random permutation without strata, as Proben1's; its seed is 1994, the report's
-    year. The generator is NumPy's legacy one, whose stream is frozen: no version of NumPy moves a sample.
+    year. The generator is NumPy's RandomState, whose stream is frozen: no version of NumPy moves a sample.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ def load_problem(name: str, data_dir: str | Path | None = None) -> Problem:
     ------
     DataError
         If the name is unknown (the message suggests the nearest known name), or the file is malformed or differs from
-        the registered one.
+        the registered file.
     """
     if name.endswith(".dt"):
         path = find_own_file(name)
@@ -81,7 +81,7 @@ def read_packaged(info: ProblemInfo) -> bytes:
     Raises
     ------
     DataError
-        If the archive is missing or damaged, or the file differs from the registered one.
+        If the archive is missing or damaged, or the file differs from the registered file.
     """
     name = f"{info.family}.tar.xz"
     archive = next((folder / name for folder in _FOLDERS if (folder / name).is_file()), None)
@@ -138,9 +138,9 @@ def export_files(names: Iterable[str] | None, folder: str | Path) -> list[Path]:
 
 
 def find_file(name: str, data_dir: str | Path | None = None) -> Path | None:
-    """Return the user's file of a Proben1 problem, or None if the packaged one is read.
+    """Return the user's file of a Proben1 problem, or None if the packaged file is read.
 
-    The folders are `data_dir`, then the one in $PPPCA_DATA.
+    The folders are `data_dir`, then that in $PPPCA_DATA.
     """
     filename = problem_info(name).filename
     return next((folder / filename for folder in given_folders(data_dir) if _is_file(folder / filename)), None)

@@ -40,10 +40,10 @@ def read_dt(path: str | Path, *, content: bytes | None = None, remedy: str = "Co
     The format is that of the Proben1 report: seven lines ``key=count``, then one example a line, inputs
     before outputs, training before validation before test examples.
 
-    Choice: where both kinds of inputs are declared, bool columns come before real ones, as their keys do in
+    Choice: where both kinds of inputs are declared, bool columns come before real columns, as their keys do in
     the header (no Proben1 file declares both). Bool values are 0 or 1, as in all files; gene's -1 and 1 are
     declared real.
-    Choice: two or more bool outputs are the classes of a 1-of-n code; a single one is a number to
+    Choice: two or more bool outputs are the classes of a 1-of-n code; a single output is a number to
     approximate: hearta and heartac declare it and hold levels from 0.1 to 0.9 there.
     Choice: real values lie within [-1.1, 1.1]: Proben1 codes to [0, 1] or [-1, 1], and the largest value in
     its files is glass's 1.05066, so more is damage or an input that was never scaled.
@@ -54,7 +54,7 @@ def read_dt(path: str | Path, *, content: bytes | None = None, remedy: str = "Co
     path : str or Path
         The file; its stem becomes the problem's name.
     content : bytes, optional
-        Content of the file, for one that is not on disk.
+        Content of the file, if it is not on disk.
     remedy : str, default="Correct the file."
         Last sentence of an error message.
 

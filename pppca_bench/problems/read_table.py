@@ -138,7 +138,7 @@ def read_sklearn(name: str) -> Table:
 
 
 def read_proben1(family: str) -> Table:
-    """Return all examples of a Proben1 problem, which its permutations split, in the order of the first one.
+    """Return all examples of a Proben1 problem, which its permutations split, in the order of the first permutation.
 
     Columns are named in1, in2, …, and class, or out1, out2, … for approximation.
 

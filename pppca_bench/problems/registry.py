@@ -59,7 +59,7 @@ class ProblemInfo:
 
 @cache
 def registered() -> MappingProxyType[str, ProblemInfo]:
-    """Return all known problems by name, Proben1 first, then the bundled ones, as a read-only mapping."""
+    """Return all known problems by name, Proben1 first, then the bundled problems, as a read-only mapping."""
     text = resources.files(__package__).joinpath("registry.csv").read_text(encoding="ascii")
     infos = {}
     for row in csv.DictReader(text.splitlines()):
@@ -102,6 +102,6 @@ def problem_info(name: str) -> ProblemInfo:
 
 
 def suggest(name: str) -> str:
-    """Return the sentence that suggests the known name nearest to a wrong one."""
+    """Return the sentence that suggests the known name nearest to a wrong name."""
     nearest = difflib.get_close_matches(name.lower().removesuffix(".dt"), known_problems(), n=1)
     return f"Did you mean {nearest[0]!r}?" if nearest else "Run `pppca data list` to see them all."

@@ -112,7 +112,7 @@ def covariance(X: Floats) -> Floats:
 
 
 def descending_eigenvalues(C: Floats) -> Floats:
-    """Return the eigenvalues of a covariance matrix, largest first; negative ones, by rounding, become 0."""
+    """Return the eigenvalues of a covariance matrix, largest first; negative values, by rounding, become 0."""
     eigenvalues: Floats = np.maximum(np.linalg.eigvalsh(C)[::-1], 0.0)
     return eigenvalues
 

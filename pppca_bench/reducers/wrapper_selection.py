@@ -100,7 +100,7 @@ def ranking_of(order: Sequence[int] | Indices, n_features: int) -> Indices:
 
 
 def seeded(estimator: Any, rng: np.random.Generator) -> Any:
-    """Return the classifier of the candidates, unfitted: the default for None, with a seed unless it has one.
+    """Return the classifier of the candidates, unfitted: the default for None, with a seed unless its own is set.
 
     Choice: all candidates start from the same random numbers, so that they differ by their features alone.
     """
@@ -162,7 +162,7 @@ class _SequentialSelector(PathSelector):
     """Base of searches that add or remove, step by step, the feature whose change gives the least validation error.
 
     Choice: of equal candidates the first is taken, and a search ends when ``patience`` successive steps have brought
-    no better subset: errors of single steps are noisy, so the first rise says little.
+    no better subset: errors of single steps are noisy, so the first rise is no sign of it.
     """
 
     n_features: Count | None = None

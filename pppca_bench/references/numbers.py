@@ -31,7 +31,7 @@ class Number:
     text : str
         The number as printed, so that its precision is known.
     sd : float or None
-        Standard deviation, where one was printed.
+        Standard deviation, where it was printed.
     """
 
     text: str

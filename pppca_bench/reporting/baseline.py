@@ -101,7 +101,7 @@ def regressions(tables: Iterable[Table], baseline: Mapping[Place, RecordedCell])
 
 
 def _cells(tables: Iterable[Table]) -> dict[Place, tuple[TableCell, Tolerance]]:
-    """Return every cell with the tolerance of each quantity that has one."""
+    """Return every cell with the tolerance of each quantity that has a tolerance."""
     return {
         (table.id, cell.row, cell.column, quantity): (cell, rule)
         for table in tables
@@ -181,7 +181,7 @@ def _reason(place: Place, recorded: RecordedCell, rule: tuple[Number, Tolerance]
 
 
 def write_baseline(recorded: Mapping[Place, RecordedCell], path: Path, *, force: bool = False) -> None:
-    """Write a baseline as JSON, a line per cell, and replace an older one.
+    """Write a baseline as JSON, a line per cell, and replace an older file.
 
     Raises
     ------
@@ -217,7 +217,7 @@ def read_baseline(path: Path) -> dict[Place, RecordedCell]:
     StoreError
         The file is missing or no baseline.
     """
-    remedy = "Write one with `pppca compare --record --force`."
+    remedy = "Write it with `pppca compare --record --force`."
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["format"] != FORMAT:

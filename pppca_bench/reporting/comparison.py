@@ -117,7 +117,7 @@ def compare(tables: Iterable[Table]) -> list[Comparison]:
 
 
 def tolerance(table: Table, quantity: str) -> Tolerance | None:
-    """Return the rule of verdict for a quantity of a table, if its reference has one."""
+    """Return the rule of verdict for a quantity of a table, None if its reference has no rule for it."""
     return table.reference.tolerances.get(quantity) if table.reference else None
 
 
@@ -198,10 +198,11 @@ def scores(tables: Sequence[Table], documents: Sequence[Document] = ()) -> list[
     """Score every group of cells that the references name, and the agreements of documents, run or not."""
     references = {table.reference.name: table.reference for table in tables if table.reference}
     groups = [score_group(group, tables) for reference in references.values() for group in reference.scored]
-    return groups + [
-        Score(one.name, one.n_cells, one.n_run, None, None, "same", None, one.share, one.target)
-        for one in joined_agreements(documents)
+    agreements = [
+        Score(item.name, item.n_cells, item.n_run, None, None, "same", None, item.share, item.target)
+        for item in joined_agreements(documents)
     ]
+    return groups + agreements
 
 
 def score_group(group: Scored, tables: Sequence[Table]) -> Score:
@@ -280,11 +281,11 @@ def render_scores(tables: Sequence[Table], form: str, documents: Sequence[Docume
 def score_rows(scored: Sequence[Score]) -> list[tuple[str, ...]]:
     """Return scores as rows below `SCORE_HEADERS`, as printed."""
     rows = []
-    for one in scored:
-        shares = [EMPTY if share is None else f"{100.0 * share:.0f} %" for share in (one.share, one.share_target)]
-        distances = number(one.score, 3), number(one.worst, 3), one.unit, number(one.target, 3)
-        met = {True: "yes", False: "no", None: EMPTY}[one.met]
-        rows.append((one.name, str(one.n_cells), str(one.n_run), *distances, *shares, met))
+    for score in scored:
+        shares = [EMPTY if share is None else f"{100.0 * share:.0f} %" for share in (score.share, score.share_target)]
+        distances = number(score.score, 3), number(score.worst, 3), score.unit, number(score.target, 3)
+        met = {True: "yes", False: "no", None: EMPTY}[score.met]
+        rows.append((score.name, str(score.n_cells), str(score.n_run), *distances, *shares, met))
     return rows
 
 

@@ -112,8 +112,10 @@ def build_figures(
     ``store`` is the database of the results, for their learning curves. A figure of which nothing was run has no
     panels.
     """
-    curves = [_curve_figure(one, reference, results, store) for reference in references for one in reference.figures]
-    portraits = [_portrait(one, reference, results, store) for reference in references for one in reference.portraits]
+    curves, portraits = list[Figure](), list[Figure]()
+    for reference in references:
+        curves += [_curve_figure(layout, reference, results, store) for layout in reference.figures]
+        portraits += [_portrait(layout, reference, results, store) for layout in reference.portraits]
     return [*curves, _comparison(tables, references), *portraits]
 
 

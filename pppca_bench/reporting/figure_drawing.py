@@ -77,7 +77,7 @@ def write_figures(figures: Iterable[Figure], rankings: Iterable[tuple[Contest, R
     Return the files: SVG, PNG and CSV of each, the same bytes for the same numbers. An interval that a single repeat
     lacks is empty in the CSV. The folder is created if it does not exist.
     """
-    drawings = [(one.figure, partial(draw, one), one.numbers()) for one in figures if one.panels]
+    drawings = [(figure.figure, partial(draw, figure), figure.numbers()) for figure in figures if figure.panels]
     for contest, ranking in rankings:
         numbers = ranking.errors.T.assign(mean_rank=ranking.mean_ranks).rename_axis("method").reset_index()
         drawings.append((contest.id, partial(draw_ranking, contest, ranking), numbers))

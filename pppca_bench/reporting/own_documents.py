@@ -133,7 +133,7 @@ def _chosen(cell: Cell, done: Sequence[RunResult]) -> str:
 
 
 def training_document(results: Results, facts: Mapping[str, ProblemFacts], references: Sequence[Reference]) -> Document:
-    """Return the scores of the Proben1 report's tables with its printed training, and with the fitting one."""
+    """Return the scores of the Proben1 report's tables with its printed training, and with the fitting training."""
     report = [reference for reference in references if reference.name == PROBEN1_REPORT]
     fitting = fill_tables(results, facts, report)
     printed = fill_tables(results, facts, [_filled_by(PRINTED, reference) for reference in report])

@@ -108,7 +108,7 @@ class Pair:
     ----------
     first, second : str
     at : tuple of {"tau", "dimensionality"}
-        What they have in common.
+        Facts that they have in common.
     means, dimensionalities : (float, float)
         Of the quantity, over the pairs of values, and mean numbers of features (None where unknown).
     test : PairedTest

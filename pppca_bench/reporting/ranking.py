@@ -191,8 +191,8 @@ def _pairwise_tests(
     critical = float(studentized_range.ppf(1.0 - ALPHA, n_methods, np.inf)) / math.sqrt(2.0) * unit
     ranges = np.abs(ranks.to_numpy()[first] - ranks.to_numpy()[second]) / unit * math.sqrt(2.0)
     signed_rank = [
-        float(wilcoxon(errors[:, one], errors[:, other], zero_method="zsplit").pvalue)
-        for one, other in zip(first, second, strict=True)
+        float(wilcoxon(errors[:, i], errors[:, j], zero_method="zsplit").pvalue)
+        for i, j in zip(first, second, strict=True)
     ]
     matrices = []
     for p_values in (studentized_range.sf(ranges, n_methods, np.inf), holm(signed_rank)):

@@ -49,7 +49,7 @@ class Column:
 
 
 def labels(settings: Sequence[Column], of: Collection[Column] | None = None) -> list[str]:
-    """Return labels of settings, without the classifier if some of them (all by default) have only one."""
+    """Return labels of settings, without the classifier if some of them (all by default) have the same."""
     classifiers = {setting.classifier for setting in (settings if of is None else of)} - {""}
     omitted = {"", *classifiers} if len(classifiers) == 1 else {""}
     return [each.name if each.classifier in omitted else f"{each.name}, {each.classifier}" for each in settings]

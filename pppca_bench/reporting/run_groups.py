@@ -91,7 +91,7 @@ class RunGroup:
         return next((settings[name] for prefix in _NETWORKS if (name := f"{prefix}shortcuts") in settings), False)
 
     def section(self, prefix: str) -> Parameters:
-        """Return the constant settings whose names begin with a prefix (but no deeper ones), without the prefix."""
+        """Return the constant settings whose names begin with a prefix (but no deeper names), without the prefix."""
         own = {name.removeprefix(prefix): value for name, value in self.constant.items() if name.startswith(prefix)}
         return tuple((name, value) for name, value in own.items() if "." not in name)
 

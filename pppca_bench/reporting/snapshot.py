@@ -152,7 +152,7 @@ def take_snapshot(
     store : Store
         The database.
     references, added : sequence of Reference
-        The package's references, and user-defined ones, whose tables come after the others.
+        The package's references, and user-defined references, whose tables come after the others.
     configs, problems, methods : sequence of str, optional
         Names of those whose runs count; all by default.
 

@@ -30,7 +30,7 @@ class Summary:
 
 
 def summarise(values: Sequence[float]) -> Summary:
-    """Summarise a quantity by its value in each repeat, of which there is at least one."""
+    """Summarise a quantity by its values in the repeats, at least one."""
     n = len(values)
     mean = math.fsum(values) / n
     if n == 1:
@@ -190,17 +190,17 @@ def _differing(origins: Sequence[str]) -> tuple[str, ...]:
     return tuple("code" if name == "pppca" else name for name in differing)
 
 
-def _correlation(one: Mapping[int, float], other: Mapping[int, float]) -> Summary | None:
-    """Return Pearson's correlation over the repeats, with its 95 % interval by Fisher's z.
+def _correlation(first: Mapping[int, float], second: Mapping[int, float]) -> Summary | None:
+    """Return Pearson's correlation of two quantities over the repeats, with its 95 % interval by Fisher's z.
 
     None with fewer than four repeats, or where one of the quantities does not vary.
     """
-    both = [repeat for repeat in one if repeat in other]
+    both = [repeat for repeat in first if repeat in second]
     n = len(both)
     if n <= 3:
         return None
     try:
-        r = correlation([one[repeat] for repeat in both], [other[repeat] for repeat in both])
+        r = correlation([first[repeat] for repeat in both], [second[repeat] for repeat in both])
     except StatisticsError:
         return None
     half = 1.959964 / math.sqrt(n - 3)

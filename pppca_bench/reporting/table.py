@@ -1,4 +1,4 @@
-"""Tables of means: cells with our numbers beside the published ones, filled from results."""
+"""Tables of means: cells with our numbers beside the published numbers, filled from results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Homes = Callable[[], Mapping[Cell, Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """Cell of a table, with our numbers and the published ones by quantity.
+    """Cell of a table, with our numbers and the published numbers by quantity.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Table:
     spread : bool
         Whether each column is a pair, mean and standard deviation.
     is_list : bool
-        Whether a row is a cell of the results, and a column one of its quantities.
+        Whether a row is a cell of the results, and a column a quantity of it.
     remark, remark_on : str, tuple of str
         Text printed below, and keys of the rows or columns that it is about; empty for the whole table.
     """
@@ -133,7 +133,7 @@ class Table:
 
     @property
     def late(self) -> list[TableCell]:
-        """Return the incomplete cells; of cells with the same runs, only the one with the most repeats."""
+        """Return the incomplete cells; of cells with the same runs, only that with the most repeats."""
         first = next(iter(self.column_labels), "")
         late: dict[object, TableCell] = {}
         for cell in self.cells.values():

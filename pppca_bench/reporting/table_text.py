@@ -1,4 +1,4 @@
-"""Texts of tables of means: our numbers, the published ones, their differences, notes and records."""
+"""Texts of tables of means: our numbers, the published numbers, their differences, notes and records."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def document_of(table: Table | Document, form: Format = "markdown", *, sd: bool 
 
 
 def _joined(ours: Sequence[str], published: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield the lines of a row, ours and then the published one if it has any number."""
+    """Yield the lines of a row, ours and then the published line if it has any number."""
     yield ours
     if not set(published[1:]) <= {EMPTY, ""}:
         yield [f"{INDENT}published", *published[1:]]
@@ -173,7 +173,7 @@ def ours_text(cell: TableCell, *, sd: bool = False) -> str:
 
 
 def published_texts(cell: TableCell) -> list[str]:
-    """Return the published numbers of a cell as they were printed, in the order of `shows`; "" for a missing one."""
+    """Return the published numbers of a cell as they were printed, in the order of `shows`; "" for a missing number."""
     return [true_minus(cell.published[name].text) if name in cell.published else "" for name in cell.shows]
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _ORIGIN = ("version", "commit", "started_at", "finished_at", "duration_ms")
 IDENTITY = ("key", "configs", "problem", "data_sha256", "method", "repeat", "seed", "status", *_ORIGIN, "error")
-"""Columns that every run has, the first ones."""
+"""Columns that every run has; they come first."""
 
 TARGETS, PREDICTED, PROBABILITIES = "test_targets", "test_predicted", "test_probabilities"
 """Names of a run's predictions among its learning curves, in single precision."""
@@ -51,7 +51,7 @@ def load_results(folder: str | Path = "results", configs: Sequence[str] | None =
         separated by spaces; ``status`` is ``"done"``, ``"failed"`` or ``"planned"``; ``duration_ms`` is the run's share
         of the time of the runs that were computed together. Then its settings, as ``method.tau`` and
         ``classifier.hidden``, and its numbers by the names of `pppca_bench.runs.QUANTITIES`, in percent and
-        milliseconds where the names say so. Choice: settings have a prefix, since a number may have the same name
+        milliseconds by the ends of their names. Choice: settings have a prefix, since a number may have the same name
         (``n_epochs``). A setting of several types, or with lists, is text as in configs: ``"pivot"``, ``"[8, 4]"``.
 
     Raises

@@ -162,7 +162,7 @@ def _open_search(study: Study, folder: Path, of_base: Sequence[RunSpec]) -> optu
 
 
 def _ask(search: optuna.Study, number: int, study: Study) -> optuna.Trial | None:
-    """Begin a trial, or continue an interrupted one; None if it is finished."""
+    """Begin a trial, or continue an interrupted trial; None if it is finished."""
     seed = int(np.random.SeedSequence([study.settings.seed, number]).generate_state(1)[0])
     if study.settings.sampler == "tpe":
         search.sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=N_STARTUP)
