@@ -12,7 +12,7 @@ BIN := .venv/bin
 PIP := python -m pip install --quiet --quiet --disable-pip-version-check --no-compile
 EXPERIMENT := configs/experiment.yaml configs/experiment_large.yaml
 CONFIGS := $(filter-out configs/demo.yaml $(EXPERIMENT),$(wildcard configs/*.yaml))
-# What takes long and has no cell in the baseline.
+# Configs that take long and have no cell in the baseline.
 UNCHECKED := $(patsubst %,configs/%.yaml,speedup proben1_printed proben1_search ga_readings rfe_readings)
 
 .PHONY: setup demo tables experiment check-published bench test test-all test-lowest lint docs clean
@@ -72,7 +72,7 @@ test: .venv/test
 test-all: .venv/test .venv/docs
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
-# The fast tests with the lowest versions that pyproject.toml admits. What such old libraries use may be deprecated by now.
+# The fast tests with the lowest versions that pyproject.toml admits. Old libraries may use what is deprecated by now.
 test-lowest: .venv-lowest/installed
 	.venv-lowest/bin/python -m pytest -q -m "not slow" -n auto --dist worksteal -W ignore::DeprecationWarning
 

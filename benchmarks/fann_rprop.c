@@ -21,7 +21,7 @@ static struct fann *new_net(int n_layers, const unsigned *sizes, int shortcuts, 
     return net;
 }
 
-/* weights: in FANN's order, those of a unit together, the bias last; overwritten with the trained ones. */
+/* weights: in FANN's order, those of a unit together, the bias last; overwritten with the trained weights. */
 int train(int n_layers, const unsigned *sizes, int shortcuts, double first_step, double *weights, int n_samples,
           double *inputs, double *targets, int n_epochs) {
     struct fann *net = new_net(n_layers, sizes, shortcuts, first_step);

@@ -1,6 +1,6 @@
 """GHA, DGHA and NE-pPCA with 20 nodes on many samples of many features, against scikit-learn's PCA: time to an angle.
 
-The samples are Gaussian, their variances fall as 1 / j along random directions. What counts is the processor time of
+The samples are Gaussian, their variances fall as 1 / j along random directions. It measures the processor time of
 `fit` by one thread, and how far the span of the components is from that of exact PCA: the largest principal angle
 between them, and the share of the most variance that it misses. The engines' times hold that of C, which they compute
 for their variances.
@@ -214,7 +214,7 @@ def extrapolate(points: Sequence[Point]) -> dict[str, float]:
     """Return the seconds to the same angle with more features, of those methods that reach it.
 
     One epoch and the randomized PCA are measured; as many epochs are counted as with fewer features. The other peers
-    are scaled by N m², what their largest products cost.
+    are scaled by N m², the cost of their largest products.
     """
     X = draw_samples(N_SAMPLES, MORE_FEATURES)
     epoch_s = epoch_seconds(X)

@@ -26,7 +26,7 @@ class Row:
     ----------
     what, peer : str
     unit : str
-        What the times count, such as "net and epoch".
+        Unit of the times, such as "net and epoch".
     target, ratio : float or None
         Ratio to reach and ratio reached; a ratio of None was not measured, and ``note`` says why.
     ours_us, peer_us : float or None

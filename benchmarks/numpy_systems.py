@@ -1,7 +1,7 @@
 """Systems that train many networks, in NumPy: network after network, full batches by BLAS.
 
 They start from the same weights, draw from the same generators and make the same decisions as the estimators, so that
-both sides do the same work. What the estimators themselves do in NumPy, breeding and saliencies, is shared.
+both sides do the same work. The estimators' own steps in NumPy, breeding and saliencies, are shared.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def instructions(write: Callable[[ir.IRBuilder, list[ir.Value]], object], n: int
 def sample_operations(architecture: Architecture, block_samples: int) -> Operations:
     """Count the operations of a sample's gradient, for a net without shortcuts and with linear outputs.
 
-    What another product reads is stored once: hidden units' values and all units' errors; so is the gradient, once a
+    Operands of another product are stored once: hidden units' values and all units' errors; so is the gradient, once a
     block, since the numbers of more samples would leave the cache.
     """
     hidden, n_outputs = sum(architecture.hidden_layer_sizes), architecture.n_outputs

@@ -42,7 +42,7 @@ html_extra_path = ["../results/report.html"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 
-# Formulas are plain text, as in the docstrings: nothing is loaded from elsewhere to show them.
+# Formulas are plain text, as in the docstrings: nothing is loaded from other sites to show them.
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 4
 

@@ -1,4 +1,4 @@
-"""What pages of the site are filled with while it is built: results as rendered, keys of configs, public names.
+"""Content of pages of the site, filled in while it is built: results as rendered, keys of configs, public names.
 
 A page that is named in `GENERATED` is a heading and an introduction; what its function returns follows them.
 """
