@@ -34,28 +34,22 @@ __all__ = [
     "run",
 ]
 
-_ROOMS = {
-    "BackpropMLPClassifier": "classifiers",
-    "Classifier": "methods.entry",
-    "DGHA": "engines",
-    "GHA": "engines",
-    "Method": "methods.entry",
-    "NEpPCA": "engines",
-    "Problem": "problems",
-    "RpropMLPClassifier": "classifiers",
-    "known_problems": "problems",
-    "load_predictions": "store.export",
-    "load_problem": "problems",
-    "load_results": "store.export",
-    "pipeline": "experiments.pipeline",
-    "run": "experiments.run_config",
+_NAMES = {
+    "classifiers": ("BackpropMLPClassifier", "RpropMLPClassifier"),
+    "engines": ("DGHA", "GHA", "NEpPCA"),
+    "experiments.pipeline": ("pipeline",),
+    "experiments.run_config": ("run",),
+    "methods.entry": ("Classifier", "Method"),
+    "problems": ("Problem", "known_problems", "load_problem"),
+    "store.export": ("load_predictions", "load_results"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOMS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_ROOMS[name]}"), name)
+    for module, names in _NAMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
