@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from pppca_bench.config.experiment import TAU, Config
 from pppca_bench.config.own_data import SOURCES
@@ -87,7 +87,7 @@ def _definitions() -> Schema:
     tables = [{**schema_of(model), "dependentSchemas": split_alone} for model in SOURCES.values()]
     return {
         "problem": {"anyOf": [{"enum": known_problems()}, {"type": "string", "pattern": r"\.dt$"}, *tables]},
-        "thresholds": _with_auto(TAU.json_schema()),
+        "thresholds": _with_auto(adapter_of(Annotated[Any, TAU]).json_schema()),
         "method": _any_of("method", METHODS, method),
         "classifier": _any_of("classifier", CLASSIFIERS, classifier),
         "single_classifier": _any_of("classifier", singles, classifier),

@@ -87,11 +87,7 @@ class Values:
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.read)
 
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        return self.json_schema()
-
-    def json_schema(self) -> dict[str, Any]:
-        """Return the JSON schema of the key."""
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
         single = self._parameter.json_schema()
         several = {"type": "array", "items": single, "minItems": 1, "maxItems": MOST_VALUES, "uniqueItems": True}
         if self._parameter.is_list:  # a list of numbers is a single value then

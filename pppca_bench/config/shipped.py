@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from pathlib import Path
 
 from pppca_bench.errors import ConfigError
@@ -11,6 +12,8 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _FOLDERS = (_PACKAGE / "configs", _PACKAGE.parent / "configs")
 LOCAL = Path("configs")
 """Folder in the working directory whose configs take precedence over shipped configs of the same name."""
+
+_List = Callable[[], dict[str, Path]]
 
 STUDIES = "studies"
 """Folder of the studies, in that of the experiments."""
@@ -41,34 +44,27 @@ def find_experiment(given: Path) -> Path:
     comes first, then NAME.yaml in ``configs`` of the working directory, where ``pppca init`` puts copies to edit, and
     the shipped file last, so that an edited copy is never passed over. Raises ConfigError with the nearest names.
     """
-    if _is_path(given):
-        return given
-    return _named(str(given), LOCAL, shipped_experiments(), ("run", "config"), ("study", shipped_studies()))
+    return _find(given, LOCAL, shipped_experiments, ("run", "config"), ("study", shipped_studies))
 
 
 def find_study(given: Path) -> Path:
     """Return the file that an argument stands for: a path, or the name of a study; see `find_experiment`."""
-    if _is_path(given):
-        return given
-    return _named(str(given), LOCAL / STUDIES, shipped_studies(), ("study", "study"), ("run", shipped_experiments()))
+    return _find(given, LOCAL / STUDIES, shipped_studies, ("study", "study"), ("run", shipped_experiments))
 
 
-def _is_path(given: Path) -> bool:
+def _find(given: Path, local: Path, list_shipped: _List, kind: tuple[str, str], other: tuple[str, _List]) -> Path:
     try:
-        return len(given.parts) != 1 or given.suffix in (".yaml", ".yml") or given.exists()
+        if len(given.parts) != 1 or given.suffix in (".yaml", ".yml") or given.exists():
+            return given
     except OSError:  # the reader of the file reports what is wrong
-        return True
-
-
-def _named(
-    name: str, local: Path, shipped: dict[str, Path], kind: tuple[str, str], other: tuple[str, dict[str, Path]]
-) -> Path:
+        return given
+    name, shipped = str(given), list_shipped()
     if (edited := local / f"{name}.yaml").is_file():
         return edited
     if name in shipped:
         return shipped[name]
     hint = "`pppca init` writes all of them into a folder."
-    if name in other[1]:
+    if name in other[1]():
         hint = f"Try `pppca {other[0]} {name}`."
     elif nearest := difflib.get_close_matches(name, shipped, n=3):
         hint = f"Did you mean {' or '.join(map(repr, nearest))}?"
