@@ -18,6 +18,9 @@ PROBLEMS = [f"data{number}" for number in range(14)]
 FACTS = {name: ProblemFacts(name, "a", "classification", name, 9, 2, 80, 10, 10) for name in PROBLEMS}
 ALL = SETTINGS[-1]
 FOLDS = [-0.1, 0.0, 0.1]
+QUESTION = "In place of all features,"
+LITTLE = "a loss of at most 1 point on significantly more than half of the data sets"
+MUCH = "a loss of more than 1 point on significantly more than half of the data sets"
 
 
 def evidence(**shift: float) -> Evidence:
@@ -57,7 +60,7 @@ def test_losses_have_the_interval_of_overlapping_folds():
     _, losses, _ = experiment_documents(evidence(evolved=2.0))
     first = losses.records[0]
     test = corrected_t([2.0 + noise for noise in FOLDS], 10 / 80)
-    assert (first["row"], first["data_set"]) == ("NE-pPCA, as written − all features", "data0")
+    assert (first["row"], first["data_set"]) == ("NE-pPCA (as written) − all features", "data0")
     assert [first[name] for name in ("loss", "low", "high")] == pytest.approx([test.difference, test.low, test.high])
     assert len(losses.records) == len(COMPARISONS) * len(PROBLEMS)
 
@@ -78,14 +81,12 @@ def test_comparisons_are_tested_over_the_data_sets():
 @pytest.mark.parametrize(
     ("shift", "sentence"),
     [
-        ({}, "In place of all features: NE-pPCA, as written, NE-pPCA, fitted, DGHA, as written"),
-        (dict.fromkeys(("evolved", "dynamical", "exact"), 2.0), "In place of all features: no method loses at most 1"),
-        (
-            {"exact": 2.0},
-            "Better than exact PCA by more than a point, with a posterior probability above 95 %: NE-pPCA",
-        ),
-        ({"exact": 0.5}, "No pseudo-PCA is better than exact PCA by more than a point"),
-        ({"evolved": 2.0}, "More than 1 point is lost on significantly more than half of them by NE-pPCA, as written"),
+        ({}, f"{QUESTION} {LITTLE}: NE-pPCA (as written), with 100 % of the features; NE-pPCA (fitted), with 100 %"),
+        (dict.fromkeys(("evolved", "dynamical", "exact"), 2.0), f"{QUESTION} {LITTLE}: no method."),
+        ({"evolved": 2.0}, f"{QUESTION} {MUCH}: NE-pPCA (as written), with 100 % of the features; NE-pPCA (fitted)"),
+        ({"exact": 0.5}, f"{QUESTION} practically equal, with a probability above 95 %: NE-pPCA (as written); NE-pPCA"),
+        ({"exact": 2.0}, "Better than exact PCA by more than 1 point, with a probability above 95 %: NE-pPCA (as wri"),
+        ({"exact": 0.5}, "No pseudo-PCA is better than exact PCA by more than 1 point"),
     ],
 )
 def test_the_conclusions_follow_the_tests(shift, sentence):
@@ -98,3 +99,12 @@ def test_without_runs_there_is_no_conclusion():
     documents = experiment_documents(nothing)
     assert [document.was_run for document in documents] == [False] * 3
     assert len(documents[2].notes) == 1
+
+
+def test_the_page_of_the_experiment_states_its_rendered_conclusions():
+    root = Path(__file__).parents[1]
+    rendered = (root / "results" / "experiment" / "tables" / "E_tests.md").read_text(encoding="utf-8")
+    page = " ".join((root / "docs" / "experiment.md").read_text(encoding="utf-8").split())
+    conclusions = [line for line in rendered.splitlines() if line and line[0] not in "#|"][1:]
+    assert len(conclusions) >= 5
+    assert all(f"- {sentence}" in page for sentence in conclusions)

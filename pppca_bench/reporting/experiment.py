@@ -63,7 +63,7 @@ def experiment_documents(evidence: Evidence) -> list[Document]:
 
 def _title(evidence: Evidence, setting: Setting) -> str:
     title = evidence.title(setting.role, setting.reading)
-    return title if setting in (_PCA, _ALL) else f"{title}, {setting.reading}"
+    return title if setting in (_PCA, _ALL) else f"{title} ({setting.reading})"
 
 
 def _errors(evidence: Evidence) -> Document:
@@ -198,41 +198,55 @@ def _tests(evidence: Evidence) -> Document:
 
 
 def conclusions(evidence: Evidence, tests: Mapping[tuple[Setting, Setting], Test]) -> list[str]:
-    """Return what holds, a sentence for each question of the registration."""
+    """Return what holds, sentences for each question of the registration."""
     if not tests:
         return []
-    verdicts = {pair: test.losses.verdict(test.p_holm) for pair, test in tests.items()}
-
-    def named(verdict: str, other: Setting) -> list[str]:
-        return [_title(evidence, pair[0]) for pair, own in verdicts.items() if pair[1] == other and own == verdict]
-
-    keeps, loses = named("holds", _ALL), named("does not hold", _ALL)
-    sentences = [
-        f"In place of all features: {listed(keeps)} {'loses' if len(keeps) == 1 else 'lose'} at most 1 point on"
-        " significantly more than half of the data sets."
-        if keeps
-        else "In place of all features: no method loses at most 1 point on significantly more than half of the data"
-        " sets."
-    ]
-    if loses:
-        sentences.append(f"More than 1 point is lost on significantly more than half of them by {listed(loses)}.")
-    gains = [_pair(evidence, pair) for pair, own in verdicts.items() if pair[1] != _ALL and own == "holds"]
-    if gains:
-        sentences.append(f"Pseudo-PCA loses at most 1 point on significantly more than half of them: {listed(gains)}.")
-    alike = [_pair(evidence, pair) for pair, test in tests.items() if pair[1] != _ALL and test.alike > 1.0 - ALPHA]
-    if alike:
-        sentences.append(f"Practically equal, with a posterior probability above 95 %: {listed(alike)}.")
-    better = [_pair(evidence, pair) for pair, test in tests.items() if pair[1] != _ALL and test.better > 1.0 - ALPHA]
-    sentences.append(
-        f"Better than exact PCA by more than a point, with a posterior probability above 95 %: {listed(better)}."
-        if better
-        else "No pseudo-PCA is better than exact PCA by more than a point with a posterior probability above 95 %."
+    sentences = _against(
+        evidence, {pair[0]: test for pair, test in tests.items() if pair[1] == _ALL}, "In place of all features"
     )
-    advice = "For data like these, use all features where their number can be afforded"
-    if _title(evidence, _PCA) in keeps or not better:
-        advice += ", and exact PCA where it cannot: it is the cheapest reduction, and no pseudo-PCA errs less"
-    return [*sentences, f"{advice}."] if not better else sentences
+    at_tau = {pair[0]: test for pair, test in tests.items() if pair[1] == _PCA}
+    as_many = {pair[0]: test for pair, test in tests.items() if pair[1] in SETTINGS[4:8]}
+    sentences += _against(evidence, at_tau, "Against exact PCA at τ = 15")
+    sentences += _against(evidence, as_many, "Against exact PCA with as many components")
+    better = [
+        _title(evidence, setting)
+        for setting in SETTINGS[:4]
+        if any(own[setting].better > 1.0 - ALPHA for own in (at_tau, as_many) if setting in own)
+    ]
+    if better:
+        return [
+            *sentences,
+            f"Better than exact PCA by more than 1 point, with a probability above 95 %: {listed(better)}.",
+        ]
+    return [
+        *sentences,
+        "No pseudo-PCA is better than exact PCA by more than 1 point with a probability above 95 %.",
+        "For data like these, where fewer features are wanted, use exact PCA with as many components as can be"
+        " afforded: it errs as pseudo-PCA does with that number, and is the cheapest.",
+    ]
 
 
-def _pair(evidence: Evidence, pair: tuple[Setting, Setting]) -> str:
-    return f"{_title(evidence, pair[0])} against {_title(evidence, pair[1])}"
+def _against(evidence: Evidence, tests: Mapping[Setting, Test], question: str) -> list[str]:
+    """Return which settings lose little, which lose much, and which are practically equal."""
+    few = {verdict: list[str]() for verdict in ("holds", "does not hold")}
+    alike = []
+    for setting, test in tests.items():
+        verdict, title = test.losses.verdict(test.p_holm), _title(evidence, setting)
+        if verdict in few:
+            few[verdict].append(f"{title}, with {_share_of_features(evidence, setting):.0f} % of the features")
+        if test.alike > 1.0 - ALPHA:
+            alike.append(title)
+    keeps, loses = few["holds"], few["does not hold"]
+    most = "significantly more than half of the data sets"
+    sentences = [f"{question}, a loss of at most 1 point on {most}: {'; '.join(keeps) or 'no method'}."]
+    if loses:
+        sentences.append(f"{question}, a loss of more than 1 point on {most}: {'; '.join(loses)}.")
+    if alike:
+        sentences.append(f"{question}, practically equal, with a probability above 95 %: {'; '.join(alike)}.")
+    return sentences
+
+
+def _share_of_features(evidence: Evidence, setting: Setting) -> float:
+    """Return the percentage of the features that a setting keeps, the mean over the data sets."""
+    kept, whole = (evidence.by_problem(*own, "dimensionality") for own in (setting, _ALL))
+    return fmean(100.0 * kept[problem] / whole[problem] for problem in kept if problem in whole)
