@@ -179,7 +179,7 @@ def test_random_states_are_given_and_differ_between_repeats(module):
     ("path", "reason"),
     [
         ("%s:Halve", "has no attribute 'Halve' (did you mean 'Halves'?)"),
-        ("%s:Nothing", "expected a class with fit and transform, or fit and predict, got one without fit and tr"),
+        ("%s:Nothing", "expected a class with fit and transform, or fit and predict, got a class without fit and tr"),
         ("%s:Mapped", "Its fit_transform alone cannot be applied to the other splits"),
     ],
 )
@@ -195,7 +195,7 @@ def test_a_path_to_anything_but_a_method_is_refused_with_the_reason(module, path
         ('{method: "%s:Halves", power: 2}', "methods[0].power: unknown key, expected one of method, repeats,"),
         ('{method: "%s:Halves", parameters: {power: {a: 1}}}', "expected a number, text, true, false, null or a list"),
         ('{method: "%s:Drawn", parameters: {scale: big}}', "parameters.scale: expected a number, got 'big'"),
-        ('{method: "%s:Halves", classifier: "%s:Halves"}', "expected a class with fit and predict, got one without pr"),
+        ('{method: "%s:Halves", classifier: "%s:Halves"}', "a class with fit and predict, got a class without predict"),
         ('{method: "sklearn.svm:SVR"}', "expected an approximation problem, which sklearn.svm:SVR needs, got iris"),
     ],
 )

@@ -237,6 +237,6 @@ def test_a_source_of_another_version_or_without_a_database_is_refused(store, mad
         merge(store, [path])
     with pytest.raises(StoreError, match=r"no results in .*nowhere"):
         merge(store, [tmp_path / "nowhere" / DATABASE])
-    with pytest.raises(StoreError, match="expected another database than the one that is merged into"):
+    with pytest.raises(StoreError, match="expected another database than the target of the merge"):
         merge(store, [store.path])
     assert content(store) == [[]] * 7

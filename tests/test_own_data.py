@@ -211,7 +211,7 @@ GOOD = "x,y\n" + "1,a\n2,b\n" * 5
 FOLD = "x,fold,y\n" + "1,train,a\n2,train,b\n3,validation,a\n4,test,b\n"
 
 MISTAKES = [
-    ("", {}, ": expected a first line with the columns' names, got an empty file. Is it the right one?"),
+    ("", {}, ": expected a first line with the columns' names, got an empty file. Is it the right file?"),
     ("x,y\n", {}, ": expected at least one row and one column, got 0 rows of 2 columns. Is it the right data?"),
     ("x,x,y\n1,2,a\n", {}, ": expected each column's name once, got 'x' again. Rename one of them."),
     (

@@ -193,7 +193,7 @@ class TestSearch:
         monkeypatch.delenv("XDG_CACHE_HOME")
         monkeypatch.delenv("PPPCA_DATA")
         assert download_folders("given")[0] == Path("given")
-        with pytest.raises(DataError, match=r"got none, because there is no home folder\. Give one with --data DIR\.$"):
+        with pytest.raises(DataError, match=r"because there is no home folder\. Give a folder with --data DIR\.$"):
             download_folders()
 
     def test_a_tilde_is_the_home_folder(self, monkeypatch, tmp_path):
@@ -273,12 +273,12 @@ class TestLoad:
             load_problem("cancer1")
         assert str(caught.value) == (
             "cancer1.dt, line 2: expected 'real_in=<count>', the count of at most 9 digits, "
-            "got an empty line. The file is damaged: unset PPPCA_DATA to read the packaged one."
+            "got an empty line. The file is damaged: unset PPPCA_DATA to read the packaged file."
         )
 
     def test_the_remedy_names_the_option_that_was_given(self, places):
         put(places["option"], "cancer1")
-        with pytest.raises(DataError, match=r"The file is damaged: leave out --data to read the packaged one\.$"):
+        with pytest.raises(DataError, match=r"The file is damaged: leave out --data to read the packaged file\.$"):
             load_problem("cancer1", places["option"])
 
     def test_a_well_formed_file_with_another_digest_is_refused(self, places, proben1_dir):
@@ -288,7 +288,7 @@ class TestLoad:
             load_problem("glass1")
         assert re.fullmatch(
             rf"glass1\.dt in {places['environment']}: expected SHA-256 {problem_info('glass1').sha256}, "
-            r"got [0-9a-f]{64}\. The file is damaged: unset PPPCA_DATA to read the packaged one\.",
+            r"got [0-9a-f]{64}\. The file is damaged: unset PPPCA_DATA to read the packaged file\.",
             str(caught.value),
         )
 

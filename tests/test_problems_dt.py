@@ -242,7 +242,7 @@ class TestMutations:
         if hashlib.sha256(path.read_bytes()).hexdigest() == problem_info("glass1").sha256:
             assert load_problem("glass1", tmp_path).sha256 == problem_info("glass1").sha256
             return
-        with pytest.raises(DataError, match=r"glass1\.dt.*leave out --data to read the packaged one\.$"):
+        with pytest.raises(DataError, match=r"glass1\.dt.*leave out --data to read the packaged file\.$"):
             load_problem("glass1", tmp_path)
 
 

@@ -117,14 +117,14 @@ def test_optional_arguments_are_those_of_the_signatures(entry):
 @pytest.mark.parametrize(
     ("entry", "refusal"),
     [
-        (method(Learns), "{path}: expected a class with fit and transform, got one without transform."),
-        (method(Predicts), "{path}: expected a class with fit and transform, got one without transform."),
-        (method(Reduces, "classes"), "{path}: expected a class with fit and predict, got one without predict."),
-        (classifier(Reduces), "{path}: expected a class with fit and predict, got one without predict."),
-        (method(NeverLearns), "{path}: expected a class with fit and transform, got one without fit."),
-        (method(HasWordsForMethods), "{path}: expected a class with fit and transform, got one without fit."),
+        (method(Learns), "{path}: expected a class with fit and transform, got a class without transform."),
+        (method(Predicts), "{path}: expected a class with fit and transform, got a class without transform."),
+        (method(Reduces, "classes"), "{path}: expected a class with fit and predict, got a class without predict."),
+        (classifier(Reduces), "{path}: expected a class with fit and predict, got a class without predict."),
+        (method(NeverLearns), "{path}: expected a class with fit and transform, got a class without fit."),
+        (method(HasWordsForMethods), "{path}: expected a class with fit and transform, got a class without fit."),
         (method(str), "{path}: expected module:Class that can be imported, got module 'test_registry' has no attri"),
-        (method(NeverLearns, "measures"), "{path}: expected a class with fit, got one without fit."),
+        (method(NeverLearns, "measures"), "{path}: expected a class with fit, got a class without fit."),
         (method(TakesHalf), "{path}: expected fit to take X_val and y_val together, got one of them."),
         (
             method(IsNamedAsAKey),

@@ -559,7 +559,7 @@ def test_the_same_settings_of_another_problem_or_method_supersede_nothing(of_sev
         ("PRAGMA user_version = 2", "version 2. Move it away and run the configs again"),
         (
             "ALTER TABLE runs DROP COLUMN optimality_percent",
-            "an older one without columns for optimality_percent. Move it away and run the configs again",
+            "an older database without columns for optimality_percent. Move it away and run the configs again",
         ),
         (f"PRAGMA user_version = {SCHEMA_VERSION + 1}", f"version {SCHEMA_VERSION + 1}. Use the pppca that wrote it"),
         ("PRAGMA user_version = 0", "version 0. Move it away and run the configs again"),

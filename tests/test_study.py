@@ -168,7 +168,7 @@ RATE = "methods[*].learning_rate: {low: 0.01, high: 0.1, log: true}"
 SCORED = '{tables: T5, quantity: dimensionality, rows: ["cancer1, 100%"]}'
 BROKEN = [
     ("trials: 4", "trials: 0", "3: trials: expected an integer from 1 to 100000, got 0."),
-    ("base:\n", "base:\n  name: mine\n", "5: base.name: expected no name, got one."),
+    ("base:\n", "base:\n  name: mine\n", "5: base.name: expected no name, got a name."),
     ("repeats: 2", "repeats: two", "6: repeats: expected an integer from 1 to 10000, got 'two'."),
     ("problems: [cancer1,", "problems: [{sklearn: iris},", "5: base.problems[0]: expected a known problem, for which"),
     ("methods[*].n_epochs: {", "methods[*].n_epoch: {", "16: vary.methods[*].n_epoch: expected a place of base, but"),

@@ -138,7 +138,7 @@ def test_trust_a_line_without_end_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(READER, "_LONGEST_LINE", 100)
     path = tmp_path / "endless.dt"
     path.write_text(HEADER.format(1, 1) + "0 " * 51)
-    with pytest.raises(DataError, match=r"line 8: expected a line of at most 100 bytes, got a longer one\."):
+    with pytest.raises(DataError, match=r"line 8: expected a line of at most 100 bytes, got a longer line\."):
         read_dt(path)
 
 

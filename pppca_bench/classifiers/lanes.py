@@ -42,7 +42,7 @@ class LaneMatrix(NamedTuple):
 def write_softsigns(builder: Any, xs: list[Any]) -> list[Any]:
     """Write x / (1 + |x|) of several vectors.
 
-    A division takes as long as twenty multiplications, so four vectors share one. If the product of their divisors
+    A division takes as long as twenty multiplications, so four vectors share it. If the product of their divisors
     overflows (four sums of 1e77), the results are 0 or nan.
     """
     results = []
@@ -76,7 +76,7 @@ def write_slope(builder: Any, value: Any) -> Any:
 
 
 class _Matrix(NamedTuple):
-    """A `LaneMatrix` in LLVM's terms: the address of its first element, and the distances to the next ones."""
+    """A `LaneMatrix` in LLVM's terms: the address of its first element, and the distances to the next elements."""
 
     first: Any
     down: Any

@@ -146,7 +146,7 @@ class MLP(FittedBySplit):
         n_epochs, n_validations = len(net.training_curve), len(net.validation_curve)
         if net.stop_reason == "not_finite":
             raise ValueError(
-                f"training of {self}: expected finite errors, got one that is not in epoch {n_epochs}. "
+                f"training of {self}: expected finite errors, got an error that is not in epoch {n_epochs}. "
                 f"{self._remedy.format(self)}"
             )
         self._weights = net.weights

@@ -123,7 +123,7 @@ class _KernelLibrary(_core.codegen.JITCodeLibrary):
         for function in self._final_module.functions:
             if not function.is_declaration and function.name not in self._own:
                 function.linkage = "internal"
-        # One run at level 2. Numba's two runs, a cheap one for reference counts and one at level 3, take 1.5 times as
+        # One run at level 2. Numba's two runs, a cheap run for reference counts and a run at level 3, take 1.5 times as
         # long, and their code is not faster.
         manager, builder = self._codegen._module_pass_manager(opt=2)
         manager.run(self._final_module, builder)
@@ -192,8 +192,8 @@ class _Kernel(_core.registry.CPUDispatcher):
         super().add_overload(cres)
 
     def _compile_for_args(self, *args: Any, **_kws: Any) -> Any:
-        # Of the first call, or of arguments that must be converted: writable arrays where read-only ones are declared,
-        # and named tuples of other classes with equal fields, which Numba cannot always distinguish.
+        # Of the first call, or of arguments that must be converted: writable arrays where the kernel declares read-only
+        # arrays, and named tuples of other classes with equal fields, which Numba cannot always distinguish.
         self.ensure_compiled()
         declared, compiled = next(iter(self.overloads.items()))
         for name, expected, value in zip(self._compiler.pysig.parameters, declared, args, strict=True):

@@ -130,7 +130,7 @@ def masked_load(A: Any, row: int, column: int, n: int) -> Any:
 
 @operation(lambda call: call.builder.store(call.args[3], call.places(0)[0], align=8), types.void)
 def store(A: Any, row: int, column: int, x: Any) -> None:
-    """Set A[row, column], A[row, column + 1], … to x, in place."""
+    """Write the vector x to A[row, column], A[row, column + 1], …, in place."""
     A[row, column : column + WIDTH] = x
 
 

@@ -101,7 +101,7 @@ def evolve(
     last: int,
     nursery: Nursery,
 ) -> None:
-    """Make generations, each from the one before, alternately in two populations, and record them.
+    """Make generations, each from the previous, alternately in two populations, and record them.
 
     Each child is bred, mutated and evaluated while it is in the first-level cache. A generation without children
     evaluates the population as it is: all networks are elite.
@@ -111,7 +111,7 @@ def evolve(
     networks, offspring : Networks
         The parents of the first generation, evaluated unless it has no children, and the population to overwrite.
     uniforms : float64 array of shape (n_generations, n_children, 2 tournament_size + 1), in [0, 1)
-        See `select_parents`; n_children <= n_individuals. The other offspring, the first ones, are the elite and do not
+        See `select_parents`; n_children <= n_individuals. The other offspring come first: they are the elite and do not
         mutate.
     seed : uint64
         Of the mutation's random numbers.
@@ -269,11 +269,11 @@ def _find_steps(
     s = (ṽ_i − ṽ_j) / ‖w_i − w_j‖ with ṽ_i = v_i / (v_i + v_j). The variances v are >= 0; ``place`` is the panel's
     first node, and nodes from ``common`` on, which one parent lacks, are copied.
 
-    Choice: parent i is the one with the larger variance, so that the step away from the other parent climbs. Equal
+    Choice: parent i is that with the larger variance, so that the step away from the other parent climbs. Equal
     nodes, where the step has no direction, give that node; two nodes without variance, where ṽ is undefined, give the
     first.
     """
-    # ‖w_i − w_j‖² of the panel's eight nodes, in two sums: an addition waits for the one before it.
+    # ‖w_i − w_j‖² of the panel's eight nodes, in two sums: an addition waits for the previous.
     a = b = zeros()
     for k in range(row, row + depth, 2):
         x, y = subtract(load(W, k, 0), load(others, k, 0)), subtract(load(W, k + 1, 0), load(others, k + 1, 0))

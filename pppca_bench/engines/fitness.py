@@ -176,7 +176,7 @@ def _variances(panels: Floats2D, row: int, moments: Moments) -> Any:
         products = plus_products(zero_tile(), half, k, k, panels, row + k, 0, moments.n_features - k)
         t0, t1, t2, t3, t4, t5, t6, t7 = products
         first = row + k
-        # Σ_k q_k t_k, even and odd k apart, since an addition waits for the one before it.
+        # Σ_k q_k t_k, even and odd k apart, since an addition waits for the previous.
         even = fma(t2, load(panels, first + 2, 0), multiply(t0, load(panels, first, 0)))
         odd = fma(t3, load(panels, first + 3, 0), multiply(t1, load(panels, first + 1, 0)))
         even = fma(t6, load(panels, first + 6, 0), fma(t4, load(panels, first + 4, 0), even))

@@ -166,7 +166,7 @@ def _compute_outputs(outputs: Floats2D, height: int, panels: Floats2D, columns: 
             row = first // _PANEL * height + j
             a, b, c, d = load(outputs, j, 0), load(outputs, j + 1, 0), load(outputs, j + 2, 0), load(outputs, j + 3, 0)
             # Lane s of a to d is Σ w_i x_si of four rows over even i, of e to h over odd i: an addition waits for
-            # the one before it.
+            # the previous addition.
             e = f = g = h = zeros()
             for i in range(0, n, 2):
                 x, z = load(columns, first + i, 0), load(columns, first + i + 1, 0)
@@ -231,7 +231,7 @@ def _learn_panel(panels: Floats2D, first: int, outputs: Floats2D, n_rows: int) -
     r4, r5, r6, r7 = _pair(panels, half), _pair(panels, half + 1), _pair(panels, half + 2), _pair(panels, half + 3)
     for j in range(_BLOCK, _BLOCK + n_rows):
         w = _pair(panels, first + j)
-        # In the order of the samples: each meets the row as the one before left it.
+        # In the order of the samples: each meets the row as the previous sample left it.
         w, r0 = _learn(w, r0, broadcast(outputs, j, 0))
         w, r1 = _learn(w, r1, broadcast(outputs, j, 1))
         w, r2 = _learn(w, r2, broadcast(outputs, j, 2))

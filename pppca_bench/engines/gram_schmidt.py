@@ -152,7 +152,7 @@ def _orthonormalise_eight(panels: Floats2D, row: int, depth: int, n_features: in
 @part
 def _squared_norms(panels: Floats2D, row: int, depth: int) -> Any:
     """Return Σ_k b_k² of the eight nodes of the panel at a row."""
-    # Four sums, of every fourth feature k: an addition waits for the one before it.
+    # Four sums, of every fourth feature k: an addition waits for the previous.
     a = b = c = d = zeros()
     for k in range(row, row + depth, 4):
         a = fma(load(panels, k, 0), load(panels, k, 0), a)
@@ -245,7 +245,7 @@ def _combine(panels: Floats2D, row: int, depth: int, inverse: Floats2D) -> None:
     """Replace the eight nodes B of a panel by L⁻¹ B, in place: the row of each feature times L⁻ᵀ."""
     c0, c1, c2, c3, c4, c5, c6, c7 = load_tile(inverse, 0, 0)
     for k in range(row, row + depth):
-        # Σ_j B_kj (L⁻ᵀ)_j, even and odd j apart: an addition waits for the one before it.
+        # Σ_j B_kj (L⁻ᵀ)_j, even and odd j apart: an addition waits for the previous.
         a = multiply(broadcast(panels, k, 0), c0)
         b = multiply(broadcast(panels, k, 1), c1)
         a = fma(broadcast(panels, k, 2), c2, a)
@@ -259,7 +259,7 @@ def _combine(panels: Floats2D, row: int, depth: int, inverse: Floats2D) -> None:
 
 @part
 def _orthonormalise_each(panels: Floats2D, row: int, depth: int, n: int, room: Room) -> int:
-    """Orthonormalise the first n nodes of a panel, which was projected on those above; return the number of lost ones.
+    """Orthonormalise the first n nodes of a panel, which was projected on those above; return the number of lost nodes.
 
     Their projections are subtracted twice: for nearly dependent nodes, once may leave too much.
     """

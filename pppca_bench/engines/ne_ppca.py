@@ -99,7 +99,7 @@ class NEpPCA(LinearProjection):
         fewer than about 135 features, is not shared.
     result : {"final", "best"}, default="final"
         The fittest network of the last generation, or of all generations. Choice: the slides' step 6 returns "the best
-        found individual", which taken literally is an early one that still has too many nodes.
+        found individual", which taken literally is an early individual that still has too many nodes.
     centre : bool, default=True
         True subtracts the training mean (C is the covariance matrix); False does not (C is the
         autocorrelation matrix and a "variance" is a second moment). Choice: the slides say covariance matrix; without

@@ -141,7 +141,7 @@ class DaskCluster(Workers):
                 self._client = Client(self.address, timeout=TIMEOUT_S, set_as_default=False)
             except (OSError, ValueError) as error:
                 raise ClusterError(
-                    f"no Dask scheduler answers at {self.address} ({error}). Start one with `dask scheduler`, and name"
+                    f"no Dask scheduler answers at {self.address} ({error}). Start it with `dask scheduler`, and name"
                     " its address with --scheduler."
                 ) from error
             self._check_workers()

@@ -131,7 +131,7 @@ def saved(problems: GivenData) -> Iterator[dict[str, Path]]:
             inputs, targets = (_as_frame(name, part, prefix) for part, prefix in zip(problems[name], "xy", strict=True))
             if len(inputs) != len(targets):
                 expected = f"as many targets as rows, {len(inputs)}"
-                raise DataError(f"{name}: expected {expected}, got {len(targets)}. Correct one.")
+                raise DataError(f"{name}: expected {expected}, got {len(targets)}. Correct either.")
             joined = pd.concat([inputs, targets], axis=1)
             to_table(joined, name, targets=tuple(targets.columns)).save(path)
         yield paths

@@ -57,7 +57,8 @@ def contract_of(entry: Entry, task: str = "classification") -> Contract:
         expected = "fit and transform, or fit and predict" if is_free else " and ".join(needed)
         is_mapped = "transform" in missing and hasattr(estimator, "fit_transform")
         hint = " Its fit_transform alone cannot be applied to the other splits." if is_mapped else ""
-        raise ConfigError(f"{path}: expected a class with {expected}, got one without {' and '.join(missing)}.{hint}")
+        lacking = " and ".join(missing)
+        raise ConfigError(f"{path}: expected a class with {expected}, got a class without {lacking}.{hint}")
     try:
         constructor, fit = parameters_of(estimator), inspect.signature(estimator.fit).parameters
     except ValueError as error:

@@ -64,7 +64,8 @@ def _load_proben1(info: ProblemInfo, data_dir: str | Path | None) -> Problem:
     if path is None:
         return read_dt(info.filename, content=read_packaged(info))
     is_option = data_dir is not None and path.parent == _expand_home(data_dir)
-    remedy = f"The file is damaged: {'leave out --data' if is_option else 'unset PPPCA_DATA'} to read the packaged one."
+    avoidance = "leave out --data" if is_option else "unset PPPCA_DATA"
+    remedy = f"The file is damaged: {avoidance} to read the packaged file."
     problem = read_dt(path, remedy=remedy)
     if problem.sha256 != info.sha256:
         raise DataError(
@@ -174,7 +175,7 @@ def find_own_file(name: str, folder: str | Path = ".") -> Path:
 
 
 def _expand_home(path: str | Path) -> Path:
-    """Replace a leading ``~`` or ``~user`` by the user's home folder, if there is one."""
+    """Replace a leading ``~`` or ``~user`` by the user's home folder, if there is any."""
     try:
         return Path(path).expanduser()
     except RuntimeError:

@@ -245,7 +245,7 @@ class DataSet:
         """Return the class indices, and set the classes; raise DataError for fewer than two."""
         if len(self.targets) > 1:
             got = f"{len(self.targets)}: {', '.join(self.targets)}"
-            raise self.table.error("one column of classes", got, "Name one as target.")
+            raise self.table.error("one column of classes", got, "Name a single column as target.")
         column, values = self._target(self.targets[0])
         codes, y = np.unique(values, return_inverse=True)
         self.classes = tuple(map(column.text, codes))

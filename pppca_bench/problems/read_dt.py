@@ -108,7 +108,7 @@ class _Reader:
         line = self._file.readline(_LONGEST_LINE + 1)
         self.line += 1
         if len(line) > _LONGEST_LINE:
-            raise self._error(f"a line of at most {_LONGEST_LINE} bytes", "a longer one")
+            raise self._error(f"a line of at most {_LONGEST_LINE} bytes", "a longer line")
         self._sha256.update(line)
         return line
 

@@ -65,7 +65,7 @@ def _text(path: str | Path) -> str:
         raise OwnDataError(f"{path}: expected a readable file, got {error.strerror}. Check the path.") from None
     if not data.strip():
         raise OwnDataError(
-            f"{path}: expected a first line with the columns' names, got an empty file. Is it the right one?"
+            f"{path}: expected a first line with the columns' names, got an empty file. Is it the right file?"
         )
     try:
         return data.decode("utf-8-sig")
@@ -211,7 +211,7 @@ def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: 
     if table.sha256 != recorded:
         raise DataError(
             f"{source}: expected the data that were fetched first (SHA-256 {recorded[:12]}... in {folder / record}),"
-            f" got others ({table.sha256[:12]}...). Delete that file to take the new ones."
+            f" got others ({table.sha256[:12]}...). Delete that file to take the new data."
         )
     return table
 
@@ -231,7 +231,7 @@ def download_folders(data_dir: str | Path | None = None) -> list[Path]:
         folders.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pppca")
     if not folders:
         raise DataError(
-            "data: expected a folder for downloads, got none, because there is no home folder. Give one with"
+            "data: expected a folder for downloads, got none, because there is no home folder. Give a folder with"
             " --data DIR."
         )
     return folders

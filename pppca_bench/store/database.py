@@ -172,7 +172,7 @@ class Store(Database):
         return {key for (key,) in self.rows(f"{query} AND key {_AMONG}", json.dumps(list(asked)))}
 
     def superseded(self, cells: Collection[Cell]) -> list[tuple[Cell, Cell, int]]:
-        """Return stored cells that differ from wanted ones in their data or algorithms alone.
+        """Return stored cells that differ from wanted cells in their data or algorithms alone.
 
         Returns
         -------

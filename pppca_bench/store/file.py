@@ -137,7 +137,7 @@ class Database:
         if version == SCHEMA_VERSION and not missing:
             return
         is_older_form = version == SCHEMA_VERSION
-        got = f"an older one without columns for {', '.join(missing)}" if is_older_form else f"version {version}"
+        got = f"an older database without columns for {', '.join(missing)}" if is_older_form else f"version {version}"
         remedy = "Use the pppca that wrote it" if version > SCHEMA_VERSION else "Move it away and run the configs again"
         raise StoreError(
             f"{self.path}: expected a results database of version {SCHEMA_VERSION}, got {got}. {remedy}, or name"

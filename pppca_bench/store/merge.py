@@ -88,7 +88,7 @@ def merge(store: Store, sources: Sequence[Path]) -> list[tuple[int, int]]:
     """
     for source in sources:
         if source.resolve() == store.path.resolve():
-            raise StoreError(f"{source}: expected another database than the one that is merged into, got the same.")
+            raise StoreError(f"{source}: expected another database than the target of the merge, got the same.")
     # SQLite attaches few databases at a time, none of which it detaches within a transaction.
     with TemporaryDirectory(prefix=".merge-", dir=store.path.parent) as folder:
         with Store(Path(folder) / DATABASE) as whole:

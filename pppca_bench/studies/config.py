@@ -206,7 +206,8 @@ def _read_base(source: YamlSource) -> YamlSource:
     """Return the base experiment with all defaults, under the study's name."""
     study: Any = source.value
     if "name" in study["base"]:
-        raise ConfigError(f"{source.where(('base', 'name'))}: expected no name, got one. The trials have the study's.")
+        place = source.where(("base", "name"))
+        raise ConfigError(f"{place}: expected no name, got a name. The trials have the study's.")
     document = {"name": study["name"], **study["base"]}
     lines = {location[1:]: line for location, line in source.lines.items() if location[:1] == ("base",)}
     base = YamlSource(source.path, source.text, document, lines)
