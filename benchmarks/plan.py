@@ -15,7 +15,7 @@ from pathlib import Path
 from pppca_bench.config.experiment import Config, parse_config
 from pppca_bench.config.plan import Identity, expand
 from pppca_bench.documents import read_yaml
-from pppca_bench.problems import known_problems, open_problem, registered
+from pppca_bench.problems import open_problem, registered
 from pppca_bench.runs import Cell, Plan, RunSpec
 
 KEPT_PLAN = Path(__file__).parent / "kept_plan"
@@ -33,7 +33,7 @@ def planned_runs(repeats: int | None = None, only: str | None = None) -> list[Ru
     classifiers whose work the other side would do with the very same code, and approximation problems.
     """
     names = [only] if only else sorted(path.stem for path in KEPT_PLAN.glob("*.yaml") if path.stem not in BEYOND)
-    configs = [parse_config(read_yaml(KEPT_PLAN / f"{name}.yaml"), problems=known_problems()) for name in names]
+    configs = [parse_config(read_yaml(KEPT_PLAN / f"{name}.yaml")) for name in names]
     specs = {spec.key: spec for config in configs for spec in expand(config, _identities(config), repeats=repeats)}
     return [spec for spec in specs.values() if _is_compared(spec.cell)]
 

@@ -122,7 +122,7 @@ class Section(BaseModel):
         if not location:
             return (), f"expected {describe(cls)}, got {'nothing' if value is None else as_written(value)}"
         if error["type"] == "missing":
-            return location, missing(str(location[0]))
+            return location, f"expected a value, got none. Add the key `{location[0]}`"
         if error["type"] == "extra_forbidden":
             key = str(location[0])
             return location, f"unknown key, expected one of {', '.join(cls.known_keys())}{cls.hint(key)}"
@@ -183,11 +183,6 @@ def with_sequences(value: Any, kind: type[list[Any]] | type[tuple[Any, ...]]) ->
 def as_written(value: object) -> str:
     """Return a value as a message shows it, lists in place of tuples."""
     return shown(with_sequences(value, list))
-
-
-def missing(key: str) -> str:
-    """Return the message about a key that is required."""
-    return f"expected a value, got none. Add the key `{key}`"
 
 
 class _Loader(yaml.SafeLoader):

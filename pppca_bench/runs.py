@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -43,51 +42,47 @@ class Quantity:
     meaning: str = ""
 
 
-QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
-    {
-        "test_error_percent": Quantity("Error, %"),
-        "validation_error_percent": Quantity("Validation error, %"),
-        "train_error_percent": Quantity("Training error, %"),
-        "dimensionality": Quantity("Dimensionality", ".1f", is_count=True, short="Dim."),
-        "fit_time_ms": Quantity("Fit, ms", ".1f", is_timing=True),
-        "classifier_time_ms": Quantity("Classifier, ms", ".1f", is_timing=True),
-        "train_squared_error_percent": Quantity("Least training error, squared error percentage"),
-        "validation_squared_error_percent": Quantity("Least validation error, squared error percentage"),
-        "test_squared_error_percent": Quantity("Test error at the validation minimum, squared error percentage"),
-        "correlation": Quantity("Correlation of validation and test error over the repeats"),
-        "overfit_percent": Quantity("Overfit: generalisation loss at the end, %"),
-        "connection_traversals": Quantity("Connection traversals", ".3g"),
-        "n_epochs": Quantity("Epochs or generations", ".0f", is_count=True),
-        "total_epochs": Quantity("Total epochs", ".0f", is_count=True),
-        "relevant_epochs": Quantity("Relevant epochs", ".0f", is_count=True),
-        "retained_variance_percent": Quantity("Retained variance, %", ".1f", short="Var., %"),
-        "optimality_percent": Quantity(
-            "Optimality, %",
-            ".1f",
-            short="Opt., %",
-            meaning="the retained variance over the most that as many features can hold",
-        ),
-        "reconstruction_error": Quantity("Reconstruction error", ".3g", short="Rec. error"),
-        "speedup": Quantity("Speed-up", is_timing=True),
-        "speedup_operations": Quantity("Ratio of multiply-adds instead of times (exact on any machine)"),
-        "speedup_fast": Quantity(
-            "Ratio of times of the fast kernel, whose cost grows with l instead of l²", is_timing=True
-        ),
-        "gha_time_ms": Quantity("Time of GHA, ms", is_timing=True),
-        "dgha_time_ms": Quantity("Time of DGHA, ms", is_timing=True),
-    }
-)
+QUANTITIES: Mapping[str, Quantity] = {
+    "test_error_percent": Quantity("Error, %"),
+    "validation_error_percent": Quantity("Validation error, %"),
+    "train_error_percent": Quantity("Training error, %"),
+    "dimensionality": Quantity("Dimensionality", ".1f", is_count=True, short="Dim."),
+    "fit_time_ms": Quantity("Fit, ms", ".1f", is_timing=True),
+    "classifier_time_ms": Quantity("Classifier, ms", ".1f", is_timing=True),
+    "train_squared_error_percent": Quantity("Least training error, squared error percentage"),
+    "validation_squared_error_percent": Quantity("Least validation error, squared error percentage"),
+    "test_squared_error_percent": Quantity("Test error at the validation minimum, squared error percentage"),
+    "correlation": Quantity("Correlation of validation and test error over the repeats"),
+    "overfit_percent": Quantity("Overfit: generalisation loss at the end, %"),
+    "connection_traversals": Quantity("Connection traversals", ".3g"),
+    "n_epochs": Quantity("Epochs or generations", ".0f", is_count=True),
+    "total_epochs": Quantity("Total epochs", ".0f", is_count=True),
+    "relevant_epochs": Quantity("Relevant epochs", ".0f", is_count=True),
+    "retained_variance_percent": Quantity("Retained variance, %", ".1f", short="Var., %"),
+    "optimality_percent": Quantity(
+        "Optimality, %",
+        ".1f",
+        short="Opt., %",
+        meaning="the retained variance over the most that as many features can hold",
+    ),
+    "reconstruction_error": Quantity("Reconstruction error", ".3g", short="Rec. error"),
+    "speedup": Quantity("Speed-up", is_timing=True),
+    "speedup_operations": Quantity("Ratio of multiply-adds instead of times (exact on any machine)"),
+    "speedup_fast": Quantity(
+        "Ratio of times of the fast kernel, whose cost grows with l instead of l²", is_timing=True
+    ),
+    "gha_time_ms": Quantity("Time of GHA, ms", is_timing=True),
+    "dgha_time_ms": Quantity("Time of DGHA, ms", is_timing=True),
+}
 """Numbers that the package measures, by name; a method may add others (``measures_``)."""
 
-SCORES: Mapping[str, Quantity] = MappingProxyType(
-    {
-        "accuracy_percent": Quantity("Accuracy, %", more_is_better=True),
-        "balanced_accuracy_percent": Quantity("Balanced accuracy, %", more_is_better=True),
-        "macro_f1_percent": Quantity("Macro F1, %", more_is_better=True),
-        "log_loss": Quantity("Log loss, nats", ".3f"),
-        "r2": Quantity("R²", ".3f", more_is_better=True),
-    }
-)
+SCORES: Mapping[str, Quantity] = {
+    "accuracy_percent": Quantity("Accuracy, %", more_is_better=True),
+    "balanced_accuracy_percent": Quantity("Balanced accuracy, %", more_is_better=True),
+    "macro_f1_percent": Quantity("Macro F1, %", more_is_better=True),
+    "log_loss": Quantity("Log loss, nats", ".3f"),
+    "r2": Quantity("R²", ".3f", more_is_better=True),
+}
 """Scores on the test split of runs that store their predictions, by name."""
 
 CHOOSE = "choose."
@@ -104,21 +99,15 @@ AUTO = "auto"
 CHOSEN = "chosen_"
 """Prefix of chosen values, such as ``chosen_tau``."""
 
-MEASURES: Mapping[str, Quantity] = MappingProxyType(
-    dict(SCORES)
-    | {
-        "chosen_tau": Quantity("Chosen τ", ".1f"),
-        "chosen_data_fraction": Quantity("Chosen data fraction, %", ".1f"),
-        "failed_candidates": Quantity("Candidates that failed", ".1f", is_count=True),
-    }
-    | {f"weight_{place}": Quantity(f"Weight of input {place}", ".7f") for place in range(1, 5)}
-    | {
-        "residual_norm": Quantity("Spectral norm of X − Y W", ".7f"),
-        "disturbed_rounds": Quantity(
-            "Disturbed rounds behind the measured times", ".1f", is_count=True, is_timing=True
-        ),
-    }
-)
+MEASURES: Mapping[str, Quantity] = {
+    **SCORES,
+    "chosen_tau": Quantity("Chosen τ", ".1f"),
+    "chosen_data_fraction": Quantity("Chosen data fraction, %", ".1f"),
+    "failed_candidates": Quantity("Candidates that failed", ".1f", is_count=True),
+    **{f"weight_{place}": Quantity(f"Weight of input {place}", ".7f") for place in range(1, 5)},
+    "residual_norm": Quantity("Spectral norm of X − Y W", ".7f"),
+    "disturbed_rounds": Quantity("Disturbed rounds behind the measured times", ".1f", is_count=True, is_timing=True),
+}
 """Numbers of some methods (``measures_``), by name."""
 
 SIZES = ("n_features", "n_outputs", "n_train", "n_validation", "n_test")

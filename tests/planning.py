@@ -11,13 +11,13 @@ from pppca_bench.config.experiment import Config, parse_config
 from pppca_bench.config.plan import Identity, expand
 from pppca_bench.documents import YamlSource
 from pppca_bench.experiments.runner import OpenProblems
-from pppca_bench.problems import known_problems, open_problem
+from pppca_bench.problems import open_problem
 from pppca_bench.runs import RunSpec
 
 
 def config_of(document: Mapping[str, Any]) -> Config:
     """Return a config of a document's values."""
-    return parse_config(YamlSource(Path("a.yaml"), "", dict(document), {}), problems=known_problems())
+    return parse_config(YamlSource(Path("a.yaml"), "", dict(document), {}))
 
 
 def expanded(config: Config, *, repeats: int | None = None) -> list[RunSpec]:

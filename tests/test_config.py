@@ -17,7 +17,7 @@ from pppca_bench.errors import ConfigError
 from pppca_bench.experiments.cell import make_classifier, make_method
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.methods.sections import section_of
-from pppca_bench.problems import OwnData, SplitRule, known_problems
+from pppca_bench.problems import OwnData, SplitRule
 
 ROOT = Path(__file__).parents[1]
 SHIPPED = sorted((ROOT / "configs").glob("*.yaml"))
@@ -37,7 +37,7 @@ classifier: {hidden: [8]}
 
 
 def load_config(path: Path) -> Config:
-    return parse_config(read_yaml(path), problems=known_problems())
+    return parse_config(read_yaml(path))
 
 
 @pytest.fixture

@@ -70,7 +70,7 @@ def test_trust_runs_are_counted_over_all_configs_of_a_command(config, monkeypatc
 
 @pytest.mark.parametrize("repeats", [None, 3])
 def test_trust_the_count_is_that_of_the_expansion(config, repeats):
-    parsed = parse_config(read_yaml(config), problems=["iris", "wine"])
+    parsed = parse_config(read_yaml(config))
     identities = {name: Identity(name, name, name) for name in parsed.problems}
     assert count_runs(parsed, repeats=repeats) == len(expand(parsed, identities, repeats=repeats))
 

@@ -17,6 +17,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import PydanticKnownError
 
 from pppca_bench.config.own_data import NAME_PATTERN, Context, Folds, Name, Splits, context_of, read_table, shared_rule
 from pppca_bench.config.sections import (
@@ -33,12 +34,11 @@ from pppca_bench.documents import (
     absent,
     as_written,
     broken_rule,
-    missing,
     raise_errors,
 )
 from pppca_bench.errors import nearest
 from pppca_bench.parameters import REQUIRED, Parameter, Percent, Tau
-from pppca_bench.problems import OwnData, SplitRule
+from pppca_bench.problems import OwnData, SplitRule, registered
 from pppca_bench.runs import AUTO, CHOOSE
 
 NAME = re.compile(NAME_PATTERN)
@@ -47,12 +47,11 @@ NAME = re.compile(NAME_PATTERN)
 def _read_problem(value: Any, info: ValidationInfo) -> str | OwnData:
     if isinstance(value, dict):
         return read_table(value, info)
-    known = context_of(info).problems
     if isinstance(value, str) and value in context_of(info).given:
         return OwnData("given", value, rule=shared_rule(info), name=value)
-    if isinstance(value, str) and (value.endswith(".dt") or value in known):
+    if isinstance(value, str) and (value.endswith(".dt") or value in registered()):
         return value
-    hint = nearest(value, known) if isinstance(value, str) else ""
+    hint = nearest(value, registered()) if isinstance(value, str) else ""
     expected = "expected a problem's name (see `pppca data list`), the path of a .dt file, or {csv: FILE}"
     raise broken_rule(f"{expected}, got {as_written(value)}{hint}")
 
@@ -110,7 +109,7 @@ class Config(Section):
         tables = [problem for problem in info.data.get("problems", ()) if isinstance(problem, OwnData)]
         most = max((table.rule.n_splits for table in tables), default=1)
         if most == 1:
-            raise broken_rule(missing("repeats"))
+            raise PydanticKnownError("missing")
         return most
 
     @field_validator("retain", mode="after")
@@ -134,6 +133,6 @@ class Config(Section):
         return self
 
 
-def parse_config(source: YamlSource, *, problems: Collection[str], given: Collection[str] = ()) -> Config:
-    """Validate a document, whose ``problems:`` may name known problems and the caller's tables; see `Section.read`."""
-    return Config.read(source, context=Context(problems, given, source.path.parent))
+def parse_config(source: YamlSource, *, given: Collection[str] = ()) -> Config:
+    """Validate a document, whose ``problems:`` may name the tables ``given`` by the caller; see `Section.read`."""
+    return Config.read(source, context=Context(given, source.path.parent))

@@ -11,7 +11,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import StringConstraints, ValidationInfo, create_model, model_validator
 
 from pppca_bench.documents import Section, absent, as_written, broken_rule, raise_errors
-from pppca_bench.problems import OwnData, SplitRule
+from pppca_bench.problems import OwnData, SplitRule, registered
 
 NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}"
 Name = Annotated[str, StringConstraints(pattern=f"^{NAME_PATTERN}$")]
@@ -23,9 +23,8 @@ _Names = Annotated[tuple[_Text, ...], MinLen(1), MaxLen(10_000)]
 
 @dataclass(frozen=True)
 class Context:
-    """Context of a config's validation: names of known problems, names of the caller's tables, the config's folder."""
+    """Context of a config's validation: names of the caller's tables, the config's folder."""
 
-    problems: Collection[str]
     given: Collection[str]
     folder: Path
 
@@ -100,7 +99,7 @@ def read_table(value: Mapping[str, Any], info: ValidationInfo) -> str | OwnData:
     table: Any = SOURCES[source].model_validate(value)
     if source == "dt":
         return str(table.dt)
-    if table.name in context_of(info).problems:
+    if table.name in registered():
         raise_errors([(("name",), f"expected another name than that of a known problem, got {table.name!r}")])
     target = (table.target,) if isinstance(table.target, str) else table.target
     rule = table.rule(shared_rule(info))

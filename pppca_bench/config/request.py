@@ -17,7 +17,6 @@ from pppca_bench.problems import (
     Problem,
     ProblemSource,
     find_own_file,
-    known_problems,
     open_problem,
     registered,
 )
@@ -89,7 +88,7 @@ def read_request(
     sources = [changed(read_yaml(each) if isinstance(each, Path) else each, new) for each in once.values()]
     search_also([*(source.path.parent for source in sources), Path.cwd()])
     try:
-        configs = [parse_config(source, problems=known_problems(), given=given or {}) for source in sources]
+        configs = [parse_config(source, given=given or {}) for source in sources]
     except ConfigError as error:
         raise ConfigError(f"with {as_options(new)}: {error}" if new else str(error)) from None
     first: dict[str, Path] = {}

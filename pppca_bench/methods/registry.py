@@ -10,18 +10,16 @@ from types import MappingProxyType
 
 from pppca_bench.methods.entry import Classifier, Method
 
-_AUTOCORRELATION: Mapping[tuple[str, object], str] = MappingProxyType({("centre", False): "autocor"})
+_AUTOCORRELATION: Mapping[tuple[str, object], str] = {("centre", False): "autocor"}
 _BY_SPECTRUM = ("n_components", "variance_ratio")
-_CRITERIA: Mapping[tuple[str, object], str] = MappingProxyType(
-    {
-        ("criterion", "mutual_information"): "mutual information",
-        ("criterion", "conditional_mutual_information"): "conditional mutual information",
-        ("criterion", "chi_squared"): "chi-squared",
-        ("criterion", "accuracy"): "accuracy",
-        ("criterion", "t_test"): "t-test",
-    }
-)
-_PIVOT: Mapping[str, object] = MappingProxyType({"hidden": "pivot"})
+_CRITERIA: Mapping[tuple[str, object], str] = {
+    ("criterion", "mutual_information"): "mutual information",
+    ("criterion", "conditional_mutual_information"): "conditional mutual information",
+    ("criterion", "chi_squared"): "chi-squared",
+    ("criterion", "accuracy"): "accuracy",
+    ("criterion", "t_test"): "t-test",
+}
+_PIVOT: Mapping[str, object] = {"hidden": "pivot"}
 
 _SQUARED_ERROR = (
     "The squared error is minimised, summed over outputs and examples; where targets are classes, they are 1 at"
@@ -29,23 +27,19 @@ _SQUARED_ERROR = (
 )
 _HIDDEN = "Hidden nodes have the activation x / (1 + |x|); every hidden and output node has a bias."
 _KEPT = "The weights of the validation minimum are kept."
-_BY_RPROP: Mapping[str, str] = MappingProxyType(
-    {
-        "network": _HIDDEN,
-        "algorithm": "RPROP (Riedmiller and Braun 1993) in full batches: one update per epoch.",
-        "termination": _KEPT,
-        "error": _SQUARED_ERROR,
-    }
-)
-_BY_BACKPROPAGATION: Mapping[str, str] = MappingProxyType(
-    {
-        "algorithm": (
-            "Online backpropagation (Rumelhart, Hinton and Williams 1986): an update after each example, these in a"
-            " new random order in each epoch."
-        ),
-        "error": _SQUARED_ERROR,
-    }
-)
+_BY_RPROP: Mapping[str, str] = {
+    "network": _HIDDEN,
+    "algorithm": "RPROP (Riedmiller and Braun 1993) in full batches: one update per epoch.",
+    "termination": _KEPT,
+    "error": _SQUARED_ERROR,
+}
+_BY_BACKPROPAGATION: Mapping[str, str] = {
+    "algorithm": (
+        "Online backpropagation (Rumelhart, Hinton and Williams 1986): an update after each example, these in a"
+        " new random order in each epoch."
+    ),
+    "error": _SQUARED_ERROR,
+}
 
 _METHODS = (
     Method(

@@ -22,7 +22,6 @@ from pppca_bench.documents import Location, Section, YamlSource, broken_rule, do
 from pppca_bench.errors import ConfigError, listed, nearest
 from pppca_bench.methods.lookup import search_also
 from pppca_bench.parameters import FINITE, Positive, shown
-from pppca_bench.problems import known_problems
 from pppca_bench.references.layout import Scored
 
 _PLACE = re.compile(r"(methods|classifier)(\.[A-Za-z]\w*|\[(\d{1,6}|\*)\])+")
@@ -144,7 +143,7 @@ class Study:
     @cached_property
     def config(self) -> Config:
         """Return the base experiment, which is trial 0 but for its name."""
-        return parse_config(self.base, problems=known_problems())
+        return parse_config(self.base)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -166,7 +165,7 @@ class Study:
             for *parents, last in self.varied[place]:
                 reduce(getitem, parents, document)[last] = value
                 lines[(*parents, last)] = self.source.line(("vary", place))
-        return parse_config(replace(self.base, value=document, lines=lines), problems=known_problems())
+        return parse_config(replace(self.base, value=document, lines=lines))
 
 
 def load_study(path: Path, *, trials: int | None = None) -> Study:
@@ -211,7 +210,7 @@ def _read_base(source: YamlSource) -> YamlSource:
     document = {"name": study["name"], **study["base"]}
     lines = {location[1:]: line for location, line in source.lines.items() if location[:1] == ("base",)}
     base = YamlSource(source.path, source.text, document, lines)
-    parse_config(base, problems=known_problems())
+    parse_config(base)
     return replace(base, value=filled_document(document))
 
 
