@@ -95,8 +95,8 @@ class Section(BaseModel):
             return cls.model_validate(with_sequences(source.value, tuple), context=context)
         except ValidationError as error:
             first: dict[Location, str] = {}
-            for each in error.errors(include_context=False):
-                first.setdefault(each["loc"], each["msg"])
+            for detail in error.errors(include_context=False):
+                first.setdefault(detail["loc"], detail["msg"])
             in_order = sorted(first.items(), key=lambda item: source.line(item[0]))
             raise ConfigError("\n".join(f"{source.where(place)}: {text}." for place, text in in_order)) from None
 
@@ -109,9 +109,9 @@ class Section(BaseModel):
         except ValidationError as error:
             errors = error.errors(include_context=False)
             # Invalid items do not count towards the length of their list.
-            lists = {each["loc"][:end] for each in errors for end in range(len(each["loc"]))}
-            kept = (each for each in errors if each["type"] != "too_short" or each["loc"] not in lists)
-            raise_errors(cls._explained(value, dict(each)) for each in kept)
+            lists = {detail["loc"][:end] for detail in errors for end in range(len(detail["loc"]))}
+            kept = (detail for detail in errors if detail["type"] != "too_short" or detail["loc"] not in lists)
+            raise_errors(cls._explained(value, dict(detail)) for detail in kept)
 
     @classmethod
     def _explained(cls, value: Any, error: Mapping[str, Any]) -> tuple[Location, str]:

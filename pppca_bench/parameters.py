@@ -107,10 +107,10 @@ def parameters_of(estimator: type) -> Mapping[str, Parameter]:
     except (NameError, AttributeError, TypeError, SyntaxError):
         signature = inspect.signature(estimator)
     parameters = {}
-    for name, each in signature.parameters.items():
-        if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY):
-            is_stated = not isinstance(each.annotation, str) and each.annotation is not each.empty
-            parameters[name] = Parameter(name, each.annotation if is_stated else Any, each.default)
+    for name, stated in signature.parameters.items():
+        if stated.kind in (stated.POSITIONAL_OR_KEYWORD, stated.KEYWORD_ONLY):
+            is_readable = not isinstance(stated.annotation, str) and stated.annotation is not stated.empty
+            parameters[name] = Parameter(name, stated.annotation if is_readable else Any, stated.default)
     return parameters
 
 
@@ -137,7 +137,8 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
     """
     kind: type = type(estimator)
     try:
-        values = {name: each.checked(getattr(estimator, name)) for name, each in parameters_of(kind).items()}
+        parameters = parameters_of(kind).items()
+        values = {name: parameter.checked(getattr(estimator, name)) for name, parameter in parameters}
         if hasattr(estimator, "check_agreement"):
             estimator.check_agreement()
     except ParameterError as error:

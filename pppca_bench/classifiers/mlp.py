@@ -142,7 +142,7 @@ class MLP(FittedBySplit):
         )
 
     def _store(self, net: TrainedNet, task: Task) -> None:
-        """Set the fitted attributes."""
+        """Set the fitted attributes; raise ValueError if the training diverged."""
         n_epochs, n_validations = len(net.training_curve), len(net.validation_curve)
         if net.stop_reason == "not_finite":
             raise ValueError(

@@ -95,7 +95,7 @@ class FittedBySplit(BaseEstimator):
         return tags
 
     def _validated(self, data: TrainingSet, classes: ArrayLike | None) -> Split:
-        """Validate the arguments of `fit` and set ``n_features_in_`` and what `_check_targets` sets."""
+        """Validate the arguments of `fit` and set ``n_features_in_`` and the attributes of `_check_targets`."""
         X, y, X_val, y_val = data
         if (X_val is None) != (y_val is None):
             raise ValueError(f"validation data of {self}: expected both X_val and y_val, or neither, got one")

@@ -111,7 +111,7 @@ def changed(source: YamlSource, changes: Mapping[str, Any]) -> YamlSource:
         return source
     value = copy.deepcopy(source.value)
     if isinstance(methods := value.get("methods"), list):
-        value["methods"] = [spelled_out(each, "method") for each in methods]
+        value["methods"] = [spelled_out(entry, "method") for entry in methods]
     if "classifier" in value:
         value["classifier"] = spelled_out(value["classifier"], "rule")
     for key, new in changes.items():
@@ -147,8 +147,8 @@ def as_options(changes: Mapping[str, Any]) -> str:
 
 def _change(document: dict[str, Any], key: str, new: Any) -> None:
     methods = document.get("methods")
-    entries = [each for each in methods if isinstance(each, dict)] if isinstance(methods, list) else []
-    names = dict.fromkeys(str(each.get("method")) for each in entries)
+    entries = [entry for entry in methods if isinstance(entry, dict)] if isinstance(methods, list) else []
+    names = dict.fromkeys(str(entry.get("method")) for entry in entries)
     method = next((name for name in names if key.startswith(f"{name}.")), "")
     if key in _OF_THE_CONFIG:
         document[key] = new

@@ -84,8 +84,8 @@ def read_request(
         missing or damaged.
     """
     asked, new = parse_only(only), parse_changes(changes)
-    once = {each if isinstance(each, Path) else each.path: each for each in documents}
-    sources = [changed(read_yaml(each) if isinstance(each, Path) else each, new) for each in once.values()]
+    once = {item if isinstance(item, Path) else item.path: item for item in documents}
+    sources = [changed(read_yaml(item) if isinstance(item, Path) else item, new) for item in once.values()]
     search_also([*(source.path.parent for source in sources), Path.cwd()])
     try:
         configs = [parse_config(source, given=given or {}) for source in sources]
@@ -203,11 +203,11 @@ def check_fit(place: str, name: str, problem: Problem, config: Config) -> None:
 def check_task(place: str, entry: Entry, task: str, config: Config) -> None:
     """Raise ConfigError where a method or classifier needs targets of the other kind."""
     label = entry.label if isinstance(entry, OwnData) else entry
-    for each in (each for method in config.methods for each in method.entries):
+    for used in (used for method in config.methods for used in method.entries):
         needed, remedy = "", "Take another problem, or a classifier."
-        if each.needs_numbers and task != "approximation":
+        if used.needs_numbers and task != "approximation":
             needed = "an approximation"
-        elif each.needs_classes and task != "classification":
+        elif used.needs_classes and task != "classification":
             needed, remedy = "a classification", "or take another method or classifier."
             if isinstance(entry, OwnData):
                 remedy = f"Say `task: classification` if its target is classes, {remedy}"
@@ -216,5 +216,5 @@ def check_task(place: str, entry: Entry, task: str, config: Config) -> None:
             else:
                 remedy = "Take another method, or a classifier that approximates too (`pppca methods`)."
         if needed:
-            expected = f"expected {needed} problem, which {each.name} needs"
+            expected = f"expected {needed} problem, which {used.name} needs"
             raise ConfigError(f"{place}: {expected}, got {label}, which is {task}. {remedy}")

@@ -70,9 +70,9 @@ def schema_of(model: type[Section]) -> Schema:
         return {key: value for key, value in part.items() if key != "title" or not isinstance(value, str)}
 
     linked_schema: Schema = json.loads(json.dumps(schema), object_hook=linked)
-    for each in linked_schema["properties"].values():
-        words = in_words(each)
-        each.setdefault("description", f"{words[0].upper()}{words[1:]}.")
+    for property_schema in linked_schema["properties"].values():
+        words = in_words(property_schema)
+        property_schema.setdefault("description", f"{words[0].upper()}{words[1:]}.")
     return linked_schema
 
 

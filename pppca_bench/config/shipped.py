@@ -56,7 +56,7 @@ def _find(given: Path, local: Path, list_shipped: _List, kind: tuple[str, str], 
     try:
         if len(given.parts) != 1 or given.suffix in (".yaml", ".yml") or given.exists():
             return given
-    except OSError:  # the reader of the file reports what is wrong
+    except OSError:  # the reader of the file reports the cause
         return given
     name, shipped = str(given), list_shipped()
     if (edited := local / f"{name}.yaml").is_file():

@@ -269,7 +269,7 @@ class CurveLayout(_FigureLayout):
 
 
 class PortraitLayout(_FigureLayout):
-    """Layout of a figure of single runs, the first repeat of each panel; for what it shows see `portrait_panels`."""
+    """Layout of a figure of single runs, the first repeat of each panel; see `portrait_panels` for their content."""
 
     panel_lines: Curves = Field(alias="panels")
     shows: Literal["features", "rebuilt", "images"]

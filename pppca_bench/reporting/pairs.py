@@ -249,7 +249,7 @@ def _dimensionality(column: Column) -> float | None:
 
 
 def _common(settings: Mapping[str, Column]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Return what the settings of each pair have in common; other pairs are not compared."""
+    """Return the facts that the settings of each pair have in common; other pairs are not compared."""
     near = _nearest(settings)
     common: dict[tuple[str, str], tuple[str, ...]] = {}
     for first, second in itertools.combinations(settings, 2):
@@ -279,7 +279,7 @@ def _nearest(settings: Mapping[str, Column]) -> list[set[str]]:
 
 
 def _verdict(better: str, test: PairedTest, p_holm: float, matters: float) -> tuple[str, bool]:
-    """Return the verdict, given the better of the two settings, and whether the difference exceeds what matters."""
+    """Return the verdict, given the better of the two settings, and whether the difference is larger than matters."""
     within = -matters < test.low and test.high < matters
     if not p_holm < ALPHA:
         return f"alike within {matters:g}" if within else "undecided", False

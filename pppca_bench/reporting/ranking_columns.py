@@ -52,7 +52,10 @@ def labels(settings: Sequence[Column], of: Collection[Column] | None = None) -> 
     """Return labels of settings, without the classifier if some of them (all by default) have the same."""
     classifiers = {setting.classifier for setting in (settings if of is None else of)} - {""}
     omitted = {"", *classifiers} if len(classifiers) == 1 else {""}
-    return [each.name if each.classifier in omitted else f"{each.name}, {each.classifier}" for each in settings]
+    return [
+        setting.name if setting.classifier in omitted else f"{setting.name}, {setting.classifier}"
+        for setting in settings
+    ]
 
 
 def columns(cells: Mapping[Cell, CellRuns]) -> list[Column]:

@@ -97,7 +97,7 @@ class RunGroup:
 
 
 def group_runs(cells: Mapping[Cell, Sequence[StoredRun]]) -> list[RunGroup]:
-    """Group the cells of a config by what they have in common, in the order of the runs.
+    """Group the cells of a config by their common settings, in the order of the runs.
 
     The settings of a group have the same method, learning rules, problems and numbers of runs. They are split by the
     values of a setting that varies, if each part is then a grid and there are few parts.

@@ -90,7 +90,7 @@ class CellSummary:
 
 
 class Results:
-    """Runs by cell; what a selector matches is cached, since several tables ask for it.
+    """Runs by cell; the matches of a selector are cached, since several tables ask for them.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class Results:
         return runs.asked_by(configs) if configs else runs
 
     def summary(self, selector: Selector, configs: Collection[str] = ()) -> CellSummary:
-        """Summarise what `select` returns."""
+        """Summarise the runs that `select` returns."""
         asked = selector, tuple(configs)
         if asked not in self._summaries:
             runs = self.select(selector, configs)
@@ -166,7 +166,7 @@ def _problem_and_method(cell: Cell) -> tuple[str, str]:
 
 
 def place_of(cell: Cell) -> tuple[object, ...]:
-    """Return what distinguishes cells in tables: problem, method, thresholds, and parameters with their own label."""
+    """Return the facts that distinguish cells in tables: problem, method, thresholds, and labelled parameters."""
     entry = stored_method(cell.method)
     labelled = {"tau", "data_fraction", *(name for name, _ in (entry.labels if entry else ()))}
     return (cell.problem, cell.method, *(item for item in cell.parameters if item[0] in labelled))

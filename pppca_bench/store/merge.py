@@ -152,7 +152,7 @@ def _refuse_other_results(store: Store, other: Store) -> None:
 
 
 def _facts(store: Store, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return what must be the same of each run in two databases; of learning curves, which may be long, digests."""
+    """Return the parts of each run that two databases must share; of learning curves, which may be long, digests."""
     histories, facts = store.histories(keys), {}
     for key, (spec, result) in store.runs_by_key(keys).items():
         own: dict[str, Any] = {"cell": spec.cell, "repeat": spec.repeat, "seed": spec.seed}
