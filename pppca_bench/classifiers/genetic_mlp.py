@@ -306,8 +306,8 @@ class StructureGAClassifier(RpropTraining, MLPClassifier):
         is_flipped = rng.random(children.shape) < 1.0 / population.shape[1]
         return np.concatenate([population[[errors.argmin()]], children ^ is_flipped])
 
-    def _store(self, net: TrainedNet, task: Task) -> None:
-        super()._store(net, task)
+    def _set_fitted(self, net: TrainedNet, task: Task) -> None:
+        super()._set_fitted(net, task)
         self.kept_ = net.kept
         self.n_features_ = int(connected_inputs(task.architecture, masks_of(task.architecture, net.kept)).sum())
         self.measures_["n_hidden_nodes"] = int(net.kept[task.architecture.n_inputs :].sum())

@@ -241,6 +241,7 @@ def _emit_multiply(call: Call) -> None:
 def _multiply(
     C: LaneMatrix, A: LaneMatrix, B: LaneMatrix, values: Floats2D, height: int, width: int, n: int, mode: int
 ) -> None:
+    """C ← A Bᵀ, or by ``mode`` C + A Bᵀ, then times the softsign's slope at ``values``, or its softsign, in place."""
     for i, j in product(range(height), range(width)):
         target = C.start + i * C.down + j * C.across
         total = C.lanes[target] if mode & ADD else np.zeros(LANES)

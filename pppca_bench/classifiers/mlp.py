@@ -108,7 +108,7 @@ class MLP(FittedBySplit):
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
         task = self._started(split, rng)
         (net,) = self._train([task])
-        self._store(net, task)
+        self._set_fitted(net, task)
 
     def _started(self, split: Split, rng: np.random.Generator) -> Task:
         """Return the training of the network, with its initial state drawn."""
@@ -141,7 +141,7 @@ class MLP(FittedBySplit):
             float(self.progress_quotient),
         )
 
-    def _store(self, net: TrainedNet, task: Task) -> None:
+    def _set_fitted(self, net: TrainedNet, task: Task) -> None:
         """Set the fitted attributes; raise ValueError if the training diverged."""
         n_epochs, n_validations = len(net.training_curve), len(net.validation_curve)
         if net.stop_reason == "not_finite":
@@ -341,7 +341,7 @@ def _fit_alike(networks: Sequence[MLP], splits: Iterable[Split]) -> None:
     for group in groups.values():
         nets = networks[0]._train([tasks[index] for index in group])
         for index, net in zip(group, nets, strict=True):
-            networks[index]._store(net, tasks[index])
+            networks[index]._set_fitted(net, tasks[index])
 
 
 def _check_alike(networks: Sequence[Any]) -> None:

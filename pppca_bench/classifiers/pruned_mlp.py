@@ -112,8 +112,8 @@ class PrunedMLPClassifier(RpropTraining, MLPClassifier):
             rule = rule._replace(max_epochs=int(self.retrain_epochs))
         return [_best(nets) for nets in rounds]
 
-    def _store(self, net: TrainedNet, task: Task) -> None:
-        super()._store(net, task)
+    def _set_fitted(self, net: TrainedNet, task: Task) -> None:
+        super()._set_fitted(net, task)
         self.n_weights_ = n_connections(net.kept)
         self.measures_["n_weights"] = self.n_weights_
         self.n_features_ = int(connected_inputs(task.architecture, net.kept).sum())

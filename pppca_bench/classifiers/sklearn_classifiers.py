@@ -61,7 +61,7 @@ class StumpClassifier(ClassifierMixin, BaseEstimator):
         *,
         classes: ArrayLike | None = None,
     ) -> Self:
-        """Learn the split.
+        """Learn the feature and the threshold at which the stump divides the samples.
 
         Parameters
         ----------

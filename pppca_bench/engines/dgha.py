@@ -190,6 +190,7 @@ class DGHA(HebbianTransformer):
 
     @property
     def _limits_move(self) -> bool:
+        """Whether the number of rows to keep follows from their variances."""
         return self.min_variance_ratio > 0.0
 
     def _n_holding(self) -> int:

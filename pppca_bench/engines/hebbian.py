@@ -136,7 +136,7 @@ class HebbianTransformer(LinearProjection):
         if first:
             self._draw_rows(samples)
         self._learn_epochs(samples, n_epochs)
-        self._publish()
+        self._set_fitted()
         return self
 
     def _n_drawn(self, n_samples: int) -> int:
@@ -316,7 +316,7 @@ class HebbianTransformer(LinearProjection):
         spanned = np.array([variance_of_span(self._rows, self._C)])
         return float(optimality(spanned, np.array([len(self._rows)]), self._most)[0])
 
-    def _publish(self) -> None:
+    def _set_fitted(self) -> None:
         """Set the learned attributes; only the history has the records of the end."""
         self.components_ = self._rows.copy()
         self.n_components_ = len(self._rows)

@@ -177,7 +177,7 @@ class LinearProjection(Projection):
         check_is_fitted(self)
         return np.asarray(X, dtype=np.float64) @ np.linalg.pinv(self.components_).T + self.mean_
 
-    def _publish(self, rows: Floats, X: Floats) -> None:
+    def _set_fitted(self, rows: Floats, X: Floats) -> None:
         """Set the learned attributes."""
         C = covariance(X)
         self.components_ = np.ascontiguousarray(rows)
@@ -196,7 +196,7 @@ class _ExactPCA(LearntFromSamples, LinearProjection):
         self.eigenvalues_, rows = self._spectrum(X)
         # The sign of an eigenvector is arbitrary: the entry of largest magnitude becomes positive.
         _, signed = svd_flip(None, rows[: self._count(self.eigenvalues_)], u_based_decision=False)
-        self._publish(signed, X)
+        self._set_fitted(signed, X)
 
     @abstractmethod
     def _spectrum(self, X: Floats) -> tuple[Floats, Floats]:

@@ -75,7 +75,7 @@ class ICA(LearntFromSamples, LinearProjection):
         with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
             warnings.simplefilter("ignore", ConvergenceWarning)
             fast_ica.fit(X)
-        self._publish(fast_ica.components_, X)
+        self._set_fitted(fast_ica.components_, X)
         self.n_iter_ = int(fast_ica.n_iter_)
         self.converged_ = self.n_iter_ < self.max_iter
 
@@ -136,7 +136,7 @@ class LDA(LinearProjection):
             )
         lda = LinearDiscriminantAnalysis(solver="svd").fit(samples, labels)
         rows: Floats = lda.scalings_[:, : n or n_most].T
-        self._publish(rows, samples)
+        self._set_fitted(rows, samples)
         return self
 
     def __sklearn_tags__(self) -> Tags:
@@ -195,7 +195,7 @@ class Autoencoder(LearntFromSamples):
         self._train(X - self.mean_)
 
     def _projected(self, X: Floats) -> Floats:
-        return self._through(X - self.mean_, range(self._n_encoding))
+        return self._apply_layers(X - self.mean_, range(self._n_encoding))
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
         """Return the network's outputs for values of the middle nodes.
@@ -210,7 +210,7 @@ class Autoencoder(LearntFromSamples):
         """
         check_is_fitted(self)
         code = np.asarray(X, dtype=np.float64)
-        return self._through(code, range(self._n_encoding, len(self.coefs_))) + self.mean_
+        return self._apply_layers(code, range(self._n_encoding, len(self.coefs_))) + self.mean_
 
     @property
     def _n_encoding(self) -> int:
@@ -241,7 +241,7 @@ class Autoencoder(LearntFromSamples):
         n_hidden = self.n_hidden or self.n_features_in_
         return n_hidden, self.n_components_, n_hidden
 
-    def _through(self, values: Floats, layers: range) -> Floats:
+    def _apply_layers(self, values: Floats, layers: range) -> Floats:
         """Pass values through some of the layers of weights."""
         for layer in layers:
             values = values @ self.coefs_[layer] + self.intercepts_[layer]

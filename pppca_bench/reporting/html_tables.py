@@ -103,7 +103,7 @@ def table_view(table: Table, compared: Mapping[Place, Comparison]) -> TableView:
     for row in table.row_labels:
         cells = [table.cells.get((row, column)) for column in table.column_labels]
         rows.append([_cell(table, cell, compared) if cell else CellView(EMPTY) for cell in cells])
-    shared, by_row, by_column, rows = _factored(rows)
+    shared, by_row, by_column, rows = _factor_out(rows)
     counts = Counter(comparison.verdict for place, comparison in compared.items() if place[0] == table.id)
     ids = [anchor(table.id, row) if table.is_list else "" for row in table.row_labels]
     return TableView(
@@ -159,7 +159,9 @@ def _published(table: Table, cell: TableCell, verdicts: Mapping[str, Comparison]
         yield Piece(before, text, verdicts[name].verdict if name in verdicts else None)
 
 
-def _factored(rows: Sequence[Sequence[CellView]]) -> tuple[Facts, list[Facts], list[Facts], list[list[CellView]]]:
+def _factor_out(
+    rows: Sequence[Sequence[CellView]],
+) -> tuple[Facts, list[Facts], list[Facts], list[list[CellView]]]:
     """Move facts that all cells share to the table, then those of rows and columns; return them and the cells left."""
     columns = list(zip(*rows, strict=True))
     shared = _common([cell for row in rows for cell in row])

@@ -144,10 +144,10 @@ def run_study(
     return _write_trials(study, search, folder)
 
 
-def _open_search(study: Study, folder: Path, of_base: Sequence[RunSpec]) -> optuna.Study:
+def _open_search(study: Study, folder: Path, base_runs: Sequence[RunSpec]) -> optuna.Study:
     """Open the search in the folder's journal; another base, other ranges or other cells make another search."""
     settings = study.settings
-    identity = [[spec.key for spec in of_base], settings.model_dump(exclude={"base", "trials"})]
+    identity = [[spec.key for spec in base_runs], settings.model_dump(exclude={"base", "trials"})]
     digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     search = optuna.create_study(
