@@ -13,7 +13,7 @@ from pppca_bench.problems.load import (
 from pppca_bench.problems.own_data import DataSet, OwnData, SplitRule
 from pppca_bench.problems.problem import Problem
 from pppca_bench.problems.read_dt import read_dt
-from pppca_bench.problems.registry import PROBEN1_URL, ProblemInfo, Task, known_problems, problem_info, registered
+from pppca_bench.problems.registry import PROBEN1_URL, Task, known_problems, problem_info, registered
 from pppca_bench.problems.table import to_table
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "DataSet",
     "OwnData",
     "Problem",
-    "ProblemInfo",
     "ProblemSource",
     "SplitRule",
     "Task",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from pppca_bench.problems.registry import Task, registered, suggest
 from pppca_bench.problems.table import Column, printable
 
 _SUFFIXES: dict[str, Source] = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
-_NAMED: dict[str, Source] = {"sklearn": "sklearn", "proben1": "proben1"}
 _SHOWN_LABELS = 5
 
 Facts = list[tuple[str, str]]
@@ -31,10 +31,8 @@ def own_data_of(text: str, *, target: tuple[str, ...] = (), task: Task | None = 
         If it refers to nothing; see `find_own_file`.
     """
     source, _, place = text.partition(":")
-    if source == "openml" and place.isdigit():
-        return OwnData("openml", place, target, task)
-    if source in _NAMED:
-        return OwnData(_NAMED[source], place, target, task)
+    if source in ("sklearn", "proben1") or (source == "openml" and place.isdigit()):
+        return OwnData(cast("Source", source), place, target, task)
     suffix = Path(text).suffix.lower()
     if suffix in _SUFFIXES:
         return OwnData(_SUFFIXES[suffix], str(find_own_file(text)), target, task)
