@@ -25,7 +25,7 @@ READINGS: tuple[Reading, ...] = get_args(Reading)
 Role = Mapping[str, Scalar]
 """Method of a claim, under ``method``, and settings that select its runs."""
 
-COMPARED = ("permutations", "as_written")
+COMPARED = ("permutations", "as_written", "as_written_speedup")
 """Configs that run all methods at one threshold on all permutations, with the same classifier."""
 
 MATTERS = 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -134,6 +135,19 @@ def _figure_view(id: str, title: str, svg: bytes, notes: Sequence[str], table: T
     return FigureView(id, anchor(id), title, Markup(inline_svg(svg, anchor(id), f"{id}. {title}")), notes, table)
 
 
+def _share_styles(root: ElementTree.Element, prefix: str) -> None:
+    """State the styles that many elements share once, in a style sheet of their own: a scatter plot is half as long."""
+    styles = Counter(element.get("style", "") for element in root.iter())
+    rules = {style: f"{prefix}-s{number}" for number, (style, n) in enumerate(styles.items()) if style and n > 3}
+    for element in root.iter():
+        if (name := rules.get(element.get("style", ""))) is not None:
+            element.set("class", name)
+            del element.attrib["style"]
+    sheet = ElementTree.Element("style")
+    sheet.text = "".join(f".{name}{{{style}}}" for style, name in rules.items())
+    root.insert(0, sheet)
+
+
 def inline_svg(svg: bytes, prefix: str, label: str) -> str:
     """Return an SVG file as an element of an HTML page.
 
@@ -159,6 +173,7 @@ def inline_svg(svg: bytes, prefix: str, label: str) -> str:
             elif name == "href" and value.startswith("#"):
                 value = f"#{prefix}-{value[1:]}"
             element.set(name, value.replace("url(#", f"url(#{prefix}-"))
+    _share_styles(root, prefix)
     root.attrib |= {"role": "img", "aria-label": label}
     root.attrib.pop("version", None)
     return ElementTree.tostring(root, encoding="unicode")

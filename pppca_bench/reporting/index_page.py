@@ -120,14 +120,14 @@ def _reproduced(results: Sequence[Comparison]) -> list[str]:
         return []
     others = [f"{counts[verdict]:,} {verb}" for verdict, verb in _OTHERS.items() if counts[verdict]]
     rest = f"; {listed(others)}" if others else ""
-    sentences = [f"{counts['reproduced']:,} of {len(results):,} published numbers are reproduced{rest}."]
+    text = f"{counts['reproduced']:,} of {len(results):,} published numbers are reproduced{rest}."
     if seen := [item for item in results if item.searched]:
         n_seen = sum(item.verdict == "reproduced" for item in seen)
-        sentences.append(
-            f"A search for settings looked at {len(seen):,} of them, of which {n_seen:,} are reproduced; of the"
+        text += (
+            f" A search for settings looked at {len(seen):,} of them, of which {n_seen:,} are reproduced; of the"
             f" {len(results) - len(seen):,} others, {counts['reproduced'] - n_seen:,} are."
         )
-    return sentences
+    return [text]
 
 
 def _count_verdicts(verdicts: Iterable[str]) -> str:
