@@ -89,10 +89,6 @@ class Parameter:
         except ValidationError:
             raise ParameterError(self.name, describe(self.annotation, value), value) from None
 
-    def json_schema(self) -> dict[str, Any]:
-        """Return the JSON schema of its values."""
-        return self._adapter.json_schema()
-
     @cached_property
     def _adapter(self) -> TypeAdapter[Any]:
         # Kept here, since hashing the annotation to look it up takes longer than the check.

@@ -28,7 +28,7 @@ from pppca_bench.methods.lookup import (
 from pppca_bench.methods.protocol import contract_of
 from pppca_bench.methods.registry import CLASSIFIERS, DEFAULT_RULE
 from pppca_bench.methods.sections import PORTRAIT, PREDICTIONS, constructor_arguments, section_of
-from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, parameters_of, shown
+from pppca_bench.parameters import REQUIRED, Parameter, ParameterError, adapter_of, parameters_of, shown
 from pppca_bench.runs import AUTO, CHOOSE, CHOOSE_BY, CHOOSE_RETAIN, Scalar
 
 MOST_VALUES = 1000
@@ -88,7 +88,7 @@ class Values:
         return core_schema.no_info_plain_validator_function(self.read)
 
     def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
-        single = self._parameter.json_schema()
+        single = adapter_of(self._parameter.annotation).json_schema()
         several = {"type": "array", "items": single, "minItems": 1, "maxItems": MOST_VALUES, "uniqueItems": True}
         if self._parameter.is_list:  # a list of numbers is a single value then
             several["contains"] = {"type": "array"}
