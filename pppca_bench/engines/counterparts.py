@@ -73,5 +73,6 @@ def _with_exact_components(fitted: _Fitted, X: ArrayLike) -> _Fitted:
     largest = np.take_along_axis(rows, np.abs(rows).argmax(axis=1, keepdims=True), axis=1)
     fitted.components_ = np.ascontiguousarray(rows * np.where(largest < 0.0, -1.0, 1.0))
     fitted.explained_variance_ = np.maximum(eigenvalues[::-1][kept], 0.0)
-    fitted.explained_variance_ratio_ = fitted.explained_variance_ / np.trace(C)
+    # Constant features have no variance.
+    fitted.explained_variance_ratio_ = fitted.explained_variance_ / (np.trace(C) or 1.0)
     return fitted
