@@ -48,8 +48,11 @@ _ANY_METHOD = {
     "portrait": "`true` stores what a figure of the run is drawn from, where the method makes features.",
 }
 _LINKS = (
-    # Tables and figures stand on the page of results, under their ids.
-    (re.compile(r"\]\(\.\./results/(?:tables|figures)/(\w+)\.(?:md|svg)\)"), lambda link: f"](#{link[1].lower()})"),
+    # Tables and figures stand on the page of results, those of the experiment on its own page, under their ids.
+    (
+        re.compile(r"\]\(\.\./results/(?:experiment/)?(?:tables|figures)/(\w+)\.(?:md|svg)\)"),
+        lambda link: f"](#{link[1].lower()})",
+    ),
     (re.compile(r"\]\(\.\./data/README\.md\)"), lambda link: "](data.md)"),  # noqa: ARG005
     (re.compile(r"\]\(\.\./results/README\.md(#\w+)?\)"), lambda link: f"](results.md{link[1] or ''})"),
 )
@@ -71,6 +74,12 @@ def results_page() -> str:
     return "\n\n".join(parts)
 
 
+def experiment_page() -> str:
+    """Return the rendered tables of the registered experiment as targets of links."""
+    tables = {name: RESULTS / "experiment" / "tables" / f"{name}.md" for name in ("E_tests", "E", "E_losses")}
+    return "\n\n".join(f"({name.lower()})=\n\n{path.read_text(encoding='utf-8')}" for name, path in tables.items())
+
+
 def config_keys_page() -> str:
     """Return a section for each method and classifier that a config can name, with its keys."""
     parts = ["## The whole config", *_whole_config()]
@@ -87,7 +96,12 @@ def api_page() -> str:
     return "\n\n".join(_public_name(name) for name in pppca_bench.__all__)
 
 
-GENERATED: Mapping[str, Callable[[], str]] = {"results": results_page, "config_keys": config_keys_page, "api": api_page}
+GENERATED: Mapping[str, Callable[[], str]] = {
+    "results": results_page,
+    "experiment": experiment_page,
+    "config_keys": config_keys_page,
+    "api": api_page,
+}
 
 
 def fill(app: Sphinx, docname: str, source: list[str]) -> None:
