@@ -191,7 +191,7 @@ def figure(name: str, panels: dict[str, dict[str, list[float]]]) -> Figure:
 def test_self_repair_is_judged_by_the_optimality_regained_since_its_least(curves, verdict):
     figures = {"F8": figure("F8", {"a) NE-pPCA, by generation": curves})}
     finding = judge_claims(Evidence(Results.of_runs([]), {}, {}, figures, CLAIMS))[REPAIR]
-    assert finding.fitted == verdict
+    assert (finding.verdict, finding.fitted) == (verdict, verdict), "NE-pPCA's curves are those of both readings"
 
 
 def test_self_repair_has_an_interval_over_the_problems():
@@ -215,7 +215,8 @@ def test_self_repair_is_judged_beside_learning_without_removal(shift, verdict):
 @pytest.mark.parametrize(
     ("n_train", "fitness", "alone", "verdict"),
     # Of 9 features with 1 node: 10 for the responses of each sample, Gram–Schmidt 9, breeding 36.
-    [(100, 1009 / 1045, 1000 / 1045, "holds"), (1, 19 / 55, 10 / 55, "does not hold")],
+    # The operations hold or do not; the time is undecided.
+    [(100, 1009 / 1045, 1000 / 1045, "holds in part"), (1, 19 / 55, 10 / 55, "undecided")],
 )
 def test_operations_of_the_fitness_are_counted_along_the_dimensionalities(n_train, fitness, alone, verdict):
     figures = {"F1": figure("F1", {"": {"cancer1": [1.0, 1.0]}})}

@@ -186,7 +186,8 @@ def judge(parts: Sequence[Part]) -> tuple[Verdict, list[str]]:
         verdict = part.losses.verdict(p)
         verdict = _INVERSE.get(verdict, verdict) if part.inverted else verdict
         verdicts.append(verdict)
-        sentences.append(part.sentence.format(f"{part.losses.text(p)}: {verdict}"))
+        text = f"the claim is {verdict} here" if verdict == "undecided" else f"the claim {verdict} here"
+        sentences.append(part.sentence.format(f"{part.losses.text(p)}: {text}"))
     return joined(verdicts), sentences
 
 
