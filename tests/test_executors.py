@@ -1,4 +1,4 @@
-"""Workers in this process or in others, which may die or be discarded."""
+"""Workers: in this process or others, which may die, be discarded, or lose the server that forks them."""
 
 import multiprocessing
 import multiprocessing.connection
@@ -9,12 +9,17 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
 
 from pppca_bench.experiments import executors
 from pppca_bench.experiments.executors import InProcess, Workers, available_cores, local
+
+WITH_SERVER = pytest.mark.skipif(
+    "forkserver" not in multiprocessing.get_all_start_methods(), reason="workers have no server here"
+)
 
 
 def process_and_sum(*numbers: int) -> tuple[int, int]:
@@ -132,6 +137,32 @@ def test_closing_waits_for_the_calls_in_flight_and_renewing_does_not(workers, tm
     never = one.submit(wait_for, tmp_path / "never")
     one.renew()
     assert never.exception(timeout=60) is not None
+
+
+@WITH_SERVER
+def test_workers_start_again_after_their_server_was_killed(workers):
+    for number in range(3):
+        one = workers(1)
+        assert one.submit(process_and_sum, number).result(timeout=60)[1] == number
+        one.renew()
+        executors.stop_server()
+
+
+@WITH_SERVER
+def test_a_server_that_dies_as_new_workers_are_asked_for_is_started_again(workers, monkeypatch):
+    """While it dies it counts as alive, but answers no more."""
+    refused = []
+
+    def connect(fds: list[int]) -> tuple[int, int]:
+        if not refused:
+            refused.append(forkserver._forkserver._forkserver_pid)
+            raise ConnectionRefusedError
+        return connect_to_server(fds)
+
+    connect_to_server = forkserver.connect_to_new_process
+    monkeypatch.setattr(forkserver, "connect_to_new_process", connect)
+    assert workers(1).submit(os.getppid).result(timeout=60) == forkserver._forkserver._forkserver_pid
+    assert refused != [forkserver._forkserver._forkserver_pid]
 
 
 def test_any_executor_of_the_standard_library_serves():

@@ -8,7 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
@@ -54,6 +54,8 @@ class Workers:
             self.close()
         else:
             self.renew()
+            if self._new_executor is _process_pool:
+                stop_server()
 
     @property
     def n_held(self) -> int:
@@ -67,14 +69,18 @@ class Workers:
         return partial(load_again, source)
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Submit a call; where the executor is broken or its server was killed, the future is lost."""
+        """Submit a call; where the executor is broken, the future holds the exception."""
         try:
             self._executor = self._executor or self._new_executor(self._size)
             return self._executor.submit(call, *arguments)
-        except (BrokenExecutor, EOFError, ConnectionError, FileNotFoundError) as error:
+        except BrokenExecutor as error:
             future: Future[Any] = Future()
-            future.set_exception(BrokenExecutor(error))
+            future.set_exception(error)
             return future
+        except (EOFError, ConnectionError, FileNotFoundError):  # the server of the workers was killed meanwhile
+            stop_server()
+            self._executor = self._new_executor(self._size)
+            return self._executor.submit(call, *arguments)
 
     def is_lost(self, future: Future[Any]) -> bool:
         """Return whether a finished call has no result since its worker died."""
@@ -104,6 +110,9 @@ class InProcess(Workers):
 
     def __init__(self) -> None:
         super().__init__(1)
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
     def loader(self, source: ProblemSource, problem: Problem) -> Callable[[], Problem]:
         """Return a function that returns the data as they were opened, or loads those of another split."""
@@ -146,6 +155,18 @@ def start_server() -> BaseContext:
         with uninterrupted_children():
             forkserver.ensure_running()
     return context
+
+
+def stop_server() -> None:
+    """Kill the server at once: still starting, it would fork workers for a parent that is gone."""
+    with suppress(ImportError):  # Windows has none
+        from multiprocessing import forkserver
+
+        server: Any = getattr(forkserver, "_forkserver")  # noqa: B009 no public interface ends it
+        if server._forkserver_pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(server._forkserver_pid, signal.SIGKILL)
+            server._stop()
 
 
 def _process_pool(n_workers: int) -> Executor:
