@@ -299,3 +299,8 @@ class ProblemFacts:
     n_validation: int
     n_test: int
     n_splits: int = 1
+
+    @property
+    def test_ratio(self) -> float:
+        """n_test / n_train, of the corrected resampled t-test."""
+        return self.n_test / self.n_train

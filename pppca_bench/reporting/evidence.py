@@ -13,9 +13,9 @@ from pppca_bench.methods.registry import METHODS
 from pppca_bench.reporting.document import SIGNED, printed
 from pppca_bench.reporting.figure_data import Figure
 from pppca_bench.reporting.pairs import ALPHA, holm
-from pppca_bench.reporting.summary import CellSummary, Results, Summary, summarise, summarise_runs
+from pppca_bench.reporting.summary import CellSummary, Results, Summary, summarise
 from pppca_bench.reporting.table import Table
-from pppca_bench.runs import ProblemFacts, Scalar
+from pppca_bench.runs import ProblemFacts, Scalar, Selector
 
 Verdict = Literal["holds", "holds in part", "does not hold", "undecided", "not run"]
 Reading = Literal["as written", "fitted"]
@@ -61,11 +61,14 @@ class Evidence(NamedTuple):
         """Return a role's runs in the comparison of methods, by problem."""
         wanted = dict(self.role(role, reading))
         method = wanted.pop("method", None)
-        return {
-            cell.problem: summarise_runs(runs)
-            for cell, runs in self.results.of_config(*self.configs).items()
-            if cell.method == method and all(cell.settings.get(name, own) == own for name, own in wanted.items())
+        if method is None:
+            return {}
+        problems = dict.fromkeys(cell.problem for cell in self.results.cells if cell.method == method)
+        known = {
+            name: self.results.summary(Selector(name, str(method), tuple(wanted.items())), self.configs)
+            for name in problems
         }
+        return {name: own for name, own in known.items() if own.n_planned}
 
     def by_problem(self, role: str, reading: Reading, quantity: str = "test_error_percent") -> dict[str, float]:
         """Return a role's means in the comparison of methods, by problem."""

@@ -11,8 +11,7 @@ import numpy as np
 
 from pppca_bench.reporting.document import EMPTY, SIGNED, Document, listed, number, printed
 from pppca_bench.reporting.evidence import MATTERS, READINGS, Evidence, Losses, Reading
-from pppca_bench.reporting.pairs import ALPHA, corrected_t, holm
-from pppca_bench.runs import ProblemFacts
+from pppca_bench.reporting.pairs import ALPHA, by_split, corrected_t, holm
 
 CONFIGS = ("experiment", "experiment_large")
 """Configs of the experiment."""
@@ -95,7 +94,7 @@ def _losses(evidence: Evidence) -> Document:
     for setting, other in COMPARISONS:
         name = f"{_title(evidence, setting)} − {_title(evidence, other)}"
         for problem, differences in _differences(evidence, setting, other).items():
-            test = corrected_t(differences, _ratio(evidence.facts, problem))
+            test = corrected_t(differences, evidence.facts[problem].test_ratio)
             interval = EMPTY if math.isnan(test.low) else f"{printed(test.low, SIGNED)} to {printed(test.high, SIGNED)}"
             rows.append((name, problem, printed(test.difference, SIGNED), interval, str(test.n)))
             values = {"loss": test.difference, "low": test.low, "high": test.high, "n": test.n}
@@ -120,11 +119,6 @@ def _losses(evidence: Evidence) -> Document:
     )
 
 
-def _ratio(facts: Mapping[str, ProblemFacts], problem: str) -> float:
-    known = facts[problem]
-    return known.n_test / known.n_train
-
-
 def _differences(evidence: Evidence, setting: Setting, other: Setting) -> dict[str, list[float]]:
     """Return the differences of test errors by data set and fold, the mean over the repeats of a fold.
 
@@ -134,14 +128,10 @@ def _differences(evidence: Evidence, setting: Setting, other: Setting) -> dict[s
     differences = {}
     for problem in ours.keys() & theirs.keys():
         first, second = (own[problem].values.get("test_error_percent", {}) for own in (ours, theirs))
-        shared = [repeat for repeat in first if repeat in second]
-        n_splits = evidence.facts[problem].n_splits
-        by_fold: dict[int, list[float]] = {}
-        for repeat in shared:
-            fold = repeat % n_splits if n_splits > 1 else repeat
-            by_fold.setdefault(fold, []).append(first[repeat] - second[repeat])
+        shared = {repeat: first[repeat] - second[repeat] for repeat in first if repeat in second}
+        by_fold = by_split(shared, evidence.facts[problem].n_splits)
         if len(by_fold) > 1:
-            differences[problem] = list(map(fmean, by_fold.values()))
+            differences[problem] = list(by_fold.values())
     return {problem: differences[problem] for problem in ours if problem in differences}
 
 
@@ -189,11 +179,12 @@ def _tests(evidence: Evidence) -> Document:
                 "n": n,
                 "p_holm": None if math.isnan(test.p_holm) else test.p_holm,
                 "verdict": verdict,
-                **test._asdict(),
+                "better": test.better,
+                "alike": test.alike,
+                "worse": test.worse,
                 "mean": mean,
             }
         )
-        del records[-1]["losses"]
     headers = ("Loss", "at most 1 point", "p (Holm)", "verdict", "P(gain)", "P(alike)", "P(loss)", "mean")
     notes = (
         "At most 1 point: number of data sets with such a loss. p: two-sided sign test that half of them have it. P:"

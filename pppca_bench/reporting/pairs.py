@@ -200,7 +200,7 @@ def compare_pairs(
     done = {name: column for name, column in by_name.items() if len(values[name]) > 1}
     common = _common(done)
     _check_sizes(problem, quantity, known.n_splits, len(done), len(common))
-    ratio = known.n_test / known.n_train
+    ratio = known.test_ratio
     shared = {pair: [place for place in values[pair[0]] if place in values[pair[1]]] for pair in common}
     tests = []
     for (first, second), places in shared.items():
@@ -238,6 +238,11 @@ def _by_split(column: Column, quantity: str, n_splits: int) -> dict[int, float]:
     """Return a setting's values by split, each the mean over its repeats; on a single split, by repeat."""
     (cell,) = column.cells.values()
     values = cell.values.get(quantity, {})
+    return by_split(values, n_splits)
+
+
+def by_split(values: Mapping[int, float], n_splits: int) -> dict[int, float]:
+    """Return values by split, each the mean over the repeats of that split; by repeat if there is a single split."""
     splits = grouped(values, lambda repeat: repeat % n_splits if n_splits > 1 else repeat)
     return {split: fmean(values[repeat] for repeat in repeats) for split, repeats in splits.items()}
 
