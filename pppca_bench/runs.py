@@ -169,6 +169,8 @@ class RunSpec:
         In [0, 2**63); the same for all settings of a method in a repeat.
     changed : tuple of str
         Names of the settings (as in `Cell.settings`) that are not a config's defaults, for labels; no part of the key.
+    place : int
+        Number of the cell among those of the config, which orders the rows of tables; no part of the key.
     """
 
     key: str
@@ -176,6 +178,7 @@ class RunSpec:
     repeat: int
     seed: int
     changed: tuple[str, ...] = ()
+    place: int = field(default=0, compare=False)
 
 
 def by_cell(specs: Iterable[RunSpec]) -> dict[Cell, list[RunSpec]]:

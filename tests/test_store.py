@@ -231,15 +231,16 @@ class TestOtherSeeds:
             planned.plan(plan("a", SPECS))
 
 
-def test_runs_of_later_planned_configs_come_last_and_shared_runs_once(store):
-    store.plan(plan("a", SPECS[:2]))
-    store.plan(plan("b", [GHA]))
-    assert [spec.key for spec, _ in store.runs()] == ["key0", "key1", "gha"]
-    store.plan(plan("a", SPECS[:2]))
-    assert store.configs() == ["b", "a"]
-    assert [spec.key for spec, _ in store.runs()] == ["gha", "key0", "key1"]
-    store.plan(plan("c", [GHA]))
-    assert [spec.key for spec, _ in store.runs()] == ["key0", "key1", "gha"]
+def test_runs_are_in_the_order_of_the_configs_names_and_their_plans_whenever_they_were_planned(store):
+    first, second, last = (replace(spec, place=place) for place, spec in enumerate([GHA, *SPECS[:2]]))
+    store.plan(plan("b", [second, last]))
+    store.plan(plan("a", [last]))
+    assert [spec.key for spec, _ in store.runs()] == [last.key, second.key]
+    store.plan(plan("b", [first, second, last]))
+    assert [spec.key for spec, _ in store.runs()] == [last.key, first.key, second.key]
+    assert [spec.key for spec, _ in store.runs(["b"])] == [first.key, second.key, last.key]
+    store.plan(plan("b", [replace(spec, place=-spec.place) for spec in (first, second, last)]))
+    assert [spec.key for spec, _ in store.runs(["b"])] == [last.key, second.key, first.key]
 
 
 def test_runs_can_be_limited_to_configs(store):
@@ -444,10 +445,9 @@ def test_plans_map_each_config_to_its_runs(tmp_path):
         store.plan(plan("second", [two, three]))
         store.plan(plan("first", [one]))
         assert {name: sorted(keys) for name, keys in store.plans().items()} == {
-            "second": ["2", "3"],
             "first": ["1"],
+            "second": ["2", "3"],
         }
-        assert list(store.plans()) == ["second", "first"]
 
 
 def test_done_repeats_of_a_config_stay_in_a_plan_with_fewer_repeats(planned):

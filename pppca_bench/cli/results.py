@@ -54,7 +54,7 @@ def list_(results: Path, only_failed: bool, text: str | None) -> None:
                 "SELECT name, substr(replace(planned_at, 'T', ' '), 1, 16), count(DISTINCT problem),"
                 " count(DISTINCT method), count(DISTINCT cell), count(*)"
                 " FROM configs JOIN plans ON plans.config = name JOIN runs ON runs.key = plans.key"
-                " JOIN cells ON cells.id = cell GROUP BY name ORDER BY sequence"
+                " JOIN cells ON cells.id = cell GROUP BY name ORDER BY planned_at"
             )
             click.echo(tabulate(rows, ("config", "last run (UTC)", "problems", "methods", "settings", "runs")))
 

@@ -6,6 +6,7 @@ The same config gives the same runs in the same order, whatever the machine.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -66,6 +67,7 @@ def expand(config: Config, problems: Identities, *, repeats: int | None = None) 
         Ordered by problem, method, settings and repeat; each run once, even if two entries of the config ask for it.
     """
     runs: dict[str, RunSpec] = {}
+    places = itertools.count()
     for identity in map(problems.__getitem__, config.problems):
         for method in config.methods:
             seeds = [
@@ -73,12 +75,12 @@ def expand(config: Config, problems: Identities, *, repeats: int | None = None) 
                 for repeat in range(repeats or method.repeats)
             ]
             for cell, changed in _cells(method, identity.label, identity.data_sha256):
-                cell_digest = _digest_of(cell)
+                cell_digest, place = _digest_of(cell), next(places)
                 for repeat, seed in enumerate(seeds):
                     digest = cell_digest.copy()
                     digest.update(f" {repeat} {seed}".encode())
                     key = digest.hexdigest()[:32]
-                    runs[key] = RunSpec(key, cell, repeat, seed, changed)
+                    runs[key] = RunSpec(key, cell, repeat, seed, changed, place)
     return list(runs.values())
 
 

@@ -174,7 +174,7 @@ def take_snapshot(
         if (not problems or cell.problem in problems) and (not methods or cell.method in methods)
     }
     results = Results(kept, [name for name in store.configs() if not configs or name in configs])
-    names = {cell.problem for cell in results.cells}
-    facts = {name: known for name, known in store.problems().items() if name in names}
+    known = store.problems()
+    facts = {name: known[name] for name in dict.fromkeys(cell.problem for cell in kept) if name in known}
     check_added(added, Snapshot(results, facts, references).builders, results.cells, method_names())
     return Snapshot(results, facts, [*references, *added])

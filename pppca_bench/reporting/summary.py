@@ -95,7 +95,7 @@ class Results:
     Parameters
     ----------
     cells : mapping of Cell to CellRuns
-        Planned runs and their results, those of later plans last; also an attribute.
+        Planned runs and their results, in the order of the tables; also an attribute.
     configs : iterable of str
         Names of the configs that ask for them.
 

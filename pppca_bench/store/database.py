@@ -49,8 +49,8 @@ class Store(Database):
             Another config asks for the same repeat of a cell, with another seed.
         """
         kept = self.done(spec.key for spec in plan.all_repeats)
-        before = {key for (key,) in self.rows("SELECT key FROM plans WHERE config = ?", plan.name)}
-        kept |= before.intersection(spec.key for spec in plan.left_out)
+        before = dict(self.rows("SELECT key, place FROM plans WHERE config = ?", plan.name))
+        kept |= before.keys() & {spec.key for spec in plan.left_out}
         others = (spec for spec in (*plan.all_repeats, *plan.left_out) if spec.key in kept)
         wanted = {spec.key: spec for spec in (*plan.specs, *others)}
         specs = by_cell(wanted.values())
@@ -60,7 +60,8 @@ class Store(Database):
                 parts = dict(cell.parameters), dict(cell.classifier), dict(cell.algorithms), own[0].changed
                 identity = (cell.problem, cell.data_sha256, cell.method)
                 ((cells[cell],),) = self.rows(_INSERT_CELL, *identity, *map(to_json, parts))
-            if wanted.keys() != before:
+            places = {key: spec.place for key, spec in wanted.items()}
+            if places != before:
                 rows = ((spec.key, cells[cell], spec.repeat, spec.seed) for cell, own in specs.items() for spec in own)
                 connection.executemany(
                     "INSERT INTO runs (key, cell, repeat, seed, status) VALUES (?, ?, ?, ?, 'planned')"
@@ -69,12 +70,12 @@ class Store(Database):
                 )
                 connection.execute("DELETE FROM plans WHERE config = ?", (plan.name,))
                 # Sorted as the table is: SQLite would write each page many times for unsorted keys.
-                connection.executemany("INSERT INTO plans VALUES (?, ?)", [(plan.name, key) for key in sorted(wanted)])
+                connection.executemany(
+                    "INSERT INTO plans VALUES (?, ?, ?)", ((plan.name, *own) for own in sorted(places.items()))
+                )
                 self.check_seeds(cells.values())
             connection.execute(
-                f"INSERT OR REPLACE INTO configs VALUES (?, {_NOW},"
-                " (SELECT coalesce(max(sequence), 0) + 1 FROM configs), ?, ?)",
-                (plan.name, plan.sha256, plan.text),
+                f"INSERT OR REPLACE INTO configs VALUES (?, {_NOW}, ?, ?)", (plan.name, plan.sha256, plan.text)
             )
 
     def check_seeds(self, cells: Iterable[int]) -> None:
@@ -197,20 +198,20 @@ class Store(Database):
         )
 
     def configs(self) -> list[str]:
-        """Return the names of all configs that were ever planned, the latest last."""
+        """Return the names of all configs that were ever planned, sorted."""
         return list(self.config_texts())
 
     def configs_of(self, key: str) -> list[str]:
-        """Return the names of the configs that ask for a run, the latest planned config last."""
-        asking = "SELECT name FROM plans JOIN configs ON name = config WHERE key = ? ORDER BY sequence"
+        """Return the names of the configs that ask for a run, the latest run config last."""
+        asking = "SELECT name FROM plans JOIN configs ON name = config WHERE key = ? ORDER BY planned_at"
         return [name for (name,) in self.rows(asking, key)]
 
     def config_texts(self) -> dict[str, str]:
-        """Return the text of each config that was ever planned, by name, the latest last."""
-        return dict(self.rows("SELECT name, text FROM configs ORDER BY sequence"))
+        """Return the text of each config that was ever planned, by name, sorted."""
+        return dict(self.rows("SELECT name, text FROM configs ORDER BY name"))
 
     def read(self, configs: Sequence[str] | None = None) -> tuple[pd.DataFrame, dict[int, CellRow]]:
-        """Return the runs that the configs (all by default) ask for, those of later planned configs last.
+        """Return the runs that the configs (all by default) ask for, in the order of the configs' names and plans.
 
         Returns
         -------
@@ -236,19 +237,20 @@ class Store(Database):
                     " Run it first with `pppca run`."
                 )
         frame, cells = self._read_intact(
-            "JOIN (SELECT key, group_concat(config, char(10)) AS configs, max(sequence) AS latest FROM plans"
-            f" JOIN configs ON name = config WHERE config {_AMONG} GROUP BY key) USING (key)",
-            known if configs is None else configs,
-            more=("configs", "latest"),
+            # SQLite takes `place` from the row of the first config.
+            "JOIN (SELECT plans.key, group_concat(config, char(10)) AS configs, min(asked.key) AS first, place"
+            " FROM plans JOIN json_each(?) AS asked ON asked.value = config GROUP BY plans.key) USING (key)",
+            known if configs is None else sorted(configs),
+            more=("configs", "first", "place"),
         )
-        return frame.sort_values(["latest", "repeat", "number"], ignore_index=True), cells
+        return frame.sort_values(["first", "place", "repeat", "number"], ignore_index=True), cells
 
     def runs(self, configs: Sequence[str] | None = None) -> list[StoredRun]:
         """Return the records of `read`."""
         return columns.records(*self.read(configs), self._provenances())
 
     def runs_by_cell(self, configs: Sequence[str] | None = None) -> dict[Cell, CellRuns]:
-        """Return the runs of `read` by cell, the cells of later planned configs last."""
+        """Return the runs of `read` by cell."""
         return columns.split_by_cell(*self.read(configs), self._provenances())
 
     def runs_by_key(self, keys: Collection[str]) -> dict[str, StoredRun]:
@@ -274,7 +276,7 @@ class Store(Database):
             self.rows("DELETE FROM cells WHERE id NOT IN (SELECT cell FROM runs)")
 
     def plans(self) -> dict[str, list[str]]:
-        """Return the keys of the runs that each config asks for, by name, the latest planned config last."""
+        """Return the keys of the runs that each config asks for, by name, sorted."""
         keys: dict[str, list[str]] = {name: [] for name in self.configs()}
         for config, key in self.rows("SELECT config, key FROM plans"):
             keys[config].append(key)

@@ -13,7 +13,7 @@ from typing import Any, Self
 from pppca_bench.errors import StoreError
 from pppca_bench.runs import QUANTITIES
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 BUSY_TIMEOUT_S = 60.0
 
 _TABLES = f"""
@@ -38,10 +38,10 @@ CREATE TABLE problems (
 CREATE TABLE histories (key TEXT PRIMARY KEY REFERENCES runs (key), curves BLOB NOT NULL) STRICT;
 CREATE TABLE provenances (id INTEGER PRIMARY KEY, description TEXT NOT NULL UNIQUE) STRICT;
 CREATE TABLE configs (
-    name TEXT PRIMARY KEY, planned_at TEXT NOT NULL, sequence INTEGER NOT NULL, sha256 TEXT NOT NULL, text TEXT NOT NULL
+    name TEXT PRIMARY KEY, planned_at TEXT NOT NULL, sha256 TEXT NOT NULL, text TEXT NOT NULL
 ) STRICT;
 CREATE TABLE plans (
-    config TEXT NOT NULL, key TEXT NOT NULL REFERENCES runs (key), PRIMARY KEY (config, key)
+    config TEXT NOT NULL, key TEXT NOT NULL REFERENCES runs (key), place INTEGER NOT NULL, PRIMARY KEY (config, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX plans_of_a_run ON plans (key);
 CREATE TABLE reservations (key TEXT PRIMARY KEY REFERENCES runs (key), process TEXT NOT NULL) STRICT;

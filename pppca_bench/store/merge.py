@@ -27,8 +27,7 @@ _CELL = ", ".join(CELL_COLUMNS)
 # Facts that runs refer to, then the other database's runs, with our numbers of their cells and provenances.
 _BRING = (
     "INSERT OR IGNORE INTO main.problems SELECT * FROM other.problems ORDER BY rowid",
-    "INSERT OR IGNORE INTO main.configs SELECT name, planned_at,"
-    " sequence + (SELECT coalesce(max(sequence), 0) FROM main.configs), sha256, text FROM other.configs",
+    "INSERT OR IGNORE INTO main.configs SELECT * FROM other.configs",
     f"INSERT OR IGNORE INTO main.cells ({_CELL}, changed) SELECT {_CELL}, changed FROM other.cells ORDER BY id",
     "INSERT OR IGNORE INTO main.provenances (description) SELECT description FROM other.provenances ORDER BY id",
     "CREATE TEMP VIEW incoming AS SELECT theirs.rowid AS number, theirs.key, cells.id AS cell, theirs.repeat,"
@@ -51,7 +50,7 @@ _ADD = (
     f" ON CONFLICT (key) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in ('provenance', *_RESULT))}"
     " WHERE (runs.status = 'planned' AND excluded.status != 'planned')"
     " OR (runs.status = 'failed' AND excluded.status = 'done')",
-    "INSERT OR IGNORE INTO main.plans SELECT config, key FROM other.plans",
+    "INSERT OR IGNORE INTO main.plans SELECT * FROM other.plans",
 )
 _COMPARED = ("cell", "repeat", "seed", "measures", *(name for name in QUANTITIES if name not in _TIMINGS))
 _DIFFER = (
