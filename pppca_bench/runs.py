@@ -241,8 +241,8 @@ class RunResult:
 
 
 def failed(spec: RunSpec, cause: str) -> RunResult:
-    """Return the record of a failed run."""
-    return RunResult(spec.key, "failed", error=cause)
+    """Return the record of a failed run; characters of the cause that UTF-8 does not encode are escaped."""
+    return RunResult(spec.key, "failed", error=cause.encode("utf-8", "backslashreplace").decode())
 
 
 def cause_of(error: str | None) -> str:

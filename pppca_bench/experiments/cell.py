@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import random
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -14,13 +16,21 @@ from numpy.typing import NDArray
 
 from pppca_bench.classifiers import MLP, fit_together
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.experiments.measures import error_percent, judge, measure_reconstruction, portray
+from pppca_bench.experiments.measures import (
+    as_matrix,
+    error_percent,
+    judge,
+    measure_reconstruction,
+    portray,
+    predictions_of,
+)
 from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.protocol import Contract, contract_of
 from pppca_bench.methods.sections import PIVOT, PIVOTAL, PORTRAIT, PREDICTIONS, STORED_BESIDE, constructor_arguments
 from pppca_bench.problems import Problem
 from pppca_bench.references.proben1_tables import pivot_of, rule_network
-from pppca_bench.runs import Parameters, RunResult, RunSpec, failed
+from pppca_bench.runs import MEASURES, QUANTITIES, Parameters, RunResult, RunSpec, failed
+from pppca_bench.store.export import IDENTITY
 
 HISTORY_NODES = 10
 """Nodes whose variances a stored history keeps: the slides' figures draw at most nine (F3, cancer1)."""
@@ -91,7 +101,7 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     for i, outcome in zip(waiting, _isolated(_classify, list(waiting.values())), strict=True):
         outcomes[i] = outcome
     results = [_isolated(_measured, [own])[0] if isinstance(own, Learned) else own for own in outcomes]
-    return [_with_plain_numbers(spec, result) for spec, result in zip(specs, results, strict=True)]
+    return [_recordable(spec, result) for spec, result in zip(specs, results, strict=True)]
 
 
 def each(problem: Problem | Sequence[Problem], specs: Sequence[RunSpec]) -> Sequence[Problem]:
@@ -146,17 +156,45 @@ def _learn(jobs: Sequence[Job]) -> list[Learned | RunResult]:
     """Fit methods on the training split, and on the validation split where the protocol includes it."""
     methods = [make_method(spec, problem.task, n_outputs=problem.n_outputs) for spec, problem in jobs]
     (spec, problem), *others = jobs
-    start = time.perf_counter()
-    if others:
-        _fit_networks(methods, [(job.problem, _inputs(job.problem)) for job in jobs])
-    else:
-        _fit_alone(methods[0], contract_of(find_method(spec.cell.method)), problem, _inputs(problem))
-    share_ms = 1e3 * (time.perf_counter() - start) / len(jobs)
-    return [_learned(*job, method, share_ms) for job, method in zip(jobs, methods, strict=True)]
+    with own_generators(spec, 0):
+        start = time.perf_counter()
+        if others:
+            _fit_networks(methods, [(job.problem, _inputs(job.problem)) for job in jobs])
+        else:
+            _fit_alone(methods[0], contract_of(find_method(spec.cell.method)), spec, problem, _inputs(problem))
+        share_ms = 1e3 * (time.perf_counter() - start) / len(jobs)
+        return [_learned(*job, method, share_ms) for job, method in zip(jobs, methods, strict=True)]
 
 
 def _inputs(problem: Problem) -> Splits:
     return problem.X_train, problem.X_validation, problem.X_test
+
+
+def is_third_party(spec: RunSpec) -> bool:
+    """Return whether a run calls third-party code, whose versions are texts."""
+    return any(isinstance(version, str) for _, version in spec.cell.algorithms)
+
+
+def handed(array: NDArray[Any], spec: RunSpec) -> NDArray[Any]:
+    """Return an array as a run's estimators get it: third-party code gets a private copy, which it may change."""
+    return array.copy() if is_third_party(spec) else array
+
+
+@contextmanager
+def own_generators(spec: RunSpec, stage: int) -> Iterator[None]:
+    """Seed the global generators of Python and NumPy for a stage of a run of third-party code, and restore them."""
+    if not is_third_party(spec):
+        yield
+        return
+    states = random.getstate(), np.random.get_state()
+    seed = seeds(spec)[stage]
+    random.seed(seed)
+    np.random.seed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
 
 
 def _fit_networks(networks: Sequence[MLP], data: Sequence[tuple[Problem, Splits]]) -> list[MLP]:
@@ -173,18 +211,18 @@ def _fit_networks(networks: Sequence[MLP], data: Sequence[tuple[Problem, Splits]
     return [fitted[index] for index in range(len(networks))]
 
 
-def _fit_alone(estimator: Any, contract: Contract, problem: Problem, splits: Splits) -> None:
+def _fit_alone(estimator: Any, contract: Contract, spec: RunSpec, problem: Problem, splits: Splits) -> None:
     """Fit an estimator on the training and validation inputs of a problem, original or reduced."""
-    train, validation, _ = splits
+    train, validation = (handed(X, spec) for X in splits[:2])
     if not contract.takes_targets:
         estimator.fit(train)
         return
     given: dict[str, Any] = {}
     if contract.takes_validation:
-        given |= {"X_val": validation, "y_val": problem.y_validation}
+        given |= {"X_val": validation, "y_val": handed(problem.y_validation, spec)}
     if contract.takes_classes:
         given["classes"] = _classes(problem)
-    y = problem.y_train
+    y = handed(problem.y_train, spec)
     # One target is a vector to scikit-learn's regressors, a column to this package's.
     estimator.fit(train, y[:, 0] if contract.is_foreign and y.ndim == 2 and y.shape[1] == 1 else y, **given)
 
@@ -199,10 +237,8 @@ def _learned(spec: RunSpec, problem: Problem, method: Any, fit_time_ms: float) -
     n_epochs = getattr(method, "n_epochs_", getattr(method, "n_generations_", None))
     if n_epochs is not None:
         values["n_epochs"] = n_epochs
-    history = {
-        name: curve[:, :HISTORY_NODES] if curve.ndim == 2 else curve
-        for name, curve in getattr(method, "history_", {}).items()
-    }
+    curves = {name: np.asarray(curve) for name, curve in getattr(method, "history_", {}).items()}
+    history = {name: curve[:, :HISTORY_NODES] if curve.ndim == 2 else curve for name, curve in curves.items()}
     makes, splits = find_method(spec.cell.method).makes, _inputs(problem)
     if makes == "measures":
         return RunResult(spec.key, "done", values=values, history=history)
@@ -210,15 +246,15 @@ def _learned(spec: RunSpec, problem: Problem, method: Any, fit_time_ms: float) -
     if makes == "classes":
         values["dimensionality"] = getattr(method, "n_features_", problem.n_features)
         return Learned(spec, problem, splits, values, history, None, method)
-    reduced = _features(method, splits)
+    reduced = _features(method, spec, splits)
     values["dimensionality"] = reduced[0].shape[1]
-    values |= measure_reconstruction(method, problem.X_train, reduced[0])
+    values |= measure_reconstruction(method, problem.X_train, handed(reduced[0], spec))
     if dict(spec.cell.parameters).get(PORTRAIT):
-        history |= portray(method, problem, reduced[0])
+        history |= portray(method, problem, handed(reduced[0], spec))
     return Learned(spec, problem, reduced, values, history, method, None)
 
 
-def _features(method: Any, splits: Splits) -> Splits:
+def _features(method: Any, spec: RunSpec, splits: Splits) -> Splits:
     """Return the features of each split.
 
     Raises
@@ -228,21 +264,16 @@ def _features(method: Any, splits: Splits) -> Splits:
     """
     features: list[Floats] = []
     for name, X in zip(("training", "validation", "test"), splits, strict=True):
-        reduced = as_matrix(method.transform(X))
         n_columns = features[0].shape[1] if features else None
         expected = f"({len(X)}, {n_columns or 'at least 1'})"
         where = f"transform of {type(method).__name__}, {name} split: expected finite numbers of shape {expected}"
+        reduced = as_matrix(method.transform(handed(X, spec)), where)
         if reduced.ndim != 2 or len(reduced) != len(X) or n_columns not in (None, reduced.shape[1]) or not reduced.size:
             raise ValueError(f"{where}, got the shape {reduced.shape}.")
         if not np.isfinite(reduced).all():
             raise ValueError(f"{where}, got {np.count_nonzero(~np.isfinite(reduced))} that are not finite.")
         features.append(reduced)
     return features[0], features[1], features[2]
-
-
-def as_matrix(made: Any) -> Floats:
-    """Return a dense or sparse matrix as a C-contiguous float64 array."""
-    return np.ascontiguousarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
 
 
 def _classify(jobs: Sequence[Learned]) -> list[Learned]:
@@ -269,37 +300,69 @@ def _train(jobs: Sequence[Learned]) -> Sequence[Any]:
         return _fit_networks(classifiers, [(job.problem, job.splits) for job in jobs])
     for job, classifier in zip(jobs, classifiers, strict=True):
         rule = str(dict(job.spec.cell.classifier)["rule"])
-        _fit_alone(classifier, contract_of(find_classifier(rule), job.problem.task), job.problem, job.splits)
+        with own_generators(job.spec, 1):
+            contract = contract_of(find_classifier(rule), job.problem.task)
+            _fit_alone(classifier, contract, job.spec, job.problem, job.splits)
     return classifiers
 
 
 def _measured(jobs: Sequence[Learned]) -> list[RunResult]:
     """Return the result of a run, with the errors of its classifier."""
     (job,) = jobs
-    classifier, problem, test = job.classifier, job.problem, job.splits[-1]
+    classifier, problem, spec = job.classifier, job.problem, job.spec
     values, history = dict(job.values), dict(job.history)
     for name, attribute in (("total_epochs", "n_epochs_"), ("relevant_epochs", "best_epoch_")):
         if (n_epochs := getattr(classifier, attribute, None)) is not None:
             values[name] = n_epochs
     values |= getattr(classifier, "measures_", {})
     targets = (problem.y_train, problem.y_validation, problem.y_test)
-    for split, X, y in zip(("train", "validation", "test"), job.splits, targets, strict=True):
-        values[f"{split}_error_percent"] = error_percent(classifier, X, y, problem.n_classes)
-    if hasattr(classifier, "squared_error_percent"):
-        values["test_squared_error_percent"] = classifier.squared_error_percent(test, problem.y_test)
-    if dict(job.spec.cell.parameters).get(PREDICTIONS):
-        scores, predictions = judge(classifier, test, problem)
-        values, history = values | scores, history | predictions
-    return [RunResult(job.spec.key, "done", values=values, history=history)]
+    with own_generators(spec, 2):
+        for split, X, y in zip(("train", "validation", "test"), job.splits, targets, strict=True):
+            predicted = predictions_of(classifier, handed(X, spec), y, problem.n_classes)
+            values[f"{split}_error_percent"] = error_percent(predicted, y, problem.n_classes)
+        if hasattr(classifier, "squared_error_percent"):
+            given = handed(X, spec), handed(y, spec)
+            values["test_squared_error_percent"] = classifier.squared_error_percent(*given)
+        if dict(spec.cell.parameters).get(PREDICTIONS):
+            scores, kept = judge(classifier, handed(X, spec), predicted, problem)
+            values, history = values | scores, history | kept
+    return [RunResult(spec.key, "done", values=values, history=history)]
 
 
-def _with_plain_numbers(spec: RunSpec, result: RunResult) -> RunResult:
-    """Return a result with Python's numbers in place of NumPy's, without nan; an infinite number is a failure."""
-    values = {name: value.item() if isinstance(value, np.generic) else value for name, value in result.values.items()}
-    for name, value in values.items():
-        if math.isinf(value):
-            return failed(spec, f"{name}: expected a finite number, got {value}. Scale the data, or lower the rate.")
-    return replace(result, values={name: value for name, value in values.items() if not math.isnan(value)})
+def _recordable(spec: RunSpec, result: RunResult) -> RunResult:
+    """Return a result that can be recorded: Python's numbers, without nan, and arrays of real numbers.
+
+    A result with anything else, such as an infinite number or a negative count, is a failure.
+    """
+    try:
+        values = {name: _number(name, value) for name, value in result.values.items()}
+        history = {name: _curve(name, curve) for name, curve in result.history.items()}
+    except (ValueError, TypeError, OverflowError) as error:
+        return failed(spec, str(error))
+    return replace(result, values={name: value for name, value in values.items() if value == value}, history=history)
+
+
+def _number(name: object, value: Any) -> float:
+    """Return a number of ``measures_``; raise ValueError for a reserved name, or anything but a possible number."""
+    if not isinstance(name, str) or name in IDENTITY or not name.isprintable():
+        raise ValueError(f"expected a text that is no column of all runs as the name of a number, got {name!r}.")
+    number = value.item() if isinstance(value, np.generic | np.ndarray) and value.ndim == 0 else value
+    if not isinstance(number, int | float):
+        raise ValueError(f"{name}: expected a number, got {value!r}.")
+    if math.isinf(number):
+        raise ValueError(f"{name}: expected a finite number, got {number}. Scale the data, or lower the rate.")
+    known = QUANTITIES.get(name) or MEASURES.get(name)
+    if known is not None and known.is_count and number < 0:
+        raise ValueError(f"{name}: expected a count of at least 0, got {number}.")
+    return number
+
+
+def _curve(name: object, curve: Any) -> NDArray[Any]:
+    """Return an array of ``history_``; raise ValueError for anything but real numbers."""
+    array = np.asarray(curve)
+    if not isinstance(name, str) or not name.isprintable() or array.dtype.kind not in "biuf" or not array.ndim:
+        raise ValueError(f"history_[{name!r}]: expected an array of real numbers, got {curve!r}.")
+    return array
 
 
 def make_method(spec: RunSpec, task: str = "classification", *, n_outputs: int = 1) -> Any:

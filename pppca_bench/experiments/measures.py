@@ -19,16 +19,17 @@ _SUM = 1e-6
 """Tolerance of the sum of a sample's class probabilities."""
 
 
-def error_percent(estimator: Any, X: Floats, y: NDArray[Any], n_classes: int | None) -> float:
+def error_percent(predicted: NDArray[Any], y: NDArray[Any], n_classes: int | None) -> float:
     """Return the share of wrong classes, or the squared error percentage of numbers (Proben1 report, section 2.7)."""
-    predicted = predictions_of(estimator, X, y, n_classes)
     return squared_error_percent(predicted, y) if n_classes is None else 100.0 * float(np.mean(predicted != y))
 
 
-def judge(estimator: Any, X: Floats, problem: Problem) -> tuple[dict[str, float], dict[str, NDArray[Any]]]:
+def judge(
+    estimator: Any, X: Floats, predicted: NDArray[Any], problem: Problem
+) -> tuple[dict[str, float], dict[str, NDArray[Any]]]:
     """Score the predictions of a fitted classifier or regressor for the test split.
 
-    ``X`` has the test inputs, reduced, of shape (n_test, n_components).
+    ``X`` has the test inputs, reduced, of shape (n_test, n_components), and ``predicted`` the `predictions_of` them.
 
     Returns
     -------
@@ -42,7 +43,6 @@ def judge(estimator: Any, X: Floats, problem: Problem) -> tuple[dict[str, float]
     from sklearn import metrics
 
     y = problem.y_test
-    predicted = predictions_of(estimator, X, y, problem.n_classes)
     kept: dict[str, NDArray[Any]] = {TARGETS: y, PREDICTED: predicted}
     if problem.n_classes is None:
         # R² is undefined for one example, and for targets that do not vary.
@@ -61,6 +61,17 @@ def judge(estimator: Any, X: Floats, problem: Problem) -> tuple[dict[str, float]
     return scores, kept
 
 
+def as_matrix(made: Any, where: str = "expected a matrix of numbers") -> Floats:
+    """Return a C-contiguous float64 copy of a dense or sparse matrix.
+
+    Raises ValueError, which begins with ``where``, for complex numbers.
+    """
+    dense = made.toarray() if hasattr(made, "toarray") else made
+    if np.iscomplexobj(dense):
+        raise ValueError(f"{where}, got complex numbers.")
+    return np.array(dense, dtype=np.float64, order="C")
+
+
 def predictions_of(estimator: Any, X: Floats, y: NDArray[Any], n_classes: int | None) -> NDArray[Any]:
     """Return predictions in the shape of the targets y.
 
@@ -69,7 +80,7 @@ def predictions_of(estimator: Any, X: Floats, y: NDArray[Any], n_classes: int | 
     ValueError
         They have another size, or are not classes 0 to n_classes - 1 or, without classes, finite numbers.
     """
-    predicted = np.asarray(estimator.predict(X))
+    predicted = np.array(estimator.predict(X))
     where = f"predict of {type(estimator).__name__}: expected"
     if predicted.size != y.size or len(predicted) != len(y):
         raise ValueError(f"{where} predictions of shape {y.shape}, got {predicted.shape}.")
@@ -93,7 +104,9 @@ def probabilities_of(estimator: Any, X: Floats, n_classes: int) -> Floats:
     """
     known = np.asarray(getattr(estimator, "classes_", np.arange(n_classes)), dtype=np.int64)
     probabilities = np.zeros((len(X), n_classes))
-    given = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    given = as_matrix(
+        estimator.predict_proba(X), f"predict_proba of {type(estimator).__name__}: expected probabilities"
+    )
     if given.shape != (len(X), len(known)) or not np.allclose(given.sum(axis=1), 1.0, rtol=0.0, atol=_SUM):
         raise ValueError(
             f"predict_proba of {type(estimator).__name__}: expected probabilities of shape {(len(X), len(known))} whose"
@@ -161,7 +174,11 @@ def portray(reducer: Any, problem: Problem, reduced: Floats) -> dict[str, NDArra
 def _reconstructed(reducer: Any, X: Floats, reduced: Floats) -> Floats:
     with suppress(NotFittedError):  # an inverse that the method has, but was not asked to learn
         if hasattr(reducer, "inverse_transform"):
-            return np.asarray(reducer.inverse_transform(reduced))
+            where = f"inverse_transform of {type(reducer).__name__}: expected numbers of shape {X.shape}"
+            rebuilt = as_matrix(reducer.inverse_transform(reduced), where)
+            if rebuilt.shape != X.shape:
+                raise ValueError(f"{where}, got the shape {rebuilt.shape}.")
+            return rebuilt
     mean, centre = X.mean(axis=0), reduced.mean(axis=0)
     weights = np.linalg.lstsq(reduced - centre, X - mean, rcond=None)[0]
     return np.asarray(mean + (reduced - centre) @ weights)

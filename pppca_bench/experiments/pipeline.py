@@ -19,9 +19,9 @@ from pppca_bench.config.plan import algorithms_of
 from pppca_bench.config.request import read_request
 from pppca_bench.documents import parse_yaml
 from pppca_bench.errors import ConfigError, DataError, StoreError
-from pppca_bench.experiments.cell import as_matrix, fit_run
+from pppca_bench.experiments.cell import fit_run
 from pppca_bench.experiments.choosing import chosen_by
-from pppca_bench.experiments.measures import error_percent, probabilities_of
+from pppca_bench.experiments.measures import as_matrix, error_percent, predictions_of, probabilities_of
 from pppca_bench.experiments.run_config import GivenData, saved, with_given
 from pppca_bench.methods.lookup import find_method, search_also
 from pppca_bench.problems import DataSet, Problem, load_again, load_data_set, load_problem, registered
@@ -142,7 +142,8 @@ def _fitted(spec: RunSpec, result: RunResult, problem: Problem, data: DataSet | 
         if reducer is not None and find_method(spec.cell.method).foreign:
             steps.append(("matrix", FunctionTransformer(as_matrix)))
         fitted = Pipeline([*steps, ("classify", classifier)])
-        error = error_percent(fitted, problem.X_test, problem.y_test, problem.n_classes)
+        predicted = predictions_of(fitted, problem.X_test, problem.y_test, problem.n_classes)
+        error = error_percent(predicted, problem.y_test, problem.n_classes)
     stored = result.values["test_error_percent"]
     if not np.isclose(stored, error, rtol=1e-9, atol=1e-12):
         warnings.warn(

@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pppca_bench.compiled import cache
+from pppca_bench.config.plan import algorithms_of
 from pppca_bench.experiments.queue import Group, is_timed, same_problem
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem
-from pppca_bench.runs import RunResult, RunSpec, by_cell, failed
+from pppca_bench.runs import Cell, RunResult, RunSpec, by_cell, failed
 from pppca_bench.store.database import Span
 
 if TYPE_CHECKING:
@@ -67,13 +68,29 @@ def compute(group: Group, loads: Loads) -> Computed:
 def _results(group: Group, loads: Loads) -> list[RunResult]:
     """Return the results of a group; after an exception each cell is computed by itself."""
     try:
+        check_versions(group[0].cell)
         opened = {of: loads[of]() for of in set(map(same_problem, group))}
         return _computed(group, [opened[same_problem(spec)] for spec in group])
-    except (Exception, SystemExit):  # noqa: BLE001 the boundary: one broken run must not end the others
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 the boundary: one broken run must not end the others
         cells = by_cell(group).values()
         if len(cells) > 1:
             return [result for own in cells for result in _results(tuple(own), loads)]
         return [failed(spec, traceback.format_exc()) for spec in group]
+
+
+def check_versions(cell: Cell) -> None:
+    """Raise ValueError if this process has loaded other third-party code than that which the runs were planned with."""
+    if not any(isinstance(version, str) for _, version in cell.algorithms):
+        return
+    now = dict(algorithms_of(cell.method, cell.classifier))
+    for name, version in cell.algorithms:
+        if isinstance(version, str) and version != (loaded := now[name]):
+            raise ValueError(
+                f"{name}: expected the code {version}, which was planned, got {loaded}, which this process has loaded."
+                " Start its workers again."
+            )
 
 
 def _computed(group: Group, problems: Sequence[Problem]) -> list[RunResult]:

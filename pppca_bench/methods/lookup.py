@@ -10,6 +10,7 @@ installed packages are trusted.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import inspect
@@ -165,20 +166,50 @@ def version_of(estimator: type) -> str:
     """Return the version of a class's code, so that results of different code do not mix.
 
     Choice: for a class of an installed distribution, its version and a digest of the class's own file, since a package
-    may be installed again with other code and the same version; for any other, and where a package is installed for
-    editing, a digest of all Python files of its top package, or of its module where it is in none.
+    may be installed again with other code and the same version. For any other, and where a package is installed for
+    editing, a digest of its module and of all modules that are imported from the same folder, there or from each other,
+    within functions too; of a package all Python files count. Imports whose names are computed are not seen.
     """
-    file = getattr(sys.modules[estimator.__module__], "__file__", None)
+    name = estimator.__module__
+    file = getattr(sys.modules[name], "__file__", None)
     if file is None:
         return "unknown"
-    top = estimator.__module__.partition(".")[0]
+    top = name.partition(".")[0]
     owner = _distribution_with(Path(file), top)
     if owner is not None:
         return f"{owner.version} {_digest([Path(file)])}"
-    if not hasattr(sys.modules[top], "__path__"):
-        return _digest([Path(file)])
-    folder = Path(getattr(sys.modules[top], "__file__", None) or file).parent
-    return _digest(sorted(folder.rglob("*.py")))
+    is_package = Path(file).stem == "__init__"
+    return _digest(_imported_files(top, Path(file).parents[name.count(".") + is_package]))
+
+
+def _imported_files(top: str, folder: Path) -> list[Path]:
+    """Return the files of a module or package in a folder, and of those in it that they import."""
+    files, waiting, seen = list[Path](), [top], {top}
+    while waiting:
+        name = waiting.pop()
+        spec = PathFinder.find_spec(name, [str(folder)])
+        if spec is None:
+            continue
+        if spec.submodule_search_locations is None:
+            own = [Path(spec.origin)] if spec.origin else []
+        else:
+            own = sorted(file for place in spec.submodule_search_locations for file in Path(place).rglob("*.py"))
+        files += own
+        imported = {other for file in own if file.suffix == ".py" for other in _imported_names(file)} - seen
+        seen |= imported
+        waiting += sorted(imported, reverse=True)
+    return files
+
+
+def _imported_names(file: Path) -> set[str]:
+    """Return the top-level names of the absolute imports in a Python file."""
+    names = set[str]()
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module.partition(".")[0])
+    return names
 
 
 def _digest(files: Iterable[Path]) -> str:

@@ -37,6 +37,9 @@ STATUSES = PLANNED, DONE, FAILED = ("planned", "done", "failed")
 CellRow = tuple[Cell, tuple[str, ...]]
 """A cell, and the names of its settings that are not a config's defaults."""
 
+_MOST_DEFLATED = 1032
+"""Largest ratio of the sizes of data and of deflated data."""
+
 _CHUNK = 20_000
 """Rows that are read at a time."""
 
@@ -49,7 +52,7 @@ def reading(row: str) -> Iterator[None]:
     """Raise StoreError with the row's name and a remedy if its content was not written by `Store`."""
     try:
         yield
-    except (ValueError, TypeError, KeyError, OverflowError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
         wrong = f"expected JSON text ({error})" if isinstance(error, json.JSONDecodeError) else str(error)
         raise StoreError(
             f"{row}: {wrong.removesuffix('.')}. The row was damaged or edited: `pppca doctor --mend` removes it, and"
@@ -105,9 +108,16 @@ def pack(history: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def unpack(blob: bytes) -> dict[str, NDArray[Any]]:
-    """Return the learning curves of `pack`."""
-    with np.load(io.BytesIO(blob), allow_pickle=False) as curves:
-        return {name: curves[name] for name in curves.files}
+    """Return the learning curves of `pack`; raise ValueError for any other content."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(blob)) as archive:
+            # No content of deflated data is longer.
+            if sum(member.file_size for member in archive.infolist()) > _MOST_DEFLATED * len(blob):
+                raise ValueError("sizes that no compressed data have")
+        with np.load(io.BytesIO(blob), allow_pickle=False) as curves:
+            return {name: curves[name] for name in curves.files}
+    except Exception as error:  # the decoders of zip, deflate and NumPy raise a dozen kinds for damaged bytes
+        raise ValueError(f"expected learning curves, got {type(error).__name__}: {error}") from error
 
 
 def read_frame(connection: sqlite3.Connection, query: str, values: Sequence[str]) -> pd.DataFrame:
