@@ -11,7 +11,7 @@ from command_line import printed
 
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments.measures import predictions_of
-from pppca_bench.methods.lookup import find_classifier, find_method, version_of
+from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.sections import describe_parameters, section_of
 from pppca_bench.store.database import Store
 
@@ -269,14 +269,6 @@ def test_predictions_that_are_not_targets_are_refused(value, n_classes, message)
 
     with pytest.raises(ValueError, match=re.escape(f"predict of Constant: {message}")):
         predictions_of(Constant(), np.zeros((3, 1)), np.zeros(3), n_classes)
-
-
-def test_a_change_of_the_code_is_another_version(module):
-    before = find_method(f"{module}:Halves").version
-    cls = sys.modules[module].Halves
-    assert version_of(cls) == before
-    Path(f"{module}.py").write_text(MODULE + "\n# changed\n")
-    assert version_of(cls) != before
 
 
 def test_the_version_of_installed_code_begins_with_the_distributions():

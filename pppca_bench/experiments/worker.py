@@ -86,7 +86,7 @@ def check_versions(cell: Cell) -> None:
         return
     now = dict(algorithms_of(cell.method, cell.classifier))
     for name, version in cell.algorithms:
-        if isinstance(version, str) and version != (loaded := now[name]):
+        if isinstance(version, str) and version != (loaded := now.get(name)):
             raise ValueError(
                 f"{name}: expected the code {version}, which was planned, got {loaded}, which this process has loaded."
                 " Start its workers again."

@@ -1,0 +1,266 @@
+"""Third-party code that misbehaves is contained: it gets copies, and what it returns is checked."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import printed
+
+from pppca_bench import load_results
+from pppca_bench.methods.lookup import find_method, version_of
+from pppca_bench.store.columns import pack, unpack
+
+MODULE = '''
+import random
+
+import numpy as np
+
+from {helper} import half
+
+
+class Halves:
+    def fit(self, X, y):
+        return self
+
+    def transform(self, X):
+        return half(X)
+
+
+class Buffer(Halves):
+    """Returns the same memory for every split."""
+
+    def fit(self, X, y):
+        self.memory = np.zeros((1000, 2))
+        return self
+
+    def transform(self, X):
+        self.memory[: len(X)] = half(X)
+        return self.memory[: len(X)]
+
+
+class Negates(Halves):
+    """Changes whatever it is given."""
+
+    def fit(self, X, y):
+        for array in (X, y):
+            array.setflags(write=True)
+            array *= -1
+        return self
+
+    def transform(self, X):
+        made = half(X)
+        X.setflags(write=True)
+        X *= -1
+        return made
+
+    def inverse_transform(self, X):
+        X *= -1
+        return np.repeat(X, 2, axis=1)
+
+
+class Complex(Halves):
+    def transform(self, X):
+        return half(X) + 1j
+
+
+class Global(Halves):
+    """Draws from the global generators."""
+
+    def fit(self, X, y):
+        self.shift = random.random()
+        return self
+
+    def transform(self, X):
+        return half(X) + np.random.rand(len(X), 2) + self.shift
+
+
+class Guess:
+    """Predicts at random, and changes its argument."""
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        X *= -1
+        return np.random.randint(0, 3, len(X))
+
+
+class Later:
+    def fit(self, X, y):
+        import {lazy}
+
+        self.measures_ = {{"shift": {lazy}.SHIFT}}
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
+class Measured(Halves):
+    measures_ = {{}}
+
+    def fit(self, X, y):
+        if len(X) > 60:
+            self.misbehave()
+        return self
+
+
+class Zero(Measured):
+    def misbehave(self):
+        self.measures_ = {{"own": np.array(2.5), "n_epochs": np.int64(7)}}
+'''
+
+CULPRITS = {
+    "Reserved": ('self.measures_ = {"seed": 1}', "expected a text that is no column of all runs"),
+    "Negative": ('self.measures_ = {"n_epochs": -5}', "n_epochs: expected a count of at least 0, got -5."),
+    "Sized": ('self.measures_ = {"dimensionality_": np.zeros(3)}', "dimensionality_: expected a number, got array"),
+    "Texts": ('self.measures_ = {"own": "1"}', "own: expected a number, got '1'."),
+    "Surrogate": ('self.measures_ = {"\\ud800": 1.0}', "as the name of a number, got '\\ud800'."),
+    "Objects": ('self.history_ = {"own": [object()]}', "history_['own']: expected an array of real numbers"),
+    "Cause": ('raise ValueError("\\ud800")', "ValueError: \\ud800"),
+    "Own": ('raise type("Stop", (BaseException,), {})("own")', "Stop: own"),
+}
+CONFIG = """\
+name: own
+problems: [iris]
+repeats: 2
+seed: 1
+methods: [{methods}]
+classifier: {{rule: "sklearn.naive_bayes:GaussianNB"}}
+"""
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """Write modules beside the config, under names that no other test has imported; return the name of the first."""
+    monkeypatch.chdir(tmp_path)
+    name = f"third_{tmp_path.name}"
+    texts = {
+        name: MODULE.format(helper=f"{name}_helper", lazy=f"{name}_lazy"),
+        f"{name}_helper": "def half(X):\n    return X[:, :2].copy()\n",
+        f"{name}_lazy": "SHIFT = 1.0\n",
+    }
+    for culprit, (line, _) in CULPRITS.items():
+        texts[name] += f"\n\nclass {culprit}(Measured):\n    def misbehave(self):\n        {line}\n"
+    for own, text in texts.items():
+        Path(f"{own}.py").write_text(text)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    yield name
+    for own in texts:
+        sys.modules.pop(own, None)
+
+
+def runs_of(module: str, *methods: str, results: str = "results", code: int = 0) -> pd.DataFrame:
+    """Run methods on iris; return the runs, with the classes' names as methods."""
+    named = ["{method: pca, tau: 10}" if method == "pca" else f'"{module}:{method}"' for method in methods]
+    Path("own.yaml").write_text(CONFIG.format(methods=", ".join(named)))
+    printed("run", "own.yaml", "--workers", "0", "--results", results, "--quiet", "--no-tables", code=code)
+    return loaded(results)
+
+
+def loaded(results: str = "results") -> pd.DataFrame:
+    runs = load_results(results).sort_values("repeat")
+    return runs.assign(method=runs["method"].str.rpartition(":")[2])
+
+
+def errors(runs: pd.DataFrame) -> dict[str, list[float]]:
+    """Return the test errors of the repeats by method."""
+    return {name: list(own) for name, own in runs.groupby("method")["test_error_percent"]}
+
+
+def test_a_method_gets_copies_and_its_features_are_copied(module):
+    alone = errors(runs_of(module, "pca", "Halves", results="alone"))
+    beside = errors(runs_of(module, "Negates", "Buffer", "Halves", "pca", results="beside"))
+    assert beside["pca"] == alone["pca"], "the problem is as it was"
+    assert beside["Negates"] == beside["Buffer"] == beside["Halves"] == alone["Halves"]
+
+
+def test_complex_features_are_refused(module):
+    (cause,) = set(runs_of(module, "Complex", code=1)["error"].str.strip().str.split("\n").str[-1])
+    assert cause == (
+        "ValueError: transform of Complex, training split: expected finite numbers of shape (75, at least 1), got"
+        " complex numbers."
+    )
+
+
+def test_all_scores_of_a_split_come_from_one_prediction(module):
+    Path("own.yaml").write_text(CONFIG.format(methods=f'"{module}:Guess"') + "predictions: true\n")
+    printed("run", "own.yaml", "--workers", "0", "--quiet", "--no-tables")
+    runs = loaded()
+    assert list(runs["accuracy_percent"]) == pytest.approx(list(100.0 - runs["test_error_percent"]))
+    assert runs["test_error_percent"].nunique() == 2, "the repeats have seeds of their own"
+
+
+def test_global_generators_are_seeded_by_the_run_and_left_as_they_were(module):
+    state = np.random.get_state()[1].tolist()
+    first = errors(runs_of(module, "Global", "Guess", results="first"))
+    assert np.random.get_state()[1].tolist() == state
+    np.random.seed(3)
+    assert errors(runs_of(module, "Guess", "Global", results="second")) == first
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("executor", ["processes", "dask"])
+def test_workers_give_the_same_numbers(module, executor):
+    here = errors(runs_of(module, "Negates", "Buffer", "Global", "Guess", "pca", results="here"))
+    # In a process of its own: the workers inherit what this one has imported.
+    command = [sys.executable, "-m", "pppca_bench", "run", "own.yaml", "--workers", "2", "--executor", executor]
+    done = subprocess.run([*command, "--results", "there", "--quiet"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert errors(loaded("there")) == here
+
+
+def test_numbers_are_recorded_as_pythons(module):
+    runs = runs_of(module, "Zero")
+    assert (runs["own"] == 2.5).all()
+    assert (runs["n_epochs"] == 7).all()
+
+
+def test_what_cannot_be_recorded_is_a_failed_run_and_the_others_go_on(module):
+    runs = runs_of(module, *CULPRITS, "Halves", code=1)
+    assert np.isfinite(errors(runs)["Halves"]).all()
+    causes = dict(zip(runs["method"], runs["error"], strict=True))
+    for culprit, (_, cause) in CULPRITS.items():
+        assert cause in causes[culprit]
+
+
+def test_the_version_depends_on_all_modules_of_the_folder_that_are_imported(module):
+    before = find_method(f"{module}:Halves").version
+    cls = sys.modules[module].Halves
+    Path("unrelated.py").write_text("")
+    assert version_of(cls) == before
+    for file in (Path(f"{module}_helper.py"), Path(f"{module}_lazy.py")):
+        text = file.read_text()
+        file.write_text(f"{text}# changed\n")
+        assert version_of(cls) != before
+        file.write_text(text)
+
+
+def test_a_process_that_has_loaded_other_code_than_was_planned_fails_the_runs(module, monkeypatch):
+    from pppca_bench.experiments import worker
+
+    monkeypatch.setattr(worker, "algorithms_of", lambda *_: ((f"{module}:Halves", "0" * 12),) * 2)
+    runs = runs_of(module, "Halves", code=1)
+    assert runs["error"].str.contains("which this process has loaded. Start its workers again.").all()
+
+
+def test_damaged_curves_are_read_as_they_were_or_refused():
+    rng = np.random.default_rng(0)
+    curves = {"variances": rng.uniform(size=(20, 3)), "errors": np.linspace(1, 0, 50)}
+    blob = pack(curves)
+    expected = {name: curve.astype(np.float32) for name, curve in curves.items()}
+    n_refused = 0
+    for bit in rng.choice(8 * len(blob), size=1_500, replace=False):
+        damaged = bytearray(blob)
+        damaged[bit // 8] ^= 1 << bit % 8
+        try:
+            found = unpack(bytes(damaged))
+        except ValueError:
+            n_refused += 1
+        else:
+            same = [np.array_equal(found[name], expected[name]) for name in found if name in expected]
+            assert all(same)
+    assert n_refused > 1_000
