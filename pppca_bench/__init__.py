@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pppca_bench.experiments.run_config import run
     from pppca_bench.methods.entry import Classifier, Method
     from pppca_bench.problems import Problem, known_problems, load_problem
+    from pppca_bench.problems.read_table import read_table
     from pppca_bench.store.export import load_predictions, load_results
 
 __version__ = "0.1.0"
@@ -31,6 +32,7 @@ __all__ = [
     "load_problem",
     "load_results",
     "pipeline",
+    "read_table",
     "run",
 ]
 
@@ -41,6 +43,7 @@ _NAMES = {
     "experiments.run_config": ("run",),
     "methods.entry": ("Classifier", "Method"),
     "problems": ("Problem", "known_problems", "load_problem"),
+    "problems.read_table": ("read_table",),
     "store.export": ("load_predictions", "load_results"),
 }
 

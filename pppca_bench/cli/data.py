@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pppca_bench.cli._shared import FOLDER, complete_proben1, data_option, examples
+from pppca_bench.errors import OwnDataError
 
 if TYPE_CHECKING:
     from pppca_bench.problems import Task
@@ -53,9 +54,12 @@ def data_export(folder: Path, names: tuple[str, ...]) -> None:
 @click.argument("problem")
 @click.option("--target", "targets", multiple=True, help="Column of the target, of a table that names none.")
 @click.option("--task", type=click.Choice(("classification", "approximation")), help="What the target is.")
+@click.option("--drop", "dropped", multiple=True, help="Column of a table to leave out.")
 @data_option
-def data_describe(problem: str, targets: tuple[str, ...], task: Task | None, data_dir: Path | None) -> None:
-    """Describe PROBLEM: types, gaps, classes, sizes and split.
+def data_describe(
+    problem: str, targets: tuple[str, ...], task: Task | None, dropped: tuple[str, ...], data_dir: Path | None
+) -> None:
+    """Describe PROBLEM: types, gaps, classes, sizes and split, and all that makes a table unusable.
 
     PROBLEM is a known problem's name, a .csv, .parquet or .dt file, sklearn:NAME, proben1:FAMILY or openml:NUMBER,
     which is downloaded where it is not there yet.
@@ -64,14 +68,16 @@ def data_describe(problem: str, targets: tuple[str, ...], task: Task | None, dat
 
     from pppca_bench.problems.describe import describe_problem, own_data_of
 
-    asked = own_data_of(problem, target=targets, task=task)
-    if isinstance(asked, str) and (targets or task):
-        raise click.UsageError(f"expected --target and --task with a table alone, got them with {problem}.")
-    facts, columns = describe_problem(asked, data_dir)
+    asked = own_data_of(problem, target=targets, task=task, drop=dropped)
+    if isinstance(asked, str) and (targets or task or dropped):
+        raise click.UsageError(f"expected --target, --task and --drop with a table alone, got them with {problem}.")
+    facts, columns, unusable = describe_problem(asked, data_dir)
     click.echo(tabulate(facts, tablefmt="plain", disable_numparse=True))
     if columns:
         headers = ["column", "type", "gaps", "values"]
         click.echo("\n" + tabulate(columns, headers, tablefmt="simple", disable_numparse=True))
+    if unusable:
+        raise OwnDataError(unusable)
 
 
 @data.command("path", epilog=examples("pppca data path"))

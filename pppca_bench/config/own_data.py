@@ -81,9 +81,13 @@ class _DtFile(Section):
 
 
 _PLACES: dict[str, Any] = dict.fromkeys(("csv", "parquet", "sklearn", "proben1"), (_Text, ...))
+_DECIMAL: dict[str, Any] = {"decimal": (Literal[".", ","], ".")}
 _PLACES["openml"] = (Annotated[int, Ge(1), Le(10**9)], ...)
 SOURCES: dict[str, type[Section]] = {
-    **{name: create_model(name, __base__=_Table, **{name: field}) for name, field in _PLACES.items()},
+    **{
+        name: create_model(name, __base__=_Table, **{name: field}, **(_DECIMAL if name == "csv" else {}))
+        for name, field in _PLACES.items()
+    },
     "dt": _DtFile,
 }
 """Models of the tables, by the key of their place; ``{dt: own.dt}`` is a longer form of the path alone."""
@@ -104,4 +108,5 @@ def read_table(value: Mapping[str, Any], info: ValidationInfo) -> str | OwnData:
     target = (table.target,) if isinstance(table.target, str) else table.target
     rule = table.rule(shared_rule(info))
     kind, place = cast("Any", source), str(getattr(table, source))
-    return OwnData(kind, place, target, table.task, table.categorical, table.drop, rule, table.name)
+    decimal = getattr(table, "decimal", ".")
+    return OwnData(kind, place, target, table.task, table.categorical, table.drop, rule, table.name, decimal)

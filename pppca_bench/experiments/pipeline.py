@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ def pipeline(
     folder: str | Path = ".",
     problems: GivenData | None = None,
     data_dir: str | Path | None = None,
+    unseen: Literal["refuse", "ignore"] = "refuse",
 ) -> Pipeline:
     """Fit the reducer and classifier of a stored run again: same seed and settings, same training and validation rows.
 
@@ -56,13 +57,16 @@ def pipeline(
         Data that `pppca_bench.run` was given.
     data_dir : path, optional
         First folder to look for Proben1 files.
+    unseen : {"refuse", "ignore"}, default "refuse"
+        Whether `predict` raises ValueError for a category that the table does not have, or encodes it as none.
 
     Returns
     -------
     sklearn.pipeline.Pipeline
         The steps ``encode`` (of tables), ``reduce`` (of methods that make features) and ``classify``. For a table,
-        `predict` takes a data frame of raw rows and returns values of the target's column; for other problems it takes
-        scaled inputs, and returns numbers of classes, or scaled numbers. Its steps cannot be fitted again.
+        `predict` takes a data frame of raw rows, such as `pppca_bench.read_table` returns, and returns values of the
+        target's column; for other problems it takes scaled inputs, and returns numbers of classes, or scaled numbers.
+        Its steps cannot be fitted again.
 
     Raises
     ------
@@ -88,7 +92,7 @@ def pipeline(
     result = _checked(spec, result)
     with saved(problems or {}) as given:
         problem, data, split = _opened(spec, asking, folder, given, Path(data_dir) if data_dir else None)
-    return _fitted(chosen_by(spec, result), result, problem, data, split)
+    return _fitted(chosen_by(spec, result), result, problem, data, split, unseen)
 
 
 def _checked(spec: RunSpec, result: RunResult | None) -> RunResult:
@@ -133,7 +137,14 @@ def _opened(
     )
 
 
-def _fitted(spec: RunSpec, result: RunResult, problem: Problem, data: DataSet | None, split: int) -> Pipeline:
+def _fitted(
+    spec: RunSpec,
+    result: RunResult,
+    problem: Problem,
+    data: DataSet | None,
+    split: int,
+    unseen: Literal["refuse", "ignore"],
+) -> Pipeline:
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):  # as in the run
@@ -153,7 +164,7 @@ def _fitted(spec: RunSpec, result: RunResult, problem: Problem, data: DataSet | 
         )
     if data is None:
         return fitted
-    encode = RowEncoder(data.inputs, data.encoder(split))
+    encode = RowEncoder(data.inputs, data.encoder(split), unseen)
     if data.classes:
         return Pipeline([("encode", encode), *steps, ("classify", NamedClasses(classifier, data.class_values))])
     return Pipeline([("encode", encode), *steps, ("classify", ScaledBack(classifier, data.target_range(split)))])

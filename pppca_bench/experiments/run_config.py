@@ -146,7 +146,7 @@ def _as_frame(name: str, part: Any, prefix: str) -> pd.DataFrame:
         part = part.to_frame(prefix if part.name is None else part.name)
     if isinstance(part, pd.DataFrame):
         return part.reset_index(drop=True).rename(columns=str)
-    array = np.asarray(part)
+    array = np.asanyarray(part)  # pandas knows the gaps of masked arrays
     if array.ndim not in (1, 2):
         raise DataError(f"{name}: expected {prefix} of one or two dimensions, got {array.ndim}. Reshape it.")
     names = [prefix] if array.ndim == 1 else [f"{prefix}{number + 1}" for number in range(array.shape[1])]

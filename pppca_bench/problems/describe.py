@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from pppca_bench.errors import UnknownProblemError
+from pppca_bench.errors import OwnDataError, UnknownProblemError
 from pppca_bench.problems.load import find_own_file, open_problem
 from pppca_bench.problems.own_data import DataSet, OwnData, Source
 from pppca_bench.problems.problem import Problem
@@ -21,7 +21,9 @@ Facts = list[tuple[str, str]]
 Columns = list[tuple[str, str, str, str]]
 
 
-def own_data_of(text: str, *, target: tuple[str, ...] = (), task: Task | None = None) -> str | OwnData:
+def own_data_of(
+    text: str, *, target: tuple[str, ...] = (), task: Task | None = None, drop: tuple[str, ...] = ()
+) -> str | OwnData:
     """Return the data that an argument refers to: a known problem, a file, ``sklearn:NAME``, ``proben1:FAMILY``
     or ``openml:NUMBER``.
 
@@ -32,10 +34,10 @@ def own_data_of(text: str, *, target: tuple[str, ...] = (), task: Task | None = 
     """
     source, _, place = text.partition(":")
     if source in ("sklearn", "proben1") or (source == "openml" and place.isdigit()):
-        return OwnData(cast("Source", source), place, target, task)
+        return OwnData(cast("Source", source), place, target, task, drop=drop)
     suffix = Path(text).suffix.lower()
     if suffix in _SUFFIXES:
-        return OwnData(_SUFFIXES[suffix], str(find_own_file(text)), target, task)
+        return OwnData(_SUFFIXES[suffix], str(find_own_file(text)), target, task, drop=drop)
     if suffix == ".dt" or text in registered():
         return text
     raise UnknownProblemError(
@@ -44,7 +46,7 @@ def own_data_of(text: str, *, target: tuple[str, ...] = (), task: Task | None = 
     )
 
 
-def describe_problem(asked: str | OwnData, data_dir: Path | None = None) -> tuple[Facts, Columns]:
+def describe_problem(asked: str | OwnData, data_dir: Path | None = None) -> tuple[Facts, Columns, str]:
     """Return facts about a problem, such as ``("task", "classification")``, and the columns of a table.
 
     Returns
@@ -53,22 +55,27 @@ def describe_problem(asked: str | OwnData, data_dir: Path | None = None) -> tupl
         Name and value of each fact; few of a table without a target.
     list of (str, str, str, str)
         Name, type, number of gaps, and range or categories of each column; [] for problems that are not tables.
+    str
+        What makes the table unusable, a line for each column; "" for a usable table.
 
     Raises
     ------
     DataError
-        If the data are missing or unusable.
+        If the data are missing.
     """
     if isinstance(asked, str):
         source, problem = open_problem(asked, data_dir)
-        return _facts(source.name, problem), []
+        return _facts(source.name, problem), [], ""
     table = asked.read(data_dir)
     columns = [_described(column, table.values[:, place]) for place, column in enumerate(table.columns)]
-    if asked.target or table.targets:
+    facts = [("problem", asked.label), ("rows", str(len(table.values)))]
+    if not (asked.target or table.targets):
+        return [*facts, ("target", "unknown: name it with --target")], columns, ""
+    try:
         data = DataSet(asked, table)
-        return _facts(asked.label, data.problem(), data), columns
-    rows = str(len(table.values))
-    return [("problem", asked.label), ("rows", rows), ("target", "unknown: name it with --target")], columns
+    except OwnDataError as error:
+        return facts, columns, str(error)
+    return _facts(asked.label, data.problem(), data), columns, ""
 
 
 def _facts(name: str, problem: Problem, data: DataSet | None = None) -> Facts:
@@ -98,4 +105,8 @@ def _described(column: Column, values: np.ndarray) -> tuple[str, str, str, str]:
     elif there.size:
         low, high = there.min(), there.max()
         content = f"{low:g}, constant" if low == high else f"{low:g} to {high:g}"
+    elif not there.size:
+        content = "empty"
+    if column.kind in ("integer", "category") and len(np.unique(values)) == len(values) > 1:
+        content += "; all different: an identifier?"
     return printable(column.name), column.kind, str(len(values) - len(there) or ""), content

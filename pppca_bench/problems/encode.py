@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import MinMaxScaler
 
 from pppca_bench.problems.problem import FloatArray
-from pppca_bench.problems.table import Column, to_table
+from pppca_bench.problems.table import Column, Table, is_number, to_table, typed_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +74,7 @@ def make_encoder(columns: Sequence[Column], has_gaps: Sequence[bool]) -> tuple[C
     steps: list[tuple[str, Any, list[int]]] = [
         ("numbers", fill_and_scale, numbers),
         ("gaps", FunctionTransformer(np.isnan), gaps),
-        ("categories", OneHotEncoder(categories=codes, sparse_output=False), texts),
+        ("categories", OneHotEncoder(categories=codes, sparse_output=False, handle_unknown="ignore"), texts),
     ]
     return ColumnTransformer([step for step in steps if step[2]]), tuple(names)
 
@@ -99,10 +99,14 @@ class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
         Input columns of the table.
     encoder : ColumnTransformer
         Fitted on the training rows.
+    unseen : {"refuse", "ignore"}, default "refuse"
+        Whether a category that the table does not have raises ValueError, or is encoded as none of the categories.
     """
 
-    def __init__(self, columns: Sequence[Column], encoder: ColumnTransformer) -> None:
-        self.columns, self.encoder = columns, encoder
+    def __init__(
+        self, columns: Sequence[Column], encoder: ColumnTransformer, unseen: Literal["refuse", "ignore"] = "refuse"
+    ) -> None:
+        self.columns, self.encoder, self.unseen = columns, encoder, unseen
 
     def transform(self, X: pd.DataFrame) -> FloatArray:
         """Return float64 inputs of shape (n_rows, n_features).
@@ -117,7 +121,7 @@ class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
         TypeError
             If X is not a data frame.
         ValueError
-            If a column is missing, has text instead of numbers, or an unknown category.
+            If a column is missing, has text that is no number in place of numbers, or an unknown category.
         """
         if not hasattr(X, "columns"):
             raise TypeError(f"X of RowEncoder: expected a data frame with the table's columns, got {type(X).__name__}")
@@ -126,27 +130,37 @@ class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
         if missing := [name for name in wanted if name not in frame.columns]:
             raise ValueError(f"X of RowEncoder: expected the columns {', '.join(wanted)}, got no {', '.join(missing)}")
         table = to_table(frame[wanted].reset_index(drop=True), "X")
-        values = [_values(column, *table.column(column.name)) for column in self.columns]
+        values = [self._values(column, *self._typed(column, table, frame)) for column in self.columns]
         encoded: FloatArray = self.encoder.transform(np.column_stack(values))
         return encoded
 
+    def _typed(self, column: Column, table: Table, frame: pd.DataFrame) -> tuple[Column, FloatArray]:
+        """Return a new column; texts in place of numbers or truth values are read as in a CSV file."""
+        new, values = table.column(column.name)
+        if new.kind == "category" and column.kind != "category":
+            kind, labels, values = typed_text(frame[column.name])
+            new = Column(column.name, kind, labels)
+        return new, values
 
-def _values(column: Column, new: Column, values: FloatArray) -> FloatArray:
-    """Return the numbers of a new column, or the indices of its labels among those of the known column."""
-    is_text, is_there = column.kind == "category", ~np.isnan(values)
-    if new.kind == "other" or (new.kind == "category" and not is_text and is_there.any()):
-        expected = "text" if is_text else "numbers"
-        raise ValueError(f"column {column.name!r} of X: expected {expected}, got {new.kind} {_shown(new.labels)}")
-    if not is_text:
+    def _values(self, column: Column, new: Column, values: FloatArray) -> FloatArray:
+        """Return the numbers of a new column, or the indices of its labels among those of the known column."""
+        is_text, is_there = column.kind == "category", ~np.isnan(values)
+        if new.kind == "other" or (new.kind == "category" and not is_text and is_there.any()):
+            expected = "text" if is_text else "numbers"
+            raise ValueError(f"column {column.name!r} of X: expected {expected}, got {new.kind} {_shown(new.labels)}")
+        if not is_text:
+            return values
+        places = {label: place for place, label in enumerate(column.labels)}
+        for row in np.flatnonzero(is_there):
+            text = new.text(values[row])
+            # A number that was declared a category has a label such as "1", whether it was written 1 or 1.0.
+            place = places.get(text, places.get(new.text(float(text)), -1) if is_number(text) else -1)
+            if place < 0 and self.unseen == "refuse":
+                raise ValueError(
+                    f"column {column.name!r} of X: expected one of the table's {_shown(column.labels)}, got {text!r}"
+                )
+            values[row] = place
         return values
-    for row in np.flatnonzero(is_there):
-        text = new.text(values[row])
-        if text not in column.labels:
-            raise ValueError(
-                f"column {column.name!r} of X: expected one of the table's {_shown(column.labels)}, got {text!r}"
-            )
-        values[row] = column.labels.index(text)
-    return values
 
 
 def _shown(labels: Sequence[str]) -> str:

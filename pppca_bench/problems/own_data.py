@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -13,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pppca_bench.errors import UnknownColumnError, listed, nearest
+from pppca_bench.errors import OwnDataError, UnknownColumnError, listed, nearest
 from pppca_bench.problems.problem import FloatArray, Problem, Targets
 from pppca_bench.problems.registry import Task
-from pppca_bench.problems.table import Column, Table, load_saved, printable
+from pppca_bench.problems.table import Column, Table, is_number, load_saved, printable
 
 if TYPE_CHECKING:
     from sklearn.compose import ColumnTransformer
@@ -31,6 +33,8 @@ MOST_CATEGORIES = 256
 
 _LARGEST = 1e150
 """Larger values overflow float64 when squared."""
+
+_LIKE_A_NUMBER = re.compile(r"[+-]?[\d.,_'\s]*\d[\d.,_'\s]*(e[+-]?\d+)?\s*%?|0x[0-9a-f]+", re.IGNORECASE)
 
 _QUARTERS = 4
 """Parts of a split by share: two quarters for training, one for validation, one for testing, as in Proben1."""
@@ -100,6 +104,8 @@ class OwnData:
         How the rows are split.
     name : str
         Name of the problem in tables; "" for the name of the file.
+    decimal : {".", ","}
+        Decimal mark of a CSV file.
     """
 
     source: Source
@@ -110,6 +116,7 @@ class OwnData:
     drop: tuple[str, ...] = ()
     rule: SplitRule = SplitRule()
     name: str = ""
+    decimal: str = "."
 
     @property
     def is_file(self) -> bool:
@@ -127,8 +134,9 @@ class OwnData:
 
         if self.source == "openml":
             return read_openml(self.place, data_dir, only_local=only_local)
-        readers = {"csv": read_csv, "parquet": read_parquet, "sklearn": read_sklearn, "proben1": read_proben1}
-        readers["given"] = load_saved
+        if self.source == "csv":
+            return read_csv(self.place, self.decimal)
+        readers = {"parquet": read_parquet, "sklearn": read_sklearn, "proben1": read_proben1, "given": load_saved}
         return readers[self.source](self.place)
 
 
@@ -165,9 +173,19 @@ class DataSet:
         self.task: Task = own.task or self._infer_task()
         self.classes: tuple[str, ...] = ()
         self.class_values: NDArray[Any] = np.empty(0)
-        self.y: Targets = self._classes() if self.task == "classification" else self._numbers()
+        errors, inputs = list[str](), list[tuple[Column, FloatArray]]()
+        try:
+            self.y: Targets = self._classes() if self.task == "classification" else self._numbers()
+        except OwnDataError as error:
+            errors.append(str(error))
         left_out = {*self.targets, *own.drop, own.rule.column}
-        inputs = [self._input(name) for name in table.names if name not in left_out]
+        for name in (name for name in table.names if name not in left_out):
+            try:
+                inputs.append(self._input(name))
+            except OwnDataError as error:
+                errors.append(str(error))
+        if errors:
+            raise OwnDataError("\n".join(errors))
         if not inputs:
             raise table.error("at least one column beside the target", "none", "Drop fewer columns.")
         columns, values = zip(*inputs, strict=True)
@@ -185,7 +203,7 @@ class DataSet:
         from pppca_bench.problems.encode import ENCODING_VERSION
 
         settings = asdict(self.own)
-        for name in ("source", "place", "name"):
+        for name in ("source", "place", "name", "decimal"):
             del settings[name]
         settings |= {"target": self.targets, "task": self.task, "encoding": ENCODING_VERSION}
         return hashlib.sha256(f"{self.table.sha256} {json.dumps(settings, sort_keys=True)}".encode()).hexdigest()
@@ -232,6 +250,8 @@ class DataSet:
                 raise UnknownColumnError(
                     f"{self.table.source}: expected a column {name!r}, got the columns {known}. Correct the name."
                 )
+        if dropped := [name for name in self.targets if name in own.drop]:
+            raise self.table.error("a target that is not dropped", f"drop: [{dropped[0]}]", "Take it out of `drop`.")
         if not self.targets:
             remedy = f"Name it, such as `target: {printable(names[-1])}`."
             raise self.table.error("the name of the target's column", "none", remedy)
@@ -298,6 +318,8 @@ class DataSet:
         if column.kind == "other":
             remedy = f"Turn it into numbers, or leave it out: `drop: [{name}]`."
             raise self.table.error("numbers, text or true/false", column.labels[0], remedy, column=name)
+        if column.kind == "category":
+            self._check_spelling(column, values)
         wrong = np.flatnonzero(np.abs(values) > _LARGEST)  # NaN, a gap, compares as False
         if wrong.size:
             expected, got = f"a number within ±{_LARGEST:g}", f"{values[wrong[0]]:g}"
@@ -305,24 +327,33 @@ class DataSet:
             raise self.table.error(expected, got, remedy, row=int(wrong[0]), column=name)
         return column, values
 
-    def _check_text(self, column: Column, values: FloatArray) -> None:
-        """Raise DataError for text in a mostly numeric column, and for decimal commas."""
-        import pandas as pd
+    def _check_spelling(self, column: Column, values: FloatArray) -> None:
+        """Raise DataError for two labels that differ in spaces or in their Unicode form alone."""
+        first: dict[str, str] = {}
+        for code, label in enumerate(column.labels):
+            other = first.setdefault(" ".join(unicodedata.normalize("NFC", label).split()), label)
+            if other != label and (rows := np.flatnonzero(values == code)).size:
+                expected, remedy = f"one spelling of {other!a}", "Correct one of them."
+                raise self.table.error(expected, ascii(label), remedy, row=int(rows[0]), column=column.name)
 
+    def _check_text(self, column: Column, values: FloatArray) -> None:
+        """Raise DataError for text in a mostly numeric column, and for numbers that are not read back as written."""
+        is_like = np.array([bool(_LIKE_A_NUMBER.fullmatch(label)) for label in column.labels], dtype=bool)
+        is_read = np.array([is_number(label) for label in column.labels], dtype=bool)
         rows = np.flatnonzero(~np.isnan(values))
-        texts = pd.Series(column.labels, dtype=str).iloc[values[rows].astype(np.int64)]
-        is_number = pd.to_numeric(texts, errors="coerce").notna().to_numpy()
-        is_decimal = pd.to_numeric(texts.str.replace(",", ".", n=1), errors="coerce").notna().to_numpy() & ~is_number
-        if 2 * texts[is_decimal].nunique() > len(column.labels):
-            expected, remedy, wrong = "a decimal point", "Write points", is_decimal
-        elif 2 * is_number.sum() > len(rows) and not is_number.all():
-            expected, remedy, wrong = "a number, as in most rows", "Correct it", ~is_number
-        else:
+        codes = values[rows].astype(np.int64)
+        if 2 * (is_like | is_read)[codes].sum() <= len(rows) or is_read[codes].all():
             return
-        first = int(np.flatnonzero(wrong)[0])
+        first = int(np.flatnonzero(~is_read[codes])[0])
+        text = column.labels[codes[first]]
+        expected, remedy = "a number, as in most rows", "Correct it"
+        if is_number(text.replace(",", ".", 1)):
+            expected, remedy = "a decimal point", "Write points, read them by `decimal: ','`"
+        elif _LIKE_A_NUMBER.fullmatch(text):
+            expected = "a number such as -1234.5, without other signs or leading zeros, and within 2⁵³ if it is whole"
+            remedy = "Write it so"
         remedy += f", or take the column for text: `categorical: [{column.name}]`."
-        got = repr(texts.iloc[first][:40])
-        raise self.table.error(expected, got, remedy, row=int(rows[first]), column=column.name)
+        raise self.table.error(expected, repr(text[:40]), remedy, row=int(rows[first]), column=column.name)
 
     def _check_split_column(self) -> None:
         """Raise DataError for words that name no split, and for too few rows to train on."""

@@ -24,22 +24,55 @@ if TYPE_CHECKING:
 SKLEARN_NAMES = ("breast_cancer", "diabetes", "digits", "iris", "linnerud", "wine")
 """Data sets that scikit-learn bundles as ``load_NAME``."""
 
+PARQUET_SUFFIXES = (".parquet", ".pq")
 _SEPARATORS = ",;\t"
+_DECIMAL_COMMA = r"^([+-]?\d*),(\d+)$"
 _LOCAL = Path("data")
 _RETRIES, _PAUSE_S = 3, 1.0
 
 
-def read_csv(path: str | Path) -> Table:
+def read_csv(path: str | Path, decimal: str = ".") -> Table:
     """Read a CSV file with a header line.
 
     Choice: the separator is the most frequent of comma, semicolon and tab in the header. Missing values are empty
-    fields, ``?``, as in UCI's files, and the markers of pandas, such as ``NA`` and ``null``.
+    fields, ``?``, as in UCI's files, and the markers of pandas, such as ``NA`` and ``null``. All values are read as
+    texts; a column has numbers if all of its texts are read back as they were written (`typed_text`).
 
     Raises
     ------
     OwnDataError
         If the file cannot be read, is empty or not UTF-8, or a line has a different number of fields than the header.
     """
+    frame, lines = _read_texts(path, decimal)
+    return to_table(frame, str(path), lines=lines)
+
+
+def read_table(path: str | Path, *, decimal: str = ".") -> pd.DataFrame:
+    """Read the rows of a CSV or Parquet file for the `predict` of a `pipeline`.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file with the columns of the table that the run learnt from, with the same separators, gaps and types.
+    decimal : {".", ","}, default "."
+        Decimal mark of a CSV file.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Of a CSV file all values as texts, and NaN for gaps: the pipeline types them as the table's columns.
+
+    Raises
+    ------
+    OwnDataError
+        If the file cannot be read; see `read_csv`.
+    """
+    is_parquet = Path(path).suffix.lower() in PARQUET_SUFFIXES
+    return _read_parquet_frame(path) if is_parquet else _read_texts(path, decimal)[0]
+
+
+def _read_texts(path: str | Path, decimal: str) -> tuple[pd.DataFrame, NDArray[np.int64]]:
+    """Return the columns of a CSV file as texts and gaps, and the last line of each row."""
     import pandas as pd
 
     text = _text(path)
@@ -53,9 +86,11 @@ def read_csv(path: str | Path) -> Table:
         index_col=False,
         skipinitialspace=True,
         na_values=["?"],
-        low_memory=False,
+        dtype=str,
     )
-    return to_table(frame.set_axis(names, axis=1), str(path), lines=lines)
+    if decimal == ",":
+        frame = frame.replace(_DECIMAL_COMMA, r"\1.\2", regex=True)
+    return frame.set_axis(names, axis=1), lines
 
 
 def _text(path: str | Path) -> str:
@@ -103,10 +138,14 @@ def read_parquet(path: str | Path) -> Table:
     DataError
         If pyarrow is not installed.
     """
+    return to_table(_read_parquet_frame(path), str(path))
+
+
+def _read_parquet_frame(path: str | Path) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        frame = pd.read_parquet(path, engine="pyarrow")
+        return pd.read_parquet(path, engine="pyarrow")
     except ImportError:
         raise DataError(
             f"{path}: expected pyarrow, which reads Parquet files, got none."
@@ -115,7 +154,6 @@ def read_parquet(path: str | Path) -> Table:
     except (OSError, ValueError) as error:  # pyarrow raises both
         got = _first_line(error)
         raise OwnDataError(f"{path}: expected a Parquet file, got {got}. Check the path and the file.") from None
-    return to_table(frame, str(path))
 
 
 def read_sklearn(name: str) -> Table:

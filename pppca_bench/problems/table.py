@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 Kind = Literal["real", "integer", "boolean", "category", "other"]
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
+_INTEGER = re.compile(r"[+-]?(0|[1-9]\d*)", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(((0|[1-9]\d*)(\.\d*)?|\.\d+)(e[+-]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
+_TRUE, _FALSE = {"True", "TRUE", "true"}, {"False", "FALSE", "false"}
+
+_LARGEST_INTEGER = 2**53
+"""Larger integers may share a float64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +50,10 @@ class Column:
 
     def text(self, value: float) -> str:
         """Return the label with this index, or a number as text."""
-        return self.labels[int(value)] if self.labels else f"{value:g}"
+        if self.labels:
+            return self.labels[int(value)]
+        short = f"{value:g}"
+        return short if float(short) == value else repr(float(value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +133,7 @@ def printable(text: str) -> str:
 def to_table(
     frame: pd.DataFrame, source: str, *, targets: tuple[str, ...] = (), lines: NDArray[np.int64] | None = None
 ) -> Table:
-    """Return a data frame as a table with typed columns.
+    """Return a data frame as a table with typed columns; with ``lines``, those of a file whose values are all texts.
 
     Raises
     ------
@@ -146,29 +156,61 @@ def to_table(
     values = np.empty(frame.shape)
     columns = []
     for place, name in enumerate(names):
-        kind, labels, values[:, place] = _typed(frame.iloc[:, place])
+        series = frame.iloc[:, place]
+        kind, labels, values[:, place] = _typed(series) if lines is None else typed_text(series)
         columns.append(Column(name, kind, labels))
     return Table(source, tuple(columns), values, targets, lines)
 
 
-def _typed(series: pd.Series[Any]) -> tuple[Kind, tuple[str, ...], FloatArray | float]:
+def _typed(series: pd.Series[Any]) -> tuple[Kind, tuple[str, ...], FloatArray]:
     """Return kind, labels and values of a column."""
     import pandas as pd
 
     types, gaps = pd.api.types, series.isna().to_numpy()
-    values = np.full(len(series), np.nan)
+    values = np.where(gaps, np.nan, 0.0)
     inferred = types.infer_dtype(series, skipna=True)
     if types.is_bool_dtype(series.dtype) or inferred == "boolean":
         values[~gaps] = series[~gaps].astype(bool)
         return "boolean", ("False", "True"), values
     is_number = types.is_numeric_dtype(series.dtype) and inferred != "complex"
+    if inferred == "integer" and not isinstance(series.dtype, pd.CategoricalDtype):
+        kind, labels, values = typed_text(series.astype(object).map(str, na_action="ignore"))
+        return "integer" if kind == "real" else kind, labels, values
     if is_number or inferred in ("integer", "floating", "mixed-integer-float", "decimal"):
         numbers = pd.to_numeric(series).to_numpy(dtype=np.float64, na_value=np.nan)
-        is_integer = types.is_integer_dtype(series.dtype) or inferred == "integer"
-        return ("integer" if is_integer and not isinstance(series.dtype, pd.CategoricalDtype) else "real"), (), numbers
+        return "real", (), numbers
     if inferred in ("string", "categorical", "empty"):
-        values[~gaps], labels = pd.factorize(series[~gaps].astype(str), sort=True)
-        if len(labels) and all(map(_DATE.match, labels)):
-            return "other", ("dates",), np.nan
-        return "category", tuple(map(str, labels)), values
-    return "other", (str(series.dtype) if series.dtype != object else inferred,), np.nan
+        values[~gaps], texts = pd.factorize(series[~gaps].astype(str), sort=True)
+        return _category(list(texts), values)
+    return "other", (str(series.dtype) if series.dtype != object else inferred,), values
+
+
+def typed_text(series: pd.Series[Any]) -> tuple[Kind, tuple[str, ...], FloatArray]:
+    """Return kind, labels and values of a column of texts and gaps.
+
+    They are numbers, or truth values, if all of them are read back as they were written; otherwise a category.
+    """
+    import pandas as pd
+
+    codes, labels = pd.factorize(series, sort=True)
+    texts = list(map(str, labels))
+    if texts and set(texts) <= _TRUE | _FALSE:
+        return "boolean", ("False", "True"), np.array([*(text in _TRUE for text in texts), np.nan])[codes]
+    if all(map(is_number, texts)):
+        # pandas has whole numbers with gaps as real numbers, also in Parquet files.
+        is_integer = (codes >= 0).all() and all(map(_INTEGER.fullmatch, texts))
+        return "integer" if is_integer else "real", (), np.array([*map(float, texts), np.nan])[codes]
+    return _category(texts, np.where(codes < 0, np.nan, codes))
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number without leading zeros and separators that float64 tells from its neighbours."""
+    if _INTEGER.fullmatch(text):
+        return abs(int(text)) <= _LARGEST_INTEGER
+    return bool(_NUMBER.fullmatch(text))
+
+
+def _category(labels: Sequence[str], values: FloatArray) -> tuple[Kind, tuple[str, ...], FloatArray]:
+    if len(labels) and all(map(_DATE.match, labels)):
+        return "other", ("dates",), np.where(np.isnan(values), np.nan, 0.0)
+    return "category", tuple(map(str, labels)), values
