@@ -267,7 +267,7 @@ def test_a_config_without_repeats_has_one_for_each_split(load):
         (
             "{csv: a.csv, targte: y}",
             "problems[0].targte: unknown key, expected one of target, task, categorical, drop, split, splits,"
-            " folds, name, csv (did you mean 'target'?).",
+            " folds, name, csv, decimal (did you mean 'target'?).",
         ),
         (
             "{sklearn: iris, task: regression}",
