@@ -309,13 +309,15 @@ MISTAKES += [
     (
         "x;y\n" + "1,5;a\n2,25;b\n" * 5,
         {},
-        ", line 2, column 'x': expected a decimal point, got '1,5'. Write points, read them by `decimal: ','`, or take the column for text:"
+        ", line 2, column 'x': expected a decimal point, got '1,5'. Write points, read them by"
+        " `decimal: ','`, or take the column for text:"
         " `categorical: [x]`.",
     ),
     (
         "x;y\n" + "0;a\n1,5;b\n0;b\n2,25;a\n3,5;b\nlow;a\n" * 5,
         {},
-        ", line 3, column 'x': expected a decimal point, got '1,5'. Write points, read them by `decimal: ','`, or take the column for text:"
+        ", line 3, column 'x': expected a decimal point, got '1,5'. Write points, read them by"
+        " `decimal: ','`, or take the column for text:"
         " `categorical: [x]`.",
     ),
     (
