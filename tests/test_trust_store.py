@@ -130,7 +130,7 @@ class TestOneMoment:
             before = reader.configs()
             writer = sqlite3.connect(path, timeout=0)
             with closing(writer), pytest.raises(sqlite3.OperationalError, match="locked"):
-                writer.executescript("INSERT INTO configs VALUES ('other', '', 9, '', '')")
+                writer.executescript("INSERT INTO configs VALUES ('other', '', '', '')")
             assert reader.configs() == before
             assert reader.plans().keys() == set(before)
 
