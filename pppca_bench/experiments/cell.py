@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 import time
 import traceback
@@ -23,14 +22,14 @@ from pppca_bench.experiments.measures import (
     measure_reconstruction,
     portray,
     predictions_of,
+    recordable,
 )
 from pppca_bench.methods.lookup import find_classifier, find_method
 from pppca_bench.methods.protocol import Contract, contract_of
 from pppca_bench.methods.sections import PIVOT, PIVOTAL, PORTRAIT, PREDICTIONS, STORED_BESIDE, constructor_arguments
 from pppca_bench.problems import Problem
 from pppca_bench.references.proben1_tables import pivot_of, rule_network
-from pppca_bench.runs import MEASURES, QUANTITIES, Parameters, RunResult, RunSpec, failed
-from pppca_bench.store.export import IDENTITY
+from pppca_bench.runs import Parameters, RunResult, RunSpec, failed
 
 HISTORY_NODES = 10
 """Nodes whose variances a stored history keeps: the slides' figures draw at most nine (F3, cancer1)."""
@@ -101,7 +100,7 @@ def run_group(specs: Sequence[RunSpec], problem: Problem | Sequence[Problem]) ->
     for i, outcome in zip(waiting, _isolated(_classify, list(waiting.values())), strict=True):
         outcomes[i] = outcome
     results = [_isolated(_measured, [own])[0] if isinstance(own, Learned) else own for own in outcomes]
-    return [_recordable(spec, result) for spec, result in zip(specs, results, strict=True)]
+    return [recordable(spec, result) for spec, result in zip(specs, results, strict=True)]
 
 
 def each(problem: Problem | Sequence[Problem], specs: Sequence[RunSpec]) -> Sequence[Problem]:
@@ -327,42 +326,6 @@ def _measured(jobs: Sequence[Learned]) -> list[RunResult]:
             scores, kept = judge(classifier, handed(X, spec), predicted, problem)
             values, history = values | scores, history | kept
     return [RunResult(spec.key, "done", values=values, history=history)]
-
-
-def _recordable(spec: RunSpec, result: RunResult) -> RunResult:
-    """Return a result that can be recorded: Python's numbers, without nan, and arrays of real numbers.
-
-    A result with anything else, such as an infinite number or a negative count, is a failure.
-    """
-    try:
-        values = {name: _number(name, value) for name, value in result.values.items()}
-        history = {name: _curve(name, curve) for name, curve in result.history.items()}
-    except (ValueError, TypeError, OverflowError) as error:
-        return failed(spec, str(error))
-    return replace(result, values={name: value for name, value in values.items() if value == value}, history=history)
-
-
-def _number(name: object, value: Any) -> float:
-    """Return a number of ``measures_``; raise ValueError for a reserved name, or anything but a possible number."""
-    if not isinstance(name, str) or name in IDENTITY or not name.isprintable():
-        raise ValueError(f"expected a text that is no column of all runs as the name of a number, got {name!r}.")
-    number = value.item() if isinstance(value, np.generic | np.ndarray) and value.ndim == 0 else value
-    if not isinstance(number, int | float):
-        raise ValueError(f"{name}: expected a number, got {value!r}.")
-    if math.isinf(number):
-        raise ValueError(f"{name}: expected a finite number, got {number}. Scale the data, or lower the rate.")
-    known = QUANTITIES.get(name) or MEASURES.get(name)
-    if known is not None and known.is_count and number < 0:
-        raise ValueError(f"{name}: expected a count of at least 0, got {number}.")
-    return number
-
-
-def _curve(name: object, curve: Any) -> NDArray[Any]:
-    """Return an array of ``history_``; raise ValueError for anything but real numbers."""
-    array = np.asarray(curve)
-    if not isinstance(name, str) or not name.isprintable() or array.dtype.kind not in "biuf" or not array.ndim:
-        raise ValueError(f"history_[{name!r}]: expected an array of real numbers, got {curve!r}.")
-    return array
 
 
 def make_method(spec: RunSpec, task: str = "classification", *, n_outputs: int = 1) -> Any:

@@ -1,8 +1,10 @@
-"""Measures of a run: predictions for the test split and their scores, reconstruction of the inputs."""
+"""Measures of a run: predictions and their scores, reconstruction of the inputs; what of a result can be recorded."""
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,8 @@ from pppca_bench.classifiers import squared_error_percent
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.engines.projection import most_variance
 from pppca_bench.problems import Problem
-from pppca_bench.store.export import PREDICTED, PROBABILITIES, TARGETS
+from pppca_bench.runs import MEASURES, QUANTITIES, RunResult, RunSpec, failed
+from pppca_bench.store.export import IDENTITY, PREDICTED, PROBABILITIES, TARGETS
 
 _SUM = 1e-6
 """Tolerance of the sum of a sample's class probabilities."""
@@ -187,3 +190,39 @@ def _reconstructed(reducer: Any, X: Floats, reduced: Floats) -> Floats:
 def _mean_square(deviations: Floats) -> float:
     with np.errstate(over="ignore"):
         return float(np.mean(np.einsum("ij,ij->i", deviations, deviations)))
+
+
+def recordable(spec: RunSpec, result: RunResult) -> RunResult:
+    """Return a result that can be recorded: Python's numbers, without nan, and arrays of real numbers.
+
+    A result with anything else, such as an infinite number or a negative count, is a failure.
+    """
+    try:
+        values = {name: _number(name, value) for name, value in result.values.items()}
+        history = {name: _curve(name, curve) for name, curve in result.history.items()}
+    except (ValueError, TypeError, OverflowError) as error:
+        return failed(spec, str(error))
+    return replace(result, values={name: value for name, value in values.items() if value == value}, history=history)
+
+
+def _number(name: object, value: Any) -> float:
+    """Return a number of ``measures_``; raise ValueError for a reserved name, or anything but a possible number."""
+    if not isinstance(name, str) or name in IDENTITY or not name.isprintable():
+        raise ValueError(f"expected a text that is no column of all runs as the name of a number, got {name!r}.")
+    number = value.item() if isinstance(value, np.generic | np.ndarray) and value.ndim == 0 else value
+    if not isinstance(number, int | float):
+        raise ValueError(f"{name}: expected a number, got {value!r}.")
+    if math.isinf(number):
+        raise ValueError(f"{name}: expected a finite number, got {number}. Scale the data, or lower the rate.")
+    known = QUANTITIES.get(name) or MEASURES.get(name)
+    if known is not None and known.is_count and number < 0:
+        raise ValueError(f"{name}: expected a count of at least 0, got {number}.")
+    return number
+
+
+def _curve(name: object, curve: Any) -> NDArray[Any]:
+    """Return an array of ``history_``; raise ValueError for anything but real numbers."""
+    array = np.asarray(curve)
+    if not isinstance(name, str) or not name.isprintable() or array.dtype.kind not in "biuf" or not array.ndim:
+        raise ValueError(f"history_[{name!r}]: expected an array of real numbers, got {curve!r}.")
+    return array

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -18,7 +16,7 @@ from numpy.typing import NDArray
 from pppca_bench.errors import OwnDataError, UnknownColumnError, listed, nearest
 from pppca_bench.problems.problem import FloatArray, Problem, Targets
 from pppca_bench.problems.registry import Task
-from pppca_bench.problems.table import Column, Table, is_number, load_saved, printable
+from pppca_bench.problems.table import Column, Table, load_saved, printable
 
 if TYPE_CHECKING:
     from sklearn.compose import ColumnTransformer
@@ -33,8 +31,6 @@ MOST_CATEGORIES = 256
 
 _LARGEST = 1e150
 """Larger values overflow float64 when squared."""
-
-_LIKE_A_NUMBER = re.compile(r"[+-]?[\d.,_'\s]*\d[\d.,_'\s]*(e[+-]?\d+)?\s*%?|0x[0-9a-f]+", re.IGNORECASE)
 
 _QUARTERS = 4
 """Parts of a split by share: two quarters for training, one for validation, one for testing, as in Proben1."""
@@ -306,7 +302,7 @@ class DataSet:
             numbers, values[is_there] = np.unique(values[is_there], return_inverse=True)
             column = Column(name, "category", tuple(map(column.text, numbers)))
         elif column.kind == "category" and name not in self.own.categorical:
-            self._check_text(column, values)
+            self.table.check_text(column, values)
         if column.kind == "category" and len(column.labels) > MOST_CATEGORIES:
             expected, got = f"at most {MOST_CATEGORIES} categories, each an input", f"{len(column.labels)}"
             raise self.table.error(expected, got, f"Leave it out: `drop: [{name}]`.", column=name)
@@ -319,41 +315,13 @@ class DataSet:
             remedy = f"Turn it into numbers, or leave it out: `drop: [{name}]`."
             raise self.table.error("numbers, text or true/false", column.labels[0], remedy, column=name)
         if column.kind == "category":
-            self._check_spelling(column, values)
+            self.table.check_spelling(column, values)
         wrong = np.flatnonzero(np.abs(values) > _LARGEST)  # NaN, a gap, compares as False
         if wrong.size:
             expected, got = f"a number within ±{_LARGEST:g}", f"{values[wrong[0]]:g}"
             remedy = "Correct it, or leave it empty as a gap."
             raise self.table.error(expected, got, remedy, row=int(wrong[0]), column=name)
         return column, values
-
-    def _check_spelling(self, column: Column, values: FloatArray) -> None:
-        """Raise DataError for two labels that differ in spaces or in their Unicode form alone."""
-        first: dict[str, str] = {}
-        for code, label in enumerate(column.labels):
-            other = first.setdefault(" ".join(unicodedata.normalize("NFC", label).split()), label)
-            if other != label and (rows := np.flatnonzero(values == code)).size:
-                expected, remedy = f"one spelling of {other!a}", "Correct one of them."
-                raise self.table.error(expected, ascii(label), remedy, row=int(rows[0]), column=column.name)
-
-    def _check_text(self, column: Column, values: FloatArray) -> None:
-        """Raise DataError for text in a mostly numeric column, and for numbers that are not read back as written."""
-        is_like = np.array([bool(_LIKE_A_NUMBER.fullmatch(label)) for label in column.labels], dtype=bool)
-        is_read = np.array([is_number(label) for label in column.labels], dtype=bool)
-        rows = np.flatnonzero(~np.isnan(values))
-        codes = values[rows].astype(np.int64)
-        if 2 * (is_like | is_read)[codes].sum() <= len(rows) or is_read[codes].all():
-            return
-        first = int(np.flatnonzero(~is_read[codes])[0])
-        text = column.labels[codes[first]]
-        expected, remedy = "a number, as in most rows", "Correct it"
-        if is_number(text.replace(",", ".", 1)):
-            expected, remedy = "a decimal point", "Write points, read them by `decimal: ','`"
-        elif _LIKE_A_NUMBER.fullmatch(text):
-            expected = "a number such as -1234.5, without other signs or leading zeros, and within 2⁵³ if it is whole"
-            remedy = "Write it so"
-        remedy += f", or take the column for text: `categorical: [{column.name}]`."
-        raise self.table.error(expected, repr(text[:40]), remedy, row=int(rows[first]), column=column.name)
 
     def _check_split_column(self) -> None:
         """Raise DataError for words that name no split, and for too few rows to train on."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,7 @@ Kind = Literal["real", "integer", "boolean", "category", "other"]
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
 _INTEGER = re.compile(r"[+-]?(0|[1-9]\d*)", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(((0|[1-9]\d*)(\.\d*)?|\.\d+)(e[+-]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
+_LIKE_A_NUMBER = re.compile(r"[+-]?[\d.,_'\s]*\d[\d.,_'\s]*(e[+-]?\d+)?\s*%?|0x[0-9a-f]+", re.IGNORECASE)
 _TRUE, _FALSE = {"True", "TRUE", "true"}, {"False", "FALSE", "false"}
 
 _LARGEST_INTEGER = 2**53
@@ -109,6 +111,34 @@ class Table:
             place += f", row {row + 1}" if self.lines is None else f", line {self.lines[row]}"
         place += f", column {column!r}" if column else ""
         return OwnDataError(f"{place}: expected {expected}, got {got}. {remedy}")
+
+    def check_spelling(self, column: Column, values: FloatArray) -> None:
+        """Raise DataError for two labels that differ in spaces or in their Unicode form alone."""
+        first: dict[str, str] = {}
+        for code, label in enumerate(column.labels):
+            other = first.setdefault(" ".join(unicodedata.normalize("NFC", label).split()), label)
+            if other != label and (rows := np.flatnonzero(values == code)).size:
+                expected, remedy = f"one spelling of {other!a}", "Correct one of them."
+                raise self.error(expected, ascii(label), remedy, row=int(rows[0]), column=column.name)
+
+    def check_text(self, column: Column, values: FloatArray) -> None:
+        """Raise DataError for text in a mostly numeric column, and for numbers that are not read back as written."""
+        is_like = np.array([bool(_LIKE_A_NUMBER.fullmatch(label)) for label in column.labels], dtype=bool)
+        is_read = np.array([is_number(label) for label in column.labels], dtype=bool)
+        rows = np.flatnonzero(~np.isnan(values))
+        codes = values[rows].astype(np.int64)
+        if 2 * (is_like | is_read)[codes].sum() <= len(rows) or is_read[codes].all():
+            return
+        first = int(np.flatnonzero(~is_read[codes])[0])
+        text = column.labels[codes[first]]
+        expected, remedy = "a number, as in most rows", "Correct it"
+        if is_number(text.replace(",", ".", 1)):
+            expected, remedy = "a decimal point", "Write points, read them by `decimal: ','`"
+        elif _LIKE_A_NUMBER.fullmatch(text):
+            expected = "a number such as -1234.5, without other signs or leading zeros, and within 2⁵³ if it is whole"
+            remedy = "Write it so"
+        remedy += f", or take the column for text: `categorical: [{column.name}]`."
+        raise self.error(expected, repr(text[:40]), remedy, row=int(rows[first]), column=column.name)
 
     def save(self, path: Path) -> None:
         """Write the table to an .npz file for `load_saved` in another process."""
