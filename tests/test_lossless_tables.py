@@ -40,6 +40,7 @@ def tables(draw) -> list[list[str]]:
     return [[draw(kind) for kind in kinds] for _ in range(n_rows)]
 
 
+@pytest.mark.slow
 @settings(max_examples=1_000)
 @given(rows=tables(), separator=st.sampled_from(",;\t"))
 def test_a_csv_file_is_read_as_pandas_reads_its_texts(tmp_path_factory, rows, separator):
@@ -85,6 +86,7 @@ def table_of(path: Path, values: list[str], target: list[str] | None = None) -> 
         ("0x1f", "a number such as -1234.5"),
         ("5 %", "a number such as -1234.5"),
         ("1,5", "a decimal point"),
+        ("1e-400", "a number such as -1234.5"),
         ("x", "a number, as in most rows"),
     ],
 )
@@ -108,6 +110,34 @@ def test_classes_stay_apart_where_numbers_would_join_them(tmp_path):
     for one, two in ((f"{BIG}", f"{BIG + 1}"), ("1", "01"), ("1.0000001", "1.0000002")):
         data = table_of(tmp_path / "a.csv", [str(n) for n in range(8)], [one, two] * 4)
         assert data.classes == tuple(sorted((one, two)))
+
+
+def test_points_are_no_decimal_commas(tmp_path):
+    (tmp_path / "a.csv").write_text("x;y\n" + "1,5;a\n-0,25;b\n3;a\n?;b\n" * 2)
+    own = OwnData("csv", str(tmp_path / "a.csv"), ("y",), decimal=",")
+    np.testing.assert_array_equal(own.read().column("x")[1], [1.5, -0.25, 3.0, np.nan] * 2)
+    (tmp_path / "a.csv").write_text("x;y\n" + "1,5;a\n1.000;b\n" * 4)
+    with pytest.raises(OwnDataError, match=r"line 3, column 'x': expected a number such as -1234,5, .* got '1\.000'"):
+        DataSet(own, own.read())
+
+
+def test_all_wrong_lines_and_columns_are_reported_at_once(tmp_path):
+    rows = [f"{row},2020-01-0{row + 1},{'5 %' if row else 5},{row % 2}" for row in range(8)]
+    (tmp_path / "a.csv").write_text("\n".join(["x,day,share,y", *rows, "1,2", "1,2,3,4,5"]))
+    own = OwnData("csv", str(tmp_path / "a.csv"), ("y",))
+    with pytest.raises(OwnDataError) as refused:
+        DataSet(own, own.read())
+    assert [line.split("a.csv")[1].partition(": ")[0] for line in str(refused.value).splitlines()] == [
+        *(", line 10", ", line 11", ", column 'day'", ", line 3, column 'share'")
+    ]
+
+
+def test_categories_that_differ_after_six_digits_keep_their_digits(tmp_path):
+    numbers = ["12345671", "12345672", "0.12345671", "0.12345672"]
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n" + "".join(f"{number},{kind}\n" for number in numbers for kind in "ab") * 4)
+    data = DataSet(own := OwnData("csv", str(path), ("y",), categorical=("x",)), own.read())
+    assert set(data.feature_names) == {f"x = {number}" for number in numbers}
 
 
 def test_labels_that_look_alike_are_refused(tmp_path):
@@ -150,8 +180,8 @@ def test_an_analyst_goes_from_a_messy_file_to_predictions(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     rows = [
-        f"{1000 + row};2020-01-{row % 28 + 1:02};{size:.3f};{'red' if row % 2 else 'blue'};0{row % 3};1,{row % 4}"
-        for row, size in enumerate(rng.normal(size=40))
+        f"{1000 + row};2020-01-{row % 28 + 1:02};0,{size};{'red' if row % 2 else 'blue'};0{row % 3};1,{row % 4}"
+        for row, size in enumerate(rng.integers(1000, size=40))
     ]
     rows[3] = "1003;?;?;red;01;1,2"
     Path("messy.csv").write_text(MESSY.format(rows="\n".join(rows)))
@@ -160,8 +190,9 @@ def test_an_analyst_goes_from_a_messy_file_to_predictions(tmp_path, monkeypatch)
     described = [" ".join(line.split()) for line in refused.output.splitlines()]
     assert "when other 1 dates" in described
     assert "id integer 1000 to 1039; all different: an identifier?" in described
-    assert [line.partition(":")[0] for line in refused.stderr.splitlines()] == [
-        "Error",
+    assert [line.removeprefix("Error: ").partition(":")[0] for line in refused.stderr.splitlines()] == [
+        "messy.csv, column 'when'",
+        "messy.csv, line 2, column 'size'",
         "messy.csv, line 2, column 'code'",
         "messy.csv, line 2, column 'price'",
     ]
@@ -170,12 +201,18 @@ def test_an_analyst_goes_from_a_messy_file_to_predictions(tmp_path, monkeypatch)
     assert "Verdict" in printed("rank", "messy", "--only", "method=pca,all_features")
     fitted = pppca_bench.pipeline("messy/messy.csv/pca/0")
     joblib.dump(fitted, "fitted.joblib")
-    new = ["id;when;size;colour;code;price", "7;?;0.5;;00;1,3", "8;2021-01-01;?;;02;1,0"]
+    new = ["id;when;size;colour;code;price", "7;?;0,5;;00;1,3", "8;2021-01-01;?;;02;1,0"]
     Path("new.csv").write_text("\n".join(new))
-    predicted = joblib.load("fitted.joblib").predict(pppca_bench.read_table("new.csv", decimal=","))
+    predicted = joblib.load("fitted.joblib").predict(pppca_bench.read_table("new.csv"))
     assert set(predicted) <= {"red", "blue"}
     Path("unseen.csv").write_text("\n".join([*new, "9;?;1;;07;1,0"]))
     with pytest.raises(ValueError, match=r"column 'code' of X: expected one of the table's '00', '01', '02', got '07'"):
-        fitted.predict(pppca_bench.read_table("unseen.csv", decimal=","))
+        fitted.predict(pppca_bench.read_table("unseen.csv"))
+    Path("gap.csv").write_text("\n".join([*new, "9;?;1;;;1,0"]))
+    with pytest.raises(ValueError, match=r"line 4, column 'code' of X: expected one of .*, got a gap"):
+        fitted.predict(pppca_bench.read_table("gap.csv"))
+    Path("points.csv").write_text("\n".join([*new, "9;?;1;;00;1.0"]))
+    with pytest.raises(ValueError, match=r"column 'price' of X: expected numbers, got category"):
+        fitted.predict(pppca_bench.read_table("points.csv"))
     lenient = pppca_bench.pipeline("messy/messy.csv/pca/0", unseen="ignore")
-    assert len(lenient.predict(pppca_bench.read_table("unseen.csv", decimal=","))) == 3
+    assert len(lenient.predict(pppca_bench.read_table("unseen.csv"))) == 3

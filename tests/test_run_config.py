@@ -134,9 +134,9 @@ def test_a_dry_run_plans_tables_and_an_invalid_table_is_an_error(tmp_path):
     done = pppca("run", path, "--dry-run")
     assert (done.exit_code, done.output) == (0, "2 runs planned, 0 done, 2 to run in 2 cells.\n")
     assert pppca("run", path, "--set", "splits=3", "--set", "repeats=3", "--dry-run").output.startswith("6 runs pl")
-    (tmp_path / "a" / "own.csv").write_text("x,kind\n1,a\n2,b,3\n")
+    (tmp_path / "a" / "own.csv").write_text("x,kind\n" + "1,a\n2,b\n" * 4 + "2,b,3\n")
     done = pppca("run", path)
-    said = f"{tmp_path}/a/own.csv, line 3: expected 2 fields, as in the first line, got 3. Correct the line."
+    said = f"{tmp_path}/a/own.csv, line 10: expected 2 fields, as in the first line, got 3. Correct the line."
     assert (done.exit_code, done.output.strip().splitlines()) == (2, [f"Error: {said}"])
 
 

@@ -164,7 +164,7 @@ def _fitted(
         )
     if data is None:
         return fitted
-    encode = RowEncoder(data.inputs, data.encoder(split), unseen)
+    encode = RowEncoder(data.inputs, data.has_gaps, data.encoder(split), decimal=data.own.decimal, unseen=unseen)
     if data.classes:
         return Pipeline([("encode", encode), *steps, ("classify", NamedClasses(classifier, data.class_values))])
     return Pipeline([("encode", encode), *steps, ("classify", ScaledBack(classifier, data.target_range(split)))])

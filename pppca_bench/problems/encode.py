@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import MinMaxScaler
 
 from pppca_bench.problems.problem import FloatArray
-from pppca_bench.problems.table import Column, Table, is_number, to_table, typed_text
+from pppca_bench.problems.table import Column, to_numbers, type_texts, type_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 ENCODING_VERSION = 1
 """To be increased whenever a change of code changes the inputs; part of the problem's digest."""
+
+
+_UNSEEN = -1.0
+"""Index of a category that the table has not."""
 
 
 class TrainingRange(MinMaxScaler):  # type: ignore[misc]
@@ -74,7 +78,7 @@ def make_encoder(columns: Sequence[Column], has_gaps: Sequence[bool]) -> tuple[C
     steps: list[tuple[str, Any, list[int]]] = [
         ("numbers", fill_and_scale, numbers),
         ("gaps", FunctionTransformer(np.isnan), gaps),
-        ("categories", OneHotEncoder(categories=codes, sparse_output=False, handle_unknown="ignore"), texts),
+        ("categories", OneHotEncoder(categories=codes, handle_unknown="ignore", sparse_output=False), texts),
     ]
     return ColumnTransformer([step for step in steps if step[2]]), tuple(names)
 
@@ -97,16 +101,27 @@ class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
     ----------
     columns : sequence of Column
         Input columns of the table.
+    has_gaps : sequence of bool
+        Whether each column has gaps in the table.
     encoder : ColumnTransformer
         Fitted on the training rows.
-    unseen : {"refuse", "ignore"}, default "refuse"
-        Whether a category that the table does not have raises ValueError, or is encoded as none of the categories.
+    decimal : {".", ","}
+        Decimal mark of numbers that are texts.
+    unseen : {"refuse", "ignore"}
+        Whether a category that the table has not is refused, or has 0 in all columns of its categories.
     """
 
     def __init__(
-        self, columns: Sequence[Column], encoder: ColumnTransformer, unseen: Literal["refuse", "ignore"] = "refuse"
+        self,
+        columns: Sequence[Column],
+        has_gaps: Sequence[bool],
+        encoder: ColumnTransformer,
+        *,
+        decimal: str = ".",
+        unseen: str = "refuse",
     ) -> None:
-        self.columns, self.encoder, self.unseen = columns, encoder, unseen
+        self.columns, self.has_gaps, self.encoder = columns, has_gaps, encoder
+        self.decimal, self.unseen = decimal, unseen
 
     def transform(self, X: pd.DataFrame) -> FloatArray:
         """Return float64 inputs of shape (n_rows, n_features).
@@ -114,14 +129,15 @@ class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
         Parameters
         ----------
         X : DataFrame
-            Rows of the table, with columns in any order; columns that are not inputs are ignored.
+            Rows of the table, such as `read_table` reads, with columns in any order; columns that are not inputs are
+            ignored.
 
         Raises
         ------
         TypeError
             If X is not a data frame.
         ValueError
-            If a column is missing, has text that is no number in place of numbers, or an unknown category.
+            If a column is missing, has text instead of numbers, or an unknown category.
         """
         if not hasattr(X, "columns"):
             raise TypeError(f"X of RowEncoder: expected a data frame with the table's columns, got {type(X).__name__}")
@@ -129,38 +145,49 @@ class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
         frame = X.rename(columns=str)
         if missing := [name for name in wanted if name not in frame.columns]:
             raise ValueError(f"X of RowEncoder: expected the columns {', '.join(wanted)}, got no {', '.join(missing)}")
-        table = to_table(frame[wanted].reset_index(drop=True), "X")
-        values = [self._values(column, *self._typed(column, table, frame)) for column in self.columns]
+        values = [self._values(place, frame[name]) for place, name in enumerate(wanted)]
         encoded: FloatArray = self.encoder.transform(np.column_stack(values))
         return encoded
 
-    def _typed(self, column: Column, table: Table, frame: pd.DataFrame) -> tuple[Column, FloatArray]:
-        """Return a new column; texts in place of numbers or truth values are read as in a CSV file."""
-        new, values = table.column(column.name)
-        if new.kind == "category" and column.kind != "category":
-            kind, labels, values = typed_text(frame[column.name])
-            new = Column(column.name, kind, labels)
-        return new, values
-
-    def _values(self, column: Column, new: Column, values: FloatArray) -> FloatArray:
+    def _values(self, place: int, series: pd.Series[Any]) -> FloatArray:
         """Return the numbers of a new column, or the indices of its labels among those of the known column."""
-        is_text, is_there = column.kind == "category", ~np.isnan(values)
-        if new.kind == "other" or (new.kind == "category" and not is_text and is_there.any()):
-            expected = "text" if is_text else "numbers"
-            raise ValueError(f"column {column.name!r} of X: expected {expected}, got {new.kind} {_shown(new.labels)}")
-        if not is_text:
-            return values
-        places = {label: place for place, label in enumerate(column.labels)}
-        for row in np.flatnonzero(is_there):
-            text = new.text(values[row])
-            # A number that was declared a category has a label such as "1", whether it was written 1 or 1.0.
-            place = places.get(text, places.get(new.text(float(text)), -1) if is_number(text) else -1)
-            if place < 0 and self.unseen == "refuse":
+        import pandas as pd
+
+        column, there = self.columns[place], series.notna().to_numpy()
+        is_text = pd.api.types.infer_dtype(series, skipna=True) == "string"
+        kind, labels, values = type_texts(series, self.decimal) if is_text else type_values(series)
+        is_number = kind not in ("category", "other")
+        if column.kind != "category":
+            if there.any() and not (is_number and (kind == "boolean") == (column.kind == "boolean")):
+                expected = "true/false" if column.kind == "boolean" else "numbers"
                 raise ValueError(
-                    f"column {column.name!r} of X: expected one of the table's {_shown(column.labels)}, got {text!r}"
+                    f"column {column.name!r} of X: expected {expected}, got {kind} {_shown(labels)}".strip()
                 )
-            values[row] = place
+            return values
+        if kind == "other" and not is_text:
+            raise ValueError(f"column {column.name!r} of X: expected text, got {_shown(labels)}")
+        new = Column(column.name, kind, labels)
+        texts = series[there].astype(object) if is_text else pd.Series(list(map(new.text, values[there])), dtype=object)
+        codes, distinct = pd.factorize(texts)
+        indices = np.array([self._index(column, text) for text in distinct], dtype=np.float64)
+        values = np.full(len(series), np.nan if self.has_gaps[place] else _UNSEEN)
+        values[there] = indices[codes]
+        if self.unseen == "refuse" and (values == _UNSEEN).any():
+            row = int(np.argmax(values == _UNSEEN))
+            where = f"{series.index.name or 'row'} {series.index[row]}, column {column.name!r} of X"
+            got = repr(series.iloc[row]) if there[row] else "a gap"
+            remedy = "Say `unseen: ignore` to have 0 for each of them."
+            raise ValueError(f"{where}: expected one of the table's {_shown(column.labels)}, got {got}. {remedy}")
         return values
+
+    def _index(self, column: Column, text: str) -> float:
+        """Return the index of a label, which may be a number that is written otherwise."""
+        import pandas as pd
+
+        if text not in column.labels:
+            number = to_numbers(pd.Series([text], dtype=str), self.decimal)[0]
+            text = "" if np.isnan(number) else Column(column.name, "real").text(number)
+        return column.labels.index(text) if text in column.labels else _UNSEEN
 
 
 def _shown(labels: Sequence[str]) -> str:

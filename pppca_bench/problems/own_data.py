@@ -169,9 +169,10 @@ class DataSet:
         self.task: Task = own.task or self._infer_task()
         self.classes: tuple[str, ...] = ()
         self.class_values: NDArray[Any] = np.empty(0)
-        errors, inputs = list[str](), list[tuple[Column, FloatArray]]()
+        self.y: Targets = np.empty(0)
+        errors, inputs = [*table.wrong_lines], list[tuple[Column, FloatArray]]()
         try:
-            self.y: Targets = self._classes() if self.task == "classification" else self._numbers()
+            self.y = self._classes() if self.task == "classification" else self._numbers()
         except OwnDataError as error:
             errors.append(str(error))
         left_out = {*self.targets, *own.drop, own.rule.column}
@@ -187,7 +188,8 @@ class DataSet:
         columns, values = zip(*inputs, strict=True)
         self.inputs: tuple[Column, ...] = columns
         self._values = np.column_stack(values)
-        self._encoder, self.feature_names = make_encoder(columns, np.isnan(self._values).any(axis=0).tolist())
+        self.has_gaps: list[bool] = np.isnan(self._values).any(axis=0).tolist()
+        self._encoder, self.feature_names = make_encoder(columns, self.has_gaps)
         if own.rule.column:
             self._check_split_column()
         else:
@@ -302,7 +304,7 @@ class DataSet:
             numbers, values[is_there] = np.unique(values[is_there], return_inverse=True)
             column = Column(name, "category", tuple(map(column.text, numbers)))
         elif column.kind == "category" and name not in self.own.categorical:
-            self.table.check_text(column, values)
+            self.table.check_text(column, values, self.own.decimal)
         if column.kind == "category" and len(column.labels) > MOST_CATEGORIES:
             expected, got = f"at most {MOST_CATEGORIES} categories, each an input", f"{len(column.labels)}"
             raise self.table.error(expected, got, f"Leave it out: `drop: [{name}]`.", column=name)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import io
 import os
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pppca_bench.errors import DataError, OwnDataError, UnknownProblemError
 from pppca_bench.files import atomic_write
@@ -26,106 +25,109 @@ SKLEARN_NAMES = ("breast_cancer", "diabetes", "digits", "iris", "linnerud", "win
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
 _SEPARATORS = ",;\t"
-_DECIMAL_COMMA = r"^([+-]?\d*),(\d+)$"
 _LOCAL = Path("data")
 _RETRIES, _PAUSE_S = 3, 1.0
+
+_CHUNK = 50_000
+"""Rows that are lists of texts at a time, which take ten times the memory of the file."""
+
+_GAPS = frozenset(("", "?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "-NaN", "-nan", "None", "<NA>")).union(
+    ("#NA", "#N/A", "#N/A N/A", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN")
+)
+"""Missing values: those of pandas, and ``?``."""
+
+
+def read_table(path: str | Path) -> pd.DataFrame:
+    """Read a CSV or Parquet file as raw rows, for the pipeline of a run to predict.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file as `read_csv` or `read_parquet` takes it.
+
+    Returns
+    -------
+    DataFrame
+        Of a CSV file its texts, with None for gaps and the line of each row as index; types and decimal mark are those
+        of the table that the run learned from.
+
+    Raises
+    ------
+    OwnDataError
+        If the file cannot be read, or a line has another number of fields than the header.
+    """
+    if Path(path).suffix.lower() in PARQUET_SUFFIXES:
+        return _read_parquet_frame(path)
+    frame, wrong_lines = _read_texts(path)
+    if wrong_lines:
+        raise OwnDataError("\n".join(wrong_lines))
+    return frame
 
 
 def read_csv(path: str | Path, decimal: str = ".") -> Table:
     """Read a CSV file with a header line.
 
     Choice: the separator is the most frequent of comma, semicolon and tab in the header. Missing values are empty
-    fields, ``?``, as in UCI's files, and the markers of pandas, such as ``NA`` and ``null``. All values are read as
-    texts; a column has numbers if all of its texts are read back as they were written (`typed_text`).
+    fields, ``?``, as in UCI's files, and the markers of pandas, such as ``NA`` and ``null``.
 
     Raises
     ------
     OwnDataError
-        If the file cannot be read, is empty or not UTF-8, or a line has a different number of fields than the header.
+        If the file cannot be read, is empty or not UTF-8, or is no CSV.
     """
-    frame, lines = _read_texts(path, decimal)
-    return to_table(frame, str(path), lines=lines)
+    frame, wrong_lines = _read_texts(path)
+    lines = frame.index.to_numpy(dtype=np.int64)
+    return to_table(frame, str(path), decimal=decimal, lines=lines, wrong_lines=wrong_lines)
 
 
-def read_table(path: str | Path, *, decimal: str = ".") -> pd.DataFrame:
-    """Read the rows of a CSV or Parquet file for the `predict` of a `pipeline`.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file with the columns of the table that the run learnt from, with the same separators, gaps and types.
-    decimal : {".", ","}, default "."
-        Decimal mark of a CSV file.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Of a CSV file all values as texts, and NaN for gaps: the pipeline types them as the table's columns.
-
-    Raises
-    ------
-    OwnDataError
-        If the file cannot be read; see `read_csv`.
-    """
-    is_parquet = Path(path).suffix.lower() in PARQUET_SUFFIXES
-    return _read_parquet_frame(path) if is_parquet else _read_texts(path, decimal)[0]
-
-
-def _read_texts(path: str | Path, decimal: str) -> tuple[pd.DataFrame, NDArray[np.int64]]:
-    """Return the columns of a CSV file as texts and gaps, and the last line of each row."""
-    import pandas as pd
-
-    text = _text(path)
-    separator = max(_SEPARATORS, key=text.partition("\n")[0].count)
-    names, lines = _checked_lines(text, separator, path)
-    frame = pd.read_csv(
-        io.StringIO(text),
-        sep=separator,
-        header=0,
-        names=range(len(names)),
-        index_col=False,
-        skipinitialspace=True,
-        na_values=["?"],
-        dtype=str,
-    )
-    if decimal == ",":
-        frame = frame.replace(_DECIMAL_COMMA, r"\1.\2", regex=True)
-    return frame.set_axis(names, axis=1), lines
-
-
-def _text(path: str | Path) -> str:
+def _read_texts(path: str | Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return the texts of a CSV file, by line, and the errors of lines with a wrong number of fields."""
     try:
-        data = Path(path).read_bytes()
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            header = next(filter(str.strip, file), "")
+            file.seek(0)
+            separator = max(_SEPARATORS, key=header.count)
+            reader = csv.reader(file, delimiter=separator, skipinitialspace=True, strict=True)
+            try:
+                return _read_rows(reader, path)
+            except csv.Error as error:
+                where = f"{path}, line {reader.line_num}"
+                raise OwnDataError(f"{where}: expected CSV, got {error}. Correct the line.") from None
     except OSError as error:
         raise OwnDataError(f"{path}: expected a readable file, got {error.strerror}. Check the path.") from None
-    if not data.strip():
+    except UnicodeDecodeError:
+        raise OwnDataError(f"{path}, {_first_wrong_byte(Path(path).read_bytes())}. Save the file as UTF-8.") from None
+
+
+def _read_rows(reader: Any, path: str | Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    import pandas as pd
+
+    names = [name.strip() for name in next(filter(None, reader), ())]
+    if not names:
         raise OwnDataError(
             f"{path}: expected a first line with the columns' names, got an empty file. Is it the right file?"
         )
+    chunks, wrong_lines = [], []
+    numbered = ((reader.line_num, row) for row in reader if row)
+    while chunk := dict(islice(numbered, _CHUNK)):
+        for line in [line for line, row in chunk.items() if len(row) != len(names)]:
+            wrong_lines.append(
+                f"{path}, line {line}: expected {len(names)} fields, as in the first line, got {len(chunk.pop(line))}."
+                " Correct the line."
+            )
+        rows = pd.DataFrame(list(chunk.values()), list(chunk), dtype=str, columns=range(len(names)))
+        chunks.append(rows.mask(rows.isin(_GAPS), None))
+    frame = pd.concat(chunks) if chunks else pd.DataFrame(columns=range(len(names)))
+    return frame.set_axis(names, axis=1).rename_axis("line"), tuple(wrong_lines)
+
+
+def _first_wrong_byte(data: bytes) -> str:
     try:
-        return data.decode("utf-8-sig")
+        data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        got = f"the byte 0x{data[error.start]:02x}"
-        raise OwnDataError(f"{path}, line {line}: expected UTF-8 text, got {got}. Save the file as UTF-8.") from None
-
-
-def _checked_lines(text: str, separator: str, path: str | Path) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the column names and the last line of each row; pandas reports neither lines nor missing fields."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
-    lines: list[int] = []
-    try:
-        names = [name.strip() for name in next(reader)]
-        for row in filter(None, reader):
-            if len(row) != len(names):
-                raise OwnDataError(
-                    f"{path}, line {reader.line_num}: expected {len(names)} fields, as in the first line,"
-                    f" got {len(row)}. Correct the line."
-                )
-            lines.append(reader.line_num)
-    except csv.Error as error:
-        raise OwnDataError(f"{path}, line {reader.line_num}: expected CSV, got {error}. Correct the line.") from None
-    return names, np.array(lines, dtype=np.int64)
+        return f"line {line}: expected UTF-8 text, got the byte 0x{data[error.start]:02x}"
+    return ""
 
 
 def read_parquet(path: str | Path) -> Table:

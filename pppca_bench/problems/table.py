@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,14 +22,18 @@ if TYPE_CHECKING:
 
 Kind = Literal["real", "integer", "boolean", "category", "other"]
 
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
-_INTEGER = re.compile(r"[+-]?(0|[1-9]\d*)", re.ASCII)
-_NUMBER = re.compile(r"[+-]?(((0|[1-9]\d*)(\.\d*)?|\.\d+)(e[+-]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
-_LIKE_A_NUMBER = re.compile(r"[+-]?[\d.,_'\s]*\d[\d.,_'\s]*(e[+-]?\d+)?\s*%?|0x[0-9a-f]+", re.IGNORECASE)
-_TRUE, _FALSE = {"True", "TRUE", "true"}, {"False", "FALSE", "false"}
+Typed = tuple[Kind, tuple[str, ...], FloatArray]
+"""Kind, labels and values of a column."""
 
-_LARGEST_INTEGER = 2**53
-"""Larger integers may share a float64."""
+_INTEGER = "[+-]?(?:0|[1-9][0-9]*)"
+_NUMBER = rf"(?:{_INTEGER}(?:[.][0-9]*)?|[+-]?[.][0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?[Ii]nf(?:inity)?"
+_LIKE_A_NUMBER = r"[+-]?[0-9.,_'\s]*[0-9][0-9.,_'\s]*(?:[eE][+-]?[0-9]+)?\s*%?|0[xX][0-9a-fA-F]+"
+_BOOLEANS = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
+_DATE = re.compile(r"\d{4}[-/]\d\d[-/]\d\d(?!\d)|\d\d?([./])\d\d?\1\d{2,4}(?!\d)")
+_SWAPPED = str.maketrans(",.", ".,")
+
+_EXACT = 2.0**53
+"""float64 holds all integers up to this number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +57,7 @@ class Column:
         """Return the label with this index, or a number as text."""
         if self.labels:
             return self.labels[int(value)]
-        short = f"{value:g}"
-        return short if float(short) == value else repr(float(value))
+        return f"{value:.0f}" if abs(value) < _EXACT and value == int(value) else repr(float(value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +75,8 @@ class Table:
         Default target columns; () if the source declares none.
     lines : int64 array of shape (n_rows,) or None
         Last line of each row in the file, for messages.
+    wrong_lines : tuple of str
+        Errors of the lines that make no row.
     """
 
     source: str
@@ -80,6 +84,7 @@ class Table:
     values: FloatArray
     targets: tuple[str, ...] = ()
     lines: NDArray[np.int64] | None = None
+    wrong_lines: tuple[str, ...] = ()
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -100,8 +105,9 @@ class Table:
     def sha256(self) -> str:
         """Return the digest of names, types and values, independent of the file format."""
         described = json.dumps([[column.name, column.kind, column.labels] for column in self.columns])
-        # The same NaN, zero and byte order on every machine.
-        plain = np.where(np.isnan(self.values), np.nan, self.values + 0.0).astype("<f8")
+        # The same NaN, zero and byte order on every machine; an unusable column counts by its name and type.
+        left_out = np.isnan(self.values) | [column.kind == "other" for column in self.columns]
+        plain = np.where(left_out, np.nan, self.values + 0.0).astype("<f8")
         return hashlib.sha256(described.encode() + str(plain.shape).encode() + plain.tobytes()).hexdigest()
 
     def error(self, expected: str, got: str, remedy: str, *, row: int | None = None, column: str = "") -> OwnDataError:
@@ -121,10 +127,13 @@ class Table:
                 expected, remedy = f"one spelling of {other!a}", "Correct one of them."
                 raise self.error(expected, ascii(label), remedy, row=int(rows[0]), column=column.name)
 
-    def check_text(self, column: Column, values: FloatArray) -> None:
+    def check_text(self, column: Column, values: FloatArray, decimal: str) -> None:
         """Raise DataError for text in a mostly numeric column, and for numbers that are not read back as written."""
-        is_like = np.array([bool(_LIKE_A_NUMBER.fullmatch(label)) for label in column.labels], dtype=bool)
-        is_read = np.array([is_number(label) for label in column.labels], dtype=bool)
+        import pandas as pd
+
+        labels = pd.Series(column.labels, dtype=str)
+        is_like = labels.str.fullmatch(_LIKE_A_NUMBER).to_numpy(dtype=bool)
+        is_read = ~np.isnan(to_numbers(labels, decimal))
         rows = np.flatnonzero(~np.isnan(values))
         codes = values[rows].astype(np.int64)
         if 2 * (is_like | is_read)[codes].sum() <= len(rows) or is_read[codes].all():
@@ -132,10 +141,12 @@ class Table:
         first = int(np.flatnonzero(~is_read[codes])[0])
         text = column.labels[codes[first]]
         expected, remedy = "a number, as in most rows", "Correct it"
-        if is_number(text.replace(",", ".", 1)):
+        if re.fullmatch("[+-]?[0-9]*,[0-9]+", text):
             expected, remedy = "a decimal point", "Write points, read them by `decimal: ','`"
-        elif _LIKE_A_NUMBER.fullmatch(text):
-            expected = "a number such as -1234.5, without other signs or leading zeros, and within 2⁵³ if it is whole"
+        elif is_like[codes[first]]:
+            expected = (
+                f"a number such as -1234{decimal}5, without other signs or leading zeros, and exact if it is whole"
+            )
             remedy = "Write it so"
         remedy += f", or take the column for text: `categorical: [{column.name}]`."
         raise self.error(expected, repr(text[:40]), remedy, row=int(rows[first]), column=column.name)
@@ -160,10 +171,18 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
-def to_table(
-    frame: pd.DataFrame, source: str, *, targets: tuple[str, ...] = (), lines: NDArray[np.int64] | None = None
-) -> Table:
-    """Return a data frame as a table with typed columns; with ``lines``, those of a file whose values are all texts.
+def to_table(frame: pd.DataFrame, source: str, *, decimal: str = "", **about: Any) -> Table:
+    """Return a data frame as a table with typed columns.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    source : str
+        Name in messages.
+    decimal : str, default ""
+        Decimal mark of a frame of texts, to be typed by `type_texts`; "" keeps the types of the frame.
+    **about
+        Other attributes of the table.
 
     Raises
     ------
@@ -182,18 +201,68 @@ def to_table(
         )
     if frame.empty:
         got = f"{len(frame)} rows of {len(names)} columns"
-        raise OwnDataError(f"{source}: expected at least one row and one column, got {got}. Is it the right data?")
+        wrong = f"{source}: expected at least one row and one column, got {got}. Is it the right data?"
+        raise OwnDataError("\n".join(about.get("wrong_lines") or [wrong]))
     values = np.empty(frame.shape)
     columns = []
     for place, name in enumerate(names):
         series = frame.iloc[:, place]
-        kind, labels, values[:, place] = _typed(series) if lines is None else typed_text(series)
+        kind, labels, values[:, place] = type_texts(series, decimal) if decimal else type_values(series)
         columns.append(Column(name, kind, labels))
-    return Table(source, tuple(columns), values, targets, lines)
+    return Table(source, tuple(columns), values, **about)
 
 
-def _typed(series: pd.Series[Any]) -> tuple[Kind, tuple[str, ...], FloatArray]:
-    """Return kind, labels and values of a column."""
+def type_texts(series: pd.Series[Any], decimal: str) -> Typed:
+    """Type a column of texts: as numbers only if float64 holds them all, otherwise as the unchanged texts.
+
+    Choice: integers with gaps are reals, as in pandas, whose types decided before.
+    """
+    import pandas as pd
+
+    gaps, values = series.isna().to_numpy(), np.full(len(series), np.nan)
+    codes, texts = pd.factorize(series[~gaps])
+    labels = pd.Series(texts, dtype=str)
+    is_boolean = bool(len(labels)) and all(text in _BOOLEANS for text in labels.iloc[:7])
+    numbers = labels.map(_BOOLEANS).to_numpy(float) if is_boolean else to_numbers(labels, decimal)
+    if np.isnan(numbers).any():
+        return _labelled(series, gaps)
+    values[~gaps] = numbers[codes]
+    if is_boolean:
+        return "boolean", ("False", "True"), values
+    is_integer = not gaps.any() and labels.str.fullmatch(_INTEGER).all()
+    return "integer" if is_integer else "real", (), values
+
+
+def to_numbers(texts: pd.Series[str], decimal: str = ".") -> FloatArray:
+    """Return the numbers that texts are, such as -1, 2.50 or 1e-3; NaN for other texts and for changed numbers.
+
+    Numbers are changed if float64 does not hold an integer, or holds 0 for another number. Choice: digits beyond
+    float64 are rounded, since many programs write 18 of them for numbers of this type.
+    """
+    plain = texts.str.strip() if decimal == "." else texts.str.strip().str.translate(_SWAPPED)
+    numbers: FloatArray = plain.where(plain.str.fullmatch(_NUMBER).astype(bool), "nan").to_numpy(dtype=np.float64)
+    for place in np.flatnonzero((numbers == 0.0) | (np.abs(numbers) >= _EXACT) & np.isfinite(numbers)):
+        text, number = plain.iloc[place], float(numbers[place])  # Python compares it exactly with an integer
+        is_integer = re.fullmatch(_INTEGER, text) is not None
+        if int(text) != number if is_integer else number == 0.0 and re.match("[^eE]*[1-9]", text):
+            numbers[place] = np.nan
+    return numbers
+
+
+def _labelled(series: pd.Series[Any], gaps: NDArray[np.bool_]) -> Typed:
+    """Return a column of texts with its sorted labels, or a column of dates."""
+    import pandas as pd
+
+    values = np.where(gaps, np.nan, 0.0)
+    codes, labels = pd.factorize(series[~gaps].astype(str), sort=True)
+    if len(labels) and all(map(_DATE.match, labels)):
+        return "other", ("dates",), values
+    values[~gaps] = codes
+    return "category", tuple(map(str, labels)), values
+
+
+def type_values(series: pd.Series[Any]) -> Typed:
+    """Type a column of a data frame; integers that float64 does not hold become texts."""
     import pandas as pd
 
     types, gaps = pd.api.types, series.isna().to_numpy()
@@ -203,44 +272,12 @@ def _typed(series: pd.Series[Any]) -> tuple[Kind, tuple[str, ...], FloatArray]:
         values[~gaps] = series[~gaps].astype(bool)
         return "boolean", ("False", "True"), values
     is_number = types.is_numeric_dtype(series.dtype) and inferred != "complex"
-    if inferred == "integer" and not isinstance(series.dtype, pd.CategoricalDtype):
-        kind, labels, values = typed_text(series.astype(object).map(str, na_action="ignore"))
-        return "integer" if kind == "real" else kind, labels, values
     if is_number or inferred in ("integer", "floating", "mixed-integer-float", "decimal"):
         numbers = pd.to_numeric(series).to_numpy(dtype=np.float64, na_value=np.nan)
-        return "real", (), numbers
+        is_integer = types.is_integer_dtype(series.dtype) or inferred == "integer"
+        if is_integer and (np.abs(numbers) >= _EXACT).any():
+            return _labelled(series, gaps)
+        return ("integer" if is_integer and not isinstance(series.dtype, pd.CategoricalDtype) else "real"), (), numbers
     if inferred in ("string", "categorical", "empty"):
-        values[~gaps], texts = pd.factorize(series[~gaps].astype(str), sort=True)
-        return _category(list(texts), values)
+        return _labelled(series, gaps)
     return "other", (str(series.dtype) if series.dtype != object else inferred,), values
-
-
-def typed_text(series: pd.Series[Any]) -> tuple[Kind, tuple[str, ...], FloatArray]:
-    """Return kind, labels and values of a column of texts and gaps.
-
-    They are numbers, or truth values, if all of them are read back as they were written; otherwise a category.
-    """
-    import pandas as pd
-
-    codes, labels = pd.factorize(series, sort=True)
-    texts = list(map(str, labels))
-    if texts and set(texts) <= _TRUE | _FALSE:
-        return "boolean", ("False", "True"), np.array([*(text in _TRUE for text in texts), np.nan])[codes]
-    if all(map(is_number, texts)):
-        # pandas has whole numbers with gaps as real numbers, also in Parquet files.
-        is_integer = (codes >= 0).all() and all(map(_INTEGER.fullmatch, texts))
-        return "integer" if is_integer else "real", (), np.array([*map(float, texts), np.nan])[codes]
-    return _category(texts, np.where(codes < 0, np.nan, codes))
-
-
-def is_number(text: str) -> bool:
-    """Return whether a text is a number without leading zeros and separators that float64 tells from its neighbours."""
-    if _INTEGER.fullmatch(text):
-        return abs(int(text)) <= _LARGEST_INTEGER
-    return bool(_NUMBER.fullmatch(text))
-
-
-def _category(labels: Sequence[str], values: FloatArray) -> tuple[Kind, tuple[str, ...], FloatArray]:
-    if len(labels) and all(map(_DATE.match, labels)):
-        return "other", ("dates",), np.where(np.isnan(values), np.nan, 0.0)
-    return "category", tuple(map(str, labels)), values
