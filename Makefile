@@ -11,10 +11,11 @@ BENCH ?=
 BIN := .venv/bin
 PIP := python -m pip install --quiet --quiet --disable-pip-version-check --no-compile
 EXPERIMENT := configs/experiment.yaml configs/experiment_large.yaml
+TODAY := configs/streaming.yaml configs/streaming_curves.yaml configs/keep_rules.yaml
 CONFIGS := $(filter-out configs/demo.yaml $(EXPERIMENT),$(wildcard configs/*.yaml))
 # Configs that take long and have no cell in the baseline.
 UNCHECKED := $(patsubst %,configs/%.yaml,speedup as_written as_written_speedup proben1_printed proben1_search ga_readings \
-	rfe_readings)
+	rfe_readings streaming streaming_curves keep_rules)
 
 .PHONY: setup demo tables experiment check-published bench test test-all test-lowest lint docs clean
 
@@ -42,8 +43,10 @@ tables: .venv/package
 	$(BIN)/pppca render --results $(RESULTS) --findings docs/findings.md
 	$(BIN)/pppca report --results $(RESULTS)
 
-# The registered experiment, apart from the other results.
+# The registered experiment, apart from the other results, and the methods of today (S1, S2, K1, F9), which `tables`
+# renders.
 experiment: .venv/package
+	$(BIN)/pppca run $(TODAY) --results $(RESULTS) --no-tables
 	$(BIN)/pppca run $(EXPERIMENT) --results $(RESULTS)/experiment --no-tables
 	for form in markdown csv; do \
 		$(BIN)/pppca tables --results $(RESULTS)/experiment --table E --table E_losses --table E_tests \

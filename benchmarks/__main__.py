@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 
-# Before NumPy and PyTorch start their threads.
+# Before NumPy, PyTorch and JAX start their threads.
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+os.environ["JAX_PLATFORMS"] = "cpu"
 
 import argparse
 import time
@@ -22,14 +24,16 @@ from benchmarks import (
     hebbian,
     large_pca,
     limits,
+    processor,
     rprop,
     scale,
     scaling,
+    streaming,
     systems,
     whole_run,
 )
 from benchmarks.measuring import Row
-from benchmarks.report import load, machine, save, section, sections, table
+from benchmarks.report import load, machine, merged, save, section, table
 
 RESULT = Path(__file__).parents[1] / "results" / "benchmarks.md"
 PARTS: dict[str, Callable[[Path], Iterator[Row | str]]] = {
@@ -42,6 +46,7 @@ PARTS: dict[str, Callable[[Path], Iterator[Row | str]]] = {
     "fitness": evolution.fitness_rows,
     "threads": evolution.thread_rows,
     "removal": hebbian.removal_rows,
+    "streaming": streaming.rows,
     "pca": large_pca.rows,
     "compilation": compilation.rows,
     "plan": whole_run.rows,
@@ -68,6 +73,7 @@ TITLES = {
     "fitness": "NE-pPCA's time in the fitness",
     "threads": "NE-pPCA in two threads",
     "removal": "DGHA's projection variances and removal",
+    "streaming": "Streaming components",
     "pca": "Twenty directions of large data",
     "compilation": "Compilation",
     "plan": "The whole reproduction",
@@ -85,7 +91,8 @@ INTRODUCTION = """\
 # Benchmarks
 
 Last measurements of `make bench`: one thread, float64, the same work, no compilation; each ratio is the median over
-rounds in which the contestants took turns in one process. [Method and design](../benchmarks/README.md).
+rounds in which the contestants took turns in one process. Numbers of different processors stand apart, under their
+names. [Method and design](../benchmarks/README.md).
 """
 FIGURES = {
     "pca": "![Angle and variance missed against time](figures/large_pca.png)\n\n"
@@ -98,16 +105,12 @@ FIGURES = {
 
 
 def write_report() -> None:
-    """Write the last measurements of all parts and the machine; sections of other parts stay unchanged."""
-    kept = sections(RESULT.read_text()) if RESULT.exists() else {}
-    parts = [INTRODUCTION, "\n".join(f"- {line}" for line in machine()) + "\n"]
-    for part, title in TITLES.items():
-        measured = load(part)
-        if measured is not None:
-            parts.append(section(title, measured, FIGURES.get(part, "")))
-        elif title in kept:
-            parts.append(kept[title])
-    RESULT.write_text("\n".join(parts))
+    """Write the last measurements of all parts on this processor; what others measured stays unchanged."""
+    kept = RESULT.read_text() if RESULT.exists() else ""
+    loaded = {part: load(part) for part in TITLES}
+    new = {TITLES[part]: section(TITLES[part], one, FIGURES.get(part, "")) for part, one in loaded.items() if one}
+    described = "\n".join(f"- {line}" for line in machine())
+    RESULT.write_text("\n".join([INTRODUCTION, *merged(kept, processor.name(), described, new, list(TITLES.values()))]))
 
 
 def main() -> None:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measuring import Contestant, Row, compare
-from benchmarks.torch_backprop import build, learn, matrices, train
 from pppca_bench.classifiers.early_stopping import StoppingRule
 from pppca_bench.classifiers.learning_rules import BackpropRule
 from pppca_bench.classifiers.network import Architecture, uniform_per_weight
@@ -65,6 +64,8 @@ def train_torch(task: Task, n_epochs: int) -> list[Floats]:
     """Train one net with PyTorch from the same weights, in the order that ours draw from a generator in this state."""
     import torch
 
+    from benchmarks.torch_backprop import build, learn, matrices
+
     net = build((task.architecture.n_inputs, *task.architecture.layer_sizes))
     layers = [layer for layer in net if isinstance(layer, torch.nn.Linear)]
     with torch.no_grad():
@@ -82,7 +83,7 @@ def check_agreement(task: Task) -> None:
     theirs, ours = (replace(task, rng=np.random.default_rng(1)) for _ in range(2))
     pairs = zip(train_torch(theirs, 1), train_ours([ours], 1)[0], strict=True)
     apart = max(float(np.abs(a - b).max()) for a, b in pairs)
-    if apart > 1e-8:
+    if not apart <= 1e-8:
         raise ValueError(f"torch: expected the weights of our first epoch, got some {apart:g} apart")
 
 
@@ -100,6 +101,8 @@ def epochs_of_ours(tasks: list[Task]) -> int:
 
 def rows(data: Path) -> Iterator[Row]:
     """Measure each of the slides' problems."""
+    from benchmarks.torch_backprop import train
+
     for problem in PROBLEMS:
         tasks = cell(problem, data)
         check_agreement(tasks[0])

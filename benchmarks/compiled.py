@@ -10,9 +10,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from benchmarks import processor
+
 HERE = Path(__file__).parent
-BUILD = HERE.parent / "build" / "benchmarks"
-FLAGS = ("-O3", "-march=native", "-ffast-math", "-fPIC", "-c")
+BUILD = HERE.parent / "build" / "benchmarks" / processor.slug()
+"""Measurements and compiled peers of this processor."""
+FLAGS = ("-O3", f"-march={processor.architecture()}", "-ffast-math", "-fPIC", "-c")
 
 
 class PeerMissingError(Exception):

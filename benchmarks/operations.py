@@ -17,10 +17,9 @@ from pppca_bench.classifiers.network import Architecture
 from pppca_bench.classifiers.training import BLOCK_SAMPLES
 from pppca_bench.compiled.operation import VECTOR
 
-LOOPS = 100_000
-MULTIPLY_ADDS_A_LOOP = 16
-OTHERS_A_LOOP = {"multiply": 8, "add": 8, "divide": 2, "load": 8, "store": 2}
-"""The functions of peak.c, and how many of its operation each has among sixteen multiply-adds."""
+LOOPS = 20_000
+OTHERS_A_LOOP = {"multiply": 16, "add": 16, "divide": 4, "load": 16, "store": 4}
+"""The functions of peak.c, and how many of its operation each has in a loop."""
 
 GROUP = 4
 """Sums of the softsign that share a division."""
@@ -85,17 +84,40 @@ def sample_operations(architecture: Architecture, block_samples: int) -> Operati
     )
 
 
-def measure_places(library: ctypes.CDLL) -> dict[str, float]:
-    """Measure how many places of multiply-adds each other operation takes, where it stands among them."""
-    contestants = {}
-    for name in ("multiply_add", *OTHERS_A_LOOP):
-        function = getattr(library, name)
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The functions of peak.c: ``sums`` multiply-adds in registers a loop, each of ``numbers``."""
+
+    library: ctypes.CDLL
+    sums: int
+    numbers: int
+
+    def loops(self, name: str, n_loops: int) -> Callable[[], object]:
+        """Return a call that makes loops of a function."""
+        function = getattr(self.library, name)
         function.restype = ctypes.c_double
-        contestants[name] = Contestant(partial(function, ctypes.c_long(LOOPS)), LOOPS * MULTIPLY_ADDS_A_LOOP)
+        return partial(function, ctypes.c_long(n_loops))
+
+    def multiply_adds(self) -> Contestant:
+        """Return multiply-adds alone, a millisecond or two; the units are millions."""
+        n_loops = 10 * LOOPS
+        return Contestant(self.loops("multiply_add", n_loops), n_loops * self.sums * self.numbers / 1e6)
+
+
+def load_peak() -> Peak:
+    """Return the peak for the processor at hand."""
+    library = load_c("peak")
+    return Peak(library, 4 * library.sums_of_a_turn(), library.numbers_of_a_sum())
+
+
+def measure_places(peak: Peak) -> dict[str, float]:
+    """Measure how many places of multiply-adds each other operation takes, where it stands among them."""
+    names = ("multiply_add", *OTHERS_A_LOOP)
+    contestants = {name: Contestant(peak.loops(name, LOOPS), LOOPS * peak.sums) for name in names}
     times = alternate(contestants, budget_s=4.0, clock=time.process_time)
     # Medians of the rounds' ratios: one round at a higher clock would shift the costs of all operations.
     longer = {name: median_ratio(times[name], times["multiply_add"]) - 1.0 for name in OTHERS_A_LOOP}
-    return {name: max(0.0, longer[name]) * MULTIPLY_ADDS_A_LOOP / n for name, n in OTHERS_A_LOOP.items()}
+    return {name: max(0.0, longer[name]) * peak.sums / n for name, n in OTHERS_A_LOOP.items()}
 
 
 @dataclass(frozen=True)
@@ -114,11 +136,10 @@ class Machine:
 
 def measure_machine() -> Machine:
     """Measure the machine."""
-    library = load_c("peak")
-    places = measure_places(library)
-    loops = partial(library.multiply_add, ctypes.c_long(10 * LOOPS))
-    best_s = min(seconds(loops, time.process_time) for _ in range(20))
-    return Machine(1e6 * best_s / (10 * LOOPS * MULTIPLY_ADDS_A_LOOP * LANES), places)
+    peak = load_peak()
+    places, loops = measure_places(peak), peak.multiply_adds()
+    # Seconds of a million are microseconds of one.
+    return Machine(min(seconds(loops.call, time.process_time) for _ in range(40)) / loops.units, places)
 
 
 def largest_share(counts: Operations, places: Mapping[str, float], n_nets: int) -> float:

@@ -1,34 +1,57 @@
 /* What one core can do at most: multiply-adds in registers alone, and with other operations among them.
 
-Sixteen multiply-adds a round, each of eight numbers. The others do not depend on them, so that what a round takes
-longer is the places of multiply-adds that the others take. */
+The vectors are the widest of the processor that the compiler is told of, and fill its registers: the sums of a turn,
+two factors, and four others. The others do not depend on the sums, so that what a turn takes longer is the places of
+multiply-adds that the others take. */
 
-typedef double vector __attribute__((vector_size(64)));
+#if defined(__AVX512F__)
+enum { BYTES = 64, REGISTERS = 32 };
+#elif defined(__AVX__)
+enum { BYTES = 32, REGISTERS = 16 };
+#elif defined(__aarch64__)
+enum { BYTES = 16, REGISTERS = 32 };
+#else
+enum { BYTES = 16, REGISTERS = 16 };
+#endif
 
-/* How many others there are to sixteen multiply-adds: about as many as in a net's passes, few divisions and stores. */
-enum { MANY = 8, FEW = 2 };
+/* Products of the same vectors in several turns are all made. */
+#pragma GCC optimize("no-associative-math")
 
-static vector room[MANY];
+enum { NUMBERS = BYTES / 8, OTHERS = 4, SUMS = REGISTERS - OTHERS - 2, TURNS = 4 };
 
-#define ROUNDS(name, others)                                                          \
+typedef double vector __attribute__((vector_size(BYTES)));
+
+static vector room[OTHERS];
+
+/* Unknown to the compiler, which would leave out a sum that it can predict. */
+static volatile double one = 1.0;
+
+/* Multiply-adds of a turn, and the numbers in each. */
+long sums_of_a_turn(void) { return SUMS; }
+long numbers_of_a_sum(void) { return NUMBERS; }
+
+/* n loops of four turns; ``others`` comes after the sums of turn t. */
+#define TURNS_WITH(name, others)                                                      \
     double name(long n) {                                                             \
-        vector sums[16], other[MANY], a, b;                                           \
-        for (int k = 0; k < 8; k++) a[k] = 1.0 - 1e-9 * k, b[k] = 1e-9 * k;           \
-        for (int j = 0; j < 16; j++) sums[j] = a * (double)j;                         \
-        for (int j = 0; j < MANY; j++) other[j] = a + (double)j;                      \
-        for (long i = 0; i < n; i++) {                                                \
-            for (int j = 0; j < 16; j++) sums[j] = sums[j] * a + b;                   \
-            others;                                                                   \
-        }                                                                             \
+        vector sums[SUMS], other[OTHERS], a, b;                                       \
+        for (int k = 0; k < NUMBERS; k++) a[k] = one - 1e-9 * k, b[k] = one * 1e-9;   \
+        for (int j = 0; j < SUMS; j++) sums[j] = a * (double)j;                       \
+        for (int j = 0; j < OTHERS; j++) other[j] = a * (one + j);                    \
+        for (long i = 0; i < n; i++)                                                  \
+            for (int t = 0; t < TURNS; t++) {                                         \
+                for (int j = 0; j < SUMS; j++) sums[j] = sums[j] * a + b;             \
+                others;                                                               \
+            }                                                                         \
         double total = 0.0;                                                           \
-        for (int j = 0; j < 16; j++)                                                  \
-            for (int k = 0; k < 8; k++) total += sums[j][k] + other[j % MANY][k];     \
+        for (int j = 0; j < SUMS; j++)                                                \
+            for (int k = 0; k < NUMBERS; k++) total += sums[j][k] + other[j % OTHERS][k]; \
         return total;                                                                 \
     }
 
-ROUNDS(multiply_add, )
-ROUNDS(multiply, for (int j = 0; j < MANY; j++) other[j] = other[j] * a)
-ROUNDS(add, for (int j = 0; j < MANY; j++) other[j] = other[j] + b)
-ROUNDS(divide, for (int j = 0; j < FEW; j++) other[j] = a / other[j])
-ROUNDS(load, for (int j = 0; j < MANY; j++)(void)*(volatile vector *)&room[j])
-ROUNDS(store, for (int j = 0; j < FEW; j++) *(volatile vector *)&room[j] = b)
+/* Four multiplications, additions or loads to a turn, about as many as in a net's passes; few divisions and stores. */
+TURNS_WITH(multiply_add, )
+TURNS_WITH(multiply, for (int j = 0; j < OTHERS; j++) other[j] = other[j] * a)
+TURNS_WITH(add, for (int j = 0; j < OTHERS; j++) other[j] = other[j] + b)
+TURNS_WITH(divide, other[t] = a / other[t])
+TURNS_WITH(load, for (int j = 0; j < OTHERS; j++)(void)*(volatile vector *)&room[j])
+TURNS_WITH(store, *(volatile vector *)&room[t] = b)

@@ -6,19 +6,20 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
 from tabulate import tabulate
 
+from benchmarks import processor
 from benchmarks.compiled import BUILD
 from benchmarks.measuring import Row
 from pppca_bench.experiments.provenance import code_version
 
 HEADER = ("what", "peer", "target", "measured", "", "ours", "peer's", "of one")
-LIBRARIES = ("numpy", "numba", "scipy", "scikit-learn", "torch")
+LIBRARIES = ("numpy", "numba", "scipy", "scikit-learn", "torch", "jax")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +51,26 @@ def load(part: str) -> Measured | None:
 
 def section(title: str, measured: Measured, figure: str = "") -> str:
     """Return a part's section of the report."""
-    parts = [f"## {title}", table(measured.rows, "github"), figure, measured.text, f"Measured: {measured.origin}."]
+    parts = [f"### {title}", table(measured.rows, "github"), figure, measured.text, f"Measured: {measured.origin}."]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def sections(report: str) -> dict[str, str]:
-    """Return the sections of a report by their titles."""
-    parts = report.split("\n## ")[1:]
-    return {part.split("\n", 1)[0]: f"## {part.rstrip()}\n" for part in parts}
+def sections(text: str, level: int) -> dict[str, str]:
+    """Return the sections of a text by their titles: a processor's on level 2 of the report, a part's on level 3."""
+    mark = "#" * level
+    parts = f"\n{text}".split(f"\n{mark} ")[1:]
+    return {part.split("\n", 1)[0]: f"{mark} {part.rstrip()}\n" for part in parts}
+
+
+def merged(report: str, name: str, machine: str, measured: Mapping[str, str], titles: Sequence[str]) -> list[str]:
+    """Return the processors' chapters of a report, with new sections and description of one of them, the last if new.
+
+    ``measured`` has the new sections by their titles; all stand in the order of ``titles``.
+    """
+    chapters = sections(report, 2)
+    parts = sections(chapters.get(name, ""), 3) | measured
+    text = [f"## {name}", machine, *(parts[title].rstrip() for title in titles if title in parts)]
+    return list((chapters | {name: "\n\n".join(text) + "\n"}).values())
 
 
 def table(rows: Sequence[Row], form: str = "simple") -> str:
@@ -94,15 +107,13 @@ def _time(microseconds: float | None) -> str:
 
 def machine() -> list[str]:
     """Describe the machine and the software in lines."""
-    listed = subprocess.run(["lscpu"], capture_output=True, text=True, check=True).stdout.splitlines()
-    lscpu = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in listed)}
-    model = f"family {lscpu.get('CPU family')}, model {lscpu.get('Model')}"
+    lscpu = processor.lscpu()
     caches = ", ".join(f"{name} {lscpu[name]}" for name in ("L1d cache", "L2 cache", "L3 cache") if name in lscpu)
     vectors = ", ".join(name for name in ("avx2", "fma", "avx512f") if name in lscpu.get("Flags", "").split())
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     gcc = subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True, check=False).stdout.strip()
     return [
-        f"{lscpu.get('Model name', platform.machine())} ({model}), {os.cpu_count()} cores, {vectors}",
+        f"{os.cpu_count()} cores, {vectors}; kernels compiled for {os.environ.get('NUMBA_CPU_NAME', 'them')}",
         f"caches of all cores together: {caches}; memory {memory:.0f} GiB",
         f"{platform.system()} {platform.release()}, Python {platform.python_version()}, gcc {gcc or 'none'}",
         ", ".join(f"{name} {_version(name)}" for name in LIBRARIES),

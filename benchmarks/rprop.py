@@ -1,13 +1,14 @@
-"""RPROP training: 30 nets of a cell together against PyTorch and FANN, one net at a time."""
+"""RPROP training of the 30 nets of a cell: against peers that train them at once, and one net at a time."""
 
 from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,16 +35,17 @@ class Case:
     problem: str
     hidden: tuple[int, ...]
     n_epochs: int
+    jax: float
     torch: float
     fann: float
     torch_shortcuts: float
 
 
 CASES = (
-    Case("cancer1", (4, 2), 400, 25.0, 2.5, 20.0),
-    Case("horse1", (16, 8), 200, 15.0, 5.0, 12.0),
-    Case("soybean1", (16, 8), 60, 7.0, 8.0, 6.0),
-    Case("thyroid1", (16, 8), 20, 4.0, 5.0, 4.0),
+    Case("cancer1", (4, 2), 400, 4.5, 25.0, 2.5, 20.0),
+    Case("horse1", (16, 8), 200, 2.0, 15.0, 5.0, 12.0),
+    Case("soybean1", (16, 8), 60, 1.7, 7.0, 8.0, 6.0),
+    Case("thyroid1", (16, 8), 20, 2.3, 4.0, 5.0, 4.0),
 )
 
 
@@ -95,6 +97,29 @@ def train_fann(task: Task, n_epochs: int) -> list[Floats]:
     return [np.roll(part.reshape(matrix.shape), 1, axis=1) for part, matrix in parts]
 
 
+def together(peer: str, tasks: Sequence[Task], n_epochs: int, dtype: Any) -> Callable[[], list[Any]]:
+    """Return a call by which a peer trains all nets, without shortcuts, at once, in float64 or float32.
+
+    The peer takes and returns an array (n_nets, n_units, 1 + n_sources) for each layer, the bias first; its samples
+    and targets have the shapes (n_nets, n_samples, n_inputs) and (n_nets, n_samples, n_outputs).
+
+    Raises
+    ------
+    PeerMissingError
+        The peer is not installed.
+    """
+    try:
+        if peer == "JAX":
+            from benchmarks.jax_rprop import trainer
+        else:
+            from benchmarks.torch_rprop import trainer
+    except ImportError as missing:
+        raise PeerMissingError(str(missing)) from None
+    layers = [np.stack(matrices, dtype=dtype) for matrices in zip(*(task.weights for task in tasks), strict=True)]
+    X, targets = (np.stack([getattr(task, name) for task in tasks], dtype=dtype) for name in ("X", "targets"))
+    return trainer(layers, X, targets, first_step=FIRST_STEP, n_epochs=n_epochs)
+
+
 def cell(case: Case, data: Path, *, shortcuts: bool) -> list[Task]:
     """Return the nets of a case's cell."""
     problem = load_problem(case.problem, data)
@@ -103,9 +128,10 @@ def cell(case: Case, data: Path, *, shortcuts: bool) -> list[Task]:
 
 
 def rows(data: Path) -> Iterator[Row]:
-    """Measure nets without shortcuts."""
+    """Measure nets without shortcuts: first against peers that train them together, then against one net at a time."""
     for case in CASES:
         tasks = cell(case, data, shortcuts=False)
+        yield from _compare_together(case, tasks)
         yield from _compare(case, tasks, "RPROP", {"torch": case.torch, "FANN": case.fann})
 
 
@@ -126,12 +152,43 @@ def check_agreement(peer: str, theirs: list[Floats], ours: list[Floats]) -> None
         raise ValueError(f"{peer}: expected the weights of our first epoch, got some {apart.max():g} apart")
 
 
+TOGETHER = {
+    f"{peer}, {dtype.__name__}": (peer, dtype)
+    for dtype in (np.float64, np.float32)
+    for peer in ("JAX", "torch, batched")
+}
+"""Peers that train all nets of a cell at once."""
+
+
+def _compare_together(case: Case, tasks: list[Task]) -> Iterator[Row]:
+    """Time the peers and ours on all nets of the cell."""
+    what, unit, n = _described("RPROP", case), "net and epoch", N_NETS * case.n_epochs
+    expected = train_ours(tasks, 1)
+    peers = {}
+    for name, (peer, dtype) in TOGETHER.items():
+        target = case.jax if name == "JAX, float64" else None
+        try:
+            stacked = together(peer, tasks, 1, dtype)()
+        except PeerMissingError as missing:
+            yield Row(what, name, unit, target, None, note=f"{peer} missing: {missing}")
+            continue
+        for k, ours in enumerate(expected):
+            check_agreement(name, [matrices[k] for matrices in stacked], ours)
+        peers[name] = Contestant(together(peer, tasks, case.n_epochs, dtype), n), target
+    if peers:
+        yield from compare(what, unit, Contestant(partial(train_ours, tasks, case.n_epochs), n), peers)
+
+
+def _described(name: str, case: Case) -> str:
+    return f"{name}, {case.problem}, {'+'.join(map(str, case.hidden))}"
+
+
 TRAIN = {"torch": train_torch, "FANN": train_fann}
 
 
 def _compare(case: Case, tasks: list[Task], name: str, targets: dict[str, float]) -> Iterator[Row]:
     """Time the peers on one net each, ours on all nets of the cell."""
-    what = f"{name}, {case.problem}, {'+'.join(map(str, case.hidden))}"
+    what = _described(name, case)
     ours = Contestant(partial(train_ours, tasks, case.n_epochs), N_NETS * case.n_epochs)
     peers = {}
     for peer, target in targets.items():

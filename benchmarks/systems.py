@@ -38,7 +38,6 @@ PROBLEMS = {"cancer1": ((4, 2), 200), "horse1": ((16, 8), 30)}
 makes on horse1, a third of them on cancer1."""
 
 N_NETS = 30
-TARGET = 20.0
 N_STEPS = 2
 """Features that the sequential searches add or remove."""
 
@@ -47,8 +46,8 @@ HIDDEN = (16,)
 
 FIXED: dict[str, Any] = {"generalisation_loss": math.inf, "training_progress": 0.0}
 NUMPY, SKLEARN = "NumPy, one net at a time", "scikit-learn, Adam on the full batch"
-Timed = tuple[Callable[[], object], float, float | None]
-"""A call, its units of work, and the ratio to reach."""
+Timed = tuple[Callable[[], object], float]
+"""A call and its units of work."""
 
 
 def selected_network(n_epochs: int) -> RpropMLPClassifier:
@@ -96,19 +95,19 @@ def rows(data: Path) -> Iterator[Row]:
 
 
 def _compare(what: str, unit: str, ours: Timed, others: Mapping[str, Timed]) -> Iterator[Row]:
-    timed = {name: (Contestant(call, units), target) for name, (call, units, target) in others.items()}
+    timed = {name: (Contestant(*other), None) for name, other in others.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        yield from compare(what, unit, Contestant(*ours[:2]), timed, budget_s=1.0)
+        yield from compare(what, unit, Contestant(*ours), timed, budget_s=1.0)
 
 
 def _evolution(case: Case) -> Iterator[Row]:
     """Measure the genetic algorithm, whose networks are evaluated and not trained: no ratio is asked for."""
     network = evolved_network(case.hidden)
     n = network.max_generations
-    ours = partial(network.fit, *case.data), n, None
+    ours = partial(network.fit, *case.data), n
     ways = {NUMPY: peers.one_by_one, "NumPy, the population stacked": peers.stacked}
-    others = {name: (partial(peers.evolve, network, case.data, way), n, None) for name, way in ways.items()}
+    others = {name: (partial(peers.evolve, network, case.data, way), n) for name, way in ways.items()}
     yield from _compare(f"GA-evolved net, {_layers(case)}", "generation", ours, others)
 
 
@@ -133,8 +132,8 @@ def _least_us(case: Case, machine: Machine, hidden: tuple[int, ...], sizes: Sequ
 def _pruning(case: Case, machine: Machine) -> Iterator[Row]:
     """Measure networks that lose weights in rounds: those deleted are zeros, which take the time of others."""
     networks = [pruned_network(case.hidden, seed) for seed in range(N_NETS)]
-    ours = partial(fit_together, networks, [case.data] * N_NETS), N_NETS, None
-    others = {NUMPY: (partial(peers.prune, networks[0], case.data), 1, TARGET)}
+    ours = partial(fit_together, networks, [case.data] * N_NETS), N_NETS
+    others = {NUMPY: (partial(peers.prune, networks[0], case.data), 1)}
     rows = list(_compare(f"Pruned net, {_layers(case)}", "net", ours, others))
     epoch_us = _least_us(case, machine, case.hidden, [case.n_features], N_NETS)
     yield from _at_most(rows, epoch_us, fmean(network.n_epochs_ for network in networks))
@@ -148,20 +147,20 @@ def _sequential(case: Case, machine: Machine) -> Iterator[Row]:
     rows = _compare(
         f"Forward selection, {case.problem}, {N_STEPS} steps",
         "net and epoch",
-        (partial(ForwardSelector(N_STEPS, estimator=network).fit, *case.data), forward * network.max_epochs, None),
+        (partial(ForwardSelector(N_STEPS, estimator=network).fit, *case.data), forward * network.max_epochs),
         {
-            NUMPY: (partial(peers.select_forward, network, case.data, N_STEPS), forward * network.max_epochs, TARGET),
-            SKLEARN: (_sklearn_search(case, N_STEPS, "forward"), forward * network.max_epochs, TARGET),
+            NUMPY: (partial(peers.select_forward, network, case.data, N_STEPS), forward * network.max_epochs),
+            SKLEARN: (_sklearn_search(case, N_STEPS, "forward"), forward * network.max_epochs),
         },
     )
     yield from _at_most(list(rows), _least_us(case, machine, HIDDEN, [1] * m + [2] * (m - 1), m))
     rows = _compare(
         f"Backward selection, {case.problem}, {N_STEPS} steps",
         "net and epoch",
-        (partial(BackwardSelector(left, estimator=network).fit, *case.data), backward * network.max_epochs, None),
+        (partial(BackwardSelector(left, estimator=network).fit, *case.data), backward * network.max_epochs),
         {
-            NUMPY: (partial(peers.select_backward, network, case.data, left), backward * network.max_epochs, TARGET),
-            SKLEARN: (_sklearn_search(case, left, "backward"), forward * network.max_epochs, TARGET),
+            NUMPY: (partial(peers.select_backward, network, case.data, left), backward * network.max_epochs),
+            SKLEARN: (_sklearn_search(case, left, "backward"), forward * network.max_epochs),
         },
     )
     sizes = [m] + [m - 1] * m + [m - 2] * (m - 1)
@@ -178,10 +177,10 @@ def _elimination(case: Case, machine: Machine) -> Iterator[Row]:
     rows = _compare(
         f"RFE by networks, {case.problem}",
         "net and epoch",
-        (partial(ours.fit, *case.data), trained, None),
+        (partial(ours.fit, *case.data), trained),
         {
-            NUMPY: (partial(peers.eliminate, network, case.data, seeds), trained, TARGET),
-            SKLEARN: (partial(sklearn.fit, *case.data[:2]), case.n_features * network.max_epochs, TARGET),
+            NUMPY: (partial(peers.eliminate, network, case.data, seeds), trained),
+            SKLEARN: (partial(sklearn.fit, *case.data[:2]), case.n_features * network.max_epochs),
         },
     )
     sizes = range(1, case.n_features + 1)

@@ -1,8 +1,9 @@
-"""RPROP in PyTorch: a net at a time, with all samples in a batch."""
+"""RPROP in PyTorch, with all samples in a batch: a net at a time, or all nets of a cell by batched products."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -54,3 +55,29 @@ def train(
         np.hstack([layer.bias.detach().numpy()[:, None], layer.weight.detach().numpy()])  # type: ignore[union-attr]
         for layer in net.layers
     ]
+
+
+def trainer(
+    layers: Sequence[NDArray[Any]], X: NDArray[Any], targets: NDArray[Any], *, first_step: float, n_epochs: int
+) -> Callable[[], list[NDArray[Any]]]:
+    """Return a call that trains nets at once, see `rprop.together`."""
+    start = [torch.from_numpy(matrices) for matrices in layers]
+    inputs, wanted = torch.from_numpy(X), torch.from_numpy(targets)
+
+    def train() -> list[NDArray[Any]]:
+        biases = [matrix[:, None, :, 0].clone().requires_grad_() for matrix in start]
+        weights = [matrix[:, :, 1:].transpose(1, 2).contiguous().requires_grad_() for matrix in start]
+        optimiser = torch.optim.Rprop(biases + weights, lr=first_step, etas=(0.5, 1.2), step_sizes=(0.0, 50.0))
+        for _ in range(n_epochs):
+            optimiser.zero_grad()
+            values = inputs
+            for layer, (bias, weight) in enumerate(zip(biases, weights, strict=True)):
+                values = torch.baddbmm(bias, values, weight)
+                if layer < len(weights) - 1:
+                    values = nn.functional.softsign(values)
+            (0.5 * nn.functional.mse_loss(values, wanted, reduction="sum")).backward()
+            optimiser.step()
+        pairs = zip(biases, weights, strict=True)
+        return [torch.cat([b, w], dim=1).transpose(1, 2).detach().numpy() for b, w in pairs]
+
+    return train

@@ -1,15 +1,105 @@
-"""Atomic writing of files, and removal of rendered files that are outdated."""
+"""Files and the names in them: atomic writing, files that others may have placed, texts escaped for each format."""
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import shutil
+import stat
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import uuid4
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MANIFEST = ".rendered"
 """File of a folder that lists the paths last written into it, one per line."""
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Control characters, and those that reverse the direction of text."""
+
+_FORMULA = re.compile("[=+@\t\r-]")
+
+
+def printable(text: str, keep: str = "") -> str:
+    """Return text with control characters but those to ``keep`` as codes, such as ``\\x1b``: names may hold any."""
+    return _CONTROL.sub(lambda match: match[0] if match[0] in keep else ascii(match[0])[1:-1], text)
+
+
+def in_markdown(text: str) -> str:
+    """Return a text for a cell of a Markdown table: no part of it is another cell, HTML, or a link."""
+    return printable(text).replace("|", r"\|").replace("<", "&lt;").replace("](", r"]\(")
+
+
+def to_csv(frame: pd.DataFrame) -> str:
+    """Return a data frame as CSV, in which no text is a formula of a spreadsheet.
+
+    Texts and headers that begin with =, +, -, @, a tab or a carriage return get an apostrophe before them, unless they
+    are numbers.
+    """
+    import pandas as pd
+
+    safe = frame.rename(columns=_without_formula)
+    for place, kind in enumerate(safe.dtypes):
+        if kind.kind == "O":
+            safe.isetitem(place, pd.Series(map(_without_formula, frame.iloc[:, place]), dtype=object).to_numpy())
+    return safe.to_csv(index=False, lineterminator="\n")
+
+
+def _without_formula(value: object) -> object:
+    if not isinstance(value, str) or not _FORMULA.match(value):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
+
+
+def open_shared(path: Path, *, creates: bool = False, only_own: bool = False) -> int:
+    """Open a file for reading that other users may have placed, and return its number; no link or FIFO is followed.
+
+    Parameters
+    ----------
+    path : Path
+    creates : bool, default False
+        Create the file, empty, if it does not exist.
+    only_own : bool, default False
+        Refuse a file with `exposure`, such as code.
+
+    Raises
+    ------
+    OSError
+        The file cannot be opened, or is refused.
+    """
+    flags = os.O_RDONLY
+    for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):  # Windows has the last alone
+        flags |= getattr(os, name, 0)
+    try:
+        # Another user's file may be read, and locked, but not named in a call that might create it.
+        file = os.open(path, flags)
+    except FileNotFoundError:
+        if not creates:
+            raise
+        file = os.open(path, flags | os.O_CREAT, 0o644)
+    facts = os.fstat(file)
+    reason = exposure(facts) if only_own else None
+    if reason is None and stat.S_ISREG(facts.st_mode):
+        return file
+    os.close(file)
+    raise OSError(errno.EPERM, reason or "it is no regular file")
+
+
+def exposure(facts: os.stat_result) -> str | None:
+    """Return why other users may have written a file or folder; None if only this user and root may."""
+    if os.name != "posix":
+        return None
+    if facts.st_uid not in (os.geteuid(), 0):
+        return "it belongs to another user"
+    return "others may write to it" if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else None
 
 
 def atomic_write(path: Path, content: str | bytes) -> None:

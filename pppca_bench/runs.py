@@ -17,29 +17,15 @@ Parameters = tuple[tuple[str, Scalar], ...]
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Number of a run: its title with the unit, and the format of its printed mean in Python's format language.
-
-    Attributes
-    ----------
-    is_count : bool
-        Whether its values are integers.
-    more_is_better : bool
-        Whether a larger value is better.
-    is_timing : bool
-        Whether it depends on the speed of the machine, so that the same run gives another value each time.
-    short : str
-        A shorter title; "" for the title itself.
-    meaning : str
-        Explanation of the title; "" where it needs none.
-    """
+    """Number of a run: its title with the unit, and the format of its printed mean in Python's format language."""
 
     title: str
     form: str = ".2f"
-    is_count: bool = False
+    is_count: bool = False  # whether its values are integers
     more_is_better: bool = False
-    is_timing: bool = False
-    short: str = ""
-    meaning: str = ""
+    is_timing: bool = False  # whether it depends on the speed of the machine, so that no two runs give the same
+    short: str = ""  # a shorter title; "" for the title itself
+    meaning: str = ""  # explanation of the title; "" where it needs none
 
 
 QUANTITIES: Mapping[str, Quantity] = {
@@ -123,30 +109,14 @@ def described(quantity: str) -> Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Setting of a method on a problem's data: everything that decides the numbers of its repeats but the seed.
+    """Setting of a method on a problem's data: everything that decides the numbers of its repeats but the seed."""
 
-    Attributes
-    ----------
-    problem : str
-        As the config names it: a registered name, or the path of a user's file.
-    data_sha256 : str
-        Digest of the problem's data.
-    method : str
-        Name of the method, such as ``"dgha"``.
-    parameters : tuple of (str, scalar)
-        The method's parameters with all defaults, its threshold ``tau`` and ``data_fraction`` (percent) among them.
-    classifier : tuple of (str, scalar)
-        The classifier's ``rule`` and parameters with all defaults; empty if no classifier follows the method.
-    algorithms : tuple of (str, int or str)
-        Versions of the algorithms by name; texts for third-party algorithms.
-    """
-
-    problem: str
+    problem: str  # as the config names it: a registered name, or the path of a user's file
     data_sha256: str
     method: str
-    parameters: Parameters
-    classifier: Parameters
-    algorithms: tuple[tuple[str, int | str], ...] = ()
+    parameters: Parameters  # with all defaults, the threshold ``tau`` and ``data_fraction`` (percent) among them
+    classifier: Parameters  # ``rule`` and parameters with all defaults; empty if no classifier follows the method
+    algorithms: tuple[tuple[str, int | str], ...] = ()  # versions by name; texts for third-party algorithms
 
     @property
     def settings(self) -> dict[str, Scalar]:
@@ -156,29 +126,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """Specification of a run: everything that decides its numbers.
+    """Specification of a run: everything that decides its numbers."""
 
-    Attributes
-    ----------
-    key : str
-        Hexadecimal digest of cell, repeat and seed; the run's name in the store.
-    cell : Cell
-    repeat : int
-        Number of the repeat, from 0.
-    seed : int
-        In [0, 2**63); the same for all settings of a method in a repeat.
-    changed : tuple of str
-        Names of the settings (as in `Cell.settings`) that are not a config's defaults, for labels; no part of the key.
-    place : int
-        Number of the cell among those of the config, which orders the rows of tables; no part of the key.
-    """
-
-    key: str
+    key: str  # hexadecimal digest of cell, repeat and seed; the run's name in the store
     cell: Cell
-    repeat: int
-    seed: int
-    changed: tuple[str, ...] = ()
-    place: int = field(default=0, compare=False)
+    repeat: int  # from 0
+    seed: int  # in [0, 2**63); the same for all settings of a method in a repeat
+    changed: tuple[str, ...] = ()  # names of settings that are not a config's defaults, for labels; no part of the key
+    place: int = field(default=0, compare=False)  # number of the cell in the config, for the order of tables
 
 
 def by_cell(specs: Iterable[RunSpec]) -> dict[Cell, list[RunSpec]]:
@@ -193,51 +148,26 @@ def by_cell(specs: Iterable[RunSpec]) -> dict[Cell, list[RunSpec]]:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Runs of a config: its name, the digest and text of its file, and three sets of runs.
-
-    Attributes
-    ----------
-    specs : tuple of RunSpec
-        Runs of this command.
-    all_repeats : tuple of RunSpec
-        Runs at the config's own repeats; completed runs among them stay in its tables.
-    left_out : tuple of RunSpec
-        Runs of the config that this command leaves out; they stay planned if an earlier command planned them.
-    """
+    """Runs of a config: its name, the digest and text of its file, and three sets of runs."""
 
     name: str
     sha256: str
     text: str
-    specs: tuple[RunSpec, ...]
-    all_repeats: tuple[RunSpec, ...] = ()
-    left_out: tuple[RunSpec, ...] = ()
+    specs: tuple[RunSpec, ...]  # of this command
+    all_repeats: tuple[RunSpec, ...] = ()  # at the config's own repeats; completed runs among them stay in its tables
+    left_out: tuple[RunSpec, ...] = ()  # runs that this command leaves out; they stay planned if they were
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """Result of a run.
+    """Result of a run."""
 
-    Attributes
-    ----------
-    key : str
-        The run's ``RunSpec.key``.
-    status : {"done", "failed"}
-    error : str or None
-        Traceback or cause of a failed run.
-    values : mapping of str to float
-        The run's numbers, by the names of `QUANTITIES` or the method's own.
-    history : mapping of str to ndarray
-        The method's learning curves, one value (or row) a step.
-    origin : str
-        Provenance of a stored result, as JSON text (`provenance.describe`); "" before it is stored.
-    """
-
-    key: str
+    key: str  # of its `RunSpec`
     status: Literal["done", "failed"]
-    error: str | None = None
-    values: Mapping[str, float] = field(default_factory=dict)
-    history: Mapping[str, NDArray] = field(default_factory=dict)  # type: ignore[type-arg]
-    origin: str = field(default="", compare=False)
+    error: str | None = None  # traceback or cause of a failed run
+    values: Mapping[str, float] = field(default_factory=dict)  # by the names of `QUANTITIES` or the method's own
+    history: Mapping[str, NDArray] = field(default_factory=dict)  # type: ignore[type-arg]  # a value or row a step
+    origin: str = field(default="", compare=False)  # provenance of a stored result (`provenance.describe`), as JSON
 
 
 def failed(spec: RunSpec, cause: str) -> RunResult:
@@ -277,31 +207,18 @@ class Selector:
 
 @dataclass(frozen=True, slots=True)
 class ProblemFacts:
-    """Sizes of a problem, as read from its data.
-
-    Attributes
-    ----------
-    task : {"classification", "approximation"}
-    family : str
-        Name that its permutations share, such as ``"cancer"`` of cancer1; its own name if it has no permutations.
-    n_features, n_outputs : int
-        Inputs; classes, or targets of an approximation.
-    n_train, n_validation, n_test : int
-        Examples of each split.
-    n_splits : int
-        Splits of own data: repeat r has split r modulo this number, whose sizes differ from these by a few examples.
-    """
+    """Sizes of a problem, as read from its data."""
 
     name: str
     data_sha256: str
-    task: str
-    family: str
+    task: str  # "classification" or "approximation"
+    family: str  # shared by permutations, such as "cancer" of cancer1; without permutations the name itself
     n_features: int
-    n_outputs: int
+    n_outputs: int  # classes, or targets of an approximation
     n_train: int
     n_validation: int
     n_test: int
-    n_splits: int = 1
+    n_splits: int = 1  # of own data: repeat r has split r modulo this number; sizes differ by a few examples
 
     @property
     def test_ratio(self) -> float:

@@ -37,7 +37,7 @@ SHORT = {
     "pca_like_ne_ppca": {"n_generations": 3, "tau": 20},
     "dgha_without_removal": {"n_epochs": 5, "tau": 20},
     "autoencoder": {"max_iter": 10, "tau": 20},
-    **{name: {"tau": 20} for name in ("pca", "pca_svd", "ica")},
+    **{name: {"tau": 20} for name in ("pca", "pca_svd", "ica", "ccipca", "fsm", "adaoja", "eigengame")},
 }
 
 

@@ -19,23 +19,24 @@ PACKAGE = Path(__file__).parents[1] / "pppca_bench"
 
 # Subpackages and the other parts that each may import. Data flow downwards.
 MAY_IMPORT = {
-    "compiled": "",
+    "compiled": "files",
     "problems": "errors files",
     "store": "errors runs",
     "documents": "errors parameters",
     "references": "errors runs documents",
-    "engines": "parameters samples compiled",
+    "projection": "samples compiled",
+    "engines": "parameters samples keep_rules compiled projection",
     "classifiers": "parameters samples compiled",
-    "reducers": "parameters samples compiled classifiers",
+    "reducers": "parameters samples keep_rules compiled projection classifiers",
     "methods": "errors parameters",
     "config": "errors runs parameters documents problems references methods",
-    "experiments": "errors runs compiled problems store references engines classifiers reducers"
-    " methods documents config",
+    "experiments": "errors files runs compiled problems store references engines classifiers reducers"
+    " methods documents config projection",
     "reporting": "errors files runs store references methods",
     "studies": "errors files runs parameters documents problems store references methods config experiments reporting",
     "cli": "errors files runs documents problems store references methods config experiments reporting studies",
 }
-LEAVES = ("errors", "files", "runs", "parameters", "samples")
+LEAVES = ("errors", "files", "runs", "parameters", "samples", "keep_rules")
 ALONE = ("engines", "reducers", "classifiers")
 SCIENCE = (*ALONE, "problems", "experiments")
 AFTER_THE_STORE = ("reporting", "studies", "cli")

@@ -192,7 +192,7 @@ def test_each_lane_takes_its_samples_in_its_own_order():
     lanes = BackpropLanes(tasks, rule, StoppingRule(3, math.inf, 0.0, 7), keeps_best=False)
     lanes.seat_waiting()
     order = np.arange(LANES) % 6
-    kernels.take_samples(lanes.training, order[None], 0, lanes.sample)
+    kernels.take_samples(lanes.training, order[None], 0, lanes.samples, 1)
     for lane, index in lanes.seated.items():
-        np.testing.assert_array_equal(lanes.sample.inputs[1:, lane], tasks[index].X[order[lane]])
-        np.testing.assert_array_equal(lanes.sample.targets[:, lane], tasks[index].targets[order[lane]])
+        np.testing.assert_array_equal(lanes.samples.inputs[5:, lane], tasks[index].X[order[lane]])
+        np.testing.assert_array_equal(lanes.samples.targets[2:, lane], tasks[index].targets[order[lane]])

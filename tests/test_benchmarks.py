@@ -3,12 +3,23 @@
 import numpy as np
 import pytest
 
-from benchmarks import alternatives, compilation, hebbian, large_pca, numpy_dgha, numpy_systems, rprop, scale, systems
+from benchmarks import (
+    alternatives,
+    compilation,
+    hebbian,
+    large_pca,
+    limits,
+    numpy_dgha,
+    numpy_systems,
+    rprop,
+    scale,
+    systems,
+)
 from benchmarks.compiled import PeerMissingError
 from benchmarks.measuring import Contestant, Row, alternate, median_ratio
 from benchmarks.operations import Operations, describe, largest_share, sample_operations
 from benchmarks.plan import METHODS, planned_runs
-from benchmarks.report import Measured, section, sections, table
+from benchmarks.report import Measured, merged, section, sections, table
 from pppca_bench.classifiers import fit_together
 from pppca_bench.classifiers.network import Architecture
 from pppca_bench.compiled.operation import INTERPRETED
@@ -65,6 +76,26 @@ def test_an_epoch_of_rprop_agrees_with_pytorch(shortcuts):
             np.testing.assert_allclose(matrix, expected, rtol=0, atol=1e-12)
 
 
+def test_jax_trains_all_nets_to_the_same_weights():
+    pytest.importorskip("jax")
+    nets = small_nets(shortcuts=False)
+    stacked = rprop.together("JAX", nets, 20, np.float64)()
+    for k, ours in enumerate(rprop.train_ours(nets, 20)):
+        for matrices, expected in zip(stacked, ours, strict=True):
+            np.testing.assert_allclose(matrices[k], expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("peer", ["JAX", "torch, batched"])
+@pytest.mark.parametrize(("dtype", "atol"), [(np.float64, 1e-12), (np.float32, 1e-6)])
+def test_an_epoch_of_peers_that_train_all_nets_agrees(peer, dtype, atol):
+    nets = small_nets(shortcuts=False)
+    stacked = or_skip(rprop.together, peer, nets, 1, dtype)()
+    for k, ours in enumerate(rprop.train_ours(nets, 1)):
+        for matrices, expected in zip(stacked, ours, strict=True):
+            assert matrices.dtype == dtype
+            np.testing.assert_allclose(matrices[k], expected, rtol=0, atol=atol)
+
+
 def test_an_epoch_of_rprop_agrees_with_fann_whose_first_step_has_grown():
     nets = small_nets(shortcuts=False)
     for net, ours in zip(nets, rprop.train_ours(nets, 1), strict=True):
@@ -104,6 +135,12 @@ def test_the_largest_share_leaves_room_for_all_other_operations_and_empty_lanes(
     assert largest_share(counts, places, n_nets=30) == pytest.approx(30 / 32 * 50 / 100)
     assert "8.0 stores (4.00)" in describe(counts, places, n_nets=30)
     assert describe(counts, places, n_nets=30).endswith("30 nets in 32 lanes")
+
+
+def test_a_share_above_one_is_refused():
+    assert limits.checked_share("RPROP", 0.7) == 0.7
+    with pytest.raises(ValueError, match=r"RPROP: expected at most the peak of the machine, got 4\.40 times"):
+        limits.checked_share("RPROP", 4.4)
 
 
 def test_a_peer_that_computes_something_else_is_refused():
@@ -182,12 +219,18 @@ def test_large_data_are_measured_and_described(tmp_path, monkeypatch):
     assert max(exact) < 1e-6 < min(angle for what, angle in angles.items() if "GHA" in what)
 
 
-def test_the_report_keeps_the_sections_of_parts_that_were_not_measured_here():
-    rows = [Row("what", "peer", "net", None, 3.0, note="a note")]
-    first, second = (section(title, Measured("today", rows, "In words.")) for title in ("First", "Second, longer"))
-    report = "\n".join(["# Benchmarks\n\nAll.\n", first, second])
-    assert sections(report) == {"First": first, "Second, longer": second}
-    assert first.endswith("\n\nIn words.\n\nMeasured: today.\n")
+def test_the_report_keeps_what_was_measured_before_and_on_other_processors():
+    def measured(text):
+        return Measured("today", [Row("what", "peer", "net", None, 3.0, note="a note")], text)
+
+    titles = ["First", "Second, longer"]
+    one, two = (section(title, measured("In words.")) for title in titles)
+    (chapter,) = merged("# Benchmarks\n", "A", "- a machine", {titles[1]: two}, titles)
+    report = "\n".join(["# Benchmarks\n\nAll.\n", *merged(chapter, "B", "- another", {titles[0]: one}, titles)])
+    ours, theirs = merged(report, "A", "- the machine", {titles[0]: one}, titles)
+    assert sections(report, 2) == {"A": chapter, "B": theirs}
+    assert ours == f"## A\n\n- the machine\n\n{one}\n{two}"
+    assert two.endswith("\n\nIn words.\n\nMeasured: today.\n")
 
 
 def test_contestants_take_turns_after_a_warm_up():

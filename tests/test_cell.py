@@ -50,6 +50,7 @@ SHORT = BASELINES | {
     "pca_like_dgha": {"n_epochs": 20},
     "pca_like_ne_ppca": {"n_generations": 5},
     "dgha_without_removal": {"n_epochs": 20},
+    **{name: {} for name in ("ccipca", "fsm", "adaoja", "eigengame")},
 }
 SHORT = SHORT | SYSTEMS | LINES | {"dgha_speedup": SHORT["dgha"]}
 

@@ -313,3 +313,18 @@ def test_when_each_method_is_the_right_tool_is_what_the_benchmarks_say():
     assert advice in (root / "docs" / "findings.md").read_text(encoding="utf-8")
     assert advice_of("# Benchmarks") == ""
     assert "right tool" not in render_findings([], {})
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(99.0, "holds"), (90.0, "does not hold")])
+def test_one_pass_is_held_against_the_optimality_of_many_epochs(share, verdict):
+    claims = {"today": next(reference.claims["today"] for reference in own_references() if reference.name == "today")}
+    runs = []
+    for role, optimality in (("one pass", share), ("dynamical", 95.0)):
+        settings = dict(claims["today"][role])
+        method = str(settings.pop("method"))
+        for name in FAMILIES:
+            cell = Cell(f"{name}1", "a", method, tuple(settings.items()), ())
+            spec = RunSpec(repr(cell), cell, 0, 0)
+            runs.append((spec, RunResult(spec.key, "done", values={"optimality_percent": optimality})))
+    results = Results.of_runs(runs, {"streaming": [spec.key for spec, _ in runs]})
+    assert judge_claims(Evidence(results, FACTS, {}, {}, claims))[-1].verdict == verdict

@@ -382,21 +382,22 @@ class TestRender:
         assert (result.exit_code, result.stdout) == (0, "Wrote 9 files to made.\n")
         expected = {f"F{number}.{form}" for number in (5, 6, 7) for form in ("csv", "png", "svg")}
         assert {path.name for path in Path("made").iterdir()} == expected
-        missing = [*(f"F{i}: not run" for i in (1, 2, 3, 4, 8)), *(f"E{i}: not run" for i in (1, 2, 3))]
+        missing = [*(f"F{i}: not run" for i in (1, 2, 3, 4, 8)), *(f"E{i}: not run" for i in (1, 2, 3)), "F9: not run"]
         assert [line[:11] for line in result.stderr.splitlines()] == missing
 
     @pytest.mark.slow
     def test_render_writes_every_table_figure_and_the_index(self, copied):
         result = pppca("render", "--results", copied)
-        said = f"Wrote 22 tables, 3 figures and their index to {copied}, and {copied / 'findings.md'}.\n"
+        said = f"Wrote 26 tables, 3 figures and their index to {copied}, and {copied / 'findings.md'}.\n"
         assert (result.exit_code, result.stdout, result.stderr) == (0, said, "")
         names = ["T0", "T1", "T1b", "T2", "T3", "T4", "T5", "T6", "T7", "P3", "P4", "P8", "P9", "P10", "P11"]
         names += ["N1", "N2", "N3", "P12"]
-        names += [f"D_proben1_{config}" for config in ("linear", "pivot", "no_shortcuts")]
+        proben1 = [*names, *(f"D_proben1_{config}" for config in ("linear", "pivot", "no_shortcuts"))]
+        names = [*proben1, "S1", "S2", "K1", "variants_keep_rules"]
         written = {path.name for path in (copied / "tables").iterdir()}
         assert written == {f"{name}.{form}" for name in names for form in ("md", "tex", "csv")}
         index, findings = ((copied / name).read_text(encoding="utf-8") for name in ("README.md", "findings.md"))
-        assert re.findall(r"\| \[([TPDN]\w+)\]\(tables/", index) == names
+        assert re.findall(r"\| \[([TPDN]\w+)\]\(tables/", index) == proben1
         targets = re.findall(r"\]\(([^#)]+)\)", index + findings)
         assert "tables/T3.md" in targets
         missing = [target for target in targets if not (copied / target).is_file()]

@@ -65,7 +65,8 @@ class Copy:
         self.user_cache = root / "user"
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(cache.PACKAGE / "compiled", self.package / "compiled", ignore=ignored)
-        shutil.copy(cache.PACKAGE / "__init__.py", self.package)
+        for name in ("__init__.py", "files.py"):
+            shutil.copy(cache.PACKAGE / name, self.package)
         (self.package / "compiled" / "example.py").write_text(KERNEL, encoding="utf-8")
         (self.package / "compiled" / "example_part.py").write_text(PART, encoding="utf-8")
         ours = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "PYTHONPATH")}
@@ -137,6 +138,22 @@ class TestCache:
         assert len(copy.kept(folder)) == 1
         assert copy.kept() == []
 
+    @pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+    def test_code_that_others_may_have_written_is_not_loaded(self, copy, tmp_path):
+        copy.call(loads=False)
+        (code,) = copy.kept()
+        code.chmod(0o666)
+        assert copy.call(loads=False) == str(code)
+        (copy.package / "__pycache__").chmod(0o777)
+        copy.call(loads=False)
+        assert copy.kept(*copy.user_cache.iterdir())
+        copy.settings["NUMBA_CACHE_DIR"] = str(tmp_path / "shared")
+        copy.call(loads=False)
+        (folder,) = (tmp_path / "shared").iterdir()
+        folder.chmod(0o775)
+        reason = f"{folder}: others may write to it"
+        assert f"({reason}). Set NUMBA_CACHE_DIR." in copy.call(loads=False, keeps=False)
+
     def test_without_a_folder_kernels_are_compiled_and_the_reason_is_given(self, copy):
         copy.seal_off()
         copy.user_cache.write_bytes(b"")
@@ -166,7 +183,9 @@ class TestCache:
 def test_a_kernel_is_built_from_every_module_that_it_imports():
     names = {"gha_epochs", "gha_blocked", "gha_literal", "removal"}
     expected = {f"pppca_bench.engines.{name}" for name in names}
-    expected |= {f"pppca_bench.compiled.{name}" for name in ("arrays", "cache", "jit", "operation", "simd")}
+    expected |= {
+        f"pppca_bench.compiled.{name}" for name in ("arrays", "cache", "jit", "operation", "registers", "simd")
+    } | {"pppca_bench.files"}
     assert set(cache.sources_of("pppca_bench.engines.gha_epochs")) == expected
     assert {"pppca_bench.classifiers.lanes", "pppca_bench.classifiers.early_stopping", *expected} - set(
         cache.sources_of("pppca_bench.classifiers.learning_rules")

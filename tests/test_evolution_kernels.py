@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 from scipy.stats import kstest
 
 from pppca_bench.compiled.arrays import aligned_zeros
-from pppca_bench.compiled.operation import INTERPRETED
+from pppca_bench.compiled.linear_algebra import padded
 from pppca_bench.engines import evolution as kernels
 from pppca_bench.engines import fitness as evaluation
 from pppca_bench.engines import gram_schmidt as orthonormalisation
 from pppca_bench.engines import removal
-from pppca_bench.engines.gram_schmidt import padded
 
 
 def random_samples(seed, n_samples=40, n_features=6):
@@ -182,21 +181,6 @@ class TestGramSchmidt:
 
     def test_zero_rows_only_leave_one_unit_row(self):
         np.testing.assert_array_equal(run_gram_schmidt(np.zeros((2, 3))), [[1.0, 0.0, 0.0]])
-
-
-class TestSecondMoments:
-    @pytest.mark.parametrize("shape", [(1, 1), (7, 3), (128, 8), (300, 11)])
-    def test_agree_with_numpys(self, shape):
-        X = random_samples(2, *shape)
-        ours = evaluation.second_moments(X, X.mean(axis=0))
-        np.testing.assert_allclose(ours, covariance(X), rtol=1e-12, atol=1e-17)
-        np.testing.assert_allclose(evaluation.second_moments(X, np.zeros(shape[1])), X.T @ X / len(X), rtol=1e-12)
-
-    @pytest.mark.skipif(INTERPRETED, reason="only compiled code reads past the numbers of a row")
-    def test_samples_that_do_not_lie_row_by_row_are_refused(self):
-        X = np.asfortranarray(random_samples(2))
-        with pytest.raises(TypeError, match="X in sum_products: expected a C-contiguous"):
-            evaluation.second_moments(X, X.mean(axis=0))
 
 
 class TestVariances:

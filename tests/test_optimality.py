@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pppca_bench.engines import DGHA, GHA, NEpPCA
-from pppca_bench.engines.projection import most_variance, optimality, variance_of_span
+from pppca_bench.projection import most_variance, optimality, variance_of_span
 
 SEEDS = range(5)
 

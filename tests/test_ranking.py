@@ -238,6 +238,15 @@ def test_labels_have_the_classifier_where_those_ranked_have_several():
     assert alike.left_out == ("gha, hidden = 9",)
 
 
+def test_the_pivot_network_is_one_setting_on_proben1_and_on_other_data():
+    errors = {"pca": {"cancer1": 2.0, "card1": 9.0}, "gha": {"cancer1": 3.0, "card1": 8.0}}
+    others = {"pca": {"iris": 4.0}, "gha": {"iris": 5.0}}
+    pivot: Parameters = (("hidden", "pivot"),)
+    # Cells of Proben1 problems do not store the scaling of the pivot network.
+    result = rank(runs(errors, classifier=pivot) + runs(others, classifier=(*pivot, ("input_scaling", "pivot"))))
+    assert result.errors.shape == (3, 2)
+
+
 def test_timed_runs_are_not_ranked():
     found = ranked(ERRORS | {"dgha_speedup": ERRORS["gha"]})
     assert list(found.errors) == ["dgha", "gha", "ne_ppca"]

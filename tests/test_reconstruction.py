@@ -5,6 +5,7 @@ import pytest
 
 from pppca_bench.engines import NEpPCA
 from pppca_bench.experiments.measures import measure_reconstruction
+from pppca_bench.reducers.autoencoder import Autoencoder
 
 
 class _Rows:
@@ -88,3 +89,9 @@ def test_optimality_is_retained_variance_over_that_of_as_many_exact_components_b
     assert found["retained_variance_percent"] == pytest.approx(20.0)
     assert found["optimality_percent"] == pytest.approx(25.0)
     assert type(found["optimality_percent"]) is float
+
+
+def test_a_nonlinear_reconstruction_has_no_optimality(inputs):
+    network = Autoencoder(n_components=1, kind="nonlinear", n_hidden=4, max_iter=50, random_state=0).fit(inputs)
+    found = measure_reconstruction(network, inputs, network.transform(inputs))
+    assert set(found) == {"retained_variance_percent", "reconstruction_error"}

@@ -287,7 +287,7 @@ def test_the_notebook_has_two_matrices_and_two_errors():
 def test_tables_are_those_of_the_references():
     published_ones = [layout.id for layout in layouts() if layout.place != "not in the slides"]
     assert published_ones == [*TABLES, *N_REPORT, *N_NOTEBOOK]
-    assert {layout.id for layout in layouts()} - set(published_ones) == {"T1b"}
+    assert {layout.id for layout in layouts()} - set(published_ones) == {"T1b", "S1", "S2", "K1"}
     assert {table for reference in REFERENCES for table, _, _ in reference.numbers} == {*TABLES, *N_REPORT, *N_NOTEBOOK}
     assert all(layout.title and layout.place for layout in layouts())
 
@@ -380,6 +380,7 @@ class TestSelectors:
         chosen = [
             one
             for layout in layouts()
+            if not layout.configs
             for row in layout.rows
             for column in layout.columns
             if (one := layout.selector(row, column))

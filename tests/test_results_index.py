@@ -144,7 +144,7 @@ def test_the_headline_counts_what_was_run_and_names_the_conclusions():
     assert headline([one, *others], findings) == [
         "1 of 2 published numbers are reproduced; 1 differ. A search for settings looked at 1 of them, of which 0 are"
         " reproduced; of the 1 others, 1 are.",
-        "Of the slides' 2 claims, 1 holds and 1 is undecided as written; with fitted settings, 2 hold.",
+        "Of the 2 claims, 1 holds and 1 is undecided as written; with fitted settings, 2 hold.",
         "Use PCA.",
     ]
     assert headline([], []) == []

@@ -603,8 +603,8 @@ class TestKernels:
         specs = planned(repeats=1, methods=METHODS, tau=(5,))
         store = open_store(specs)
         assert self.run(specs, store, events).n_done == 3
-        stages = [f"{runner.COMPILING}: {n} of 3" for n in range(4)]
-        families = ["evolution", "hebbian", "batch_training"]
+        stages = [f"{runner.COMPILING}: {n} of 4" for n in range(5)]
+        families = ["evolution", "hebbian", "batch_training", "linear_algebra"]
         assert events == [stages[0], *families, *stages[1:], "", "runs", "runs", "runs"]
         del events[:]
         self.run(specs, store, events)
@@ -630,7 +630,7 @@ class TestKernels:
         monkeypatch.setattr(runner.cache, "compile_family", compile_family)
         specs = planned(repeats=1, tau=(5,))
         assert self.run(specs, open_store(specs), events).n_done == 1
-        assert events == [*(f"{runner.COMPILING}: {n} of 2" for n in range(3)), "", "runs"]
+        assert events == [*(f"{runner.COMPILING}: {n} of 3" for n in range(4)), "", "runs"]
 
     def test_workers_that_die_compiling_are_replaced(self, open_store, events, monkeypatch):
         monkeypatch.setattr(runner, "compile_kernels", dying_workers.die_compiling)
@@ -648,12 +648,15 @@ class TestKernels:
     @pytest.mark.parametrize(
         ("section", "families"),
         [
-            ({"method": "gha"}, ["hebbian", "batch_training"]),
-            ({"method": "dgha", "tau": 5}, ["hebbian", "batch_training"]),
-            ({"method": "pca", "n_components": 2}, ["batch_training"]),
+            ({"method": "gha"}, ["linear_algebra", "hebbian", "batch_training"]),
+            ({"method": "dgha", "tau": 5}, ["linear_algebra", "hebbian", "batch_training"]),
+            ({"method": "pca", "n_components": 2}, ["linear_algebra", "batch_training"]),
             ({"method": "ga_mlp", "hidden": [2]}, ["batch_training", "network_errors"]),
             ({"method": "rfe_svm"}, []),
-            ({"method": "gha", "classifier": {"rule": "backprop", "hidden": [2]}}, ["online_training", "hebbian"]),
+            (
+                {"method": "gha", "classifier": {"rule": "backprop", "hidden": [2]}},
+                ["online_training", "linear_algebra", "hebbian"],
+            ),
             (
                 {"method": "all_features", "classifier": {"rule": "bagging", "base": {"rule": "rprop", "hidden": [2]}}},
                 ["batch_training"],

@@ -143,7 +143,7 @@ def test_every_format_is_as_recorded_to_the_letter(tables, form):
 def test_tables_are_in_the_order_of_the_slides_then_ours(tables):
     assert list(tables) == [*(layout.id for layout in layouts()), "X"]
     shown = [table.id for table in filled(list(tables.values()))]
-    assert shown == ["T0", "T1", "T2", "T3", "T4", "T5", "P3", "P4", "P8", "P10", "X"]
+    assert shown == ["T0", "T1", "T2", "T3", "T4", "T5", "P3", "P4", "P8", "P10", "K1", "X"]
 
 
 SQUARED_ERRORS = "Training set|Validation set|Test set"

@@ -114,8 +114,9 @@ def test_a_timed_run_warns_while_it_waits_for_the_lock(store, lock):
 
 
 @POSIX
-def test_times_are_measured_without_a_lock_with_a_warning(store, lock):
-    lock.symlink_to(lock)
+@pytest.mark.parametrize("place", [lambda lock: lock.symlink_to(lock), os.mkfifo, Path.mkdir])
+def test_times_are_measured_without_a_lock_with_a_warning(store, lock, place):
+    place(lock)
     said: list[str] = []
     assert run(planned(TIMED, repeats=1), store, workers=0, warn=said.append).n_done == 1
     (text,) = said

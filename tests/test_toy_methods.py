@@ -139,7 +139,7 @@ def checkout(tmp_path_factory):
 
 def test_a_file_and_an_entry_each_are_all_that_was_added(checkout):
     added, changed = set(), set()
-    for path in checkout.package.rglob("*.*"):
+    for path in (path for path in checkout.package.rglob("*.*") if path.parent.name != "__pycache__"):
         original = ROOT / path.relative_to(checkout.folder)
         if not original.exists():
             added.add(path.relative_to(checkout.package).as_posix())

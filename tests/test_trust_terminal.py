@@ -10,7 +10,8 @@ import pytest
 from planning import write_dt
 
 from pppca_bench.cli._shared import Display, progress_bar
-from pppca_bench.cli.terminal import Guarded, guarded, printable
+from pppca_bench.cli.terminal import Guarded, guarded
+from pppca_bench.files import printable
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="shells and devices of POSIX")
 CONFIG = """\
@@ -90,7 +91,7 @@ def test_trust_control_characters_of_a_files_name_never_reach_the_terminal(finis
     os.close(ours)
     done.wait(timeout=120)
     text = shown.decode().replace("\r\n", "\n")
-    assert text == printable(text)
+    assert text == printable(text, keep="\n\t")
     assert r"\x1b[2J" in text or "planned" in text
 
 

@@ -1,6 +1,7 @@
 """Networks that a genetic algorithm evolves: their weights, or their inputs and hidden nodes."""
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -28,8 +29,28 @@ Genes = TypeVar("Genes", Floats, Flags)
 """Strings of real numbers or of bits."""
 
 
+class _Evolved(MLPClassifier):
+    """Base of classifiers by a genetic algorithm: parents by tournament, crossover, mutation, elitism."""
+
+    tournament_size: int
+    crossover_probability: float
+
+    def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
+        """Evolve one network after another; the lanes are for the networks of a generation."""
+        return [self._evolve(task) for task in tasks]
+
+    @abstractmethod
+    def _evolve(self, task: Task) -> TrainedNet:
+        """Evolve a population until its least error has not fallen for `patience` generations."""
+
+    def _children(self, population: Genes, errors: Floats, n: int, how: Crossover, rng: np.random.Generator) -> Genes:
+        """Return n children of winners of tournaments, not yet mutated."""
+        first, second = (population[select(errors, n, self.tournament_size, rng)] for _ in range(2))
+        return cross(first, second, how, self.crossover_probability, rng)
+
+
 @dataclass(eq=False, repr=False)
-class GAMLPClassifier(MLPClassifier):
+class GAMLPClassifier(_Evolved):
     """Classify with a multi-layer perceptron whose weights a genetic algorithm evolves.
 
     The basic genetic algorithm of the textbooks on a string of real numbers, all weights of a network: a random
@@ -119,24 +140,17 @@ class GAMLPClassifier(MLPClassifier):
         """Draw nothing: the first generation is part of the evolution."""
         return [], []
 
-    def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
-        """Evolve one network after another; the lanes are for the networks of a generation."""
-        return [self._evolve(task) for task in tasks]
-
     def _evolve(self, task: Task) -> TrainedNet:
-        """Evolve a population until the validation error has not fallen for `patience` generations."""
         architecture = task.architecture
         training_errors = PopulationErrors(architecture, task.X, task.targets)
         validation_errors = PopulationErrors(architecture, task.X_val, task.targets_val)
-        best, mean, validation = [], [], []
+        course, validation = list[Floats](), list[float]()
         least, best_generation, best_weights = np.inf, 0, list[Floats]()
         population = self._first_generation(task)
-        while True:
+        for generation in range(1, self.max_generations + 1):
             errors = training_errors(population)
+            course.append(errors)
             fittest = population[errors.argmin()]
-            best.append(float(errors.min()))
-            mean.append(float(errors.mean()))
-            generation = len(best)
             is_last = generation == self.max_generations
             if is_last or generation % self.strip_length == 0:
                 validation.append(float(validation_errors(fittest[None])[0]))
@@ -147,13 +161,14 @@ class GAMLPClassifier(MLPClassifier):
                     break
             population = self._breed(population, errors, task.rng)
         reason = "max_generations" if is_last else "patience"
+        history = _history(course)
         return TrainedNet(
             best_weights,
             best_generation,
-            np.array(best),
+            history["best_error"],
             np.array(validation),
             reason if best_weights else "not_finite",
-            history={"best_error": np.array(best), "mean_error": np.array(mean)},
+            history=history,
         )
 
     def _first_generation(self, task: Task) -> Floats:
@@ -176,9 +191,7 @@ class GAMLPClassifier(MLPClassifier):
 
     def _breed(self, population: Floats, errors: Floats, rng: np.random.Generator) -> Floats:
         """Return the next generation, the elite first."""
-        n_children = len(population) - self.n_elite
-        first, second = (population[select(errors, n_children, self.tournament_size, rng)] for _ in range(2))
-        children = cross(first, second, self.crossover, self.crossover_probability, rng)
+        children = self._children(population, errors, len(population) - self.n_elite, self.crossover, rng)
         probability = 1.0 / population.shape[1] if self.mutation_probability is None else self.mutation_probability
         mutate(children, probability, self.mutation_scale, rng)
         elite = population[np.argsort(errors, kind="stable")[: self.n_elite]]
@@ -186,7 +199,7 @@ class GAMLPClassifier(MLPClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class StructureGAClassifier(RpropTraining, MLPClassifier):
+class StructureGAClassifier(_Evolved, RpropTraining):
     """Classify with a network whose inputs and hidden nodes a genetic algorithm picks and that RPROP trains.
 
     Another reading of the slides' column "GA" than `GAMLPClassifier`: the string has a bit for each input and each
@@ -203,25 +216,14 @@ class StructureGAClassifier(RpropTraining, MLPClassifier):
     ----------
     hidden_layer_sizes : sequence of int, default=(16, 8)
         Most units of each hidden layer, >= 1.
-    shortcuts : bool, default=False
-        Whether each layer takes the inputs and all earlier layers, or only the layer before it.
-    output_activation : {"linear", "softsign"}, default="linear"
-    population_size : int, default=12
-        Strings of a generation, >= 2.
-    tournament_size : int, default=3
-        Strings drawn, with replacement, to choose each parent, >= 1.
+    population_size, tournament_size, max_generations : int, default=12, 3, 8
     crossover_probability : float, default=0.9
-        Probability that a child has two parents instead of being a copy of the first; in [0, 1].
-    max_generations : int, default=8
-        >= 1.
+        As in `GAMLPClassifier`, of strings.
     patience : int, default=4
         Generations without a smaller error that end the evolution; >= 1.
-    initial_step_range : (float, float), default=(0.005, 0.02)
-    initial_weight_range : float, default=0.01
     max_epochs : int, default=500
         Most epochs of a training; >= 1. Choice: strings and epochs few enough for a minute on the largest problem.
-    strip_length : int, default=5
-    generalisation_loss : float, default=5.0
+    shortcuts, output_activation, initial_step_range, initial_weight_range, strip_length, generalisation_loss
         Training and early stopping as in `RpropMLPClassifier`.
     random_state : int, RandomState, Generator or None, default=None
         Source of the held-out shares, the initial state and all draws of the evolution.
@@ -263,46 +265,38 @@ class StructureGAClassifier(RpropTraining, MLPClassifier):
         selection = replace(whole, X=inner.X, targets=targets, X_val=inner.X_val, targets_val=targets_val)
         return replace(whole, selection=selection)
 
-    def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
-        """Evolve one network after another; the lanes are for the networks of a generation."""
-        return [self._evolve(task) for task in tasks]
-
     def _evolve(self, task: Task) -> TrainedNet:
-        """Evolve strings until the least error has not fallen for `patience` generations; train the fittest."""
+        """Evolve strings, and train the network of the fittest."""
         architecture = task.architecture
         length = architecture.n_inputs + sum(architecture.hidden_layer_sizes)
         population = task.rng.random((self.population_size, length)) < 0.5
         population[0] = True
         known: dict[bytes, float] = {}
-        best: list[float] = []
-        mean: list[float] = []
+        course = list[Floats]()
         while True:
             errors = self._errors(population, task.selection, known)
-            best.append(float(errors.min()))
-            mean.append(float(errors.mean()))
-            has_stalled = len(best) - 1 - int(np.argmin(best)) >= self.patience
+            course.append(errors)
+            best = _history(course)["best_error"]
+            has_stalled = len(best) - 1 - int(best.argmin()) >= self.patience
             if has_stalled or len(best) == self.max_generations:
                 break
             population = self._breed(population, errors, task.rng)
         kept = population[errors.argmin()].copy()
-        (net,) = super()._train([task.masked(masks_of(architecture, kept))])
-        return replace(net, kept=kept, history={"best_error": np.array(best), "mean_error": np.array(mean)})
+        (net,) = RpropTraining._train(self, [task.masked(masks_of(architecture, kept))])
+        return replace(net, kept=kept, history=_history(course))
 
     def _errors(self, population: Flags, task: Task, known: dict[bytes, float]) -> Floats:
         """Train the networks of strings not yet in ``known`` side by side; return every string's error."""
         new = {string.tobytes(): string for string in population if string.tobytes() not in known}
         if new:
-            nets = RpropTraining._train(
-                self, [task.masked(masks_of(task.architecture, string)) for string in new.values()]
-            )
+            masked = [task.masked(masks_of(task.architecture, string)) for string in new.values()]
+            nets = RpropTraining._train(self, masked)
             known.update(zip(new, map(least_error, nets), strict=True))
         return np.array([known[string.tobytes()] for string in population])
 
     def _breed(self, population: Flags, errors: Floats, rng: np.random.Generator) -> Flags:
         """Return the next generation, the fittest string first."""
-        n_children = len(population) - 1
-        first, second = (population[select(errors, n_children, self.tournament_size, rng)] for _ in range(2))
-        children = cross(first, second, "uniform", self.crossover_probability, rng)
+        children = self._children(population, errors, len(population) - 1, "uniform", rng)
         is_flipped = rng.random(children.shape) < 1.0 / population.shape[1]
         return np.concatenate([population[[errors.argmin()]], children ^ is_flipped])
 
@@ -313,37 +307,30 @@ class StructureGAClassifier(RpropTraining, MLPClassifier):
         self.measures_["n_hidden_nodes"] = int(net.kept[task.architecture.n_inputs :].sum())
 
 
+def _history(course: Sequence[Floats]) -> Mapping[str, Floats]:
+    """Return the least and the mean error of each generation."""
+    return {
+        "best_error": np.array([errors.min() for errors in course]),
+        "mean_error": np.array([errors.mean() for errors in course]),
+    }
+
+
 def least_error(net: TrainedNet) -> float:
     """Return the least validation error of a training, infinite where it diverged."""
     return np.inf if net.stop_reason == "not_finite" else float(net.validation_curve.min())
 
 
 def select(errors: Floats, n_parents: int, tournament_size: int, rng: np.random.Generator) -> Indices:
-    """Return the indices of the parents: the network of least error of each tournament, drawn with replacement.
-
-    Parameters
-    ----------
-    errors : float64 ndarray of shape (n_networks,)
-    n_parents, tournament_size : int
-        >= 1.
-    rng : Generator
-    """
+    """Return the indices of the parents: the network of least error of each tournament, drawn with replacement."""
     drawn = rng.integers(len(errors), size=(n_parents, tournament_size))
     winners: Indices = drawn[np.arange(n_parents), errors[drawn].argmin(axis=1)]
     return winners
 
 
 def cross(first: Genes, second: Genes, how: Crossover, probability: float, rng: np.random.Generator) -> Genes:
-    """Return a child of each pair of parents, a copy of the first if the pair is not crossed.
+    """Return a child of each pair of parents, (n_children, length), a copy of the first if the pair is not crossed.
 
-    Parameters
-    ----------
-    first, second : ndarrays of shape (n_children, n_weights)
-    how : {"uniform", "single_point"}
-        As in `GAMLPClassifier`.
-    probability : float
-        Of a pair to be crossed, in [0, 1].
-    rng : Generator
+    ``how`` is the crossover of `GAMLPClassifier`, ``probability`` that of a pair to be crossed.
     """
     n_children, n_weights = first.shape
     if how == "uniform":
@@ -358,17 +345,7 @@ def cross(first: Genes, second: Genes, how: Crossover, probability: float, rng: 
 
 
 def mutate(children: Floats, probability: float, scale: float, rng: np.random.Generator) -> None:
-    """Add Gaussian noise to each weight with a probability, in place.
-
-    Parameters
-    ----------
-    children : float64 ndarray of shape (n_children, n_weights), C-contiguous
-    probability : float
-        In [0, 1].
-    scale : float
-        Standard deviation of the noise.
-    rng : Generator
-    """
+    """Add Gaussian noise of a standard deviation to each weight with a probability, in place."""
     # Drawing the number of mutations, then their places, is cheap; a draw for each weight would cost more than the
     # evaluation.
     n_mutations = rng.binomial(children.size, probability)

@@ -44,11 +44,9 @@ class RpropTraining(MLP):
 
     def check_agreement(self) -> None:
         """Raise ParameterError unless the bounds of step sizes are in order."""
-        low, high = self.initial_step_range
+        low, high = steps = self.initial_step_range
         if low > high:
-            raise ParameterError(
-                "initial_step_range", "two numbers, the first at most the second", self.initial_step_range
-            )
+            raise ParameterError("initial_step_range", "two numbers, the first at most the second", steps)
         check_order(self, "step_min", "step_max")
 
     def _initial_state(self, rng: np.random.Generator) -> tuple[list[Floats], list[Floats]]:

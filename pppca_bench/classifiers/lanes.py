@@ -16,7 +16,8 @@ from numba import types
 
 from pppca_bench.compiled.arrays import Floats2D
 from pppca_bench.compiled.jit import part
-from pppca_bench.compiled.operation import INT, VECTOR, WIDTH, Call, cgutils, constant, llvm_call, llvm_fma, operation
+from pppca_bench.compiled.operation import INT, WIDTH, Call, cgutils, constant, llvm_call, llvm_fma, operation
+from pppca_bench.compiled.registers import REGISTERS
 
 LANES: Final = WIDTH
 """Networks side by side."""
@@ -48,7 +49,7 @@ def write_softsigns(builder: Any, xs: list[Any]) -> list[Any]:
     results = []
     for start in range(0, len(xs), 4):
         group = xs[start : start + 4]
-        divisors = [builder.fadd(constant(1.0), llvm_call(builder, "llvm.fabs", x)) for x in group]
+        divisors = [builder.fadd(constant(1.0, x.type), llvm_call(builder, "llvm.fabs", x)) for x in group]
         inverses = _reciprocals(builder, divisors)
         results += [builder.fmul(x, inverse) for x, inverse in zip(group, inverses, strict=True)]
     return results
@@ -57,7 +58,7 @@ def write_softsigns(builder: Any, xs: list[Any]) -> list[Any]:
 def _reciprocals(builder: Any, numbers: list[Any]) -> list[Any]:
     """Write the reciprocals of vectors with a single division: 1 / a = b (1 / (a b)), recursively."""
     if len(numbers) == 1:
-        return [builder.fdiv(constant(1.0), numbers[0])]
+        return [builder.fdiv(constant(1.0, numbers[0].type), numbers[0])]
     # Pairs (a, b), then pairs of their products: two or three multiplications for each number replace a division.
     evens, odds = numbers[::2], numbers[1::2]
     products = [builder.fmul(a, b) for a, b in zip(evens, odds, strict=False)] + evens[len(odds) :]
@@ -71,7 +72,7 @@ def _reciprocals(builder: Any, numbers: list[Any]) -> list[Any]:
 
 def write_slope(builder: Any, value: Any) -> Any:
     """Write (1 − |v|)², the slope of the softsign where its value is v."""
-    root = builder.fsub(constant(1.0), llvm_call(builder, "llvm.fabs", value))
+    root = builder.fsub(constant(1.0, value.type), llvm_call(builder, "llvm.fabs", value))
     return builder.fmul(root, root)
 
 
@@ -94,73 +95,103 @@ class _Matrix(NamedTuple):
 class _Kind(NamedTuple):
     """The operation of tiles on finished sums, and their sizes.
 
-    ``flag``: the mode's bit for this kind. ``heights``, ``widths``: rows and columns of the next tile by the number of
-    those left, from 1 on; the last entry serves all larger numbers.
+    ``flag``: the mode's bit for this kind. ``widths``: columns of the next tile by the number of those left, from 1 on;
+    the last entry serves all larger numbers. ``heights``: the same of rows, by whether the tile has fewer than four
+    columns.
     """
 
     name: str
     flag: int
-    heights: tuple[int, ...]
     widths: tuple[int, ...]
+    heights: dict[bool, tuple[int, ...]]
 
 
-# Fours, then a two, then a one. The softsign's sizes are fixed: the sums that share a division decide its rounding.
-_FOURS: Final = (1, 2, 2, 4)
-# At most 24 sums and eight factors fit in 32 registers. Tiles are as equal as possible: a single column of four loads
-# five numbers for four multiply-adds, and four independent sums are too few to hide the latency of an addition.
+def _equal_sizes(largest: int) -> tuple[int, ...]:
+    """Return for 1, 2, … rows or columns that are left the size of the next tile, so that tiles are about equal."""
+    return tuple(-(-n // -(-n // largest)) for n in range(1, 2 * largest))
+
+
+# The sums, a factor of each row and one of a column fit in the registers. Tiles are as equal as possible: a single
+# column of four loads five numbers for four multiply-adds, and four independent sums are too few to hide the latency
+# of an addition.
+_HEIGHTS, _WIDTHS = map(_equal_sizes, (4, 6) if REGISTERS.n_registers >= 32 else (3, 4))
+# Fours, then a two, then a one. The sums that share a division of the softsign decide its rounding: four of a row, or
+# four of two or four rows in a narrower tile, whose sizes are fixed therefore.
+_FOURS: Final = (1, 2, 2, *[4] * (len(_HEIGHTS) - 3))
 _KINDS: Final = (
-    _Kind("plain", 0, heights=(1, 2, 3, 4, 3, 3, 4), widths=(1, 2, 3, 4, 5, 6, 4, 4, 5, 5, 6)),
-    _Kind("softsign", SOFTSIGN, _FOURS, _FOURS),
-    _Kind("slope", SLOPE, _FOURS, _FOURS),
+    _Kind("plain", 0, _WIDTHS, {True: _HEIGHTS, False: _HEIGHTS}),
+    _Kind("softsign", SOFTSIGN, _FOURS, {True: _FOURS, False: _HEIGHTS}),
+    _Kind("slope", SLOPE, _FOURS, {True: _FOURS, False: _HEIGHTS}),
 )
+_PARTS: Final = WIDTH // REGISTERS.n_numbers
+_PART: Final = ir.VectorType(ir.DoubleType(), REGISTERS.n_numbers)
+"""Registers that a vector of eight numbers fills, and the type of what is in one."""
+
+LONGEST_SUM: Final = 64 if _PARTS > 1 else 1 << 20
+"""Terms of a product's sums that should be added at a time: a tile reads its factors again for each part of the lanes,
+and those of so many terms stay in the first-level cache. The rest follows with ADD."""
 
 
 def _tile_function(module: Any, kind: _Kind, height: int, width: int) -> Any:
     """Return LLVM's function that computes a tile of C: its sums live in stack slots, which become vector registers.
 
     Each size is a function of its own, so that the integer registers hold the addresses of a single tile. It is
-    optimised for size, which keeps LLVM from unrolling the loop over k: most sums are short.
+    optimised for size, which keeps LLVM from unrolling the loop over k: most sums are short. Where a vector of eight
+    numbers fills several registers, the tile is computed for each part of the lanes by itself.
     """
-    types_of_arguments = [VECTOR.as_pointer(), INT, INT] * 3 + [VECTOR.as_pointer(), INT, INT]
+    types_of_arguments = [_PART.as_pointer(), INT, INT] * 3 + [_PART.as_pointer(), INT, INT]
     function_type = ir.FunctionType(ir.VoidType(), types_of_arguments)
     function = ir.Function(module, function_type, f"{_MULTIPLY}.{kind.name}_{height}x{width}")
     function.linkage = "linkonce_odr"
     function.attributes.add("noinline")
     function.attributes.add("optsize")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    C, A, B = (_Matrix(*function.args[k : k + 3]) for k in (0, 3, 6))
     values, n, mode = function.args[9:]
-    rows, columns = [INT(i) for i in range(height)], [INT(j) for j in range(width)]
-    sums = {(i, j): cgutils.alloca_once(builder, VECTOR) for i in range(height) for j in range(width)}
+    with cgutils.for_range(builder, INT(_PARTS)) as part:
+        C, A, B = (
+            _Matrix(builder.gep(first, [part.index]), *strides)
+            for first, *strides in (function.args[k : k + 3] for k in (0, 3, 6))
+        )
+        V = C._replace(first=builder.gep(values, [part.index]))
+        _write_tile(builder, kind, (height, width), (C, A, B, V), n, mode)
+    builder.ret_void()
+    return function
+
+
+def _write_tile(
+    builder: Any, kind: _Kind, size: tuple[int, int], matrices: tuple[_Matrix, ...], n: Any, mode: Any
+) -> None:
+    """Write a tile's sums of one part of the lanes, and the operation on the finished sums."""
+    C, A, B, V = matrices
+    rows, columns = ([INT(k) for k in range(length)] for length in size)
+    sums = {(i, j): cgutils.alloca_once(builder, _PART) for i in range(size[0]) for j in range(size[1])}
     for total in sums.values():
-        builder.store(constant(0.0), total)
+        builder.store(constant(0.0, _PART), total)
     # c_ij ← 0, or the old C_ij with ADD.
     with builder.if_then(builder.icmp_signed("!=", builder.and_(mode, INT(ADD)), INT(0))):
         for (i, j), total in sums.items():
             builder.store(C.load(builder, rows[i], columns[j]), total)
     # c_ij += A_ik B_jk: each number loaded serves a whole row or column of the tile.
     with cgutils.for_range(builder, n) as loop:
-        a = [A.load(builder, i, loop.index) for i in rows]
-        b = [B.load(builder, j, loop.index) for j in columns]
-        for (i, j), total in sums.items():
-            builder.store(llvm_fma(builder, a[i], b[j], builder.load(total)), total)
+        a = [A.load(builder, row, loop.index) for row in rows]
+        for j, column in enumerate(columns):
+            b = B.load(builder, column, loop.index)
+            for i, factor in enumerate(a):
+                builder.store(llvm_fma(builder, factor, b, builder.load(sums[i, j])), sums[i, j])
     results = [builder.load(total) for total in sums.values()]
     # C_ij ← c_ij, or c_ij / (1 + |c_ij|), or c_ij (1 − |V_ij|)².
     if kind.flag == SOFTSIGN:
         results = write_softsigns(builder, results)
     if kind.flag == SLOPE:
-        V = C._replace(first=values)
         slopes = [write_slope(builder, V.load(builder, rows[i], columns[j])) for i, j in sums]
         results = [builder.fmul(total, slope) for total, slope in zip(results, slopes, strict=True)]
     for (i, j), result in zip(sums, results, strict=True):
         builder.store(result, C.address(builder, rows[i], columns[j]), align=8)
-    builder.ret_void()
-    return function
 
 
 @contextmanager
-def _strips(builder: Any, length: Any, sizes: tuple[int, ...]) -> Iterator[tuple[Any, Any]]:
-    """Write a loop that cuts a length into strips; its body gets the start and the size of a strip."""
+def _strips(builder: Any, length: Any, table: Any, n_sizes: int) -> Iterator[tuple[Any, Any]]:
+    """Write a loop that cuts a length into strips, by a table of sizes; its body gets the start and size of a strip."""
     end_of_last = cgutils.alloca_once(builder, INT)
     builder.store(INT(0), end_of_last)
     head, body, end = (builder.append_basic_block(f"strips_{name}") for name in ("head", "body", "end"))
@@ -170,9 +201,7 @@ def _strips(builder: Any, length: Any, sizes: tuple[int, ...]) -> Iterator[tuple
     rest = builder.sub(length, start)
     builder.cbranch(builder.icmp_signed(">", rest, INT(0)), body, end)
     builder.position_at_end(body)
-    # The sizes are a table packed into an integer, four bits each; entry 0 is never read.
-    table = INT(sum(size << 4 * k for k, size in enumerate(sizes, 1)))
-    entry = builder.select(builder.icmp_signed("<", rest, INT(len(sizes))), rest, INT(len(sizes)))
+    entry = builder.select(builder.icmp_signed("<", rest, INT(n_sizes)), rest, INT(n_sizes))
     size = builder.and_(builder.lshr(table, builder.shl(entry, INT(2))), INT(15))
     yield start, size
     builder.store(builder.add(start, size), end_of_last)
@@ -180,29 +209,41 @@ def _strips(builder: Any, length: Any, sizes: tuple[int, ...]) -> Iterator[tuple
     builder.position_at_end(end)
 
 
+def _packed(sizes: tuple[int, ...]) -> Any:
+    """Return a table of sizes as an integer, four bits each; entry 0 is never read."""
+    return INT(sum(size << 4 * k for k, size in enumerate(sizes, 1)))
+
+
 def _write_tiles(builder: Any, kind: _Kind, matrices: list[_Matrix], rest: Sequence[Any]) -> None:
-    """Write the loops over the tiles of C, row of tiles by row of tiles, and the choice of the function of each."""
+    """Write the loops over the tiles of C, column of tiles by column of tiles, and the choice of the function of each.
+
+    A column of tiles reads its factors from B again and again, from the first-level cache.
+    """
     C, A, B = matrices
     values, height, width, n, mode = rest
-    with _strips(builder, height, kind.heights) as (i, n_rows), _strips(builder, width, kind.widths) as (j, n_columns):
-        arguments = [
-            *C._replace(first=C.address(builder, i, j)),
-            *A._replace(first=A.address(builder, i, INT(0))),
-            *B._replace(first=B.address(builder, j, INT(0))),
-            C._replace(first=values).address(builder, i, j),
-            n,
-            mode,
-        ]
-        end = builder.append_basic_block("tile_end")
-        # Rows and columns are below eight, so 8 · rows + columns identifies a tile.
-        chosen = builder.switch(builder.add(builder.shl(n_rows, INT(3)), n_columns), end)
-        for size in product(sorted({*kind.heights}), sorted({*kind.widths})):
-            block = builder.append_basic_block("tile")
-            chosen.add_case(INT(8 * size[0] + size[1]), block)
-            builder.position_at_end(block)
-            builder.call(_tile_function(builder.module, kind, *size), arguments)
-            builder.branch(end)
-        builder.position_at_end(end)
+    with _strips(builder, width, _packed(kind.widths), len(kind.widths)) as (j, n_columns):
+        narrow = builder.icmp_signed("<", n_columns, INT(4))
+        heights = builder.select(narrow, *(_packed(kind.heights[is_narrow]) for is_narrow in (True, False)))
+        with _strips(builder, height, heights, len(_HEIGHTS)) as (i, n_rows):
+            arguments = [
+                *C._replace(first=C.address(builder, i, j)),
+                *A._replace(first=A.address(builder, i, INT(0))),
+                *B._replace(first=B.address(builder, j, INT(0))),
+                C._replace(first=values).address(builder, i, j),
+                n,
+                mode,
+            ]
+            end = builder.append_basic_block("tile_end")
+            # Rows and columns are below eight, so 8 · rows + columns identifies a tile.
+            chosen = builder.switch(builder.add(builder.shl(n_rows, INT(3)), n_columns), end)
+            for n_wide in sorted({*kind.widths}):
+                for n_high in sorted({*kind.heights[n_wide < 4]}):
+                    block = builder.append_basic_block("tile")
+                    chosen.add_case(INT(8 * n_high + n_wide), block)
+                    builder.position_at_end(block)
+                    builder.call(_tile_function(builder.module, kind, n_high, n_wide), arguments)
+                    builder.branch(end)
+            builder.position_at_end(end)
 
 
 def _multiply_function(module: Any) -> Any:
@@ -210,7 +251,7 @@ def _multiply_function(module: Any) -> Any:
 
     It is not inlined: compiling it in each caller would cost more than the calls.
     """
-    pointer = VECTOR.as_pointer()
+    pointer = _PART.as_pointer()
     arguments = [pointer, INT, INT] * 3 + [pointer] + [INT] * 4
     function = cgutils.get_or_insert_function(module, ir.FunctionType(ir.VoidType(), arguments), _MULTIPLY)
     if function.is_declaration:
@@ -230,10 +271,12 @@ def _emit_multiply(call: Call) -> None:
     b, matrices = call.builder, []
     for place, matrix_type in enumerate(call.types[:3]):
         lanes, start, down, across = (b.extract_value(call.args[place], k) for k in range(4))
-        # Address of element (0, 0) and strides, counted in vectors.
+        # Address of element (0, 0) and strides, counted in registers.
         data = call._replace(types=matrix_type.types, args=[lanes]).data(0)
-        matrices += [b.gep(b.bitcast(data, VECTOR.as_pointer()), [start]), down, across]
-    values = b.gep(b.bitcast(call.data(3), VECTOR.as_pointer()), [b.extract_value(call.args[0], 1)])
+        start, down, across = (b.mul(distance, INT(_PARTS)) for distance in (start, down, across))
+        matrices += [b.gep(b.bitcast(data, _PART.as_pointer()), [start]), down, across]
+    start = b.mul(b.extract_value(call.args[0], 1), INT(_PARTS))
+    values = b.gep(b.bitcast(call.data(3), _PART.as_pointer()), [start])
     b.call(_multiply_function(b.module), [*matrices, values, *(call.integer(k) for k in range(4, 8))])
 
 

@@ -5,8 +5,10 @@ from typing import Any, NamedTuple
 from pppca_bench.classifiers.early_stopping import Progress, StoppingRule, end_epoch, end_strips
 from pppca_bench.classifiers.lanes import ADD, LANES, LINEAR
 from pppca_bench.classifiers.passes import (
+    N_INPUTS,
     N_UNITS,
     UNIT,
+    WEIGHT,
     Block,
     Network,
     Samples,
@@ -24,6 +26,7 @@ from pppca_bench.compiled.simd import (
     absolute,
     add,
     copysign,
+    fma,
     load,
     multiply,
     select_less,
@@ -92,7 +95,7 @@ def rprop_step(rule: RpropRule, state: RpropState) -> None:
 
 @part
 def _move(size: Any, direction: Any) -> Any:
-    """Return sign(direction) · size, to be subtracted from a weight."""
+    """Return sign(direction) · size."""
     # sign(0) = 0, but copysign(size, 0.0) = size: |direction| below the least number selects 0.
     return select_less(absolute(direction), splat(_LEAST_NUMBER), zeros(), copysign(size, direction))
 
@@ -104,9 +107,9 @@ def compute_gradient(network: Network, weights: Floats2D, samples: Samples, bloc
     for first in range(0, samples.n_samples, block.n_samples):
         # g = Σ over blocks of ∂(½ Σ (o − t)²) / ∂w; the first block overwrites the last epoch's gradient, others add.
         n = fitting(block, samples, first)
-        forward(network, weights, samples, first, n, block)
+        forward(network, weights, samples, first, n, block, 0)
         compare_outputs(network, samples, first, n, block)
-        backward(network, weights, samples, first, n, block, gradient, ADD if first > 0 else LINEAR)
+        backward(network, weights, samples, first, n, block, gradient, ADD if first > 0 else LINEAR, 0)
     compute_percentage(block, samples.n_samples)
 
 
@@ -168,20 +171,16 @@ class Pool(NamedTuple):
 
 
 @part
-def learn(network: Network, momentum: float, state: BackpropState, sample: Samples, block: Block) -> None:
-    """Update all weights from one sample, in place: Δw ← μ Δw − η ∂E/∂w, w ← w + Δw.
+def learn(
+    network: Network, momentum: float, state: BackpropState, samples: Samples, place: int, block: Block, end: int
+) -> None:
+    """Update the weights from one sample, in place: Δw ← μ Δw − η ∂E/∂w, w ← w + Δw.
 
     Rumelhart, Hinton & Williams 1986. E is half the squared error, its gradient taken at the old weights. All errors
     are linear in those of the outputs, so the factor −η enters there and is passed down with them.
 
-    Parameters
-    ----------
-    momentum : float
-        In [0, 1).
-    sample : Samples
-        One sample.
-    block : Block
-        The sample's values and its output units' errors; the errors change.
+    The block holds the values of the sample at ``place`` and its output units' errors, which change. The layers before
+    ``end``, which is 0 with momentum, get their errors D but learn nothing.
     """
     output = network.layers[len(network.layers) - 1]
     # D ← −η D of the outputs: the backward pass then gives −η ∂E/∂w.
@@ -194,7 +193,7 @@ def learn(network: Network, momentum: float, state: BackpropState, sample: Sampl
         step = state.step
         for k in range(len(step)):
             store(step, k, 0, multiply(load(step, k, 0), splat(momentum)))
-    backward(network, state.weights, sample, 0, 1, block, step, ADD)
+    backward(network, state.weights, samples, place, 1, block, step, ADD, end)
     if momentum > 0.0:
         # w ← w + Δw.
         for k in range(len(step)):
@@ -202,15 +201,48 @@ def learn(network: Network, momentum: float, state: BackpropState, sample: Sampl
 
 
 @part
-def take_samples(pool: Pool, order: Indices2D, position: int, sample: Samples) -> None:
-    """Copy each network's sample at a position of its order into the lanes, in place."""
+def take_samples(pool: Pool, order: Indices2D, position: int, samples: Samples, place: int) -> None:
+    """Copy each network's sample at a position of its order to a place of the lanes' samples, in place."""
+    n_inputs, n_outputs = pool.inputs.shape[2], pool.targets.shape[2]
     # Networks take different samples, so the lanes of a vector are filled one after another.
     for lane in range(LANES):
         index = order[position, lane]
-        for i in range(pool.inputs.shape[2]):
-            sample.inputs[i, lane] = pool.inputs[lane, index, i]
-        for j in range(pool.targets.shape[2]):
-            sample.targets[j, lane] = pool.targets[lane, index, j]
+        for i in range(n_inputs):
+            samples.inputs[place * n_inputs + i, lane] = pool.inputs[lane, index, i]
+        for j in range(n_outputs):
+            samples.targets[place * n_outputs + j, lane] = pool.targets[lane, index, j]
+
+
+@part
+def learn_and_sum(network: Network, weights: Floats2D, samples: Samples, learnt: int, new: int, block: Block) -> None:
+    """Add D x of a sample to the first layer's weights, and set its values to the sums W x of a new sample, in place.
+
+    Each weight is read and written once for both: the weights leave the first-level cache between two samples. The
+    layer is fed by inputs alone; the block holds its D of the sample that is learnt.
+    """
+    layer = network.layers[0]
+    n_inputs, end = layer[N_INPUTS], layer[UNIT] + layer[N_UNITS]
+    old_x, new_x = learnt * n_inputs, new * n_inputs
+    for unit in range(layer[UNIT], end, 2):
+        # Two units share the inputs, and their sums hide each other's latency; a last unit is alone.
+        paired = unit + 1 < end
+        first = layer[WEIGHT] + (unit - layer[UNIT]) * n_inputs
+        d, total = load(block.errors, unit, 0), zeros()
+        if paired:
+            second, e, other = first + n_inputs, load(block.errors, unit + 1, 0), zeros()
+            for i in range(n_inputs):
+                x, z = load(samples.inputs, old_x + i, 0), load(samples.inputs, new_x + i, 0)
+                w, v = fma(d, x, load(weights, first + i, 0)), fma(e, x, load(weights, second + i, 0))
+                store(weights, first + i, 0, w)
+                store(weights, second + i, 0, v)
+                total, other = fma(z, w, total), fma(z, v, other)
+            store(block.values, unit + 1, 0, other)
+        else:
+            for i in range(n_inputs):
+                w = fma(d, load(samples.inputs, old_x + i, 0), load(weights, first + i, 0))
+                store(weights, first + i, 0, w)
+                total = fma(load(samples.inputs, new_x + i, 0), w, total)
+        store(block.values, unit, 0, total)
 
 
 @part
@@ -220,24 +252,32 @@ def learn_epoch(
     order: Indices2D,
     momentum: float,
     state: BackpropState,
-    sample: Samples,
+    samples: Samples,
     block: Block,
 ) -> None:
     """Learn from every sample once, in place; the block's squared error sums those of the samples before their updates.
+
+    Without momentum the first layer learns a sample while it sums the next, see `learn_and_sum`.
 
     Parameters
     ----------
     order : int64 (n_samples, LANES)
         Indices of each network's samples in the order of learning.
-    sample : Samples
-        Memory for a single sample.
+    samples : Samples
+        Memory for two samples.
     """
     clear_error(block)
+    n_late = 0
     for position in range(len(order)):
-        take_samples(pool, order, position, sample)
-        forward(network, state.weights, sample, 0, 1, block)
-        compare_outputs(network, sample, 0, 1, block)
-        learn(network, momentum, state, sample, block)
+        place = position % 2
+        take_samples(pool, order, position, samples, place)
+        # The first layer has still to learn the previous sample, at the other place.
+        if n_late > 0:
+            learn_and_sum(network, state.weights, samples, 1 - place, place, block)
+        forward(network, state.weights, samples, place, 1, block, n_late)
+        compare_outputs(network, samples, place, 1, block)
+        n_late = 0 if momentum > 0.0 or position + 1 == len(order) else 1
+        learn(network, momentum, state, samples, place, block, n_late)
     compute_percentage(block, len(order))
 
 
@@ -246,7 +286,7 @@ def train_epochs(
     network: Network,
     pool: Pool,
     orders: Indices3D,
-    sample: Samples,
+    samples: Samples,
     validation: Samples,
     block: Block,
     rule: BackpropRule,
@@ -264,15 +304,15 @@ def train_epochs(
         Without shortcuts.
     orders : int64 (n_epochs, n_samples, LANES)
         Indices of each network's samples in the order of learning.
-    sample : Samples
-        Memory for a single sample.
+    samples : Samples
+        Memory for two samples.
     """
     for epoch in range(len(orders)):
         for lane in range(LANES):
             # −η = −learning_rate / (1 + epoch / decay_epochs), by the age of each network: they started apart.
             age = progress.epochs[lane] / rule.decay_epochs
             state.minus_rates[0, lane] = -(rule.learning_rate / (1.0 + age))
-        learn_epoch(network, pool, orders[epoch], rule.momentum, state, sample, block)
+        learn_epoch(network, pool, orders[epoch], rule.momentum, state, samples, block)
         if end_epoch(stopping_rule, progress, block.percentage):
             measure_error(network, state.weights, validation, block)
             if end_strips(stopping_rule, progress, block.percentage, state.weights):

@@ -15,6 +15,7 @@ from pppca_bench.classifiers.lanes import (
     ADD,
     LANES,
     LINEAR,
+    LONGEST_SUM,
     SOFTSIGN,
     LaneMatrix,
     multiply_by_slopes,
@@ -22,7 +23,18 @@ from pppca_bench.classifiers.lanes import (
 )
 from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices2D
 from pppca_bench.compiled.jit import kernel, part
-from pppca_bench.compiled.simd import absolute, add, divide, fma, load, multiply, select_less, splat, store, subtract
+from pppca_bench.compiled.simd import (
+    absolute,
+    add,
+    divide,
+    fma,
+    load,
+    multiply,
+    select_less,
+    splat,
+    store,
+    subtract,
+)
 
 LOGISTIC: Final = 4
 EXACT_SOFTSIGN: Final = 8
@@ -86,10 +98,13 @@ class Block(NamedTuple):
 
 
 @part
-def forward(network: Network, weights: Floats2D, samples: Samples, first: int, n: int, block: Block) -> None:
+def forward(
+    network: Network, weights: Floats2D, samples: Samples, first: int, n: int, block: Block, start: int
+) -> None:
     """Compute the block's unit values for samples first .. first + n - 1, in place: H_k = f(S_k W_kᵀ).
 
-    The sums over the inputs come before those over units. SOFTSIGN is applied while the sums are in registers.
+    The sums over the inputs come before those over units. SOFTSIGN is applied while the sums are in registers. The
+    layers before ``start`` have their sums over the inputs already in the block.
     """
     n_layers = len(network.layers)
     for index in range(n_layers):
@@ -99,11 +114,17 @@ def forward(network: Network, weights: Floats2D, samples: Samples, first: int, n
         # S_k W_kᵀ = X W_xᵀ + H W_hᵀ: S_k is a run of inputs X and a run of units H, W_k = [W_x W_h] has their columns.
         n_inputs, n_sources, n_units = layer[N_INPUTS], layer[N_SOURCES], layer[N_UNITS]
         values = LaneMatrix(block.values, layer[UNIT], network.n_units, 1)
-        if n_inputs > 0:
-            # X W_xᵀ, and f of it unless H W_hᵀ follows.
-            inputs = LaneMatrix(samples.inputs, first * n_inputs, n_inputs, 1)
-            W = LaneMatrix(weights, layer[WEIGHT], n_inputs + n_sources, 1)
-            multiply_matrices(values, inputs, W, n, n_units, n_inputs, LINEAR if n_sources > 0 else last)
+        if n_inputs > 0 and index >= start:
+            # X W_xᵀ, a run of inputs after another, and f of it unless H W_hᵀ follows.
+            n_runs = (n_inputs + LONGEST_SUM - 1) // LONGEST_SUM
+            length = (n_inputs + n_runs - 1) // n_runs
+            for i in range(0, n_inputs, length):
+                rest = n_inputs - i
+                mode = LINEAR if n_sources > 0 or rest > length else last
+                inputs = LaneMatrix(samples.inputs, first * n_inputs + i, n_inputs, 1)
+                W = LaneMatrix(weights, layer[WEIGHT] + i, n_inputs + n_sources, 1)
+                n_terms = length if rest > length else rest
+                multiply_matrices(values, inputs, W, n, n_units, n_terms, mode | (ADD if i > 0 else LINEAR))
         if n_sources > 0:
             # f(… + H W_hᵀ).
             sources = LaneMatrix(block.values, layer[SOURCE], network.n_units, 1)
@@ -188,6 +209,7 @@ def backward(
     block: Block,
     gradient: Floats2D,
     mode: int,
+    end: int,
 ) -> None:
     """Compute the gradient of half the squared error over samples first .. first + n - 1, in place.
 
@@ -200,6 +222,8 @@ def backward(
     gradient : float64 (n_weights, LANES)
     mode : int
         ADD to the gradient, or LINEAR to overwrite it.
+    end : int
+        The layers before it get their errors D, but no gradient.
     """
     n_layers = len(network.layers)
     for index in range(n_layers - 1, -1, -1):
@@ -212,6 +236,8 @@ def backward(
                 _multiply_by_slope(activation, block, s * network.n_units + layer[UNIT], n_units)
         if index > 0:
             _pass_back(network, weights, index, n, block)
+        if index < end:
+            continue
         # ∂E/∂W_k = D_kᵀ S_k = [D_kᵀ X  D_kᵀ H]; D_k and S_k are read by columns, without a copy.
         transposed = LaneMatrix(block.errors, layer[UNIT], 1, network.n_units)
         if n_inputs > 0:
@@ -287,7 +313,7 @@ def measure_error(network: Network, weights: Floats2D, samples: Samples, block: 
     clear_error(block)
     for first in range(0, samples.n_samples, block.n_samples):
         n = fitting(block, samples, first)
-        forward(network, weights, samples, first, n, block)
+        forward(network, weights, samples, first, n, block, 0)
         compare_outputs(network, samples, first, n, block)
     compute_percentage(block, samples.n_samples)
 

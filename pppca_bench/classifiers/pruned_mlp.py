@@ -42,23 +42,15 @@ class PrunedMLPClassifier(RpropTraining, MLPClassifier):
     ----------
     hidden_layer_sizes : sequence of int, default=(16, 8)
         Units of each hidden layer before the pruning, >= 1; () is the linear network.
-    shortcuts : bool, default=False
-        Whether each layer takes the inputs and all earlier layers, or only the layer before it.
     prune_fraction : float, default=0.2
         Share of the remaining weights deleted in a round, at least one weight; in (0, 1). Choice: LeCun et al.
         delete "some".
     retrain_epochs : int, default=100
         Most epochs of a round after the first, >= 1; early stopping may end it sooner.
-    initial_step_range : (float, float), default=(0.005, 0.02)
-        Each weight's first step size is uniform in this range; > 0.
-    initial_weight_range : float, default=0.01
-        Initial weights are uniform in plus or minus this; > 0.
     max_epochs : int, default=3000
         Most epochs of the first round, >= 1.
-    strip_length : int, default=5
-    generalisation_loss : float, default=5.0
-    training_progress : float, default=0.1
-        Early stopping of every round, as in `RpropMLPClassifier`.
+    shortcuts, initial_step_range, initial_weight_range, strip_length, generalisation_loss, training_progress
+        Training and early stopping of every round, as in `RpropMLPClassifier`.
     random_state : int, RandomState, Generator or None, default=None
         Source of the initial weights, the initial steps and the held-out share.
 
@@ -104,10 +96,11 @@ class PrunedMLPClassifier(RpropTraining, MLPClassifier):
             masked = [start.masked(masks[k]) for k, start in zip(active, starts, strict=True)]
             for k, net in zip(active, RpropLanes(masked, self._rprop_rule(), rule).train(), strict=True):
                 rounds[k].append(replace(net, kept=masks[k]))
-            active = [k for k in active if _may_lose_weights(rounds[k][-1])]
+            # No more than a weight for each output is the end.
+            last = {k: rounds[k][-1] for k in active if rounds[k][-1].stop_reason != "not_finite"}
+            active = [k for k, net in last.items() if n_connections(net.kept) > len(net.weights[-1])]
             for k in active:
-                task, weights = tasks[k], rounds[k][-1].weights
-                saliencies = optimal_brain_damage(task.architecture, weights, task.X, task.targets)
+                saliencies = optimal_brain_damage(tasks[k].architecture, last[k].weights, tasks[k].X, tasks[k].targets)
                 masks[k] = pruned(masks[k], saliencies, self.prune_fraction)
             rule = rule._replace(max_epochs=int(self.retrain_epochs))
         return [_best(nets) for nets in rounds]
@@ -117,10 +110,6 @@ class PrunedMLPClassifier(RpropTraining, MLPClassifier):
         self.n_weights_ = n_connections(net.kept)
         self.measures_["n_weights"] = self.n_weights_
         self.n_features_ = int(connected_inputs(task.architecture, net.kept).sum())
-
-
-def _may_lose_weights(net: TrainedNet) -> bool:
-    return net.stop_reason != "not_finite" and n_connections(net.kept) > len(net.weights[-1])
 
 
 def _best(rounds: Sequence[TrainedNet]) -> TrainedNet:
@@ -138,15 +127,9 @@ def _best(rounds: Sequence[TrainedNet]) -> TrainedNet:
 
 
 def pruned(masks: Masks, saliencies: Sequence[Floats], fraction: float) -> Masks:
-    """Return the masks without the remaining weights of least saliency: a fraction of them, at least one weight.
+    """Return the masks without the remaining weights of least saliency: a fraction in (0, 1), at least one weight.
 
-    Parameters
-    ----------
-    masks : list of bool ndarrays of shape (n_units, n_sources)
-        Which weights are left, the biases' column first; biases are never deleted.
-    saliencies : sequence of float64 ndarrays of the same shapes
-    fraction : float
-        In (0, 1).
+    Biases are never deleted. Saliencies and masks have the same shapes.
     """
     left = np.concatenate([mask[:, 1:].ravel() for mask in masks])
     values = np.concatenate([matrix[:, 1:].ravel() for matrix in saliencies])
@@ -181,24 +164,10 @@ def optimal_brain_damage(
 ) -> list[Floats]:
     """Return the saliency h w² / 2 of each weight w: the increase of the error, to second order, when w is deleted.
 
-    LeCun, Denker & Solla 1990, eq. 4; see `second_derivatives`, which also describes the parameters.
+    LeCun, Denker & Solla 1990, eq. 4. E is half the squared error over all samples, h = ∂²E / ∂w² for each weight by
+    itself: Σ s² ∂²E / ∂a² for a weight of source s into a unit, with the sum a of the unit's inputs.
 
-    Returns
-    -------
-    list of float64 ndarrays of shape (n_units, n_sources)
-    """
-    curvatures = second_derivatives(architecture, matrices, X, targets)
-    return [0.5 * h * matrix**2 for h, matrix in zip(curvatures, matrices, strict=True)]
-
-
-def second_derivatives(
-    architecture: Architecture, matrices: Sequence[Floats], X: Floats, targets: Floats
-) -> list[Floats]:
-    """Return h = ∂²E / ∂w² of half the squared error E over all samples, for each weight w by itself.
-
-    For a weight w of source s into unit u, ∂²E / ∂w² = Σ s² ∂²E / ∂a² with the sum a of the unit's inputs.
-
-    Choice: exact. LeCun, Denker & Solla 1990 pass ∂²E / ∂a² back from layer to layer without the coupling of the
+    Choice: h is exact. LeCun, Denker & Solla 1990 pass ∂²E / ∂a² back from layer to layer without the coupling of the
     units of a layer; here each unit's effect is followed forward to the outputs, which costs little with so few units.
 
     Parameters
@@ -214,11 +183,12 @@ def second_derivatives(
     """
     layers = list(_forward(architecture, matrices, X.T))
     errors = layers[-1].values - targets.T
-    curvatures = (_unit_curvatures(architecture, matrices, layers, k, errors) for k in range(len(layers)))
-    return [
-        np.column_stack([curvature.sum(axis=1), curvature @ (layer.sources**2).T])
-        for curvature, layer in zip(curvatures, layers, strict=True)
-    ]
+    saliencies = []
+    for k, (layer, matrix) in enumerate(zip(layers, matrices, strict=True)):
+        curvature = _unit_curvatures(architecture, matrices, layers, k, errors)
+        h = np.column_stack([curvature.sum(axis=1), curvature @ (layer.sources**2).T])
+        saliencies.append(0.5 * h * matrix**2)
+    return saliencies
 
 
 def _forward(architecture: Architecture, matrices: Sequence[Floats], inputs: Floats) -> Iterator[_Layer]:

@@ -208,7 +208,7 @@ class BackpropLanes(Lanes):
         self.rule, self.keeps_best = rule, keeps_best
         n_inputs, targets = 1 + self.architecture.n_inputs, tasks[0].targets
         self.training = rules.Pool(np.zeros((LANES, len(targets), n_inputs)), np.zeros((LANES, *targets.shape)))
-        self.sample = empty_samples(self.architecture, 1)
+        self.samples = empty_samples(self.architecture, 2)
         weights, step = (aligned_zeros(self.architecture.n_weights, LANES) for _ in range(2))
         self.state = rules.BackpropState(weights, step, aligned_zeros(1, LANES))
 
@@ -228,7 +228,7 @@ class BackpropLanes(Lanes):
         for lane, index in self.seated.items():
             for order in orders:
                 order[:, lane] = self.tasks[index].rng.permutation(n_samples)
-        samples = self.training, orders, self.sample, self.validation
+        samples = self.training, orders, self.samples, self.validation
         rules.train_epochs(self.network, *samples, self.block, self.rule, self.state, stop, self.progress)
 
     def _final_weights(self) -> Floats:

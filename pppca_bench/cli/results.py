@@ -21,7 +21,7 @@ from pppca_bench.cli._shared import (
     stoppable,
 )
 from pppca_bench.errors import PppcaError, UnknownNameError, check_known
-from pppca_bench.files import atomic_write
+from pppca_bench.files import atomic_write, to_csv
 
 
 @click.command("list", epilog=examples("pppca list", "pppca list --failed", "pppca list --text cancer1 > cancer1.yaml"))
@@ -103,9 +103,9 @@ def export(configs: tuple[str, ...], results: Path, form: str, out: Path | None)
         raise PppcaError("Parquet needs pyarrow, which is not installed: `pip install 'pppca-bench[parquet]'`.")
     runs = load_results(results, configs or None)
     if out is None:
-        click.echo(runs.to_csv(index=False), nl=False)
+        click.echo(to_csv(runs), nl=False)
         return
-    atomic_write(out, runs.to_parquet(index=False) if form == "parquet" else runs.to_csv(index=False))
+    atomic_write(out, runs.to_parquet(index=False) if form == "parquet" else to_csv(runs))
     click.echo(f"Wrote {len(runs)} runs to {out}.", err=True)
 
 

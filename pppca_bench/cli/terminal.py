@@ -5,27 +5,17 @@ from __future__ import annotations
 import codecs
 import io
 import os
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import Any
 
-_CONTROL = re.compile("(?!^\r)[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""Control characters but tab and line feed, and those that reverse the direction of text.
-
-A progress bar begins each text with a carriage return.
-"""
+from pppca_bench.files import printable
 
 _PLAIN = {"−": "-", "–": "-", "—": "-", "τ": "tau", "χ": "chi", "²": "2", "×": "x", "≥": ">=", "≤": "<=", "…": "..."}
 """Characters of tables that Latin-1, cp1252 or ASCII lacks."""
 
 _FALLBACK = "pppca_plain"
-
-
-def printable(text: str) -> str:
-    """Return text with control characters as codes, such as ``\\x1b``: names and configs may hold any."""
-    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 class Guarded:
@@ -47,7 +37,8 @@ class Guarded:
 
     def write(self, text: str) -> int:
         """Write text."""
-        return int(self._try(self._stream.write, printable(text)) or 0)
+        start = text[: text.startswith("\r")]  # with which a progress bar begins each text
+        return int(self._try(self._stream.write, start + printable(text[len(start) :], keep="\t\n")) or 0)
 
     def flush(self) -> None:
         """Flush the stream."""

@@ -3,7 +3,7 @@
 A kernel has one file. Its name holds two digests: that of the platform (processor, Python, Numba, LLVM, NumPy, Numba's
 settings) and that of the sources of all modules that the kernel's module imports, directly or not. So machine code
 never survives an edit, and a kernel is compiled if its file exists. The file ends in a digest of its content; a damaged
-file counts as missing.
+file counts as missing, as does one in a folder that other users may write, whose code would be theirs.
 """
 
 import hashlib
@@ -20,19 +20,28 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
+from pppca_bench.files import exposure, open_shared
+
 PACKAGE: Final = Path(__file__).parents[1]
 
 FAMILIES: Final = {
-    "evolution": ("engines.fitness:sum_products", "engines.evolution:evolve"),
+    "evolution": ("engines.evolution:evolve",),
     "hebbian": ("engines.gha_epochs:learn_epochs",),
+    "streaming": ("engines.streaming_updates:learn_stream",),
     "batch_training": ("classifiers.learning_rules:train_until_one_stops",),
     "online_training": ("classifiers.learning_rules:train_epochs",),
     "network_errors": ("classifiers.passes:measure_networks",),
+    "linear_algebra": (
+        "compiled.linear_algebra:sum_products",
+        "compiled.linear_algebra:project_samples",
+        "compiled.linear_algebra:diagonalise",
+    ),
 }
 """Kernels that are needed together, as "module:function" below the package; the longest to compile come first.
 
-"evolution" is NE-pPCA's, "hebbian" that of GHA and DGHA, "batch_training" RPROP's, "online_training"
-backpropagation's, "network_errors" that of the genetic algorithm on networks.
+"evolution" is NE-pPCA's, "hebbian" that of GHA and DGHA, "streaming" that of components in one pass, "batch_training"
+RPROP's, "online_training" backpropagation's, "network_errors" that of the genetic algorithm on networks,
+"linear_algebra" that of all linear projections.
 """
 
 # Environment variables of Numba, without NUMBA_, that change the machine code.
@@ -59,11 +68,16 @@ def compile_family(family: str) -> None:
 
 def refusal() -> str | None:
     """Return why no folder can cache kernels, and the remedy; None if a folder can."""
-    reasons = {folder: refusal_of(folder) for folder in folders()}
+    reasons = refusals()
     if None in reasons.values():
         return None
     places = "; ".join(f"{folder}: {reason}" for folder, reason in reasons.items())
     return f"compiled kernels cannot be kept, so every process compiles them again ({places}). Set NUMBA_CACHE_DIR."
+
+
+def refusals() -> dict[Path, str | None]:
+    """Return for each folder of the cache why it cannot keep kernels; None for a folder that can."""
+    return {folder: _exposure(folder) or refusal_of(folder) for folder in folders()}
 
 
 def refusal_of(folder: Path) -> str | None:
@@ -109,7 +123,7 @@ def file_name(module: str, function: str) -> str:
 
 def load(name: str) -> bytes | None:
     """Return the machine code of a file name from the first folder that has it, intact; None if no folder has."""
-    return next(filter(None, (content_of(folder / name) for folder in folders())), None)
+    return next(filter(None, (content_of(folder / name) for folder in _own_folders())), None)
 
 
 def save(name: str, content: bytes) -> None:
@@ -117,8 +131,11 @@ def save(name: str, content: bytes) -> None:
     for folder in folders():
         temporary = folder / f"{name}.{uuid4().hex}"
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+            if _exposure(folder) is not None:
+                continue
             # Other processes see the whole file or none.
+            temporary.touch(mode=0o644)
             temporary.write_bytes(sealed(content))
             temporary.replace(folder / name)
             for path in folder.glob(f"{name.rpartition('-')[0]}-*"):
@@ -137,11 +154,23 @@ def sealed(content: bytes) -> bytes:
 def content_of(path: Path) -> bytes | None:
     """Return a file's content without its digest; None if it cannot be read or is damaged."""
     try:
-        whole = path.read_bytes()
+        with os.fdopen(open_shared(path, only_own=True), "rb") as file:
+            whole = file.read()
     except OSError:
         return None
     content = whole[:-_DIGEST_SIZE]
     return content if sealed(content) == whole else None
+
+
+def _exposure(folder: Path) -> str | None:
+    try:
+        return exposure(folder.stat())
+    except OSError:  # it is created, or refused by `refusal_of`
+        return None
+
+
+def _own_folders() -> list[Path]:
+    return [folder for folder in folders() if _exposure(folder) is None]
 
 
 def _compiles() -> bool:
@@ -157,7 +186,7 @@ def _kernels(family: str) -> list[tuple[str, str]]:
 def _files(family: str) -> Iterator[list[Path]]:
     """Yield for each kernel of a family its file in each folder."""
     for kernel in _kernels(family):
-        yield [folder / file_name(*kernel) for folder in folders()]
+        yield [folder / file_name(*kernel) for folder in _own_folders()]
 
 
 @lru_cache(maxsize=1)

@@ -43,9 +43,9 @@ class _VectorModel(models.PrimitiveModel):
         super().__init__(manager, vector_type, VECTOR)  # type: ignore[no-untyped-call]
 
 
-def constant(number: float) -> Any:
+def constant(number: float, vector_type: Any = VECTOR) -> Any:
     """Return the constant vector whose numbers are all equal to ``number``."""
-    return ir.Constant(VECTOR, [number] * WIDTH)
+    return ir.Constant(vector_type, [number] * vector_type.count)
 
 
 def ints(number: int) -> Any:
@@ -66,14 +66,15 @@ def splatted(builder: Any, number: Any) -> Any:
 
 
 def llvm_call(builder: Any, name: str, *args: Any) -> Any:
-    """Write a call of an LLVM intrinsic of vectors, such as llvm.sqrt."""
-    function_type = ir.FunctionType(VECTOR, [VECTOR] * len(args))
-    return builder.call(cgutils.get_or_insert_function(builder.module, function_type, f"{name}.v{WIDTH}f64"), args)
+    """Write a call of an LLVM intrinsic of vectors of one size, such as llvm.sqrt."""
+    vector_type = args[0].type
+    function_type, name = ir.FunctionType(vector_type, [vector_type] * len(args)), f"{name}.v{vector_type.count}f64"
+    return builder.call(cgutils.get_or_insert_function(builder.module, function_type, name), args)
 
 
 def llvm_fma(builder: Any, a: Any, b: Any, c: Any) -> Any:
-    """Write a b + c: rounded once on every processor with a fused multiply-add, and always alike on one processor."""
-    return llvm_call(builder, "llvm.fmuladd", a, b, c)
+    """Write a b + c, rounded once on every processor: by a function call where there is no fused multiply-add."""
+    return llvm_call(builder, "llvm.fma", a, b, c)
 
 
 class Call(NamedTuple):

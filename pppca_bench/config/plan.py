@@ -28,21 +28,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The data behind a problem's name.
+    """The data behind a problem's name."""
 
-    Attributes
-    ----------
-    label : str
-        Name of the problem in cells and tables.
-    data_sha256 : str
-        Digest of the data.
-    seeded_as : str
-        Origin of the seeds: the name of a known problem, the digest of the user's own data.
-    """
-
-    label: str
+    label: str  # name of the problem in cells and tables
     data_sha256: str
-    seeded_as: str
+    seeded_as: str  # origin of the seeds: the name of a known problem, the digest of the user's own data
 
 
 Identities = Mapping[str | OwnData, Identity]

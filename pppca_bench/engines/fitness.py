@@ -1,15 +1,15 @@
 """Evaluation of linear networks in compiled code: orthonormal nodes, variances, fitness, removal by criterion (1).
 
-Sums have a fixed order for every vector width, so that an evolution takes the same course on any processor that rounds
-a multiply-add once.
+Sums have a fixed order for every vector width, so that an evolution takes the same course on any processor.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pppca_bench.compiled.arrays import Floats, Floats1D, Floats2D, Floats3D, Indices1D, Samples2D, aligned_zeros
-from pppca_bench.compiled.jit import kernel, part
+from pppca_bench.compiled.arrays import Floats, Floats1D, Floats2D, Floats3D, Indices1D, aligned_zeros
+from pppca_bench.compiled.jit import part
+from pppca_bench.compiled.linear_algebra import padded, plus_products
 from pppca_bench.compiled.operation import WIDTH
 from pppca_bench.compiled.simd import (
     add,
@@ -17,21 +17,14 @@ from pppca_bench.compiled.simd import (
     fma,
     gather,
     load,
-    load_tile,
-    masked_load,
     multiply,
     reduce_add,
     store,
-    store_tile,
-    subtract,
     zero_tile,
     zeros,
 )
-from pppca_bench.engines.gram_schmidt import Room, orthonormalise, padded, plus_products
+from pppca_bench.engines.gram_schmidt import Room, orthonormalise
 from pppca_bench.engines.removal import Limits, count_kept, sort_decreasing
-
-_BLOCK = 128
-"""Samples whose products are summed while they stay in the second-level cache."""
 
 
 class Networks(NamedTuple):
@@ -69,48 +62,6 @@ def moments_of(C: Floats) -> Moments:
     full[:n_features, :n_features] = C
     half[:n_features, :n_features] = np.tril(C) + np.tril(C, -1)
     return Moments(full, half, n_features)
-
-
-def second_moments(X: Floats, mean: Floats) -> Floats:
-    """Return C = (X − mean)ᵀ (X − mean) / N, shape (m, m), of C-contiguous samples (N, m) and their mean (m,).
-
-    It is summed sample by sample, so that no BLAS library changes it.
-    """
-    n_features = X.shape[1]
-    depth = padded(n_features)
-    upper = aligned_zeros(depth, depth)
-    sum_products(X, np.ascontiguousarray(mean)[np.newaxis], aligned_zeros(_BLOCK, depth), upper)
-    upper = upper[:n_features, :n_features]
-    return np.where(np.tri(n_features, dtype=bool), upper.T, upper) / len(X)
-
-
-@kernel
-def sum_products(X: Samples2D, mean: Floats2D, block: Floats2D, sums: Floats2D) -> None:
-    """Add Σ_n (x_n − mean)ᵀ (x_n − mean) to ``sums`` above the diagonal, tile by tile, in the order of the samples.
-
-    Parameters
-    ----------
-    X : float64 array of shape (n_samples, n_features)
-    mean : float64 array of shape (1, n_features)
-    block : float64 array of shape (128, depth), overwritten
-    sums : float64 array of shape (depth, depth), ``n_features`` rounded up to a multiple of eight
-        Changed in place, but for the tiles below the diagonal.
-    """
-    n_samples, n_features = X.shape
-    depth = len(sums)
-    # X_B, 128 centred samples, stays in the second-level cache while every tile adds its products.
-    for first in range(0, n_samples, _BLOCK):
-        n = _BLOCK if first + _BLOCK <= n_samples else n_samples - first
-        for i in range(n):
-            for k in range(0, depth, WIDTH):
-                present = n_features - k
-                centred = subtract(masked_load(X, first + i, k, present), masked_load(mean, 0, k, present))
-                store(block, i, k, centred)
-        # X_Bᵀ X_B by tiles of eight by eight, on and above the diagonal: C is symmetric.
-        for row in range(0, depth, WIDTH):
-            for column in range(row, depth, WIDTH):
-                total = plus_products(load_tile(sums, row, column), block, 0, row, block, 0, column, n)
-                store_tile(sums, row, column, total)
 
 
 @part

@@ -1,5 +1,6 @@
 """Generalized Hebbian algorithm (GHA), and its run in "Hebbian-Based Principal Component Analysis"."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from pppca_bench.parameters import Count, ParameterError, Positive, check_parame
 from pppca_bench.samples import validated_samples
 
 
+@dataclass(eq=False, repr=False)
 class GHA(HebbianTransformer):
     """Learn principal components by the generalized Hebbian algorithm, sample by sample.
 
@@ -95,44 +97,26 @@ class GHA(HebbianTransformer):
         largest of as many directions.
     """
 
-    def __init__(
-        self,
-        n_components: Count | None = None,
-        *,
-        learning_rate: Positive | None = None,
-        learning_rate_per: Literal["sample", "epoch"] = "sample",
-        n_epochs: Count = 2000,
-        decay_epochs: Positive | None = None,
-        decay_samples: Positive | None = None,
-        rows_per_epoch: Positive | None = None,
-        initial_rows: Literal["direction", "orthonormal"] = "orthonormal",
-        initial_samples: Annotated[int, Ge(2), Le(1_000_000)] | None = None,
-        initial_norm: Positive = 1.0,
-        sort_initial: bool = False,
-        track_optimality: bool = False,
-        centre: bool = True,
-        shuffle: bool = True,
-        kernel: Literal["fast", "literal", "in_place"] = "fast",
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.learning_rate = learning_rate
-        self.learning_rate_per = learning_rate_per
-        self.n_epochs = n_epochs
-        self.decay_epochs = decay_epochs
-        self.decay_samples = decay_samples
-        self.rows_per_epoch = rows_per_epoch
-        self.initial_rows = initial_rows
-        self.initial_samples = initial_samples
-        self.initial_norm = initial_norm
-        self.sort_initial = sort_initial
-        self.track_optimality = track_optimality
-        self.centre = centre
-        self.shuffle = shuffle
-        self.kernel = kernel
-        self.random_state = random_state
+    n_components: Count | None = None
+    _: KW_ONLY
+    learning_rate: Positive | None = None
+    learning_rate_per: Literal["sample", "epoch"] = "sample"
+    n_epochs: Count = 2000
+    decay_epochs: Positive | None = None
+    decay_samples: Positive | None = None
+    rows_per_epoch: Positive | None = None
+    initial_rows: Literal["direction", "orthonormal"] = "orthonormal"
+    initial_samples: Annotated[int, Ge(2), Le(1_000_000)] | None = None
+    initial_norm: Positive = 1.0
+    sort_initial: bool = False
+    track_optimality: bool = False
+    centre: bool = True
+    shuffle: bool = True
+    kernel: Literal["fast", "literal", "in_place"] = "fast"
+    random_state: Any = None
 
 
+@dataclass(eq=False, repr=False)
 class NotebookGHA(BaseEstimator):
     """Learn all components as the notebook does, and measure a row of W and the norm of X − Y W.
 
@@ -159,10 +143,10 @@ class NotebookGHA(BaseEstimator):
         ``weight_1``, ``weight_2``, …: the weights of the row; ``residual_norm``.
     """
 
-    def __init__(self, component: Count = 1, *, n_epochs: Count = 10_000, random_state: Any = None) -> None:
-        self.component = component
-        self.n_epochs = n_epochs
-        self.random_state = random_state
+    component: Count = 1
+    _: KW_ONLY
+    n_epochs: Count = 10_000
+    random_state: Any = None
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
         """Learn from X, shape (n_samples, n_features), n_samples >= 2; raises as `GHA.fit` does."""

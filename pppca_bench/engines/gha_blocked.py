@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices1D, Samples2D, aligned_zeros
 from pppca_bench.compiled.jit import part
 from pppca_bench.compiled.operation import WIDTH
+from pppca_bench.compiled.registers import REGISTERS
 from pppca_bench.compiled.simd import (
     add,
     blend,
@@ -31,6 +32,9 @@ from pppca_bench.compiled.simd import (
 _BLOCK = WIDTH
 _PANEL = 2 * WIDTH
 _Pair = tuple[Any, Any]
+
+_HOLDS_PANEL = REGISTERS.n_registers * REGISTERS.n_numbers >= 32 * WIDTH
+"""Whether the registers hold eight samples of a panel; otherwise they hold four samples of half a panel."""
 
 
 class Panels(NamedTuple):
@@ -105,7 +109,11 @@ def fast_epoch(
         _compute_outputs(outputs, height, panels, columns, n_features)
         _carry_outputs(outputs, n_rows)
         for panel in range(n_panels):
-            _learn_panel(panels, panel * height, outputs, n_rows)
+            if _HOLDS_PANEL:
+                _learn_panel(panels, panel * height, outputs, n_rows)
+            else:
+                for part in range(4):
+                    _learn_quarter(panels, panel * height, part // 2 * WIDTH, part % 2 * 4, outputs, n_rows)
     # Feature i is column i mod 16 of panel i // 16.
     for j in range(n_rows):
         for i in range(n_features):
@@ -162,6 +170,10 @@ def _compute_outputs(outputs: Floats2D, height: int, panels: Floats2D, columns: 
     # Panel by panel: its sixteen columns of samples and rows stay in the first-level cache.
     for first in range(0, n_features, _PANEL):
         n = _PANEL if first + _PANEL <= n_features else n_features - first
+        if not _HOLDS_PANEL:
+            for j in range(0, height, 2):
+                _add_two_outputs(outputs, j, panels, first // _PANEL * height + j, columns, first, n)
+            continue
         for j in range(0, height, 4):
             row = first // _PANEL * height + j
             a, b, c, d = load(outputs, j, 0), load(outputs, j + 1, 0), load(outputs, j + 2, 0), load(outputs, j + 3, 0)
@@ -182,6 +194,23 @@ def _compute_outputs(outputs: Floats2D, height: int, panels: Floats2D, columns: 
             store(outputs, j + 1, 0, add(b, f))
             store(outputs, j + 2, 0, add(c, g))
             store(outputs, j + 3, 0, add(d, h))
+
+
+@part
+def _add_two_outputs(
+    outputs: Floats2D, j: int, panels: Floats2D, row: int, columns: Floats2D, first: int, n: int
+) -> None:
+    """Add the products of two rows of a panel with the samples, in the order of `_compute_outputs`."""
+    a, b = load(outputs, j, 0), load(outputs, j + 1, 0)
+    c = d = zeros()
+    for i in range(0, n, 2):
+        x, z = load(columns, first + i, 0), load(columns, first + i + 1, 0)
+        a = fma(x, broadcast(panels, row, i), a)
+        b = fma(x, broadcast(panels, row + 1, i), b)
+        c = fma(z, broadcast(panels, row, i + 1), c)
+        d = fma(z, broadcast(panels, row + 1, i + 1), d)
+    store(outputs, j, 0, add(a, c))
+    store(outputs, j + 1, 0, add(b, d))
 
 
 @part
@@ -242,6 +271,30 @@ def _learn_panel(panels: Floats2D, first: int, outputs: Floats2D, n_rows: int) -
         w, r7 = _learn(w, r7, broadcast(outputs, j, 7))
         store(panels, first + j, 0, w[0])
         store(panels, first + j, WIDTH, w[1])
+
+
+@part
+def _learn_quarter(panels: Floats2D, first: int, column: int, sample: int, outputs: Floats2D, n_rows: int) -> None:
+    """Make the updates of `_learn_panel` by four samples, from ``sample`` on, in eight columns from ``column`` on.
+
+    The second four samples meet each row as the first four left it, as in the order of all eight.
+    """
+    r0, r1 = load(panels, first + sample, column), load(panels, first + sample + 1, column)
+    r2, r3 = load(panels, first + sample + 2, column), load(panels, first + sample + 3, column)
+    for j in range(_BLOCK, _BLOCK + n_rows):
+        w = load(panels, first + j, column)
+        y = broadcast(outputs, j, sample)
+        r0 = fnma(y, w, r0)
+        w = fma(y, r0, w)
+        y = broadcast(outputs, j, sample + 1)
+        r1 = fnma(y, w, r1)
+        w = fma(y, r1, w)
+        y = broadcast(outputs, j, sample + 2)
+        r2 = fnma(y, w, r2)
+        w = fma(y, r2, w)
+        y = broadcast(outputs, j, sample + 3)
+        r3 = fnma(y, w, r3)
+        store(panels, first + j, column, fma(y, r3, w))
 
 
 @part

@@ -12,6 +12,7 @@ import numpy as np
 
 from pppca_bench.compiled.arrays import Flags1D, Floats, Floats2D, Indices1D, aligned_zeros
 from pppca_bench.compiled.jit import part
+from pppca_bench.compiled.linear_algebra import Tile, padded, plus_products
 from pppca_bench.compiled.operation import WIDTH
 from pppca_bench.compiled.simd import (
     add,
@@ -33,7 +34,6 @@ from pppca_bench.compiled.simd import (
 _REPEAT_ABOVE = 50.0
 _ONE_BY_ONE_ABOVE = 1e6
 _DEPENDENT_BELOW = 1e-10
-Tile = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
 
 
 class Room(NamedTuple):
@@ -68,11 +68,6 @@ def make_room(n_panels: int, depth: int) -> Room:
         offsets=np.zeros(WIDTH, dtype=np.int64),
         leader=aligned_zeros(1, depth),
     )
-
-
-def padded(n: int) -> int:
-    """Return n rounded up to a multiple of eight."""
-    return -(-n // WIDTH) * WIDTH
 
 
 def in_panels(nodes: Floats) -> Floats:
@@ -307,24 +302,3 @@ def _inner_product(panels: Floats2D, row: int, i: int, other: int, j: int, depth
     for k in range(depth):
         total += panels[row + k, i] * panels[other + k, j]
     return total
-
-
-@part
-def plus_products(x: Tile, A: Floats2D, row: int, column: int, B: Floats2D, other: int, place: int, n: int) -> Tile:
-    """Return a tile plus Aᵀ B of eight columns each, from ``column`` and ``place`` on, and n rows.
-
-    The rows begin at ``row`` in A and at ``other`` in B; vector i of the result belongs to column i of A.
-    """
-    # Σ_k A_kᵀ B_k, an outer product per row k: sums stay in their lanes, in the order of the rows.
-    t0, t1, t2, t3, t4, t5, t6, t7 = x
-    for k in range(n):
-        i, b = row + k, load(B, other + k, place)
-        t0 = fma(broadcast(A, i, column), b, t0)
-        t1 = fma(broadcast(A, i, column + 1), b, t1)
-        t2 = fma(broadcast(A, i, column + 2), b, t2)
-        t3 = fma(broadcast(A, i, column + 3), b, t3)
-        t4 = fma(broadcast(A, i, column + 4), b, t4)
-        t5 = fma(broadcast(A, i, column + 5), b, t5)
-        t6 = fma(broadcast(A, i, column + 6), b, t6)
-        t7 = fma(broadcast(A, i, column + 7), b, t7)
-    return t0, t1, t2, t3, t4, t5, t6, t7

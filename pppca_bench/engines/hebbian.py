@@ -6,9 +6,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
+from pppca_bench.compiled.linear_algebra import orthonormal, second_moments
 from pppca_bench.engines.gha_epochs import (
     DIVERGED_WEIGHT,
     FAST,
@@ -21,15 +21,15 @@ from pppca_bench.engines.gha_epochs import (
     learn_epochs,
     make_room,
 )
-from pppca_bench.engines.projection import (
+from pppca_bench.engines.removal import Limits
+from pppca_bench.parameters import ParameterError, check_parameters, make_generator
+from pppca_bench.projection import (
     LinearProjection,
     most_variance,
     optimality,
     principal_directions,
     variance_of_span,
 )
-from pppca_bench.engines.removal import Limits
-from pppca_bench.parameters import ParameterError, check_parameters, make_generator
 from pppca_bench.samples import validated_samples
 
 _SHARE_OF_TRACE, _SHARE_OF_LARGEST = 0.3, 1.5
@@ -41,6 +41,9 @@ _UPDATES = {"fast": FAST, "literal": LITERAL, "in_place": IN_PLACE}
 
 class HebbianTransformer(LinearProjection):
     """Linear network whose rows learn sample by sample; subclasses define which rows learn and which are removed."""
+
+    # Choice: rows that have not settled may nearly depend on each other, which would add rounding errors alone.
+    _relative_cut = 1e-6
 
     learning_rate: float | None
     learning_rate_per: str
@@ -106,25 +109,6 @@ class HebbianTransformer(LinearProjection):
         if self.decay_epochs is not None and self.decay_samples is not None:
             raise ParameterError("decay_samples", "null where decay_epochs is given", self.decay_samples)
 
-    def inverse_transform(self, X: ArrayLike) -> Floats:
-        """Return the points of the rows' span that have the given projections.
-
-        Choice: by the pseudo-inverse, hence the orthogonal projection of a sample on the span, for any norms and angles
-        of the rows; `X @ components_` equals it if the rows are orthonormal.
-
-        Parameters
-        ----------
-        X : array-like, shape (n_samples, n_components_)
-            Projections.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_samples, n_features)
-            Points, with the training mean.
-        """
-        check_is_fitted(self)
-        return np.asarray(X, dtype=np.float64) @ np.linalg.pinv(self.components_).T + self.mean_
-
     def _fit(self, X: ArrayLike, n_epochs: int, *, first: bool) -> Self:
         check_parameters(self)
         samples = np.asarray(validated_samples(self, X, reset=first, min_samples=2)).view()
@@ -164,9 +148,8 @@ class HebbianTransformer(LinearProjection):
             # share p = n_b / (n + n_b), shift d = mean_b − mean: C ← C + p (C_b − C) + p (1 − p) d dᵀ
             share = len(batch) / (self.n_samples_seen_ + len(batch))
             mean = batch.mean(axis=0) if self.centre else self.mean_
-            deviations = batch - mean
             shift = mean - self.mean_
-            self._C += share * (deviations.T @ deviations / len(batch) - self._C)
+            self._C += share * (second_moments(batch, mean) - self._C)
             self._C += share * (1.0 - share) * np.outer(shift, shift)
             self.mean_ = self.mean_ + share * shift
             self.n_samples_seen_ += len(batch)
@@ -196,7 +179,7 @@ class HebbianTransformer(LinearProjection):
             return principal_directions(self._rng, X, self.initial_samples, shape[0], centre=self.centre)
         rows = self._rng.standard_normal(shape)
         if self.initial_rows == "orthonormal":
-            return np.ascontiguousarray(np.linalg.qr(rows.T)[0].T)
+            return orthonormal(rows)
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
     def _learn_epochs(self, X: Floats, n_epochs: int) -> None:

@@ -11,10 +11,9 @@ from annotated_types import Ge, Le
 from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.linear_algebra import second_moments
 from pppca_bench.engines.evolution import Rules
-from pppca_bench.engines.fitness import second_moments
 from pppca_bench.engines.population import Population
-from pppca_bench.engines.projection import LinearProjection, most_variance, optimality, principal_directions
 from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import (
     Count,
@@ -27,6 +26,7 @@ from pppca_bench.parameters import (
     check_parameters,
     make_generator,
 )
+from pppca_bench.projection import LinearProjection, most_variance, optimality, principal_directions
 from pppca_bench.samples import validated_samples
 
 History = dict[str, npt.NDArray[Any]]

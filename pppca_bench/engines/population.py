@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pppca_bench.compiled.arrays import Floats, aligned_zeros
+from pppca_bench.compiled.linear_algebra import padded
 from pppca_bench.compiled.operation import WIDTH
 from pppca_bench.engines.evolution import Course, Nursery, Rules, evolve, make_nursery, numbers_of_a_child, record
 from pppca_bench.engines.fitness import Networks, moments_of
-from pppca_bench.engines.gram_schmidt import in_panels, padded
+from pppca_bench.engines.gram_schmidt import in_panels
 
 LEAST_SHARED_WORK = 5e7
 """Multiply-adds from which threads share a generation: about three milliseconds of one thread. Waking a thread and

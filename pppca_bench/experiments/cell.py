@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pppca_bench.classifiers import MLP, fit_together
 from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.linear_algebra import rounded
 from pppca_bench.experiments.measures import (
     as_matrix,
     error_percent,
@@ -33,6 +34,9 @@ from pppca_bench.runs import Parameters, RunResult, RunSpec, failed
 
 HISTORY_NODES = 10
 """Nodes whose variances a stored history keeps: the slides' figures draw at most nine (F3, cancer1)."""
+
+NO_VARIANCE = 1e-15
+"""Bound of the variance of a feature over the largest. Choice: a few roundings of the largest eigenvalue."""
 
 _BASE = "base."
 """Prefix of the settings of an ensemble's members."""
@@ -256,6 +260,9 @@ def _learned(spec: RunSpec, problem: Problem, method: Any, fit_time_ms: float) -
 def _features(method: Any, spec: RunSpec, splits: Splits) -> Splits:
     """Return the features of each split.
 
+    Third-party features are `rounded`, and those of no variance (`explained_variance_`) become 0: rounding errors alone
+    would set them, and a classifier that standardises its inputs would scale these up.
+
     Raises
     ------
     ValueError
@@ -271,7 +278,11 @@ def _features(method: Any, spec: RunSpec, splits: Splits) -> Splits:
             raise ValueError(f"{where}, got the shape {reduced.shape}.")
         if not np.isfinite(reduced).all():
             raise ValueError(f"{where}, got {np.count_nonzero(~np.isfinite(reduced))} that are not finite.")
-        features.append(reduced)
+        features.append(rounded(reduced) if find_method(spec.cell.method).foreign else reduced)
+    variances = getattr(method, "explained_variance_", None)
+    if isinstance(variances, np.ndarray) and variances.shape == features[0].shape[1:]:
+        for reduced in features:
+            reduced[:, variances < NO_VARIANCE * variances.max()] = 0.0
     return features[0], features[1], features[2]
 
 

@@ -92,7 +92,7 @@ def _cache() -> Iterator[Finding]:
     if (refusal := cache.refusal()) is not None:
         yield Finding("cache", refusal, "")
         return
-    folder = next(folder for folder in cache.folders() if cache.refusal_of(folder) is None)
+    folder = next(folder for folder, reason in cache.refusals().items() if reason is None)
     n_kept = sum(map(cache.is_compiled, cache.FAMILIES))
     text = f"{folder}: can be written; of {len(cache.FAMILIES)} families of kernels {n_kept} are compiled"
     yield Finding("cache", f"{text}." if n_kept == len(cache.FAMILIES) else f"{text}, others when a run needs them.")

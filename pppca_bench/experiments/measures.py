@@ -13,13 +13,20 @@ from sklearn.exceptions import NotFittedError
 
 from pppca_bench.classifiers import squared_error_percent
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.engines.projection import most_variance
 from pppca_bench.problems import Problem
+from pppca_bench.projection import most_variance
 from pppca_bench.runs import MEASURES, QUANTITIES, RunResult, RunSpec, failed
 from pppca_bench.store.export import IDENTITY, PREDICTED, PROBABILITIES, TARGETS
 
 _SUM = 1e-6
 """Tolerance of the sum of a sample's class probabilities."""
+
+_AFFINE = 1e-6
+"""Tolerance of the midpoints of affine reconstructions, relative to the largest deviation from the mean."""
+
+
+_DECIMALS = 13
+"""Decimals of the lost share of the variance: further ones are rounding errors, which differ between processors."""
 
 
 def error_percent(predicted: NDArray[Any], y: NDArray[Any], n_classes: int | None) -> float:
@@ -134,19 +141,25 @@ def measure_reconstruction(reducer: Any, X: Floats, reduced: Floats) -> dict[str
         ``reconstruction_error``: E_M, half the mean squared distance of the inputs to their reconstruction; for exact
         PCA half the sum of the discarded eigenvalues (Bishop 1995, section 8.6). ``retained_variance_percent``: the
         share of the total variance that is not lost; negative where the mean alone would lose less.
-        ``optimality_percent``: that over the most that as many linear features can retain, 100 for exact PCA. Figures
-        that overflow float64 are left out.
+        ``optimality_percent``: that over the most that as many linear features can retain, 100 for exact PCA; only
+        where the reconstruction is affine in the features. Figures that overflow float64 are left out.
     """
     deviations = X - X.mean(axis=0)
     scale = float(np.abs(deviations).max()) or 1.0
     variance = _mean_square(deviations / scale)
-    lost = _mean_square((X - _reconstructed(reducer, X, reduced)) / scale)
+    rebuilt = _reconstructed(reducer, X, reduced)
+    lost = _mean_square((X - rebuilt) / scale)
     measures = {}
     if variance > 0.0:
-        measures["retained_variance_percent"] = 100.0 * (1.0 - lost / variance)
-        if n_features := min(reduced.shape[1], X.shape[1]):
-            most = most_variance(np.cov(deviations / scale, rowvar=False, ddof=0).reshape(X.shape[1], -1))
-            best = float(most[n_features - 1]) / variance
+        share = round(lost / variance, _DECIMALS)
+        lost = share * variance
+        measures["retained_variance_percent"] = 100.0 * (1.0 - share)
+        n_features = min(reduced.shape[1], X.shape[1])
+        if n_features and _is_affine(reducer, X, reduced, rebuilt, _AFFINE * scale):
+            scaled = deviations / scale
+            # D Dᵀ and Dᵀ D have the same eigenvalues > 0; the smaller matrix serves.
+            most = most_variance((scaled @ scaled.T if len(X) < X.shape[1] else scaled.T @ scaled) / len(X))
+            best = float(most[min(n_features, len(most)) - 1]) / variance
             measures["optimality_percent"] = measures["retained_variance_percent"] / best
     with np.errstate(over="ignore"):
         measures["reconstruction_error"] = float(0.5 * lost * np.square(scale))
@@ -185,6 +198,14 @@ def _reconstructed(reducer: Any, X: Floats, reduced: Floats) -> Floats:
     mean, centre = X.mean(axis=0), reduced.mean(axis=0)
     weights = np.linalg.lstsq(reduced - centre, X - mean, rcond=None)[0]
     return np.asarray(mean + (reduced - centre) @ weights)
+
+
+def _is_affine(reducer: Any, X: Floats, reduced: Floats, rebuilt: Floats, tolerance: float) -> bool:
+    """Return whether the reconstructions of midpoints of features are midpoints of reconstructions."""
+    if not hasattr(reducer, "inverse_transform"):
+        return True
+    midpoints = _reconstructed(reducer, 0.5 * (X + X[::-1]), 0.5 * (reduced + reduced[::-1]))
+    return bool(np.allclose(midpoints, 0.5 * (rebuilt + rebuilt[::-1]), rtol=0.0, atol=tolerance))
 
 
 def _mean_square(deviations: Floats) -> float:

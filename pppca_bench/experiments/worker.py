@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from pppca_bench.compiled import cache
 from pppca_bench.config.plan import algorithms_of
 from pppca_bench.experiments.queue import Group, is_timed, same_problem
+from pppca_bench.files import open_shared
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem
 from pppca_bench.runs import Cell, RunResult, RunSpec, by_cell, failed
@@ -163,12 +164,7 @@ def _locked(*, wait: bool = True) -> int:
         import fcntl
     except ImportError:
         raise OSError(errno.ENOSYS, "this system has none") from None
-    path, flags = LOCK_FOLDER / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
-    try:
-        # Another user's file may be read, and locked, but neither written nor named in a call that might create it.
-        lock = os.open(path, flags)
-    except FileNotFoundError:
-        lock = os.open(path, flags | os.O_CREAT, 0o644)
+    lock = open_shared(LOCK_FOLDER / LOCK_NAME, creates=True)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

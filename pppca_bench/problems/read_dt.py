@@ -11,6 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from pppca_bench.errors import DataError
+from pppca_bench.files import printable
 from pppca_bench.problems.problem import FloatArray, Problem
 
 _HEADER_KEYS = (
@@ -192,8 +193,7 @@ def _to_float(token: bytes) -> float:
 
 
 def _shown(text: bytes) -> str:
-    shown = text.strip().decode("ascii", errors="backslashreplace")
-    printable = "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in shown)
-    if not printable:
+    shown = printable(text.strip().decode("ascii", errors="backslashreplace"))
+    if not shown:
         return "an empty line"
-    return repr(printable[:40] + "..." if len(printable) > 40 else printable).replace("\\\\", "\\")
+    return repr(shown[:40] + "..." if len(shown) > 40 else shown).replace("\\\\", "\\")

@@ -166,11 +166,6 @@ def load_saved(path: str | Path) -> Table:
         return Table(source, typed, saved["values"], tuple(targets))
 
 
-def printable(text: str) -> str:
-    """Return a name from a file with control characters escaped."""
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
-
-
 def to_table(frame: pd.DataFrame, source: str, *, decimal: str = "", **about: Any) -> Table:
     """Return a data frame as a table with typed columns.
 

@@ -1,4 +1,4 @@
-"""Linear projections: their base, the number of components, exact PCA, and no reduction at all."""
+"""Exact PCA, its number of components, and no reduction at all."""
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
@@ -6,12 +6,27 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.extmath import svd_flip
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.linear_algebra import (
+    LARGEST_BY_ROTATIONS,
+    principal_components,
+    product,
+    rounded,
+    second_moments,
+    signed,
+)
+from pppca_bench.keep_rules import (
+    KeepRule,
+    count_by_cross_validation,
+    count_by_likelihood,
+    count_by_permutations,
+    count_by_spectrum,
+)
 from pppca_bench.parameters import Count, ParameterError, Share, Tau, check_parameters
+from pppca_bench.projection import LinearProjection, Projection
 from pppca_bench.samples import validated_samples
 
 
@@ -31,34 +46,6 @@ class AllFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def inverse_transform(self, X: ArrayLike) -> Floats:
         """Return the samples, float64 of shape (n_samples, n_features)."""
         return np.asarray(X, dtype=np.float64)
-
-
-class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of projections on components, ``n_components_`` in number."""
-
-    n_components_: int
-
-    def transform(self, X: ArrayLike) -> Floats:
-        """Project samples on the components.
-
-        Parameters
-        ----------
-        X : array-like, shape (n_samples, n_features)
-
-        Returns
-        -------
-        float64 array, shape (n_samples, n_components_)
-        """
-        check_is_fitted(self)
-        return self._projected(validated_samples(self, X))
-
-    @abstractmethod
-    def _projected(self, X: Floats) -> Floats:
-        """Return the projections of valid samples."""
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
 
 
 @dataclass(eq=False, repr=False)
@@ -94,27 +81,15 @@ class CountedByEigenvalues(Projection):
                 expected = f"an integer from 1 to {len(eigenvalues)}"
                 raise ParameterError("n_components", expected, self.n_components, where=where)
             return int(self.n_components)
-        if self.tau is not None:
-            return int(np.sum(eigenvalues[0] <= self.tau * eigenvalues))
-        if self.variance_ratio is None:
+        if self.tau is None and self.variance_ratio is None:
             expected = "an integer where variance_ratio and tau are null"
             raise ParameterError("n_components", expected, None, where=where)
-        cumulative = np.cumsum(eigenvalues)
-        # Rounding must not keep a sum below the share that it reaches.
-        reached = self.variance_ratio * cumulative[-1] * (1.0 - 1e-12)
-        return int(np.searchsorted(cumulative, reached)) + 1
+        return count_by_spectrum(None, eigenvalues, 0, tau=self.tau, variance_ratio=self.variance_ratio)
 
 
 def covariance(X: Floats) -> Floats:
     """Return C = (X − mean)ᵀ (X − mean) / N, float64 (n_features, n_features)."""
-    centred = X - X.mean(axis=0)
-    return centred.T @ centred / len(X)
-
-
-def descending_eigenvalues(C: Floats) -> Floats:
-    """Return the eigenvalues of a covariance matrix, largest first; negative values, by rounding, become 0."""
-    eigenvalues: Floats = np.maximum(np.linalg.eigvalsh(C)[::-1], 0.0)
-    return eigenvalues
+    return second_moments(np.ascontiguousarray(X), X.mean(axis=0))
 
 
 class LearntFromSamples(CountedByEigenvalues):
@@ -143,13 +118,13 @@ class LearntFromSamples(CountedByEigenvalues):
         """Set the learned attributes."""
 
 
-class LinearProjection(Projection):
-    """Base of projections of samples, minus the training mean, on rows.
+class LinearReducer(LinearProjection):
+    """Base of linear projections whose rows follow from all training samples at once.
 
     Attributes
     ----------
-    components_ : float64 array, shape (n_components_, n_features)
-    mean_ : float64 array, shape (n_features,)
+    components_, mean_
+        See `LinearProjection`.
     n_components_ : int
     explained_variance_ : float64 array, shape (n_components_,)
         Training variance, divided by N, along each row's direction.
@@ -157,85 +132,107 @@ class LinearProjection(Projection):
         The same as a share of the total variance.
     """
 
-    def _projected(self, X: Floats) -> Floats:
-        return (X - self.mean_) @ self.components_.T
-
-    def inverse_transform(self, X: ArrayLike) -> Floats:
-        """Return the points of the rows' span that have these projections.
-
-        The pseudo-inverse makes them the orthogonal projections of the samples on the span, whatever the rows' norms
-        and angles; half the sum of the squared distances is E_M (Bishop 1995, eq. 8.17).
-
-        Parameters
-        ----------
-        X : array-like, shape (n_samples, n_components_)
-
-        Returns
-        -------
-        float64 array, shape (n_samples, n_features)
-        """
-        check_is_fitted(self)
-        return np.asarray(X, dtype=np.float64) @ np.linalg.pinv(self.components_).T + self.mean_
-
     def _set_fitted(self, rows: Floats, X: Floats) -> None:
         """Set the learned attributes."""
-        C = covariance(X)
         self.components_ = np.ascontiguousarray(rows)
         self.mean_ = X.mean(axis=0)
         self.n_components_ = len(rows)
-        variances = np.einsum("ji,ik,jk->j", rows, C, rows)
-        self.explained_variance_ = variances / np.einsum("ji,ji->j", rows, rows)
-        total = float(np.trace(C))
+        self.explained_variance_ = np.square(self._projected(X)).mean(axis=0) / np.square(rows).sum(axis=1)
+        total = float(np.square(X - self.mean_).mean(axis=0).sum())
         self.explained_variance_ratio_ = self.explained_variance_ / (total if total > 0.0 else 1.0)
 
 
-class _ExactPCA(LearntFromSamples, LinearProjection):
+@dataclass(eq=False, repr=False)
+class _ExactPCA(LearntFromSamples, LinearReducer):
     """Base of exact PCA; a subclass computes the spectrum."""
+
+    keep: KeepRule | None = None
+
+    def check_agreement(self) -> None:
+        """Raise ParameterError if several rules are given, or ``keep`` lacks its number."""
+        if self.keep is None:
+            super().check_agreement()
+        elif self.n_components is not None:
+            raise ParameterError("n_components", "null where keep is given", self.n_components)
+        elif self.keep == "tau" and self.tau is None:
+            raise ParameterError("tau", "a number where keep is tau", None)
+        elif self.keep == "variance" and self.variance_ratio is None:
+            raise ParameterError("variance_ratio", "a number where keep is variance", None)
 
     def _learn(self, X: Floats) -> None:
         self.eigenvalues_, rows = self._spectrum(X)
-        # The sign of an eigenvector is arbitrary: the entry of largest magnitude becomes positive.
-        _, signed = svd_flip(None, rows[: self._count(self.eigenvalues_)], u_based_decision=False)
-        self._set_fitted(signed, X)
+        self._set_fitted(rows[: self._count_by_rule(self.eigenvalues_, X)], X)
+
+    def _count_by_rule(self, eigenvalues: Floats, X: Floats) -> int:
+        """Return the number of components by ``keep``; without it, by the other parameters."""
+        if self.keep == "mle" and len(X) < X.shape[1]:
+            raise ParameterError(
+                "keep", f"another rule for fewer samples ({len(X)}) than features ({X.shape[1]})", "mle"
+            )
+        if self.keep is None:
+            return self._count(eigenvalues)
+        if self.keep == "mle":
+            return count_by_likelihood(X)
+        if self.keep == "parallel":
+            return count_by_permutations(X, eigenvalues)
+        if self.keep == "cross_validation":
+            return count_by_cross_validation(X)
+        numbers = {"tau": self.tau, "variance_ratio": self.variance_ratio}
+        return count_by_spectrum(self.keep, eigenvalues, len(X), **numbers)
 
     @abstractmethod
     def _spectrum(self, X: Floats) -> tuple[Floats, Floats]:
-        """Return all eigenvalues of C in descending order and the eigenvectors as rows."""
+        """Return all eigenvalues of C in descending order and the eigenvectors as rows, `signed`."""
 
 
 class CovariancePCA(_ExactPCA):
     """Keep the leading eigenvectors of the covariance matrix (Bishop 1995, section 8.6; Mitchell's algorithm 1).
 
-    Give exactly one of the three parameters of `CountedByEigenvalues`.
+    Give exactly one of the three parameters of `CountedByEigenvalues`, or
+
+    Parameters
+    ----------
+    keep : str or None, default=None
+        Rule for the number of components, at least 1, see `pppca_bench.keep_rules`: "tau" and "variance", which need
+        tau or variance_ratio, "mle", "parallel", "broken_stick", "gavish_donoho" or "cross_validation". Numbers that
+        the rule does not need have no effect.
 
     Attributes
     ----------
     eigenvalues_ : float64 array, shape (n_features,)
-        Of C = (X − mean)ᵀ (X − mean) / N, the largest first. N / 2 times the sum of those discarded is the
-        reconstruction error E_M (Bishop 1995, eq. 8.23, whose Σ is N C).
+        Of C = (X − mean)ᵀ (X − mean) / N, the largest first; of fewer samples than features, if these are more than
+        256, those above 0. N / 2 times the sum of those discarded is the reconstruction error E_M (Bishop 1995,
+        eq. 8.23, whose Σ is N C).
     components_, mean_, n_components_, explained_variance_, explained_variance_ratio_
-        See `LinearProjection`.
+        See `LinearReducer`.
     """
 
     def _spectrum(self, X: Floats) -> tuple[Floats, Floats]:
-        eigenvalues, vectors = np.linalg.eigh(covariance(X))
-        return np.maximum(eigenvalues[::-1], 0.0), vectors.T[::-1]
+        if not len(X) < X.shape[1] > LARGEST_BY_ROTATIONS:
+            return principal_components(covariance(X))
+        # Few samples D of many features: from D Dᵀ / N, of shape (N, N), which has the eigenvalues λ > 0 of C. Its
+        # eigenvectors u lead to those of C, Dᵀ u / √(N λ).
+        D = X - X.mean(axis=0)
+        eigenvalues, vectors = principal_components(second_moments(D.T.copy(), np.zeros(len(D))) * X.shape[1] / len(D))
+        varying = eigenvalues > eigenvalues[0] * len(D) * np.finfo(np.float64).eps
+        rows = product(vectors[varying], D) / np.sqrt(len(D) * eigenvalues[varying, np.newaxis])
+        return eigenvalues[varying], signed(rows)
 
 
 class SingularValuePCA(_ExactPCA):
     """Keep the leading right singular vectors of the centred samples (Mitchell 2006, slide "SVD").
 
-    Give exactly one of the three parameters of `CountedByEigenvalues`; n_components is at most
-    min(n_samples, n_features).
+    Give exactly one of the three parameters of `CountedByEigenvalues`, or `keep`, as for `CovariancePCA`; n_components
+    is at most min(n_samples, n_features).
 
     Attributes
     ----------
     eigenvalues_ : float64 array, shape (min(n_samples, n_features),)
         s² / N of the singular values s.
     components_, mean_, n_components_, explained_variance_, explained_variance_ratio_
-        See `LinearProjection`.
+        See `LinearReducer`.
     """
 
     def _spectrum(self, X: Floats) -> tuple[Floats, Floats]:
         singular, rows = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[1:]
-        return singular**2 / len(X), rows
+        return singular**2 / len(X), rounded(signed(rows))

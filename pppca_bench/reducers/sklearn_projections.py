@@ -1,39 +1,31 @@
-"""Projections by scikit-learn: independent components, discriminants, an autoencoder, and kernel components."""
+"""Independent components, and projections by scikit-learn: discriminants and kernel components."""
 
-import warnings
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist
-from sklearn.decomposition import FastICA, KernelPCA
+from sklearn.decomposition import KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.neural_network import MLPRegressor
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from pppca_bench.classifiers.training_data import FittedBySplit, Split
 from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.linear_algebra import principal_components, product, project, rounded, signed
 from pppca_bench.parameters import Count, ParameterError, Positive, Positives, check_parameters, make_generator
-from pppca_bench.reducers.linear_projection import (
-    CountedByEigenvalues,
-    LearntFromSamples,
-    LinearProjection,
-    covariance,
-    descending_eigenvalues,
-)
+from pppca_bench.reducers.linear_projection import CountedByEigenvalues, LearntFromSamples, LinearReducer, covariance
 from pppca_bench.reducers.wrapper_selection import Candidate, seeded, validation_errors
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ICA(LearntFromSamples, LinearProjection):
+class ICA(LearntFromSamples, LinearReducer):
     """Rotate the leading principal components to be as independent as possible (Hyvärinen & Oja 2000).
 
-    scikit-learn's FastICA, contrast log cosh, all components at once. Give exactly one of the first three parameters;
-    they count principal components, which span the same space.
+    FastICA by `independent_rotation`. Give exactly one of the first three parameters; they count principal components,
+    which span the same space.
 
     Parameters
     ----------
@@ -50,7 +42,7 @@ class ICA(LearntFromSamples, LinearProjection):
     Attributes
     ----------
     components_, mean_, n_components_, explained_variance_, explained_variance_ratio_
-        See `LinearProjection`; outputs have unit training variance.
+        See `LinearReducer`; outputs have unit training variance.
     n_iter_ : int
     converged_ : bool
     """
@@ -60,28 +52,51 @@ class ICA(LearntFromSamples, LinearProjection):
     random_state: Any = None
 
     def _learn(self, X: Floats) -> None:
-        rank = int(np.linalg.matrix_rank(X - X.mean(axis=0)))
+        eigenvalues, rows = principal_components(covariance(X))
+        rank = int(np.sum(eigenvalues > eigenvalues[0] * len(eigenvalues) * np.finfo(np.float64).eps))
         if rank == 0:
             raise ValueError("X in ICA: expected a feature that varies, got constants. Leave out the reduction.")
-        fast_ica = FastICA(
-            min(self._count(descending_eigenvalues(covariance(X))), rank),
-            whiten="unit-variance",
-            whiten_solver="svd",
-            max_iter=self.max_iter,
-            tol=self.tol,
-            random_state=int(make_generator(self.random_state).integers(2**31)),
-        )
-        # FastICA divides by the variance of every direction before it drops those without variance.
-        with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            fast_ica.fit(X)
-        self._set_fitted(fast_ica.components_, X)
-        self.n_iter_ = int(fast_ica.n_iter_)
+        n = min(self._count(eigenvalues), rank)
+        # Outputs of these rows have unit variance and are not correlated; a rotation keeps this.
+        whitening = rows[:n] / np.sqrt(eigenvalues[:n, np.newaxis])
+        whitened = project(X, X.mean(axis=0), whitening)
+        start = make_generator(self.random_state).standard_normal((n, n))
+        rotation, self.n_iter_ = independent_rotation(whitened, start, self.max_iter, self.tol)
         self.converged_ = self.n_iter_ < self.max_iter
+        self._set_fitted(signed(product(rotation, whitening)), X)
+
+
+def independent_rotation(Z: Floats, start: Floats, max_iter: int, tol: float) -> tuple[Floats, int]:
+    """Return the rotation W after which white samples are most independent, by FastICA, and the number of iterations.
+
+    All rows at once, contrast log cosh (Hyvärinen 1999): w ← E[z tanh(w z)] − E[1 − tanh²(w z)] w, then
+    W ← (W Wᵀ)^(−1/2) W, until no row turns by more than ``tol`` = 1 − |cos|.
+
+    Parameters
+    ----------
+    Z : float64 array, shape (n_samples, n)
+        Samples of zero mean and unit covariance.
+    start : float64 array, shape (n, n), of full rank
+    max_iter : int, >= 1
+    tol : float, > 0
+    """
+    W = _decorrelated(start)
+    for n_iter in range(1, max_iter + 1):
+        outputs = np.tanh(product(Z, W.T))
+        slopes = 1.0 - np.square(outputs).mean(axis=0)
+        before, W = W, _decorrelated(product(outputs.T, Z) / len(Z) - slopes[:, np.newaxis] * W)
+        if np.abs(np.abs((W * before).sum(axis=1)) - 1.0).max() < tol:
+            return W, n_iter
+    return W, max_iter
+
+
+def _decorrelated(W: Floats) -> Floats:
+    eigenvalues, rows = principal_components(product(W, W.T))
+    return product(product(rows.T / np.sqrt(eigenvalues), rows), W)
 
 
 @dataclass(eq=False, repr=False)
-class LDA(LinearProjection):
+class LDA(LinearReducer):
     """Project on Fisher's linear discriminants (Fisher 1936; Mitchell 2006), by scikit-learn.
 
     At most n_classes − 1 directions separate the classes' means, so two classes leave one feature.
@@ -94,7 +109,7 @@ class LDA(LinearProjection):
     Attributes
     ----------
     components_, mean_, n_components_, explained_variance_, explained_variance_ratio_
-        See `LinearProjection`. Within-class variance of each output is 1.
+        See `LinearReducer`. Within-class variance of each output is 1.
     """
 
     n_components: Count | None = None
@@ -136,118 +151,13 @@ class LDA(LinearProjection):
             )
         lda = LinearDiscriminantAnalysis(solver="svd").fit(samples, labels)
         rows: Floats = lda.scalings_[:, : n or n_most].T
-        self._set_fitted(rows, samples)
+        self._set_fitted(rounded(signed(rows)), samples)
         return self
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class Autoencoder(LearntFromSamples):
-    """Reduce features to the middle layer of a network that is trained to reproduce its inputs.
-
-    Bishop 1995, section 8.6.2 and figure 8.12: with two layers of weights the M middle nodes, linear or not, lead to
-    the space of the first M principal components (Bourlard & Kamp 1988), since the linear outputs lie in M dimensions
-    and no M dimensions lose less; four layers of weights, the hidden nodes nonlinear, give a curved space.
-    scikit-learn's MLPRegressor on centred inputs, half the squared error (eq. 8.24), all samples at once by L-BFGS.
-    Give exactly one of the first three parameters.
-
-    Parameters
-    ----------
-    n_components, variance_ratio, tau
-        Nodes M of the middle layer, counted as in `CountedByEigenvalues` by the eigenvalues of the covariance matrix.
-    kind : {"linear", "two_layer", "nonlinear"}, default="linear"
-        Inputs, M linear nodes, linear outputs; the same with M tanh nodes; or tanh nodes before, in and after the
-        middle layer.
-    n_hidden : int or None, default=None
-        Nodes of the layers before and after the middle layer, >= 1; for the nonlinear kind only.
-        Choice: None gives the number of features, the fewest that do not narrow the data before the middle.
-    max_iter : int, default=1000
-        >= 1. Choice: the weights after the last iteration are used even if L-BFGS has not converged, since further
-        iterations would change the code little; ``converged_`` is then False.
-    tol : float, default=1e-6
-        Largest entry of the gradient at which L-BFGS ends; > 0.
-    random_state : int, RandomState, Generator or None, default=None
-        Source of the initial weights.
-
-    Attributes
-    ----------
-    mean_ : float64 array, shape (n_features,)
-    n_components_ : int
-    coefs_, intercepts_ : lists of float64 arrays
-        Of each layer of weights, shapes (n_sources, n_units) and (n_units,).
-    n_iter_ : int
-    converged_ : bool
-    """
-
-    kind: Literal["linear", "two_layer", "nonlinear"] = "linear"
-    n_hidden: Count | None = None
-    max_iter: Count = 1000
-    tol: Positive = 1e-6
-    random_state: Any = None
-
-    def _learn(self, X: Floats) -> None:
-        self.n_components_ = self._count(descending_eigenvalues(covariance(X)))
-        self.mean_ = X.mean(axis=0)
-        self._train(X - self.mean_)
-
-    def _projected(self, X: Floats) -> Floats:
-        return self._apply_layers(X - self.mean_, range(self._n_encoding))
-
-    def inverse_transform(self, X: ArrayLike) -> Floats:
-        """Return the network's outputs for values of the middle nodes.
-
-        Parameters
-        ----------
-        X : array-like, shape (n_samples, n_components_)
-
-        Returns
-        -------
-        float64 array, shape (n_samples, n_features)
-        """
-        check_is_fitted(self)
-        code = np.asarray(X, dtype=np.float64)
-        return self._apply_layers(code, range(self._n_encoding, len(self.coefs_))) + self.mean_
-
-    @property
-    def _n_encoding(self) -> int:
-        """Number of layers of weights up to the middle nodes."""
-        return len(self.coefs_) // 2
-
-    def _train(self, centred: Floats) -> None:
-        network = MLPRegressor(
-            hidden_layer_sizes=self._layer_sizes(),
-            activation="identity" if self.kind == "linear" else "tanh",
-            solver="lbfgs",
-            alpha=0.0,
-            max_iter=self.max_iter,
-            max_fun=100 * self.max_iter,
-            tol=self.tol,
-            random_state=int(make_generator(self.random_state).integers(2**31)),
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            network.fit(centred, centred if centred.shape[1] > 1 else centred.ravel())
-        self.coefs_, self.intercepts_ = network.coefs_, network.intercepts_
-        self.n_iter_ = int(network.n_iter_)
-        self.converged_ = self.n_iter_ < self.max_iter
-
-    def _layer_sizes(self) -> tuple[int, ...]:
-        if self.kind != "nonlinear":
-            return (self.n_components_,)
-        n_hidden = self.n_hidden or self.n_features_in_
-        return n_hidden, self.n_components_, n_hidden
-
-    def _apply_layers(self, values: Floats, layers: range) -> Floats:
-        """Pass values through some of the layers of weights."""
-        for layer in layers:
-            values = values @ self.coefs_[layer] + self.intercepts_[layer]
-            if self.kind != "linear" and layer < len(self.coefs_) - 1:
-                values = np.tanh(values)
-        return values
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -303,7 +213,7 @@ class GaussianKernelPCA(CountedByEigenvalues, FittedBySplit):
 
     def _projected(self, X: Floats) -> Floats:
         projections: Floats = self.kernel_pca_.transform(X)[:, : self.n_components_]
-        return np.ascontiguousarray(projections)
+        return rounded(np.ascontiguousarray(projections))
 
 
 def _candidate(fit: KernelPCA, count: int, split: Split) -> Candidate:

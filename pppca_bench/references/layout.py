@@ -108,43 +108,23 @@ class Override(Section):
 
 
 class Layout(Section):
-    """Layout of a table, and the runs that fill its cells.
-
-    Attributes
-    ----------
-    id, title, place, row_header : str
-        Identifier, title, where it was printed, and header of the first column.
-    rows, columns : tuple of Line
-        In the order of print.
-    shows, form : tuple of str, str
-        Quantities of a cell, the most important first, and their format.
-    also, notes : tuple of str
-        Quantities with grids of their own below, and quantities whose medians over the cells are printed below.
-    configs : tuple of str
-        Names of the configs whose runs count here; empty for the reference's.
-    remark, remark_on : str, tuple of str
-        Sentence printed below the table, and the rows or columns that it is about; empty for the whole table.
-    spread : bool
-        Whether each column is a pair, mean and standard deviation.
-    runs, cells : mapping of str to value, tuple of Override
-        Problem, method and settings that all runs share, and those of single cells.
-    """
+    """Layout of a table, and the runs that fill its cells."""
 
     id: Identifier
     title: Text
-    place: Text
-    row_header: Text
+    place: Text  # where it was printed
+    row_header: Text  # header of the first column
     rows: Lines
     columns: Lines
-    shows: Texts = ()
-    also: Texts = ()
-    notes: Texts = ()
-    configs: Texts = ()
-    remark_on: Texts = ()
-    spread: bool = False
-    form: Text = "{} ({})"
-    remark: Text = ""
-    runs: Settings = Field(default_factory=dict)
+    shows: Texts = ()  # quantities of a cell, the most important first
+    also: Texts = ()  # quantities with grids of their own below
+    notes: Texts = ()  # quantities whose medians over the cells are printed below
+    configs: Texts = ()  # names of the configs whose runs count here; empty for the reference's
+    remark_on: Texts = ()  # rows or columns that the remark is about; empty for the whole table
+    spread: bool = False  # whether each column is a pair, mean and standard deviation
+    form: Text = "{} ({})"  # format of the quantities
+    remark: Text = ""  # printed below the table
+    runs: Settings = Field(default_factory=dict)  # problem, method and settings that all runs share
     cells: tuple[Override, ...] = ()
 
     def asked(self, row: Line, column: Line) -> dict[str, Any]:
@@ -235,33 +215,16 @@ class _FigureLayout(Section):
 
 
 class CurveLayout(_FigureLayout):
-    """Layout of a figure of learning curves.
+    """Layout of a figure of learning curves; an axis is linear up to ``x_linear_to``, logarithmic from there on."""
 
-    Attributes
-    ----------
-    step, y_label : str
-        Labels of the axes: epoch or generation, and the quantity with its unit.
-    quantity : str
-        Name of the learning curves in a run's history.
-    curve_lines : tuple of LabelledRuns
-        Curves of each panel; empty for a single curve.
-    n_nodes : int
-        Of a history with a value for each node, number of leading nodes that have a curve each; 0 for a history of
-        numbers.
-    x_linear_to, y_linear_to : float or None
-        Up to where the axis is linear; logarithmic from there on. None: linear all the way.
-    configs : tuple of str
-        Names of the configs whose runs count here; empty for the reference's.
-    """
-
-    step: Text
+    step: Text  # label of the x axis: epoch or generation
     y_label: Text
-    quantity: Text
-    curve_lines: Curves = Field((), alias="curves")
-    n_nodes: Annotated[int, Ge(1)] = 0
+    quantity: Text  # name of the learning curves in a run's history
+    curve_lines: Curves = Field((), alias="curves")  # of each panel; empty for a single curve
+    n_nodes: Annotated[int, Ge(1)] = 0  # leading nodes with a curve each; 0 for a history of a number per step
     x_linear_to: NotNegative | None = None
     y_linear_to: NotNegative | None = None
-    configs: Texts = ()
+    configs: Texts = ()  # names of the configs whose runs count here; empty for the reference's
 
     @property
     def _curves(self) -> tuple[LabelledRuns, ...]:
@@ -276,42 +239,24 @@ class PortraitLayout(_FigureLayout):
 
 
 class Scored(Section):
-    """Published numbers that are scored together.
-
-    Attributes
-    ----------
-    name : str
-        Name of the score.
-    tables, rows, columns : tuple of str
-        Identifiers of tables, and keys of their rows and columns; empty for all.
-    quantity, ours : str
-        The published quantity, and the measured quantity where it has another name.
-    target, share : float or None
-        Targets for the mean distance, and for the share of cells within one published standard deviation.
-    """
+    """Published numbers that are scored together."""
 
     name: Text
     tables: Texts
     quantity: Text
-    target: NotNegative | None = None
-    share: NotNegative | None = None
-    rows: Texts = ()
+    target: NotNegative | None = None  # for the mean distance
+    share: NotNegative | None = None  # target for the share of cells within one published standard deviation
+    rows: Texts = ()  # keys; empty for all
     columns: Texts = ()
-    ours: str = ""
+    ours: str = ""  # the measured quantity, where it has another name
 
 
 class Searched(Section):
-    """Published numbers that a search for settings looked at.
-
-    Attributes
-    ----------
-    tables, quantities, rows : tuple of str
-        Identifiers of tables, quantities, and keys of rows; empty for all rows.
-    """
+    """Published numbers that a search for settings looked at."""
 
     tables: Texts
     quantities: Texts
-    rows: Texts = ()
+    rows: Texts = ()  # keys; empty for all
 
     def has(self, table: str, row: str, quantity: str) -> bool:
         """Return whether the search looked at a number."""

@@ -24,18 +24,10 @@ _SD = f"({_PRINTED})?", "a number such as 0.18, or nothing,"
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A published number.
+    """A published number."""
 
-    Attributes
-    ----------
-    text : str
-        The number as printed, so that its precision is known.
-    sd : float or None
-        Standard deviation, where it was printed.
-    """
-
-    text: str
-    sd: float | None = None
+    text: str  # as printed, so that its precision is known
+    sd: float | None = None  # standard deviation, where it was printed
 
     @property
     def value(self) -> float:
@@ -49,26 +41,12 @@ class Number:
 
 
 class Tolerance(Section):
-    """Bounds of the difference from a published number.
+    """Bounds of the difference from a published number: in its own unit, in percent of it, or in its printed sd."""
 
-    Attributes
-    ----------
-    within, close : float
-        Largest difference that counts as reproduced, and as close.
-    unit : {"points", "percent", "sd"}
-        The number's own unit, percent of the number, or its printed standard deviation.
-    least : float
-        Bound below which ``within`` never falls, in the number's own unit; twice that for ``close``.
-    moves : float or None
-        Change that another draw of a repeat may cause even where the recorded repeats do not vary, in the number's own
-        unit; None keeps the quantity out of baselines.
-    """
-
-    within: NotNegative
+    within: NotNegative  # largest difference that counts as reproduced
     close: NotNegative
     unit: Literal["points", "percent", "sd"]
-    least: NotNegative = 0.0
-    moves: NotNegative | None = None
+    least: NotNegative = 0.0  # bound below which ``within`` never falls, in the number's own unit; twice for ``close``
 
     @model_validator(mode="after")
     def _check(self) -> Self:

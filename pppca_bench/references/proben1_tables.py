@@ -30,40 +30,20 @@ class Network(NamedTuple):
 
 
 class PublishedSearch(NamedTuple):
-    """Entries of a problem in tables 5, 6 and 7 and in appendix D; texts are as printed.
-
-    Attributes
-    ----------
-    pivot : Network
-        The pivot architecture.
-    n_connections : int
-        Its number of connections, biases included.
-    best : Network
-        The network of the run with the least validation error.
-    validation_error, test_error : str
-        Squared error percentages of that run.
-    validation_class_error, test_class_error : str
-        Its classification errors in percent; "" for approximation.
-    n_within_5, n_within_10 : int
-        Other runs whose validation error is at most 5 and 10 % above the least.
-    epochs, test_range : str
-        Ranges of the epochs of the runs within 10 %, and of their test errors without the best run's.
-    candidates : tuple of Network
-        The runs within 5 %, by increasing validation error.
-    """
+    """Entries of a problem in tables 5, 6 and 7 and in appendix D; texts are as printed."""
 
     pivot: Network
-    n_connections: int
-    best: Network
-    validation_error: str
-    validation_class_error: str
+    n_connections: int  # of the pivot architecture, biases included
+    best: Network  # of the run with the least validation error, as the errors are
+    validation_error: str  # squared error percentage
+    validation_class_error: str  # in percent; "" for approximation
     test_error: str
     test_class_error: str
-    n_within_5: int
+    n_within_5: int  # other runs whose validation error is at most 5 % above the least
     n_within_10: int
-    epochs: str
-    test_range: str
-    candidates: tuple[Network, ...]
+    epochs: str  # range, of the runs within 10 %
+    test_range: str  # of the runs within 10 % but the best
+    candidates: tuple[Network, ...]  # the runs within 5 %, by increasing validation error
 
     @property
     def is_classification(self) -> bool:

@@ -29,18 +29,20 @@ from pppca_bench.references.numbers import Number, Published, Tolerance, read_nu
 from pppca_bench.runs import Cell, Scalar, Selector
 
 PROBEN1_REPORT, SLIDES = "proben1_report", "slides"
-HEBBIAN_IRIS, TEXTBOOKS = "hebbian_iris", "textbooks"
+HEBBIAN_IRIS, TEXTBOOKS, TODAY = "hebbian_iris", "textbooks", "today"
 
 
 class _Document(Section):
-    """Content of ``reference.yaml``; its attributes are described in `Reference`."""
+    """Content of ``reference.yaml``; layouts are in the order of print."""
 
     title: Text
-    citation: Text
-    tolerances: dict[Text, Tolerance] = Field(alias="verdicts")
+    citation: Text  # where it was published
+    tolerances: dict[Text, Tolerance] = Field(alias="verdicts")  # by quantity; any other quantity is not compared
     layouts: tuple[Layout, ...] = Field(alias="tables")
-    configs: Texts = ()
+    configs: Texts = ()  # names of the configs whose runs count; empty for all
+    # By table, the label of its series in the figure of published against measured numbers.
     series: dict[Text, Text] = Field(default_factory=dict)
+    # By reading and role, the methods of the source's claims and the settings that select their runs.
     claims: dict[Text, dict[Text, dict[Text, Scalar]]] = Field(default_factory=dict)
     scored: tuple[Scored, ...] = Field((), alias="scores")
     searched: tuple[Searched, ...] = ()
@@ -70,32 +72,10 @@ class _Document(Section):
 
 
 class Reference(_Document):
-    """Published tables of a source.
+    """Published tables of a source."""
 
-    Attributes
-    ----------
-    name, title, citation : str
-        Name of the folder, title, and where it was published.
-    numbers : mapping of (table, row, column) to mapping of str to Number
-        By cell and quantity.
-    tolerances : mapping of str to Tolerance
-        Rule of verdict, by quantity; any other quantity is not compared.
-    layouts, figures, portraits : tuple of Layout, of CurveLayout, of PortraitLayout
-        In the order of print.
-    configs : tuple of str
-        Names of the configs whose runs count; empty for all.
-    series : mapping of str to str
-        Label of each table's series in the figure of published against measured numbers; tables may share a label.
-    claims : mapping of str to mapping
-        Methods of the source's claims and the settings that select their runs, by reading and role.
-    scored : tuple of Scored
-        Groups of numbers whose mean distance is a score.
-    searched : tuple of Searched
-        Numbers that a search for settings looked at.
-    """
-
-    name: str
-    numbers: Published
+    name: str  # of its folder
+    numbers: Published  # by cell and quantity
 
     def printed_size(self, problem: str) -> int | None:
         """Return the number of features that a table prints for a problem, or None."""
@@ -109,9 +89,9 @@ class Reference(_Document):
 
 @cache
 def own_references() -> tuple[Reference, ...]:
-    """Return the references that come with the package: the slides, the Proben1 report, the notebook, the textbooks."""
+    """Return the references of the package: slides, Proben1 report, notebook, textbooks, methods of today."""
     folder = Path(str(files(__package__)))
-    return tuple(read_reference(folder / name) for name in (SLIDES, PROBEN1_REPORT, HEBBIAN_IRIS, TEXTBOOKS))
+    return tuple(read_reference(folder / name) for name in (SLIDES, PROBEN1_REPORT, HEBBIAN_IRIS, TEXTBOOKS, TODAY))
 
 
 def read_reference(folder: Path) -> Reference:

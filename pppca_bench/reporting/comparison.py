@@ -24,6 +24,7 @@ from typing import Literal, get_args
 
 from tabulate import tabulate
 
+from pppca_bench.files import in_markdown
 from pppca_bench.references.layout import Scored, Searched
 from pppca_bench.references.numbers import Number, Tolerance
 from pppca_bench.reporting.document import EMPTY, SIGNED, Document, joined_agreements, number, printed
@@ -45,23 +46,7 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Published number and ours.
-
-    Attributes
-    ----------
-    table, row, column, quantity : str
-        Place of the number.
-    published : float
-    mean, sd, n, low, high : float or None
-        Ours over n repeats, and the 95 % interval of the mean; None where undefined or not run.
-    difference : float or None
-        Ours minus published.
-    verdict : str
-    same_as : str
-        Place of the first number that the same runs answer; "" for the first itself.
-    searched : bool
-        Whether a search for settings looked at the number.
-    """
+    """Published number and ours over n repeats, with the 95 % interval of the mean; None where undefined or not run."""
 
     table: str
     row: str
@@ -73,10 +58,10 @@ class Comparison:
     n: int = 0
     low: float | None = None
     high: float | None = None
-    difference: float | None = None
+    difference: float | None = None  # ours minus published
     verdict: Verdict = "not run"
-    same_as: str = ""
-    searched: bool = False
+    same_as: str = ""  # place of the first number that the same runs answer; "" for the first itself
+    searched: bool = False  # whether a search for settings looked at the number
 
     @property
     def relative(self) -> float | None:
@@ -149,31 +134,16 @@ def _verdict(number: Number, ours: Summary, distance: float, rule: Tolerance) ->
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Distance of a group of cells from the published numbers.
-
-    Attributes
-    ----------
-    name : str
-    n_cells, n_run : int
-        Informative cells of the group (`Tolerance.is_informative`), and those that were run.
-    score, worst, target : float or None
-        Mean and largest distance over the cells that were run, and the target for the mean.
-    unit : {"|ln ratio|", "points", "same"}
-        The distance: |ours − published| for a quantity with a tolerance in points, else |ln(ours / published)|; an
-        agreement of texts has only a share.
-    share, share_target : float or None
-        Share of the cells that were run within the first bound of the tolerance, such as one published standard
-        deviation, and the target for it.
-    """
+    """Distance of a group of cells from the published numbers."""
 
     name: str
-    n_cells: int
+    n_cells: int  # informative cells (`Tolerance.is_informative`)
     n_run: int
-    score: float | None
+    score: float | None  # mean distance over the cells that were run
     worst: float | None
-    unit: str
-    target: float | None
-    share: float | None = None
+    unit: str  # |ours − published| in "points", else "|ln ratio|"; "same" for an agreement of texts, a share alone
+    target: float | None  # for `score`
+    share: float | None = None  # of the cells that were run, within the first bound of the tolerance
     share_target: float | None = None
 
     @property
@@ -302,7 +272,7 @@ def _comparison_grid(comparisons: Sequence[Comparison], form: str) -> str:
 
 def _grid(rows: Sequence[Sequence[str]], headers: Sequence[str], form: str) -> str:
     if form == "markdown":
-        rows = [[entry.replace("|", r"\|") for entry in row] for row in rows]
+        rows = [list(map(in_markdown, row)) for row in rows]
     return tabulate(rows, headers, tablefmt="github" if form == "markdown" else "simple", disable_numparse=True)
 
 

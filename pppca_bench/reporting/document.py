@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tabulate import tabulate
 
+from pppca_bench.files import in_markdown, printable, to_csv
 from pppca_bench.runs import described
 
 if TYPE_CHECKING:
@@ -82,38 +83,20 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Table of texts, as it is printed.
-
-    Attributes
-    ----------
-    place : str
-        Where a table like it was published; "" for a table of our own.
-    headers, rows : sequence of str, and of sequence of str
-        As printed, the rows' names in the first column.
-    notes : sequence of str
-        Paragraphs below.
-    records : sequence of mapping of str to value
-        Plain values for CSV and JSON; None for a missing value. Keys of published values begin with ``published_``.
-    n_missing : int
-        Runs that were planned and are not done.
-    agrees : tuple of (bool or None)
-        By row, whether ours agrees with the published value, None if it was not run; empty if nothing is compared.
-    others : sequence of Grid
-        Grids below the first.
-    """
+    """Table of texts, as it is printed; the rows' names are in the first column."""
 
     id: str
     title: str
-    place: str
+    place: str  # where a table like it was published; "" for a table of our own
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
-    notes: Sequence[str] = ()
-    records: Sequence[Mapping[str, object]] = ()
+    notes: Sequence[str] = ()  # paragraphs below
+    records: Sequence[Mapping[str, object]] = ()  # by row, for CSV and JSON; published values as ``published_<name>``
     agreements: tuple[Agreement, ...] = ()
     was_run: bool = False
-    n_missing: int = 0
-    agrees: tuple[bool | None, ...] = ()
-    others: Sequence[Grid] = ()
+    n_missing: int = 0  # runs that were planned and are not done
+    agrees: tuple[bool | None, ...] = ()  # by row, with the published value; None if not run, empty if not compared
+    others: Sequence[Grid] = ()  # grids below the first
 
     def paragraphs(self) -> list[str]:
         """Return the source, the notes and the number of missing runs, where there are any."""
@@ -229,7 +212,18 @@ def csv_text(documents: Sequence[Document]) -> str:
 
     records = records_of(documents)
     columns = list(dict.fromkeys(name for record in records for name in record)) or ["table"]
-    return str(pd.DataFrame(records, columns=columns, dtype=object).to_csv(index=False))
+    rounded = [{name: ten_digits(value) for name, value in record.items()} for record in records]
+    return to_csv(pd.DataFrame(rounded, columns=columns, dtype=object))
+
+
+def ten_digits(value: object) -> object:
+    """Return a float with ten significant digits, and 0 for less than 1e-12 in magnitude; anything else as it is.
+
+    Processors agree on these digits, and differences of equal numbers are rounding errors.
+    """
+    if not isinstance(value, float):
+        return value
+    return 0.0 if abs(value) < _ROUNDING else float(f"{value:.10g}")
 
 
 def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], form: Format) -> str:
@@ -245,8 +239,8 @@ def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], form: Form
 def escaped(text: str, form: Format) -> str:
     """Return a text with the characters escaped that have a meaning in a format."""
     if form == "latex":
-        return text.translate(_ESCAPED)
-    return text.replace("|", r"\|") if form == "markdown" else text
+        return printable(text).translate(_ESCAPED)
+    return in_markdown(text) if form == "markdown" else printable(text)
 
 
 def latex_table(

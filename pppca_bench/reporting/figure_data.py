@@ -64,34 +64,19 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Numbers and texts of a figure.
+    """Numbers and texts of a figure; labels of the axes have their units."""
 
-    Attributes
-    ----------
-    figure, title, place : str
-        Identifier, such as F1, title, and where it was published; "" for our own figures.
-    x_label, y_label : str
-        Labels of the axes, with their units.
-    panels : sequence of Panel, all of one kind
-        Empty where none of its runs is done.
-    note : str
-        Note on the numbers, printed below the figure.
-    missing : tuple of str
-        Parts that were not run.
-    x_linear_to, y_linear_to : float or None
-        As in `CurveLayout`.
-    """
-
-    figure: str
+    figure: str  # identifier, such as F1
     title: str
-    place: str
+    place: str  # where it was published; "" for our own figures
     x_label: str
     y_label: str
-    panels: Sequence[Panel]
-    note: str
-    missing: tuple[str, ...] = ()
-    x_linear_to: float | None = None
+    panels: Sequence[Panel]  # all of one kind; empty where none of its runs is done
+    note: str  # printed below the figure
+    missing: tuple[str, ...] = ()  # parts that were not run
+    x_linear_to: float | None = None  # as in `CurveLayout`
     y_linear_to: float | None = None
+    basis: str = ""  # what is drawn, in place of the mean over repeats
 
     @property
     def repeats(self) -> str:

@@ -18,7 +18,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, SymmetricalLogLocator
 
-from pppca_bench.files import atomic_write
+from pppca_bench.files import atomic_write, to_csv
+from pppca_bench.reporting.document import ten_digits
 from pppca_bench.reporting.figure_data import Figure, Panel
 from pppca_bench.reporting.pairs import ALPHA
 from pppca_bench.reporting.ranking import Contest, Ranking
@@ -84,7 +85,7 @@ def write_figures(figures: Iterable[Figure], rankings: Iterable[tuple[Contest, R
     out_dir.mkdir(parents=True, exist_ok=True)
     paths = []
     for name, drawn, numbers in drawings:
-        table = numbers.to_csv(index=False, lineterminator="\n").encode()
+        table = to_csv(numbers.map(ten_digits)).encode()
         for extension, content in {**to_images(drawn), "csv": table}.items():
             paths.append(out_dir / f"{name}.{extension}")
             atomic_write(paths[-1], content)
@@ -134,7 +135,7 @@ def draw(figure: Figure, *, titled: bool = True) -> Drawing:
     basis = (
         f"Mean of {figure.repeats}. {spread}: 95 % interval of the mean." if spread else "One run a method and setting."
     )
-    _add_note(drawing, f"{basis} {figure.note}")
+    _add_note(drawing, f"{figure.basis or basis} {figure.note}")
     # The layout takes the most time: compute it once for all formats.
     drawing.draw_without_rendering()
     drawing.set_layout_engine(None)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
-from xml.etree import ElementTree
 
 from markupsafe import Markup, escape
 
@@ -17,6 +15,7 @@ from pppca_bench.reporting.document import Document, environment
 from pppca_bench.reporting.figure_drawing import draw, draw_ranking, page_svg
 from pppca_bench.reporting.html_tables import STRIP_HEIGHT, STRIP_WIDTH, TableView, anchor, table_view, text_view
 from pppca_bench.reporting.index_page import figure_notes, headline, not_run
+from pppca_bench.reporting.own_tables import FIT_TIMES
 from pppca_bench.reporting.ranking import HEADERS, ranking_remarks, ranking_rows
 from pppca_bench.reporting.report_card import build_card, software
 from pppca_bench.reporting.snapshot import Snapshot
@@ -26,8 +25,6 @@ from pppca_bench.store.database import Store
 
 FILTERED = 8
 """Least number of rows of a table with a filter."""
-
-_SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 
 
 class FigureView(NamedTuple):
@@ -62,7 +59,8 @@ def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> Re
     by_place = {comparison.place: comparison for comparison in compared}
     figures = snapshot.figures(store)
     findings = snapshot.findings(figures)
-    tables = [kept for table in snapshot.filled if (kept := table.trimmed())]
+    # A thousand times to fit stand in a file of their own.
+    tables = [kept for table in snapshot.filled if table.id != FIT_TIMES and (kept := table.trimmed())]
     rankings = []
     for contest, ranking in snapshot.rankings():
         ranks = Document(f"{contest.id}-ranks", contest.title, "", HEADERS, ranking_rows(ranking))
@@ -135,45 +133,15 @@ def _figure_view(id: str, title: str, svg: bytes, notes: Sequence[str], table: T
     return FigureView(id, anchor(id), title, Markup(inline_svg(svg, anchor(id), f"{id}. {title}")), notes, table)
 
 
-def _share_styles(root: ElementTree.Element, prefix: str) -> None:
-    """State the styles that many elements share once, in a style sheet of their own: a scatter plot is half as long."""
-    styles = Counter(element.get("style", "") for element in root.iter())
-    rules = {style: f"{prefix}-s{number}" for number, (style, n) in enumerate(styles.items()) if style and n > 3}
-    for element in root.iter():
-        if (name := rules.get(element.get("style", ""))) is not None:
-            element.set("class", name)
-            del element.attrib["style"]
-    sheet = ElementTree.Element("style")
-    sheet.text = "".join(f".{name}{{{style}}}" for style, name in rules.items())
-    root.insert(0, sheet)
-
-
 def inline_svg(svg: bytes, prefix: str, label: str) -> str:
-    """Return an SVG file as an element of an HTML page.
+    """Return a drawing of Matplotlib as an element of an HTML page.
 
-    Metadata, unused identifiers and the style sheet are removed, and coordinates are cut to a tenth of a point. The
-    ``prefix`` makes identifiers unique on the page; ``label`` is for screen readers.
+    Metadata and style sheet are removed, and coordinates are cut to a tenth of a point. The ``prefix`` makes
+    identifiers unique on the page; ``label`` is for screen readers.
     """
-    short = re.sub(rb"(\.\d)\d{2,}", rb"\1", svg)
-    root = ElementTree.fromstring(re.sub(rb">\s+<", b"><", short))
-    for parent in root.iter():
-        for child in list(parent):
-            if child.tag in (f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"):
-                parent.remove(child)
-    used = set(re.findall(rb"#([\w-]+)", short))
-    for element in root.iter():
-        element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
-        attributes = {name.removeprefix(f"{{{_XLINK}}}"): value for name, value in element.attrib.items()}
-        if attributes.get("id", "").encode() not in used:
-            attributes.pop("id", None)
-        element.attrib.clear()
-        for name, value in attributes.items():
-            if name == "id":
-                value = f"{prefix}-{value}"
-            elif name == "href" and value.startswith("#"):
-                value = f"#{prefix}-{value[1:]}"
-            element.set(name, value.replace("url(#", f"url(#{prefix}-"))
-    _share_styles(root, prefix)
-    root.attrib |= {"role": "img", "aria-label": label}
-    root.attrib.pop("version", None)
-    return ElementTree.tostring(root, encoding="unicode")
+    text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg.decode(), flags=re.DOTALL)
+    text = re.sub(r"(\.\d)\d{2,}", r"\1", text[text.index("<svg") :])
+    text = re.sub(r">\s+<", "><", text).replace("xlink:href", "href")
+    text = re.sub(r'<g id="[^"]*">', "<g>", text)  # no link leads to a group
+    text = re.sub(r'\b(id="|href="#|url\(#)', rf"\1{prefix}-", text)
+    return text.replace("<svg", str(Markup('<svg role="img" aria-label="{}"').format(label)), 1)

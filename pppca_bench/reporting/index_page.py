@@ -107,9 +107,7 @@ def headline(comparisons: Sequence[Comparison], findings: Sequence[Finding]) -> 
     written = _count_verdicts(finding.verdict for finding in findings)
     fitted = _count_verdicts(finding.fitted for finding in findings)
     if written and fitted:
-        sentences.append(
-            f"Of the slides' {len(findings)} claims, {written} as written; with fitted settings, {fitted}."
-        )
+        sentences.append(f"Of the {len(findings)} claims, {written} as written; with fitted settings, {fitted}.")
     return [*sentences, *(finding.conclusion for finding in findings if finding.conclusion)]
 
 

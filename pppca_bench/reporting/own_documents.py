@@ -136,7 +136,7 @@ def training_document(results: Results, facts: Mapping[str, ProblemFacts], refer
     """Return the scores of the Proben1 report's tables with its printed training, and with the fitting training."""
     report = [reference for reference in references if reference.name == PROBEN1_REPORT]
     fitting = fill_tables(results, facts, report)
-    printed = fill_tables(results, facts, [_filled_by(PRINTED, reference) for reference in report])
+    printed = fill_tables(results, facts, report, configs=(PRINTED,))
     rows, records = list[list[str]](), list[dict[str, object]]()
     for group in (group for reference in report for group in reference.scored):
         scores = {"printed": score_group(group, printed), "found": score_group(group, fitting)}
@@ -168,9 +168,3 @@ def training_document(results: Results, facts: Mapping[str, ProblemFacts], refer
         was_run=bool(results.of_config(PRINTED)),
         n_missing=sum(cell.n_planned - cell.n for cell in firsts),
     )
-
-
-def _filled_by(config: str, reference: Reference) -> Reference:
-    """Return a reference whose tables are filled by the runs of one config."""
-    layouts = tuple(layout.model_copy(update={"configs": (config,)}) for layout in reference.layouts)
-    return reference.model_copy(update={"configs": (config,), "layouts": layouts})

@@ -20,9 +20,11 @@ LISTED = (
     "retained_variance_percent",
     "optimality_percent",
     "reconstruction_error",
-    "fit_time_ms",
 )
 """Columns of the tables that list cells; methods that only measure have their own."""
+
+FIT_TIMES = "fit_times"
+"""Identifier of the table of times: no other file of several configs' results changes with the machine."""
 
 REFERENCE_TAU = 15.0
 """The threshold at which the slides compare methods (T2, T3)."""
@@ -35,7 +37,7 @@ explained below the table.
 RETAINED = "R"
 """Identifier of the table of retained variance."""
 
-OWN_IDS, VARIANTS = ("X", RETAINED, "M", "C"), "variants_"
+OWN_IDS, VARIANTS = ("X", RETAINED, "M", "C", FIT_TIMES), "variants_"
 """Identifiers of these tables, and the prefix of the others."""
 
 Facts = Mapping[str, ProblemFacts]
@@ -73,7 +75,8 @@ class OwnTables:
         lists = {
             table: partial(self._list, table, title) for table, title in {"M": "Other measures", **variants}.items()
         }
-        return {"X": self._other_runs, RETAINED: self._retained, **lists}
+        times = {} if self._config else {FIT_TIMES: self._fit_times}
+        return {"X": self._other_runs, RETAINED: self._retained, **lists, **times}
 
     @cached_property
     def homes(self) -> dict[Cell, list[str]]:
@@ -156,29 +159,48 @@ class OwnTables:
         title = f"Results of {self._config}" if whole else "Runs beyond the published tables"
         return Table("X", title, "", "Problem, method", labels, columns, table, remark=remark)
 
-    def _retained(self) -> Table:
-        """Return R: the cells of the whole data, at `REFERENCE_TAU` if a method was run at several thresholds."""
+    @cached_property
+    def _retaining(self) -> list[Cell]:
+        """Return the cells of R: of the whole data, at `REFERENCE_TAU` if a method was run at several thresholds.
+
+        Tables that show what is retained themselves, such as S1, keep their cells.
+        """
         single = {cell: dict(cell.parameters) for cell in self._results.cells if self._is_single(cell, self._lists)}
         at_reference = {(cell.problem, cell.method) for cell, own in single.items() if own.get("tau") == REFERENCE_TAU}
-        retaining = [
+        layouts = itertools.chain.from_iterable(reference.layouts for reference in self._references)
+        measures = {"retained_variance_percent", "optimality_percent"}
+        complete = {layout.id for layout in layouts if measures & {*layout.also}}
+        return [
             cell
             for cell, own in single.items()
             if own.get("data_fraction") in (None, 100.0, AUTO)
             and (own.get("tau") in (None, REFERENCE_TAU) or (cell.problem, cell.method) not in at_reference)
             and "retained_variance_percent" in self._results.cells[cell].values
             and (cell in self._published or cell not in self._in_documents)
+            and self._published.get(cell) not in complete
         ]
-        title = "Test error beside what the features retain of the inputs"
-        return self._list(RETAINED, title, retaining)
 
-    def _list(self, table: str, title: str, listed: Collection[Cell] | None = None) -> Table:
+    def _retained(self) -> Table:
+        """Return R, the test error beside what the features retain of the inputs."""
+        return self._list(RETAINED, "Test error beside what the features retain of the inputs", self._retaining)
+
+    def _fit_times(self) -> Table:
+        """Return the time that the method of each cell of R and of the lists took to fit."""
+        listed = {*self._retaining, *itertools.chain.from_iterable(self._lists.values())}
+        timed = [cell for cell, runs in self._results.cells.items() if cell in listed and "fit_time_ms" in runs.values]
+        return self._list(FIT_TIMES, "Time to fit", timed, ("fit_time_ms",))
+
+    def _list(
+        self, table: str, title: str, listed: Collection[Cell] | None = None, quantities: tuple[str, ...] = ()
+    ) -> Table:
         """Return a table with a row for each cell (by default those of `_lists`) and a column for each quantity."""
         cells = self._sorted(self._lists.get(table, ()) if listed is None else listed)
         alone = table.startswith(VARIANTS)
         names = distinct_labels(cells, with_tau=True) if alone else self._names(with_tau=True)
         summaries = {cell: summarise_runs(self._results.cells[cell]) for cell in cells}
         own = dict.fromkeys(name for cell in summaries if _only_measures(cell) for name in summaries[cell].quantities)
-        columns = [*(() if all(map(_only_measures, cells)) else LISTED), *own]
+        usual = quantities or ((*LISTED, "fit_time_ms") if self._config else LISTED)
+        columns = [*(() if all(map(_only_measures, cells)) else usual), *own]
         rows, labels, remark = _rows(summaries, names, {} if alone else self._facts, with_tau=True)
         filled = {}
         for cell, summary in summaries.items():

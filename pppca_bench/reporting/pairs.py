@@ -102,58 +102,30 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Comparison of two settings.
-
-    Attributes
-    ----------
-    first, second : str
-    at : tuple of {"tau", "dimensionality"}
-        Facts that they have in common.
-    means, dimensionalities : (float, float)
-        Of the quantity, over the pairs of values, and mean numbers of features (None where unknown).
-    test : PairedTest
-    p_holm : float
-        p with Holm's correction over all pairs; nan where there is no test.
-    verdict : str
-        Such as ``"PCA, τ = 10 is better, by more than 1"``, ``"alike within 1"`` or ``"undecided"``.
-    exceeds : bool
-        Whether the whole interval is beyond the difference that matters, and the difference significant.
-    """
+    """Comparison of two settings."""
 
     first: str
     second: str
-    at: tuple[str, ...]
-    means: tuple[float, ...]
-    dimensionalities: tuple[float | None, ...]
+    at: tuple[str, ...]  # facts that they have in common: "tau", "dimensionality"
+    means: tuple[float, ...]  # of the quantity, over the pairs of values
+    dimensionalities: tuple[float | None, ...]  # mean numbers of features, None where unknown
     test: PairedTest
-    p_holm: float
-    verdict: str
-    exceeds: bool
+    p_holm: float  # with Holm's correction over all pairs; nan where there is no test
+    verdict: str  # such as "PCA, τ = 10 is better, by more than 1", "alike within 1" or "undecided"
+    exceeds: bool  # whether the whole interval is beyond the difference that matters, and the difference significant
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Comparisons on one problem, in the order of the plans.
-
-    Attributes
-    ----------
-    problem, quantity : str
-    matters : float
-        The difference that matters, in the quantity's unit.
-    n_splits, ratio : int, float
-        Splits of the problem, and test examples of a split over training examples.
-    comparisons : tuple of Pair
-    left_out : tuple of str
-        Settings with fewer than two completed repeats, or splits.
-    """
+    """Comparisons on one problem, in the order of the plans."""
 
     problem: str
     quantity: str
-    matters: float
+    matters: float  # the difference that matters, in the quantity's unit
     n_splits: int
-    ratio: float
+    ratio: float  # test examples of a split over training examples
     comparisons: tuple[Pair, ...]
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()  # settings with fewer than two completed repeats, or splits
 
 
 def compare_pairs(

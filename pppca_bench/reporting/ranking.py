@@ -66,40 +66,18 @@ class Shortfall(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranking:
-    """Methods ranked by mean test error; a method with other settings counts as another method.
+    """Methods ranked by mean test error; a method with other settings counts as another method."""
 
-    Attributes
-    ----------
-    errors : DataFrame, shape (n_data_sets, n_methods)
-        Mean test error in percent; a data set's row is the mean over its permutations.
-    mean_ranks : Series, shape (n_methods,)
-        Rank 1 is the least error of a data set, ties share theirs; sorted, the best first.
-    friedman_statistic, friedman_p : float
-        Friedman's chi-squared over the data sets and its p value; nan for two methods, or where all have the same
-        errors.
-    critical_difference : float
-        Mean ranks further apart than this differ by Nemenyi's test at `ALPHA` (Demšar 2006, section 3.2.2).
-    nemenyi, wilcoxon : DataFrame, shape (n_methods, n_methods)
-        p values of each pair: Nemenyi's test, and paired Wilcoxon signed-rank tests with Holm's correction.
-    n_problems : int
-        Problems behind the data sets, their permutations counted.
-    left_out : tuple of str
-        Methods that were not run on every problem.
-    shortfalls : tuple of Shortfall
-        Cells, of methods that were planned on every problem, whose mean is over fewer repeats than were planned; a
-        method without any on a problem is left out.
-    """
-
-    errors: pd.DataFrame
-    mean_ranks: pd.Series[float]
-    friedman_statistic: float
+    errors: pd.DataFrame  # mean test errors in percent: a row a data set, the mean over its permutations
+    mean_ranks: pd.Series[float]  # the best first; rank 1 is the least error of a data set, ties share theirs
+    friedman_statistic: float  # chi-squared; nan for two methods, or where all have the same errors
     friedman_p: float
-    critical_difference: float
-    nemenyi: pd.DataFrame
-    wilcoxon: pd.DataFrame
-    n_problems: int
-    left_out: tuple[str, ...]
-    shortfalls: tuple[Shortfall, ...]
+    critical_difference: float  # of mean ranks, by Nemenyi's test at `ALPHA` (Demšar 2006, section 3.2.2)
+    nemenyi: pd.DataFrame  # p of each pair
+    wilcoxon: pd.DataFrame  # p of each pair by the paired signed-rank test, with Holm's correction
+    n_problems: int  # behind the data sets, their permutations counted
+    left_out: tuple[str, ...]  # methods that were not run on every problem
+    shortfalls: tuple[Shortfall, ...]  # cells of methods that were planned on every problem
 
     def p(self, first: object, second: object) -> float:
         """Return the p value of Wilcoxon's test of two methods."""

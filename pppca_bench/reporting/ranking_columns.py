@@ -7,6 +7,8 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pppca_bench.methods.lookup import stored_method
+from pppca_bench.methods.sections import PIVOT
+from pppca_bench.references.proben1_tables import pivot_of
 from pppca_bench.reporting.labels import classifier_names, method_label, own_settings, setting_text, unusual
 from pppca_bench.reporting.summary import CellSummary, summarise_runs
 from pppca_bench.runs import AUTO, CHOOSE, Cell, Parameters, Scalar
@@ -17,29 +19,13 @@ _Setting = tuple[str, Parameters, Parameters, tuple[tuple[str, int | str], ...]]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Results of one setting of a method.
+    """Results of one setting of a method."""
 
-    Attributes
-    ----------
-    name : str
-        The method with its thresholds and every parameter that does not have its default value.
-    classifier : str
-        The fewest settings that distinguish the classifier from those of the other columns; "" if there is no other,
-        or if the method classifies by itself.
-    cells : dict of str to CellSummary
-        The repeats, by problem; a problem with several data goes by its name and their digest.
-    tau : scalar
-        Its threshold; None if another parameter takes its place, `AUTO` if each run chooses a threshold, or if the
-        method has no such parameter.
-    family : hashable
-        Equal for settings that differ only in the number of features that they keep.
-    """
-
-    name: str
-    classifier: str
-    cells: Mapping[str, CellSummary]
-    tau: Scalar
-    family: Hashable
+    name: str  # the method with its thresholds and every parameter that does not have its default value
+    classifier: str  # the fewest settings that distinguish it from those of the other columns; "" if there is no other
+    cells: Mapping[str, CellSummary]  # by problem; of several data with one name, each with its digest
+    tau: Scalar  # None if another parameter takes its place, `AUTO` if runs choose it or the method has none
+    family: Hashable  # equal for settings that differ only in the number of features that they keep
 
     @property
     def errors(self) -> dict[str, float]:
@@ -63,10 +49,14 @@ def columns(cells: Mapping[Cell, CellRuns]) -> list[Column]:
     entries = {cell: stored_method(cell.method) for cell in cells}
     ranked = [cell for cell, entry in entries.items() if entry is None or entry.makes != "measures"]
     n_data = Counter(problem for problem, _ in {(cell.problem, cell.data_sha256) for cell in ranked})
+    classifiers = {cell.classifier for cell in ranked}
+    # Cells of Proben1 problems do not name the input scaling of the pivot network; those of other data do.
+    pivots = {_as_on_proben1(classifier): classifier for classifier in sorted(classifiers, key=len)}
     settings: dict[_Setting, dict[str, CellRuns]] = {}
     for cell in ranked:
+        classifier = pivots[cell.classifier] if pivot_of(cell.problem) else cell.classifier
         data = f", data {cell.data_sha256[:8]}" if n_data[cell.problem] > 1 else ""
-        setting = (cell.method, cell.parameters, cell.classifier, cell.algorithms)
+        setting = (cell.method, cell.parameters, classifier, cell.algorithms)
         settings.setdefault(setting, {})[f"{cell.problem}{data}"] = cells[cell]
     names = _names(settings)
     return [
@@ -78,6 +68,11 @@ def columns(cells: Mapping[Cell, CellRuns]) -> list[Column]:
         )
         for setting, problems in settings.items()
     ]
+
+
+def _as_on_proben1(classifier: Parameters) -> Parameters:
+    """Return a classifier's settings without a pivot's input scaling."""
+    return tuple((name, value) for name, value in classifier if not (name.endswith("input_scaling") and value == PIVOT))
 
 
 def _sets_size(name: str) -> bool:

@@ -20,27 +20,13 @@ _Setting = list[Cell]
 
 @dataclass(frozen=True, slots=True)
 class RunGroup:
-    """Settings of one method and classifier that are described together.
-
-    Attributes
-    ----------
-    method : str
-        Name of the method.
-    constant : mapping of str to value
-        Settings, as in `Cell.settings`, that all cells have in common.
-    varied : mapping of str to tuple of value
-        The values of the others, in the order of the runs.
-    is_grid : bool
-        Whether all combinations of these were run, each once.
-    cells : mapping of Cell to list of (RunSpec, RunResult or None)
-        The runs.
-    """
+    """Settings of one method and classifier that are described together."""
 
     method: str
-    constant: Mapping[str, Scalar]
-    varied: Mapping[str, tuple[Scalar, ...]]
-    is_grid: bool
-    cells: Mapping[Cell, Sequence[StoredRun]]
+    constant: Mapping[str, Scalar]  # settings, as in `Cell.settings`, that all cells have in common
+    varied: Mapping[str, tuple[Scalar, ...]]  # the values of the others, in the order of the runs
+    is_grid: bool  # whether all combinations of these were run, each once
+    cells: Mapping[Cell, Sequence[StoredRun]]  # the runs
 
     @property
     def problems(self) -> list[str]:

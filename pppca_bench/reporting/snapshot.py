@@ -121,8 +121,10 @@ class Snapshot(Mapping[str, Table | Document]):
     def figures(self, store: Store) -> list[Figure]:
         """Gather the figures, whose learning curves are read from the database."""
         from pppca_bench.reporting.figure_data import build_figures
+        from pppca_bench.reporting.streaming import streaming_figure
 
-        return build_figures(self.results, store, self.of_means, self.references)
+        figures = build_figures(self.results, store, self.of_means, self.references)
+        return [*figures, streaming_figure(self.results, store, self.facts)]
 
 
 def _cells_in_documents(results: Results) -> dict[Cell, str]:

@@ -71,22 +71,14 @@ class Repeats(Mapping[str, Mapping[int, float]]):
 
 @dataclass(frozen=True, slots=True)
 class CellSummary:
-    """Summary of the repeats of a cell, and the value of each by quantity and number of the repeat.
-
-    Attributes
-    ----------
-    settings : str
-        Digest of method, parameters, classifier and data; "" where no repeat is done.
-    differing : tuple of str
-        Facts in which the computation of the repeats differs: code, Python, libraries, processor, BLAS or system.
-    """
+    """Summary of the repeats of a cell, and the value of each by quantity and number of the repeat."""
 
     quantities: Mapping[str, Summary]
     values: Mapping[str, Mapping[int, float]]
     n_planned: int
     n_failed: int
-    settings: str = ""
-    differing: tuple[str, ...] = ()
+    settings: str = ""  # digest of method, parameters, classifier and data; "" where no repeat is done
+    differing: tuple[str, ...] = ()  # facts in which the repeats' origins differ, such as code, Python or libraries
 
 
 class Results:

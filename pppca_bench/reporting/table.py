@@ -19,40 +19,22 @@ Homes = Callable[[], Mapping[Cell, Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """Cell of a table, with our numbers and the published numbers by quantity.
-
-    Attributes
-    ----------
-    shows : tuple of str
-        Quantities that it prints, the main quantity first.
-    form : str
-        Format string of their texts, such as ``"{} ({})"``.
-    values : dict of str to dict of int to float
-        By quantity, the value of each repeat by its number.
-    selector : Selector or None
-        The runs that fill it; None if no run can, or if the table lists what was run.
-    fillable : bool
-        Whether runs or a problem's data can fill it; numbers that a source only cites cannot be filled.
-    settings, differing
-        See `CellSummary`.
-    listed_in : tuple of str
-        If runs of several settings would fill it, the tables that list them; it is empty then.
-    """
+    """Cell of a table, with our numbers and the published numbers by quantity."""
 
     row: str
     column: str
-    shows: tuple[str, ...]
-    form: str
+    shows: tuple[str, ...]  # quantities that it prints, the main quantity first
+    form: str  # format string of their texts, such as "{} ({})"
     ours: Mapping[str, Summary] = field(default_factory=dict)
     published: Mapping[str, Number] = field(default_factory=dict)
-    values: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    values: Mapping[str, Mapping[int, float]] = field(default_factory=dict)  # of each repeat, by its number
     n_planned: int = 0
     n_failed: int = 0
-    selector: Selector | None = None
-    fillable: bool = False
-    settings: str = ""
-    listed_in: tuple[str, ...] = ()
-    differing: tuple[str, ...] = ()
+    selector: Selector | None = None  # the runs that fill it; None if no run can, or if the table lists runs
+    fillable: bool = False  # by runs or by a problem's data, unlike numbers that a source only cites
+    settings: str = ""  # as in `CellSummary`
+    listed_in: tuple[str, ...] = ()  # tables that list its runs, if several settings would fill it and it is empty
+    differing: tuple[str, ...] = ()  # as in `CellSummary`
     source: CellSource | None = None
 
     @property
@@ -86,40 +68,22 @@ class TableCell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Table whose cells are numbers.
-
-    Attributes
-    ----------
-    place : str
-        Where it was published, "" for a table of our own.
-    row_labels, column_labels : dict of str to str
-        Keys of rows and columns to their printed labels, in order.
-    also : tuple of str
-        Quantities with grids of their own below.
-    notes : tuple of str
-        Quantities whose medians over the cells are printed below.
-    spread : bool
-        Whether each column is a pair, mean and standard deviation.
-    is_list : bool
-        Whether a row is a cell of the results, and a column a quantity of it.
-    remark, remark_on : str, tuple of str
-        Text printed below, and keys of the rows or columns that it is about; empty for the whole table.
-    """
+    """Table whose cells are numbers; labels are by the key of the row or column, in the order of print."""
 
     id: str
     title: str
-    place: str
+    place: str  # where it was published; "" for a table of our own
     row_header: str
     row_labels: Mapping[str, str]
     column_labels: Mapping[str, str]
     cells: Mapping[tuple[str, str], TableCell]
     reference: Reference | None = None
-    also: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    spread: bool = False
-    is_list: bool = False
-    remark: str = ""
-    remark_on: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()  # quantities with grids of their own below
+    notes: tuple[str, ...] = ()  # quantities whose medians over the cells are printed below
+    spread: bool = False  # whether each column is a pair, mean and standard deviation
+    is_list: bool = False  # whether a row is a cell of the results, and a column a quantity of it
+    remark: str = ""  # printed below
+    remark_on: tuple[str, ...] = ()  # keys of the rows or columns that the remark is about; empty for the whole table
 
     @property
     def was_run(self) -> bool:
@@ -163,11 +127,11 @@ def fill_tables(
     facts: Mapping[str, ProblemFacts],
     references: Sequence[Reference],
     *,
-    of_any_config: bool = False,
+    configs: Collection[str] | None = None,
 ) -> list[Table]:
     """Fill the tables of references; see `fill_table`."""
     return [
-        fill_table(layout, reference, results, facts, of_any_config=of_any_config)
+        fill_table(layout, reference, results, facts, configs=configs)
         for reference in references
         for layout in reference.layouts
     ]
@@ -179,16 +143,16 @@ def fill_table(
     results: Results,
     facts: Mapping[str, ProblemFacts],
     *,
-    of_any_config: bool = False,
+    configs: Collection[str] | None = None,
     homes: Homes = dict,
 ) -> Table:
     """Fill a published table.
 
-    A cell is filled by the runs of one setting, which a config of the reference plans. If runs of several settings
-    would fill it, it stays empty and names the tables of our own that list them (``homes``). With ``of_any_config`` the
-    runs of every config count, not only of those that the reference names.
+    A cell is filled by the runs of one setting, which one of ``configs`` plans (by default those that the reference
+    names; empty for all configs). If runs of several settings would fill it, it stays empty and names the tables of our
+    own that list them (``homes``).
     """
-    configs = () if of_any_config else filling_configs(layout, reference)
+    configs = filling_configs(layout, reference) if configs is None else configs
     cells = {}
     for row, column in itertools.product(layout.rows, layout.columns):
         shows, form = layout.quantities(row, column), layout.form_of(row, column)

@@ -24,7 +24,7 @@ from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import runner
 from pppca_bench.experiments.executors import local
 from pppca_bench.experiments.queue import is_timed
-from pppca_bench.files import atomic_write
+from pppca_bench.files import atomic_write, to_csv
 from pppca_bench.methods.lookup import find_method
 from pppca_bench.references.layout import Scored
 from pppca_bench.references.reference import own_references
@@ -216,7 +216,7 @@ def needed_runs(study: Study, specs: Sequence[RunSpec]) -> list[RunSpec]:
     groups = [entry.group for entry in (*study.settings.score, *study.settings.report)]
     needed = {
         of_runs
-        for table in fill_tables(results, {}, own_references(), of_any_config=True)
+        for table in fill_tables(results, {}, own_references(), configs=())
         for cell in table.cells.values()
         if cell.selector and any(holds(group, table, cell) for group in groups)
         for of_runs in results.matching(cell.selector)
@@ -258,7 +258,7 @@ def score_runs(study: Study, runs: Sequence[StoredRun], facts: Mapping[str, Prob
 
 
 def _tables(runs: Iterable[StoredRun], facts: Mapping[str, ProblemFacts]) -> list[Table]:
-    return fill_tables(Results.of_runs(runs), facts, own_references(), of_any_config=True)
+    return fill_tables(Results.of_runs(runs), facts, own_references(), configs=())
 
 
 def _write_trials(study: Study, search: optuna.Study, folder: Path) -> pd.DataFrame:
@@ -267,7 +267,7 @@ def _write_trials(study: Study, search: optuna.Study, folder: Path) -> pd.DataFr
     finished = [trial for trial in search.trials if trial.state.is_finished()][: settings.trials]
     table = pd.DataFrame([{"trial": trial.number, **trial.user_attrs} for trial in finished])
     table = table.sort_values(["repeats", "score", "trial"], ascending=[False, True, True])
-    atomic_write(folder / "trials.csv", table.to_csv(index=False, lineterminator="\n"))
+    atomic_write(folder / "trials.csv", to_csv(table))
     text = f"""\
 # Study {settings.name}
 

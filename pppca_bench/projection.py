@@ -1,42 +1,87 @@
-"""Linear projections: base of the estimators, exact PCA, and the share of its variance that directions retain."""
+"""Projections on components: base classes, and the variance that directions retain."""
 
-from __future__ import annotations
+from abc import abstractmethod
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import qr
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.linear_algebra import orthonormal, principal_components, project, second_moments
 from pppca_bench.samples import validated_samples
 
 
-class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of transformers that project on the rows of ``components_``, after centring by ``mean_``."""
+class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of projections on ``n_components_`` components."""
+
+    n_components_: int
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Project samples on the components.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        float64 array, shape (n_samples, n_components_)
+            Projections.
+        """
+        check_is_fitted(self)
+        return self._projected(validated_samples(self, X))
+
+    @abstractmethod
+    def _projected(self, X: Floats) -> Floats:
+        """Return the projections of valid samples."""
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+
+class LinearProjection(Projection):
+    """Base of projections of samples, minus the training mean, on rows: y = W (x − mean).
+
+    Attributes
+    ----------
+    components_ : float64 array, shape (n_components_, n_features)
+    mean_ : float64 array, shape (n_features,)
+    """
 
     n_components: int | None
     components_: Floats
     mean_: Floats
 
-    def transform(self, X: ArrayLike) -> Floats:
-        """Project samples on the rows.
+    _relative_cut: ClassVar[float] = 1e-15
+    """Rows are dependent below this share of the largest singular value, and `inverse_transform` ignores them."""
+
+    def _projected(self, X: Floats) -> Floats:
+        return project(X, self.mean_, self.components_)
+
+    def inverse_transform(self, X: ArrayLike) -> Floats:
+        """Return the points of the rows' span that have these projections.
+
+        The pseudo-inverse makes them the orthogonal projections of the samples on the span, whatever the rows' norms
+        and angles; half the sum of the squared distances is E_M (Bishop 1995, eq. 8.17).
 
         Parameters
         ----------
-        X : array-like, shape (n_samples, n_features)
-            Samples; the training mean is subtracted.
+        X : array-like, shape (n_samples, n_components_)
+            Projections.
 
         Returns
         -------
-        float64 array, shape (n_samples, n_components_)
-            Outputs y = W (x − mean).
+        float64 array, shape (n_samples, n_features)
+            Points, with the training mean.
         """
         check_is_fitted(self)
-        return (validated_samples(self, X) - self.mean_) @ self.components_.T
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
+        inverse = np.linalg.pinv(self.components_, rcond=self._relative_cut)
+        return np.asarray(X, dtype=np.float64) @ inverse.T + self.mean_
 
     def _n_rows_at_start(self, n_features: int) -> int:
         """Return `n_components`, or n_features in place of None."""
@@ -64,11 +109,12 @@ def variance_of_span(rows: Floats, C: Floats) -> float:
         return 0.0
     # Without the scaling, squares of norms could overflow or vanish.
     scaled = rows / np.abs(rows).max(axis=1, keepdims=True)
-    # Σ q C qᵀ over an orthonormal basis q of the span
     directions = scaled / np.linalg.norm(scaled, axis=1, keepdims=True)
-    _, singular, basis = np.linalg.svd(directions, full_matrices=False)
-    basis = basis[singular > singular[0] * max(directions.shape) * np.finfo(np.float64).eps]
-    return float(np.einsum("ij,jk,ik->", basis, C, basis))
+    basis, triangle, _ = qr(directions.T, mode="economic", pivoting=True, check_finite=False)
+    lengths = np.abs(np.diag(triangle))
+    basis = basis[:, lengths > lengths[0] * max(directions.shape) * np.finfo(np.float64).eps]
+    # Σ qᵀ C q over an orthonormal basis q of the span
+    return float(np.vdot(C @ basis, basis))
 
 
 def optimality(variance: NDArray[np.float64], n_directions: NDArray[np.int64], most: Floats) -> Floats:
@@ -104,12 +150,8 @@ def principal_directions(rng: np.random.Generator, X: Floats, n_samples: int, n_
         Orthonormal rows, the principal components by decreasing variance.
     """
     block = X[np.sort(rng.permutation(len(X))[:n_samples])]
-    deviations = block - block.mean(axis=0) if centre else block
-    _, scales, directions = np.linalg.svd(deviations, full_matrices=False)
-    components = directions[scales > scales[0] * max(block.shape) * np.finfo(float).eps][:n_rows]
-    largest = np.abs(components).argmax(axis=1, keepdims=True)
-    components = components * np.sign(np.take_along_axis(components, largest, axis=1))
+    mean = block.mean(axis=0) if centre else np.zeros(block.shape[1])
+    eigenvalues, directions = principal_components(second_moments(block, mean))
+    components = directions[eigenvalues > eigenvalues[0] * max(block.shape) * np.finfo(float).eps][:n_rows]
     others = rng.standard_normal((n_rows - len(components), block.shape[1]))
-    # B − (B Pᵀ) P, orthogonal to the components P
-    others -= others @ components.T @ components
-    return np.ascontiguousarray(np.vstack([components, np.linalg.qr(others.T)[0].T]))
+    return orthonormal(np.vstack([components, others]))

@@ -1,0 +1,300 @@
+"""Updates of streaming principal components in compiled code: one sample after another, each seen once.
+
+Rows lie in memory with their features padded by zeros to a multiple of eight. Sums run over eight lanes in a fixed
+order, so that the numbers are equal on every processor that rounds a multiply-add once.
+"""
+
+import math
+from typing import NamedTuple
+
+from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices1D, Samples2D
+from pppca_bench.compiled.jit import kernel, part
+from pppca_bench.compiled.operation import WIDTH
+from pppca_bench.compiled.simd import add, fma, fnma, load, masked_load, multiply, reduce_add, splat, store, subtract
+from pppca_bench.compiled.simd import zeros as no_sums
+
+CCIPCA, SIMILARITY, ADAOJA, EIGENGAME = 0, 1, 2, 3
+
+BATCH = 8
+"""Samples per step of AdaOja."""
+
+_DEPENDENT_BELOW = 1e-12
+"""Share of a squared norm below which rounding alone is left after projections on the rows before."""
+
+
+class Stream(NamedTuple):
+    """What has been learnt of a stream of samples, and work arrays, for l rows of m features; all change in place.
+
+    rows (l, depth): v of CCIPCA, W of similarity matching, else directions of unit norm; mean (1, depth); variances
+    (l,): along the rows, but ‖v‖² for CCIPCA; squares (l,): Σ ‖g_j‖² of AdaOja; gram (l, l): M, the mean of y yᵀ;
+    inverse (l, l): M⁻¹ of similarity matching, else the identity; total (1,): the mean of ‖x‖²; x, y, z, gradients: of
+    one sample, or of AdaOja's batch.
+    """
+
+    rows: Floats2D
+    mean: Floats2D
+    variances: Floats1D
+    squares: Floats1D
+    gram: Floats2D
+    inverse: Floats2D
+    total: Floats1D
+    x: Floats2D
+    y: Floats1D
+    z: Floats1D
+    gradients: Floats2D
+
+
+class Rates(NamedTuple):
+    """Rule, and its rates at sample t: the weight of a sample in means, and the step.
+
+    weight = min(1, (1 + amnesia) / min(t, memory)); step = scale / (min(t, memory) + delay); centred: whether the mean
+    is subtracted; samples_per_row: samples before another row starts.
+    """
+
+    rule: int
+    amnesia: float
+    memory: float
+    scale: float
+    delay: float
+    centred: bool
+    samples_per_row: int
+
+
+@kernel
+def learn_stream(X: Samples2D, order: Indices1D, seen: int, n_rows: int, stream: Stream, rates: Rates) -> int:
+    """Learn from samples in an order, and return the number of rows that have started, at most l.
+
+    A row starts from the part of a sample that the rows before it leave.
+
+    Parameters
+    ----------
+    X : float64 array, shape (N, m)
+    order : int64 array, shape (n,)
+        Indices of samples, each in [0, N).
+    seen, n_rows : int
+        Samples that were learnt before, and rows that have started.
+    stream, rates : Stream, Rates
+    """
+    x = stream.x
+    for s in range(len(order)):
+        # x − mean, the mean of all samples so far: the first has no deviation.
+        t = min(float(seen + s + 1), rates.memory)
+        _centre(X, order[s], stream, 1.0 / t if rates.centred else 0.0)
+        n_deviations = seen + s if rates.centred else seen + s + 1
+        if n_deviations == 0:
+            continue
+        t = min(float(n_deviations), rates.memory)
+        weight, step = min(1.0, (1.0 + rates.amnesia) / t), rates.scale / (t + rates.delay)
+        square = _dot(x, 0, x, 0)
+        stream.total[0] += (square - stream.total[0]) / t
+        if rates.rule == CCIPCA:
+            left = _ccipca(stream, n_rows, weight, square)
+        elif rates.rule == EIGENGAME:
+            left = _eigengame(stream, n_rows, weight, step)
+        elif rates.rule == SIMILARITY:
+            left = _similarity(stream, n_rows, step)
+        else:
+            left = _adaoja(stream, n_rows, weight)
+            if (seen + s + 1) % BATCH == 0:
+                _step_adaoja(stream, n_rows, max(0.0, 1.0 - BATCH / t) if t == rates.memory else 1.0)
+        is_due = n_rows < len(stream.rows) and n_rows * rates.samples_per_row <= n_deviations
+        if is_due and left > _DEPENDENT_BELOW * square:
+            _start_row(stream, n_rows, weight * left, left, rates.rule)
+            n_rows += 1
+    return n_rows
+
+
+@part
+def _ccipca(stream: Stream, n_rows: int, weight: float, square: float) -> float:
+    """Update the rows, and return ‖x‖² of what they leave of x.
+
+    v ← (1 − w) v + w (x·û) x, û = v / ‖v‖, then x ← x − (x·û) û with the new û. Source: Weng, Zhang and Hwang 2003,
+    equations (10) and (11), algorithm 1.
+    """
+    rows, x, norms = stream.rows, stream.x, stream.variances
+    for j in range(n_rows):
+        product = _dot(rows, j, x, 0)
+        # v ← a v + b x; then x·v and ‖v‖² follow from those before.
+        a, b = 1.0 - weight, weight * product / math.sqrt(norms[j])
+        if a == b == 0.0:
+            # x is orthogonal to v, and the past has no weight: the direction stays.
+            a = 1.0
+        new_product = a * product + b * square
+        new_norm = a * a * norms[j] + 2.0 * a * b * product + b * b * square
+        c = new_product / new_norm
+        squares = new_norms = no_sums()
+        for k in range(0, rows.shape[1], WIDTH):
+            old = load(x, 0, k)
+            v = fma(splat(a), load(rows, j, k), multiply(splat(b), old))
+            left = fnma(splat(c), v, old)
+            store(rows, j, k, v)
+            store(x, 0, k, left)
+            new_norms = fma(v, v, new_norms)
+            squares = fma(left, left, squares)
+        norms[j], square = reduce_add(new_norms), reduce_add(squares)
+    return square
+
+
+@part
+def _eigengame(stream: Stream, n_rows: int, weight: float, step: float) -> float:
+    """Update the rows, and return ‖x‖² of what they leave of x.
+
+    g = y_j (x − Σ_{k<j} y_k v_k), y = V x with the old rows, v_j ← v_j + η (g − (g·v_j) v_j), then ‖v_j‖ = 1. Source:
+    Gemp et al. 2021, "EigenGame Unloaded", algorithm 1 with one sample per step. Choice: η is divided by the total
+    variance, so that it does not depend on the data's scale.
+    """
+    rows, x = stream.rows, stream.x
+    rate = step / stream.total[0] if stream.total[0] > 0.0 else 0.0
+    _respond(stream, n_rows)
+    for j in range(n_rows):
+        # v ← (1 − η y p) v + η y r for the residual r of the rows before, p = r·v; then r ← r − y v with the old v.
+        y, p = stream.y[j], _dot(x, 0, rows, j)
+        stream.variances[j] += weight * (p * p - stream.variances[j])
+        a, b = 1.0 - rate * y * p, rate * y
+        squares = no_sums()
+        for k in range(0, rows.shape[1], WIDTH):
+            v, r = load(rows, j, k), load(x, 0, k)
+            store(x, 0, k, fnma(splat(y), v, r))
+            v = fma(splat(a), v, multiply(splat(b), r))
+            store(rows, j, k, v)
+            squares = fma(v, v, squares)
+        _scale(rows, j, 1.0 / math.sqrt(reduce_add(squares)))
+    return _dot(x, 0, x, 0)
+
+
+@part
+def _similarity(stream: Stream, n_rows: int, step: float) -> float:
+    """Update W and M⁻¹, and return ‖x‖² of what the rows M⁻¹ W leave of x.
+
+    y = M⁻¹ W x; W ← W + η (y xᵀ − W); M ← M + η (y yᵀ − M), M⁻¹ by Sherman and Morrison. Source: Giovannucci, Minden,
+    Pehlevan and Chklovskii 2018, algorithm 1.
+    """
+    rows, x, y, z, inverse = stream.rows, stream.x, stream.y, stream.z, stream.inverse
+    _respond(stream, n_rows)
+    for j in range(n_rows):
+        z[j] = y[j]
+    _times(inverse, z, n_rows, y)
+    _times(inverse, y, n_rows, z)
+    overlap = 0.0
+    for j in range(n_rows):
+        overlap += y[j] * z[j]
+    # (1 − η) M + η y yᵀ has the inverse (M⁻¹ − f z zᵀ) / (1 − η), z = M⁻¹ y.
+    f = step / (1.0 - step + step * overlap)
+    for i in range(n_rows):
+        for j in range(n_rows):
+            stream.gram[i, j] += step * (y[i] * y[j] - stream.gram[i, j])
+            inverse[i, j] = (inverse[i, j] - f * z[i] * z[j]) / (1.0 - step)
+    # x − Wᵀ M⁻¹ y last, with the old W: the updates need x.
+    for k in range(0, rows.shape[1], WIDTH):
+        sample = left = load(x, 0, k)
+        for j in range(n_rows):
+            w = load(rows, j, k)
+            left = fnma(splat(z[j]), w, left)
+            store(rows, j, k, fma(splat(1.0 - step), w, multiply(splat(step * y[j]), sample)))
+        store(x, 0, k, left)
+    return _dot(x, 0, x, 0)
+
+
+@part
+def _adaoja(stream: Stream, n_rows: int, weight: float) -> float:
+    """Add y xᵀ to the gradients of the batch, and return ‖x‖² of what the rows leave of x."""
+    rows, x, y, gram = stream.rows, stream.x, stream.y, stream.gram
+    _respond(stream, n_rows)
+    for i in range(n_rows):
+        for j in range(n_rows):
+            gram[i, j] += weight * (y[i] * y[j] - gram[i, j])
+    for k in range(0, rows.shape[1], WIDTH):
+        sample = left = load(x, 0, k)
+        for j in range(n_rows):
+            left = fnma(splat(y[j]), load(rows, j, k), left)
+            store(stream.gradients, j, k, fma(splat(y[j]), sample, load(stream.gradients, j, k)))
+        store(x, 0, k, left)
+    return _dot(x, 0, x, 0)
+
+
+@part
+def _step_adaoja(stream: Stream, n_rows: int, kept: float) -> None:
+    """Add g_j / b_j to each row, and orthonormalise them; g_j is the gradient of the batch, b_j² = Σ ‖g_j‖² of all.
+
+    Source: Henriksen and Ward 2019, "AdaOja", algorithm 2, a rate for each row. ``kept`` is the share of b_j² that is
+    not forgotten.
+    """
+    rows, gradients, squares = stream.rows, stream.gradients, stream.squares
+    for j in range(n_rows):
+        squares[j] = kept * squares[j] + _dot(gradients, j, gradients, j)
+        rate = 1.0 / math.sqrt(squares[j]) if squares[j] > 0.0 else 0.0
+        for k in range(0, rows.shape[1], WIDTH):
+            store(rows, j, k, fma(splat(rate), load(gradients, j, k), load(rows, j, k)))
+            store(gradients, j, k, no_sums())
+    for j in range(n_rows):
+        for i in range(j):
+            _add(rows, j, -_dot(rows, i, rows, j), rows, i)
+        _scale(rows, j, 1.0 / math.sqrt(_dot(rows, j, rows, j)))
+
+
+@part
+def _start_row(stream: Stream, j: int, variance: float, left: float, rule: int) -> None:
+    """Let row j start along x, with a variance; ``left`` is ‖x‖²."""
+    factor = 1.0 / math.sqrt(left)
+    if rule in (CCIPCA, SIMILARITY):
+        factor *= variance
+    for k in range(0, stream.rows.shape[1], WIDTH):
+        store(stream.rows, j, k, multiply(splat(factor), load(stream.x, 0, k)))
+    stream.variances[j] = variance * variance if rule == CCIPCA else variance
+    stream.gram[j, j] = variance
+    stream.inverse[j, j] = 1.0 / variance if rule == SIMILARITY else 1.0
+
+
+@part
+def _centre(X: Samples2D, sample: int, stream: Stream, weight: float) -> None:
+    """Move the mean towards a sample, and set x to the sample minus the mean."""
+    n_features = X.shape[1]
+    for k in range(0, stream.x.shape[1], WIDTH):
+        x, mean = masked_load(X, sample, k, n_features - k), load(stream.mean, 0, k)
+        mean = fma(splat(weight), subtract(x, mean), mean)
+        store(stream.mean, 0, k, mean)
+        store(stream.x, 0, k, subtract(x, mean))
+
+
+@part
+def _respond(stream: Stream, n_rows: int) -> None:
+    """Set y to the products of the rows with x."""
+    for j in range(n_rows):
+        stream.y[j] = _dot(stream.rows, j, stream.x, 0)
+
+
+@part
+def _times(A: Floats2D, x: Floats1D, n: int, y: Floats1D) -> None:
+    """Set y to A x, for n rows and columns."""
+    for i in range(n):
+        y[i] = 0.0
+        for j in range(n):
+            y[i] += A[i, j] * x[j]
+
+
+@part
+def _dot(A: Floats2D, i: int, B: Floats2D, j: int) -> float:
+    """Return the product of row i of A and row j of B."""
+    # Two sums, of even and of odd vectors: an addition waits for the previous.
+    even = odd = no_sums()
+    last = A.shape[1] - WIDTH
+    for k in range(0, last, 2 * WIDTH):
+        even = fma(load(A, i, k), load(B, j, k), even)
+        odd = fma(load(A, i, k + WIDTH), load(B, j, k + WIDTH), odd)
+    if last % (2 * WIDTH) == 0:
+        even = fma(load(A, i, last), load(B, j, last), even)
+    return reduce_add(add(even, odd))
+
+
+@part
+def _add(A: Floats2D, i: int, factor: float, B: Floats2D, j: int) -> None:
+    """Add row j of B times a factor to row i of A."""
+    for k in range(0, A.shape[1], WIDTH):
+        store(A, i, k, fma(splat(factor), load(B, j, k), load(A, i, k)))
+
+
+@part
+def _scale(A: Floats2D, i: int, factor: float) -> None:
+    """Multiply row i of A by a factor."""
+    for k in range(0, A.shape[1], WIDTH):
+        store(A, i, k, multiply(splat(factor), load(A, i, k)))

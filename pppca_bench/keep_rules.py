@@ -1,0 +1,130 @@
+"""Rules for the number of principal components to keep, at least one, by their variances or by the samples."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+SpectrumRule = Literal["tau", "variance", "broken_stick", "gavish_donoho"]
+KeepRule = Literal["tau", "variance", "broken_stick", "gavish_donoho", "mle", "parallel", "cross_validation"]
+
+_N_PERMUTATIONS, _SEED, _N_FOLDS = 20, 1965, 5
+_NO_VARIANCE = 1e-12
+"""Share of the largest variance below which a direction has none but rounding."""
+
+
+def count_by_spectrum(
+    rule: SpectrumRule | None, eigenvalues: Floats, n_samples: int, *, tau: float | None, variance_ratio: float | None
+) -> int:
+    """Count the components that a rule keeps by their variances, the largest first.
+
+    Without a rule, ``variance_ratio`` or ``tau`` decides, whichever is given; if neither is, all components are kept.
+    """
+    if rule == "broken_stick":
+        return count_by_broken_stick(eigenvalues)
+    if rule == "gavish_donoho":
+        return count_by_hard_threshold(eigenvalues, n_samples)
+    if rule != "tau" and variance_ratio is not None:
+        return count_by_variance(eigenvalues, variance_ratio)
+    return len(eigenvalues) if tau is None else count_by_tau(eigenvalues, tau)
+
+
+def count_by_tau(eigenvalues: Floats, tau: float) -> int:
+    """Count the components with λ1 <= τ λi: criterion (1) of the slides.
+
+    It is the rule of Fukunaga and Olsen (1971), "An algorithm for finding intrinsic dimensionality of data": λi > α λ1,
+    with α = 1 / τ.
+    """
+    return max(1, int(np.sum(eigenvalues[0] <= tau * eigenvalues)))
+
+
+def count_by_variance(eigenvalues: Floats, share: float) -> int:
+    """Count the fewest components that hold a share of the variance."""
+    cumulative = np.cumsum(eigenvalues)
+    # Rounding must not keep a sum below the share that it reaches.
+    return int(np.searchsorted(cumulative, share * cumulative[-1] * (1.0 - 1e-12))) + 1
+
+
+def count_by_broken_stick(eigenvalues: Floats) -> int:
+    """Count the first components whose shares exceed those of a stick broken at random, (1/m) Σ_{k>=i} 1/k.
+
+    Source: Frontier 1976; Jackson 1993, "Stopping rules in principal components analysis".
+    """
+    m = len(eigenvalues)
+    stick = np.cumsum(1.0 / np.arange(m, 0, -1))[::-1] / m
+    return _first(eigenvalues > stick * eigenvalues.sum())
+
+
+def count_by_hard_threshold(eigenvalues: Floats, n_samples: int) -> int:
+    """Count the singular values above ω(β) times their median, β = m / N or its inverse, whichever is at most 1.
+
+    Source: Gavish and Donoho 2014, "The optimal hard threshold for singular values is 4/√3", equation (5), by which
+    ω(β) = 0.56 β³ − 0.95 β² + 1.82 β + 1.43 for unknown noise.
+    """
+    sizes = sorted((len(eigenvalues), n_samples))
+    singular = np.sqrt(eigenvalues[: sizes[0]])
+    omega = np.polyval([0.56, -0.95, 1.82, 1.43], sizes[0] / sizes[1])
+    return max(1, int(np.sum(singular > omega * np.median(singular))))
+
+
+def count_by_likelihood(X: Floats) -> int:
+    """Count components by the evidence of Minka 2000, "Automatic choice of dimensionality for PCA" (scikit-learn).
+
+    ``X`` has shape (n_samples, n_features), n_samples >= n_features.
+    """
+    from sklearn.decomposition import PCA
+
+    return max(1, int(PCA(n_components="mle", svd_solver="full").fit(X).n_components_))
+
+
+def count_by_permutations(X: Floats, eigenvalues: Floats) -> int:
+    """Count the first components whose variances exceed the mean of those of data without any correlation.
+
+    Source: Horn 1965; Buja and Eyuboglu 1992, each column permuted by itself. So the columns keep their variances: on
+    covariances, random numbers of unit variance would be another scale. Choice: 20 permutations, always the same.
+    """
+    rng = np.random.default_rng(_SEED)
+    deviations = X - X.mean(axis=0)
+    means = np.zeros(X.shape[1])
+    for _ in range(_N_PERMUTATIONS):
+        permuted = rng.permuted(deviations, axis=0)
+        means += np.linalg.eigvalsh(permuted.T @ permuted / len(X))[::-1] / _N_PERMUTATIONS
+    return _first(eigenvalues > means[: len(eigenvalues)])
+
+
+def count_by_cross_validation(X: Floats) -> int:
+    """Count components by the mean log-likelihood of probabilistic PCA over five folds: PCA.score of scikit-learn.
+
+    Source: Tipping and Bishop 1999. A fold decomposes its covariance matrix once, for every number of components.
+    """
+    scores = sum(_log_likelihoods(X, fold) for fold in np.array_split(np.arange(len(X)), min(_N_FOLDS, len(X))))
+    return int(np.argmax(scores)) + 1
+
+
+def _log_likelihoods(X: Floats, held_out: NDArray[np.int64]) -> Floats:
+    """Return the mean log-likelihood of samples under probabilistic PCA of the others, with 1, …, m − 1 components.
+
+    It is −inf where no variance is left for the noise.
+    """
+    train, test = np.delete(X, held_out, axis=0), X[held_out]
+    m, mean = X.shape[1], train.mean(axis=0)
+    eigenvalues, vectors = np.linalg.eigh((train - mean).T @ (train - mean) / (len(train) - 1))
+    eigenvalues, squares = eigenvalues[::-1], np.square((test - mean) @ vectors[:, ::-1]).mean(axis=0)
+    known = eigenvalues > _NO_VARIANCE * eigenvalues[0]
+    safe = np.where(known, eigenvalues, 1.0)
+    k = np.arange(1, m)
+    noise = (eigenvalues.sum() - np.cumsum(eigenvalues))[:-1] / (m - k)
+    usable = known[:-1] & (noise > _NO_VARIANCE * eigenvalues[0])
+    noise = np.where(usable, noise, 1.0)
+    fitted = np.cumsum(np.log(safe) + squares / safe)[:-1]
+    rest = (m - k) * np.log(noise) + (squares.sum() - np.cumsum(squares))[:-1] / noise
+    scores: Floats = np.where(usable, -0.5 * (m * np.log(2.0 * np.pi) + fitted + rest), -np.inf)
+    return scores if m > 1 else np.zeros(1)
+
+
+def _first(exceeds: NDArray[np.bool_]) -> int:
+    """Count the components before the first that does not exceed."""
+    return max(1, int(np.argmin(np.append(exceeds, False))))

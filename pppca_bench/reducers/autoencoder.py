@@ -1,0 +1,222 @@
+"""Autoencoder, trained by a limited-memory BFGS whose sums have one order on every processor."""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.linear_algebra import principal_components, product
+from pppca_bench.parameters import Count, Positive, make_generator
+from pppca_bench.reducers.linear_projection import LearntFromSamples, covariance
+
+_MEMORY = 10
+_SUFFICIENT, _LEAST_STEP = 1e-4, 1e-10
+Objective = Callable[[Floats], tuple[float, Floats]]
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Autoencoder(LearntFromSamples):
+    """Reduce features to the middle layer of a network that is trained to reproduce its inputs.
+
+    Bishop 1995, section 8.6.2 and figure 8.12: with two layers of weights the M middle nodes, linear or not, lead to
+    the space of the first M principal components (Bourlard & Kamp 1988), since the linear outputs lie in M dimensions
+    and no M dimensions lose less; four layers of weights, the hidden nodes nonlinear, give a curved space.
+    Centred inputs, half the mean squared error (eq. 8.24), all samples at once by L-BFGS: `minimise`. Give exactly one
+    of the first three parameters.
+
+    Choice: weights start uniform in ±√(6 / (n_sources + n_units)), biases as well (Glorot and Bengio 2010).
+
+    Parameters
+    ----------
+    n_components, variance_ratio, tau
+        Nodes M of the middle layer, counted as in `CountedByEigenvalues` by the eigenvalues of the covariance matrix.
+    kind : {"linear", "two_layer", "nonlinear"}, default="linear"
+        Inputs, M linear nodes, linear outputs; the same with M tanh nodes; or tanh nodes before, in and after the
+        middle layer.
+    n_hidden : int or None, default=None
+        Nodes of the layers before and after the middle layer, >= 1; for the nonlinear kind only.
+        Choice: None gives the number of features, the fewest that do not narrow the data before the middle.
+    max_iter : int, default=1000
+        >= 1. Choice: the weights after the last iteration are used even if L-BFGS has not converged, since further
+        iterations would change the code little; ``converged_`` is then False.
+    tol : float, default=1e-6
+        Largest entry of the gradient at which L-BFGS ends; > 0.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the initial weights.
+
+    Attributes
+    ----------
+    mean_ : float64 array, shape (n_features,)
+    n_components_ : int
+    coefs_, intercepts_ : lists of float64 arrays
+        Of each layer of weights, shapes (n_sources, n_units) and (n_units,).
+    n_iter_ : int
+    converged_ : bool
+    """
+
+    kind: Literal["linear", "two_layer", "nonlinear"] = "linear"
+    n_hidden: Count | None = None
+    max_iter: Count = 1000
+    tol: Positive = 1e-6
+    random_state: Any = None
+
+    def _learn(self, X: Floats) -> None:
+        self.n_components_ = self._count(principal_components(covariance(X))[0])
+        self.mean_ = X.mean(axis=0)
+        self._train(X - self.mean_)
+
+    def _projected(self, X: Floats) -> Floats:
+        return self._apply_layers(X - self.mean_, range(self._n_encoding))
+
+    def inverse_transform(self, X: ArrayLike) -> Floats:
+        """Return the network's outputs for values of the middle nodes.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_components_)
+
+        Returns
+        -------
+        float64 array, shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        code = np.asarray(X, dtype=np.float64)
+        return self._apply_layers(code, range(self._n_encoding, len(self.coefs_))) + self.mean_
+
+    @property
+    def _n_encoding(self) -> int:
+        """Number of layers of weights up to the middle nodes."""
+        return len(self.coefs_) // 2
+
+    def _train(self, centred: Floats) -> None:
+        sizes = centred.shape[1], *self._layer_sizes(), centred.shape[1]
+        # A layer's matrix has its biases as the last row.
+        shapes = [(before + 1, units) for before, units in pairwise(sizes)]
+        rng = make_generator(self.random_state)
+        limits = [np.sqrt(6.0 / (before - 1 + units)) for before, units in shapes]
+        start = [rng.uniform(-limit, limit, size=shape) for limit, shape in zip(limits, shapes, strict=True)]
+        ends = np.cumsum([matrix.size for matrix in start])[:-1]
+
+        def layers_of(weights: Floats) -> list[Floats]:
+            return [part.reshape(shape) for part, shape in zip(np.split(weights, ends), shapes, strict=True)]
+
+        def objective(weights: Floats) -> tuple[float, Floats]:
+            return self._loss(layers_of(weights), centred)
+
+        start_weights = np.concatenate([matrix.ravel() for matrix in start])
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not np.isfinite(objective(start_weights)[0]):
+                largest = np.abs(centred).max()
+                raise ValueError(
+                    "X in Autoencoder: expected values whose squares sum to less than the largest number, 1.8e308, got"
+                    f" deviations up to {largest:.3g}. Scale the features."
+                )
+            weights, self.n_iter_ = minimise(objective, start_weights, self.max_iter, self.tol)
+        layers = layers_of(weights)
+        self.coefs_, self.intercepts_ = [layer[:-1] for layer in layers], [layer[-1] for layer in layers]
+        self.converged_ = self.n_iter_ < self.max_iter
+
+    def _loss(self, layers: list[Floats], X: Floats) -> tuple[float, Floats]:
+        """Return half the mean squared error of the network, E, and its gradient."""
+        values = [X]
+        for number, layer in enumerate(layers):
+            net = product(values[-1], layer[:-1]) + layer[-1]
+            values.append(np.tanh(net) if self._is_curved(number, len(layers)) else net)
+        error = values[-1] - X
+        # ∂E/∂net of the last layer, then backwards: ∂E/∂W = valuesᵀ ∂E/∂net
+        slope, gradients = error / error.size, list[Floats]()
+        for number in reversed(range(len(layers))):
+            own = product(values[number].T, slope)
+            gradients.append(np.concatenate([own.ravel(), slope.sum(axis=0)]))
+            if number:
+                slope = product(slope, layers[number][:-1].T)
+                if self._is_curved(number - 1, len(layers)):
+                    slope = slope * (1.0 - np.square(values[number]))
+        return 0.5 * float(np.square(error).mean()), np.concatenate(gradients[::-1])
+
+    def _layer_sizes(self) -> tuple[int, ...]:
+        if self.kind != "nonlinear":
+            return (self.n_components_,)
+        n_hidden = self.n_hidden or self.n_features_in_
+        return n_hidden, self.n_components_, n_hidden
+
+    def _is_curved(self, layer: int, n_layers: int) -> bool:
+        """Return whether the nodes of a layer are tanh: none of a linear network, nor its outputs."""
+        return self.kind != "linear" and layer < n_layers - 1
+
+    def _apply_layers(self, values: Floats, layers: range) -> Floats:
+        """Pass values through some of the layers of weights."""
+        for layer in layers:
+            values = product(values, self.coefs_[layer]) + self.intercepts_[layer]
+            if self._is_curved(layer, len(self.coefs_)):
+                values = np.tanh(values)
+        return values
+
+
+def minimise(objective: Objective, start: Floats, max_iter: int, tol: float) -> tuple[Floats, int]:
+    """Minimise a smooth function by L-BFGS (Nocedal and Wright 2006, algorithm 7.5), ten pairs in memory.
+
+    Choice: each step is halved until it decreases the function sufficiently (Armijo's rule), and pairs of no positive
+    curvature are left out. SciPy's L-BFGS-B calls BLAS, whose sums depend on the processor.
+
+    Parameters
+    ----------
+    objective : callable
+        Returns the function and its gradient, shape (n,), at a point.
+    start : float64 array, shape (n,)
+    max_iter : int
+        Most iterations, >= 1.
+    tol : float
+        Largest entry of the gradient at which it ends; > 0.
+
+    Returns
+    -------
+    float64 array, shape (n,)
+        The point of the last iteration.
+    int
+        Number of iterations.
+    """
+    point, (value, gradient) = start, objective(start)
+    pairs: deque[tuple[Floats, Floats, float]] = deque(maxlen=_MEMORY)
+    for n_iter in range(max_iter):
+        if np.abs(gradient).max() <= tol:
+            return point, n_iter
+        direction = -_scaled(gradient, pairs)
+        slope = _dot(direction, gradient)
+        step = 1.0 if pairs else min(1.0, 1.0 / float(np.abs(gradient).sum()))
+        new_value, new_gradient = objective(point + step * direction)
+        while not new_value <= value + _SUFFICIENT * step * slope:
+            step *= 0.5
+            if step < _LEAST_STEP:
+                # Rounding leaves no decrease.
+                return point, n_iter
+            new_value, new_gradient = objective(point + step * direction)
+        moved, change = step * direction, new_gradient - gradient
+        if (curvature := _dot(moved, change)) > 0.0:
+            pairs.append((moved, change, curvature))
+        point, value, gradient = point + moved, new_value, new_gradient
+    return point, max_iter
+
+
+def _scaled(gradient: Floats, pairs: deque[tuple[Floats, Floats, float]]) -> Floats:
+    """Return H g, with the inverse Hessian H that the pairs (s, y, s·y) approximate, by two loops."""
+    result, shares = gradient.copy(), list[float]()
+    for moved, change, curvature in reversed(pairs):
+        shares.append(_dot(moved, result) / curvature)
+        result -= shares[-1] * change
+    if pairs:
+        _, change, curvature = pairs[-1]
+        result *= curvature / _dot(change, change)
+    for moved, change, curvature in pairs:
+        result += (shares.pop() - _dot(change, result) / curvature) * moved
+    return result
+
+
+def _dot(a: Floats, b: Floats) -> float:
+    return float((a * b).sum())

@@ -1,0 +1,78 @@
+"""Rules for the number of components: published numbers, scikit-learn, and data of known dimensionality."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import scale
+
+from pppca_bench import keep_rules
+from pppca_bench.parameters import ParameterError
+from pppca_bench.reducers.linear_projection import CovariancePCA
+
+
+def factors(n=400, m=12, k=3, seed=0):
+    """Return samples of k factors and noise of standard deviation 0.3, in other units by column."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, k)) @ np.linalg.qr(rng.standard_normal((m, k)))[0].T * 3.0
+    return X + 0.3 * rng.standard_normal((n, m))
+
+
+# `lPCA` of scikit-dimension 0.5.0, versions FO (alphaFO = 1/15), ratio (0.95), broken_stick, GD, Minka and parallel,
+# of standardized features.
+SCIKIT_DIMENSION = {
+    "iris": (load_iris, [2, 2, 1, 1, 3, 1]),
+    "wine": (load_wine, [8, 10, 2, 3, 12, 3]),
+    "breast cancer": (load_breast_cancer, [6, 10, 3, 13, 29, 5]),
+}
+
+
+@pytest.mark.parametrize("name", SCIKIT_DIMENSION)
+def test_rules_count_as_scikit_dimension_does(name):
+    load, expected = SCIKIT_DIMENSION[name]
+    X = scale(load().data)
+    rules = ["tau", "variance", "broken_stick", "gavish_donoho", "mle", "parallel"]
+    given = [{"keep": rule, "tau": 15.0} if rule != "variance" else {"variance_ratio": 0.95} for rule in rules]
+    assert [CovariancePCA(**own).fit(X).n_components_ for own in given] == expected
+
+
+@pytest.mark.parametrize("rule", ["tau", "mle", "parallel", "broken_stick", "gavish_donoho", "cross_validation"])
+def test_rules_find_the_factors(rule):
+    assert CovariancePCA(keep=rule, tau=10.0).fit(factors()).n_components_ == 3
+
+
+def test_broken_stick_has_the_published_shares():
+    # Legendre and Legendre 1998, section 9.1.6, of five pieces: 45.67, 25.67, 15.67, 9.00 and 4.00 %.
+    shares = np.array([0.4567, 0.2567, 0.1567, 0.09, 0.04])
+    assert keep_rules.count_by_broken_stick(shares + np.array([0.001, 0.001, -0.001, -0.0005, -0.0005])) == 2
+    assert keep_rules.count_by_broken_stick(shares + np.array([0.001, -0.001, 0.001, -0.0005, -0.0005])) == 1
+
+
+def test_hard_threshold_of_a_square_matrix_is_the_published_multiple_of_the_median():
+    # Gavish and Donoho 2014: 2.858 for square matrices, of which equation (5) gives 2.86.
+    singular = np.array([2.87, 2.85, 1.0, 1.0, 0.5])
+    assert keep_rules.count_by_hard_threshold(singular**2, 5) == 1
+
+
+def test_cross_validation_scores_as_scikit_learn_does():
+    X = factors(n=60, m=6)
+    ours = keep_rules._log_likelihoods(X, np.arange(12))
+    expected = [PCA(k).fit(X[12:]).score(X[:12]) for k in range(1, 6)]
+    np.testing.assert_allclose(ours, expected, rtol=1e-9)
+
+
+def test_permuted_columns_keep_their_variances():
+    # Columns without correlation, one of a large unit: only chance exceeds chance.
+    X = np.random.default_rng(0).standard_normal((500, 8)) * [100.0, 1, 1, 1, 1, 1, 1, 1]
+    assert CovariancePCA(keep="parallel").fit(X).n_components_ <= 2
+
+
+@pytest.mark.parametrize("given", [{"keep": "tau"}, {"keep": "variance"}, {"keep": "mle", "n_components": 2}], ids=str)
+def test_rules_without_their_numbers_are_refused(given):
+    with pytest.raises(ParameterError):
+        CovariancePCA(**given).fit(factors())
+
+
+def test_fewer_samples_than_features_are_refused_by_the_likelihood():
+    with pytest.raises(ParameterError, match="another rule"):
+        CovariancePCA(keep="mle").fit(factors(n=8))

@@ -1,0 +1,98 @@
+"""Streaming components as estimators: exact PCA, scikit-learn's contract, chunks, removal, drift."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pppca_bench.engines.streaming_rules import CCIPCA, AdaOja, EigenGame, FastSimilarityMatching
+from pppca_bench.parameters import ParameterError
+from pppca_bench.projection import most_variance, variance_of_span
+
+RULES = [CCIPCA(), FastSimilarityMatching(), AdaOja(), EigenGame()]
+over_rules = pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+SCALES = np.sqrt([9.0, 6.0, 4.0, 0.2, 0.15, 0.1, 0.1, 0.05, 0.05, 0.01])
+
+
+@parametrize_with_checks([*RULES, CCIPCA(tau=10.0)])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def samples(n=3000, seed=0):
+    """Return samples with three large variances, in axes that are turned at random, and the axes as columns."""
+    rng = np.random.default_rng(seed)
+    axes = np.linalg.qr(rng.standard_normal((len(SCALES), len(SCALES))))[0]
+    return rng.standard_normal((n, len(SCALES))) * SCALES @ axes.T + 5.0, axes
+
+
+def optimality_of(estimator, X):
+    C = np.cov(X, rowvar=False, ddof=0)
+    return variance_of_span(estimator.components_, C) / most_variance(C)[estimator.n_components_ - 1]
+
+
+@over_rules
+def test_one_pass_removes_what_exact_pca_removes_and_retains_as_much(rule):
+    X, _ = samples(6000)
+    estimator = clone(rule).set_params(tau=10.0, random_state=0).fit(X)
+    assert estimator.n_components_ == 3
+    assert estimator._stream.rows.shape[0] == 3  # the others are gone, not hidden
+    assert optimality_of(estimator, X) > 0.995
+    np.testing.assert_allclose(estimator.explained_variance_, SCALES[:3] ** 2, rtol=0.2)
+    np.testing.assert_allclose(estimator.mean_, X.mean(axis=0), rtol=1e-12)
+
+
+@over_rules
+def test_chunks_make_no_difference(rule):
+    X, _ = samples(300)
+    whole = clone(rule).set_params(tau=10.0, shuffle=False).fit(X)
+    chunked = clone(rule).set_params(tau=10.0)
+    for chunk in np.split(X, [1, 2, 40, 128, 129]):
+        chunked.partial_fit(chunk)
+    np.testing.assert_array_equal(chunked.components_, whole.components_)
+    np.testing.assert_array_equal(chunked.explained_variance_, whole.explained_variance_)
+
+
+@over_rules
+def test_memory_follows_axes_that_turn_half_way(rule):
+    before, after = samples(4000, seed=1)[0], samples(4000, seed=2)[0]
+    shares = {}
+    for memory in (None, 300.0):
+        estimator = clone(rule).set_params(n_components=3, memory=memory).partial_fit(before)
+        estimator.partial_fit(after[:800])
+        shares[memory] = optimality_of(estimator, after)
+    assert shares[300.0] > 0.98
+    assert shares[300.0] > shares[None]
+
+
+def test_samples_without_variance_have_one_direction_without_variance():
+    estimator = CCIPCA(tau=10.0).fit(np.ones((5, 3)))
+    np.testing.assert_array_equal(estimator.components_, [[1.0, 0.0, 0.0]])
+    np.testing.assert_array_equal(estimator.explained_variance_, [0.0])
+
+
+def test_history_follows_the_optimality_at_powers_of_two():
+    X, _ = samples(100)
+    estimator = CCIPCA(n_components=3, track_optimality=True, n_samples=300, random_state=0).fit(X)
+    assert estimator.history_["samples"].tolist() == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]
+    assert estimator.history_["optimality"][-1] == pytest.approx(optimality_of(estimator, X), rel=1e-12)
+
+
+def test_orthogonal_samples_leave_rows_their_directions():
+    X = np.vstack([np.zeros(3), np.eye(3), np.eye(3)])
+    estimator = CCIPCA(centre=False, amnesia=3.0, shuffle=False).fit(X)
+    assert np.isfinite(estimator.components_).all()
+    np.testing.assert_allclose(np.abs(estimator.components_ @ estimator.components_.T), np.eye(3), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "given", [{"keep": "tau"}, {"keep": "variance"}, {"variance_ratio": 0.9}, {"keep": "mle"}], ids=str
+)
+def test_rules_without_their_numbers_are_refused(given):
+    with pytest.raises(ParameterError):
+        CCIPCA(**given).fit(np.eye(3))
+
+
+def test_values_whose_squares_overflow_are_refused():
+    with pytest.raises(ValueError, match="Scale the features"):
+        CCIPCA().fit(np.array([[1e200, 1.0], [-1e200, 2.0]]))

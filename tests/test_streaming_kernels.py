@@ -1,0 +1,32 @@
+"""Compiled updates of streaming components against plain NumPy and against exact PCA."""
+
+import numpy as np
+import pytest
+import reference_streaming as reference
+
+from pppca_bench.engines.streaming_rules import CCIPCA, AdaOja, EigenGame, FastSimilarityMatching
+
+RULES = {
+    "ccipca": (CCIPCA(amnesia=2.0), lambda X, n: reference.ccipca(X, n, 2.0)),
+    "eigengame": (EigenGame(), lambda X, n: reference.eigengame(X, n, 1.0, 100.0)),
+    "fsm": (FastSimilarityMatching(), reference.similarity),
+    "adaoja": (AdaOja(), lambda X, n: reference.adaoja(X, n, 8)),
+}
+
+
+def samples(n_samples, n_features, seed=0):
+    rng = np.random.default_rng(seed)
+    return 3.0 + rng.standard_normal((n_samples, n_features)) * 0.8 ** np.arange(n_features)
+
+
+@pytest.mark.parametrize(("n_rows", "n_features"), [(1, 1), (2, 5), (3, 17), (9, 9)])
+@pytest.mark.parametrize("rule", RULES)
+def test_updates_agree_with_the_formulas(rule, n_rows, n_features):
+    estimator, expected = RULES[rule]
+    X = samples(60, n_features)
+    estimator.set_params(n_components=n_rows, shuffle=False).fit(X)
+    rows, variances = expected(X, n_rows)
+    order = np.argsort(-variances)
+    rows = rows[order] / np.linalg.norm(rows[order], axis=1, keepdims=True)
+    np.testing.assert_allclose(estimator.explained_variance_, variances[order], rtol=1e-9)
+    np.testing.assert_allclose(np.abs(np.sum(rows * estimator.components_, axis=1)), 1.0, rtol=1e-9)
