@@ -30,20 +30,23 @@ static volatile double one = 1.0;
 long sums_of_a_turn(void) { return SUMS; }
 long numbers_of_a_sum(void) { return NUMBERS; }
 
+/* Unrolled in full, or the sums would be an array in memory: gcc's own limit is below 26 vectors. */
+#define EACH_SUM _Pragma("GCC unroll 32") for (int j = 0; j < SUMS; j++)
+
 /* n loops of four turns; ``others`` comes after the sums of turn t. */
 #define TURNS_WITH(name, others)                                                      \
     double name(long n) {                                                             \
         vector sums[SUMS], other[OTHERS], a, b;                                       \
         for (int k = 0; k < NUMBERS; k++) a[k] = one - 1e-9 * k, b[k] = one * 1e-9;   \
-        for (int j = 0; j < SUMS; j++) sums[j] = a * (double)j;                       \
+        EACH_SUM sums[j] = a * (double)j;                                             \
         for (int j = 0; j < OTHERS; j++) other[j] = a * (one + j);                    \
         for (long i = 0; i < n; i++)                                                  \
-            for (int t = 0; t < TURNS; t++) {                                         \
-                for (int j = 0; j < SUMS; j++) sums[j] = sums[j] * a + b;             \
+            _Pragma("GCC unroll 4") for (int t = 0; t < TURNS; t++) {                 \
+                EACH_SUM sums[j] = sums[j] * a + b;                                   \
                 others;                                                               \
             }                                                                         \
         double total = 0.0;                                                           \
-        for (int j = 0; j < SUMS; j++)                                                \
+        EACH_SUM                                                                      \
             for (int k = 0; k < NUMBERS; k++) total += sums[j][k] + other[j % OTHERS][k]; \
         return total;                                                                 \
     }
