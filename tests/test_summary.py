@@ -83,6 +83,11 @@ def test_a_summary_does_not_depend_on_the_order_of_repeats(values, seed):
     assert one.sd == two.sd or math.isnan(one.sd)
 
 
+def test_rounding_errors_are_no_spread():
+    assert summarise([100.0, 100.0 + 4e-12, 100.0 - 3e-12]).sd == 0.0
+    assert summarise([1e-9, 2e-9, 3e-9]).sd == pytest.approx(1e-9)
+
+
 def test_a_single_value_has_a_mean_alone():
     summary = summarise([2.3])
     assert (summary.mean, summary.n) == (2.3, 1)

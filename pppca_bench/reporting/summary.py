@@ -15,6 +15,10 @@ from pppca_bench.runs import Cell, Scalar, Selector, StoredRun
 from pppca_bench.store.columns import DONE, FAILED, CellRuns, runs_by_cell
 
 
+_DIGITS = 12
+"""Digits of the largest value that bound the decimals of a spread: further ones are rounding errors."""
+
+
 @dataclass(frozen=True, slots=True)
 class Summary:
     """Summary of a quantity over ``n`` repeats: mean, sample standard deviation, and 95 % interval of the mean.
@@ -36,6 +40,8 @@ def summarise(values: Sequence[float]) -> Summary:
     if n == 1:
         return Summary(mean, math.nan, 1, math.nan, math.nan)
     sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
+    if largest := max(map(abs, values)):
+        sd = round(sd, _DIGITS - math.ceil(math.log10(largest)))
     half = student_t_975(n - 1) * sd / math.sqrt(n)
     return Summary(mean, sd, n, mean - half, mean + half)
 
