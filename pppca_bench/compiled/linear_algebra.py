@@ -11,6 +11,7 @@ import numpy as np
 from pppca_bench.compiled.arrays import Floats, Floats2D, Samples2D, aligned_zeros
 from pppca_bench.compiled.jit import kernel, part
 from pppca_bench.compiled.operation import WIDTH
+from pppca_bench.compiled.registers import HOLDS_32_VECTORS
 from pppca_bench.compiled.simd import (
     broadcast,
     fma,
@@ -86,19 +87,31 @@ def plus_products(x: Tile, A: Floats2D, row: int, column: int, B: Floats2D, othe
 
     The rows begin at ``row`` in A and at ``other`` in B; vector i of the result belongs to column i of A.
     """
-    # Σ_k A_kᵀ B_k, an outer product per row k: sums stay in their lanes, in the order of the rows.
+    # Σ_k A_kᵀ B_k, an outer product per row k: sums stay in their lanes, in the order of the rows. Fewer registers
+    # hold half a tile at a time.
     t0, t1, t2, t3, t4, t5, t6, t7 = x
-    for k in range(n):
-        i, b = row + k, load(B, other + k, place)
-        t0 = fma(broadcast(A, i, column), b, t0)
-        t1 = fma(broadcast(A, i, column + 1), b, t1)
-        t2 = fma(broadcast(A, i, column + 2), b, t2)
-        t3 = fma(broadcast(A, i, column + 3), b, t3)
-        t4 = fma(broadcast(A, i, column + 4), b, t4)
-        t5 = fma(broadcast(A, i, column + 5), b, t5)
-        t6 = fma(broadcast(A, i, column + 6), b, t6)
-        t7 = fma(broadcast(A, i, column + 7), b, t7)
+    if HOLDS_32_VECTORS:
+        for k in range(n):
+            b = load(B, other + k, place)
+            t0, t1, t2, t3 = _plus_four(t0, t1, t2, t3, A, row + k, column, b)
+            t4, t5, t6, t7 = _plus_four(t4, t5, t6, t7, A, row + k, column + 4, b)
+    else:
+        for k in range(n):
+            t0, t1, t2, t3 = _plus_four(t0, t1, t2, t3, A, row + k, column, load(B, other + k, place))
+        for k in range(n):
+            t4, t5, t6, t7 = _plus_four(t4, t5, t6, t7, A, row + k, column + 4, load(B, other + k, place))
     return t0, t1, t2, t3, t4, t5, t6, t7
+
+
+@part
+def _plus_four(a: Any, b: Any, c: Any, d: Any, A: Floats2D, i: int, j: int, x: Any) -> tuple[Any, Any, Any, Any]:
+    """Return four vectors plus A_ij x, …, A_i(j+3) x."""
+    return (
+        fma(broadcast(A, i, j), x, a),
+        fma(broadcast(A, i, j + 1), x, b),
+        fma(broadcast(A, i, j + 2), x, c),
+        fma(broadcast(A, i, j + 3), x, d),
+    )
 
 
 def project(X: Floats, mean: Floats, rows: Floats) -> Floats:

@@ -46,3 +46,6 @@ def _registers() -> Registers:
 
 REGISTERS: Final = _registers()
 """AVX-512 has 32 of eight numbers, AVX2 16 of four, SSE2 16 of two, aarch64 32 of two."""
+
+HOLDS_32_VECTORS: Final = REGISTERS.n_registers * REGISTERS.n_numbers >= 32 * 8
+"""Whether the registers hold 32 vectors of eight numbers, of which kernels are written; otherwise tiles are smaller."""

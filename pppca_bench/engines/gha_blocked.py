@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices1D, Samples2D, aligned_zeros
 from pppca_bench.compiled.jit import part
 from pppca_bench.compiled.operation import WIDTH
-from pppca_bench.compiled.registers import REGISTERS
+from pppca_bench.compiled.registers import HOLDS_32_VECTORS
 from pppca_bench.compiled.simd import (
     add,
     blend,
@@ -32,9 +32,6 @@ from pppca_bench.compiled.simd import (
 _BLOCK = WIDTH
 _PANEL = 2 * WIDTH
 _Pair = tuple[Any, Any]
-
-_HOLDS_PANEL = REGISTERS.n_registers * REGISTERS.n_numbers >= 32 * WIDTH
-"""Whether the registers hold eight samples of a panel; otherwise they hold four samples of half a panel."""
 
 
 class Panels(NamedTuple):
@@ -109,7 +106,7 @@ def fast_epoch(
         _compute_outputs(outputs, height, panels, columns, n_features)
         _carry_outputs(outputs, n_rows)
         for panel in range(n_panels):
-            if _HOLDS_PANEL:
+            if HOLDS_32_VECTORS:
                 _learn_panel(panels, panel * height, outputs, n_rows)
             else:
                 for part in range(4):
@@ -170,7 +167,7 @@ def _compute_outputs(outputs: Floats2D, height: int, panels: Floats2D, columns: 
     # Panel by panel: its sixteen columns of samples and rows stay in the first-level cache.
     for first in range(0, n_features, _PANEL):
         n = _PANEL if first + _PANEL <= n_features else n_features - first
-        if not _HOLDS_PANEL:
+        if not HOLDS_32_VECTORS:
             for j in range(0, height, 2):
                 _add_two_outputs(outputs, j, panels, first // _PANEL * height + j, columns, first, n)
             continue

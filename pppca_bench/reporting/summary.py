@@ -14,7 +14,6 @@ from pppca_bench.reporting.labels import grouped, value_text
 from pppca_bench.runs import Cell, Scalar, Selector, StoredRun
 from pppca_bench.store.columns import DONE, FAILED, CellRuns, runs_by_cell
 
-
 _DIGITS = 12
 """Digits of the largest value that bound the decimals of a spread: further ones are rounding errors."""
 
