@@ -239,7 +239,7 @@ def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], form: Form
 def escaped(text: str, form: Format) -> str:
     """Return a text with the characters escaped that have a meaning in a format."""
     if form == "latex":
-        return printable(text).translate(_ESCAPED)
+        return re.sub(r":(?=\w)", r":\\allowbreak{}", printable(text).translate(_ESCAPED))  # in proben1:mushroom
     return in_markdown(text) if form == "markdown" else printable(text)
 
 
