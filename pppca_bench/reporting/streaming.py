@@ -20,7 +20,7 @@ CONFIGS = ("streaming", "streaming_curves")
 
 _LARGEST_POWER = 20
 _NOTE = (
-    "Retained variance over the most that as many dimensions can hold; 1 is exact PCA. τ = 15, but GHA: three rows. A"
+    "Retained variance over the most that as many dimensions can hold; 1 is exact PCA. τ = 15, but GHA, which learns three nodes. A"
     " curve ends with its shortest run. For DGHA and NE-pPCA, which start from all"
     " dimensions, an epoch and a generation count as all training samples once more."
 )
@@ -49,8 +49,8 @@ def streaming_figure(results: Results, store: Store, facts: Mapping[str, Problem
             panels.append(Panel("curves", title, pd.concat(lines)))
     missing = () if panels else CONFIGS
     x_label, y_label = "samples seen, as a power of two", "share of the best variance"
-    basis = "One run a data set, at powers of two of the samples."
-    title = "What is retained after how many samples"
+    basis = "One run per data set, at powers of two of the samples."
+    title = "Retained variance against the number of samples"
     return Figure("F9", title, "", x_label, y_label, panels, _NOTE, missing, basis=basis)
 
 
