@@ -20,9 +20,9 @@ CONFIGS = ("streaming", "streaming_curves")
 
 _LARGEST_POWER = 20
 _NOTE = (
-    "Retained variance over the most that as many dimensions can hold; 1 is exact PCA. τ = 15, but GHA, which learns three nodes. A"
-    " curve ends with its shortest run. For DGHA and NE-pPCA, which start from all"
-    " dimensions, an epoch and a generation count as all training samples once more."
+    "Retained variance over the most that as many dimensions can hold; 1 is exact PCA. τ = 15, but GHA, which learns"
+    " three nodes. A curve ends with its shortest run. For DGHA and NE-pPCA, which start from all dimensions, an epoch"
+    " and a generation count as all training samples once more."
 )
 
 
