@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -170,9 +171,13 @@ class RunResult:
     origin: str = field(default="", compare=False)  # provenance of a stored result (`provenance.describe`), as JSON
 
 
+_FOLDERS = re.compile(r"""(?<=["'])/([^"'/\n]+/)+|(?<![\w.:/…])/([^\s"'/]+/)+""")
+"""Folders of absolute paths, which name users and machines; paths with spaces are in quotation marks."""
+
+
 def failed(spec: RunSpec, cause: str) -> RunResult:
-    """Return the record of a failed run; characters of the cause that UTF-8 does not encode are escaped."""
-    return RunResult(spec.key, "failed", error=cause.encode("utf-8", "backslashreplace").decode())
+    """Return the record of a failed run; its cause names no folders, and is escaped where UTF-8 does not encode it."""
+    return RunResult(spec.key, "failed", error=_FOLDERS.sub("…/", cause).encode("utf-8", "backslashreplace").decode())
 
 
 def cause_of(error: str | None) -> str:

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import platform
 import shutil
 import sqlite3
 import subprocess
@@ -22,6 +21,7 @@ from pppca_bench.experiments import doctor
 from pppca_bench.experiments.doctor import Finding
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
 from pppca_bench.store.database import Store
+from pppca_bench.store.file import this_machine
 
 CELL = Cell("iris", "a" * 64, "dgha", (("tau", 5.0),), (("rule", "rprop"),), (("dgha", 1), ("rprop", 1)))
 SPECS = [RunSpec(f"key{repeat}", CELL, repeat, repeat) for repeat in range(3)]
@@ -209,9 +209,9 @@ class TestStore:
         ]
 
     def test_runs_of_a_running_process_need_nothing(self, store, path):
-        query(path, f"INSERT INTO reservations VALUES ('key0', '{os.getppid()} {platform.node()}')")
+        query(path, f"INSERT INTO reservations VALUES ('key0', '{os.getppid()} {this_machine()}')")
         assert wrong(doctor._store(path)) == []
-        assert store.reserved() == [("key0", f"{os.getppid()} {platform.node()}")]
+        assert store.reserved() == [("key0", f"{os.getppid()} {this_machine()}")]
 
     @pytest.mark.usefixtures("quick_doctor")
     def test_a_study_is_summed_up_and_its_failed_runs_need_nothing(self, store, path):

@@ -43,7 +43,7 @@ def checkout(tmp_path, monkeypatch) -> Path:
 
 def test_the_description_names_code_libraries_interpreter_and_machine():
     facts = json.loads(provenance.describe())
-    of_code, of_machine = {"pppca", "configs"}, {"python", "processor", "blas", "system"}
+    of_code, of_machine = {"pppca", "configs"}, {"python", "processor", "kernels", "blas", "system"}
     assert facts.keys() == of_code | of_machine | {"numpy", "scipy", "numba", "scikit-learn"}
     assert facts["numpy"] == version("numpy")
     assert facts["scikit-learn"] == version("scikit-learn")
@@ -51,6 +51,14 @@ def test_the_description_names_code_libraries_interpreter_and_machine():
     assert facts["pppca"].startswith(__version__)
     assert all(value for name, value in facts.items() if name != "configs")
     assert json.loads(provenance.describe({"demo": "a" * 64}))["configs"] == {"demo": "a" * 64}
+
+
+def test_variables_of_numba_are_named_but_for_folders(monkeypatch):
+    monkeypatch.setenv("NUMBA_CPU_NAME", "haswell")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/home/ann")
+    kernels = json.loads(provenance.describe())["kernels"]
+    assert "NUMBA_CPU_NAME=haswell" in kernels
+    assert "ann" not in kernels
 
 
 def test_a_checkout_is_named_by_its_commit(checkout):

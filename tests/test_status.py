@@ -1,7 +1,6 @@
 """Progress of configs: numbers of runs by status, and the time left."""
 
 import os
-import platform
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from pppca_bench.cli.main import cli
 from pppca_bench.cli.status import Standing, _time, standings
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
 from pppca_bench.store.database import Span, Store
+from pppca_bench.store.file import this_machine
 
 
 def specs(method: str, problem: str, n: int, **parameters: object) -> list[RunSpec]:
@@ -82,7 +82,7 @@ def test_reservations_of_running_processes_count_as_under_way(store):
     plan(store, "c", gha)
     store.reserve([gha[0].key])
     with store.transaction() as connection:
-        connection.execute("INSERT INTO reservations VALUES (?, ?)", (gha[1].key, f"{2**30} {platform.node()}"))
+        connection.execute("INSERT INTO reservations VALUES (?, ?)", (gha[1].key, f"{2**30} {this_machine()}"))
         connection.execute("INSERT INTO reservations VALUES (?, ?)", (gha[2].key, f"{os.getpid()} elsewhere"))
     assert standings(store, 1)[0].n_under_way == 2
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import subprocess
 from collections import Counter
@@ -22,12 +23,13 @@ LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
 
 
 def describe(configs: Mapping[str, str] | None = None) -> str:
-    """Return JSON text with the versions of code, libraries and Python, processor, BLAS, and the configs' SHA-256."""
+    """Return JSON text: versions of code, libraries and Python, processor, kernels, BLAS, SHA-256 of the configs."""
     facts = {
         "pppca": code_version(),
         "configs": dict(configs or {}),
         "python": platform.python_version(),
         "processor": _processor(),
+        "kernels": _kernels(),
         "blas": _blas(),
         "system": f"{platform.system()} {platform.machine()}",
         **{library: version(library) for library in LIBRARIES},
@@ -78,6 +80,15 @@ def _processor() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
+
+
+def _kernels() -> str:
+    """Return the registers that kernels are compiled for, and Numba's variables that change the compiled code."""
+    from pppca_bench.compiled.registers import REGISTERS
+
+    set_here = sorted(name for name in os.environ if name.startswith("NUMBA_") and not name.endswith("_DIR"))
+    registers = f"{REGISTERS.n_registers} registers of {REGISTERS.n_numbers} float64"
+    return ", ".join([registers, *(f"{name}={os.environ[name]}" for name in set_here)])
 
 
 @cache

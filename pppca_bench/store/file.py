@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import sqlite3
@@ -174,14 +175,19 @@ def _access_mode(path: Path, read_only: bool) -> str:
 
 
 def this_process() -> str:
-    """Return the name of this process: its number and its machine."""
-    return f"{os.getpid()} {platform.node()}"
+    """Return the name of this process: its number and a digest of its machine's name."""
+    return f"{os.getpid()} {this_machine()}"
+
+
+def this_machine() -> str:
+    """Return a digest of the name of this machine, which a database may be published without."""
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:12]
 
 
 def is_running(process: str) -> bool:
     """Return whether a process of that name is running; a process of another machine is assumed to be."""
     number, _, machine = process.partition(" ")
-    if machine != platform.node() or os.name != "posix":
+    if machine != this_machine() or os.name != "posix":
         return True
     try:
         os.kill(int(number), 0)
