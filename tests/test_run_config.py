@@ -1,5 +1,6 @@
 """Configs run from Python, on tables and on given data."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -212,6 +213,7 @@ def test_the_worked_example_prints_what_the_document_shows():
             "sepal width (cm), petal length (cm), petal width (cm), target (did you",
         ),
         (["iris", "--target", "y"], "expected --target, --task and --drop with a table alone"),
+        (["demo.yaml", "--drop", "y"], "expected --target, --task and --drop with a table alone"),
         (["sklearn:iris", "--target", "z"], "sklearn:iris: expected a column 'z'"),
     ],
 )
@@ -229,6 +231,18 @@ def test_a_known_problem_and_a_table_without_a_target_are_described_too():
     assert "1, constant" in said
     said = pppca("data", "describe", "iris").output
     assert "75 / 38 / 37 for training, validation and test: the same in every run" in said
+
+
+def test_all_problems_of_a_config_are_described_and_all_that_is_wrong_with_them(tmp_path):
+    folder = tmp_path / "own"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / f"{name}.csv").write_text("when,size,y\n2020-01-02,x1,p\n2020-01-03,2,q\n2020-01-04,,p\n")
+    problems = "{csv: a.csv, target: y}, iris, {csv: b.csv, target: size}"
+    done = pppca("data", "describe", str(config_file(folder, problems)))
+    assert done.exit_code == 2
+    assert re.findall(r"^problem +(\S+)", done.output, re.MULTILINE) == ["a.csv", "iris", "b.csv"]
+    assert all(f"{name}, column 'when': expected numbers, text or" in done.stderr for name in ("a.csv", "b.csv"))
 
 
 @pytest.mark.slow

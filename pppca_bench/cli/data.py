@@ -48,9 +48,7 @@ def data_export(folder: Path, names: tuple[str, ...]) -> None:
     click.echo(f"{folder}: {len(written)} files written.")
 
 
-@data.command(
-    "describe", epilog=examples("pppca data describe my.csv --target y", "pppca data describe sklearn:digits")
-)
+@data.command("describe", epilog=examples("pppca data describe my.csv --target y", "pppca data describe own.yaml"))
 @click.argument("problem")
 @click.option("--target", "targets", multiple=True, help="Column of the target, of a table that names none.")
 @click.option("--task", type=click.Choice(("classification", "approximation")), help="What the target is.")
@@ -62,22 +60,27 @@ def data_describe(
     """Describe PROBLEM: types, gaps, classes, sizes and split, and all that makes a table unusable.
 
     PROBLEM is a known problem's name, a .csv, .parquet or .dt file, sklearn:NAME, proben1:FAMILY or openml:NUMBER,
-    which is downloaded where it is not there yet.
+    which is downloaded where it is not there yet; or a config, all of whose problems are described.
     """
     from tabulate import tabulate
 
+    from pppca_bench.config.request import problems_of
     from pppca_bench.problems.describe import describe_problem, own_data_of
 
-    asked = own_data_of(problem, target=targets, task=task, drop=dropped)
-    if isinstance(asked, str) and (targets or task or dropped):
+    is_config = problem.endswith((".yaml", ".yml"))
+    asked = [] if is_config else [own_data_of(problem, targets, task, dropped)]
+    if (targets or task or dropped) and (is_config or isinstance(asked[0], str)):
         raise click.UsageError(f"expected --target, --task and --drop with a table alone, got them with {problem}.")
-    facts, columns, unusable = describe_problem(asked, data_dir)
-    click.echo(tabulate(facts, tablefmt="plain", disable_numparse=True))
-    if columns:
-        headers = ["column", "type", "gaps", "values"]
-        click.echo("\n" + tabulate(columns, headers, tablefmt="simple", disable_numparse=True))
-    if unusable:
-        raise OwnDataError(unusable)
+    mistakes = []
+    for number, own in enumerate(asked or problems_of(Path(problem))):
+        facts, columns, unusable = describe_problem(own, data_dir)
+        click.echo("\n" * bool(number) + tabulate(facts, tablefmt="plain", disable_numparse=True))
+        if columns:
+            headers = ["column", "type", "gaps", "values"]
+            click.echo("\n" + tabulate(columns, headers, tablefmt="simple", disable_numparse=True))
+        mistakes += [unusable] if unusable else []
+    if mistakes:
+        raise OwnDataError("\n".join(mistakes))
 
 
 @data.command("path", epilog=examples("pppca data path"))

@@ -120,6 +120,13 @@ def read_request(
     return Request(tuple(plan for plan in plans if plan.specs), problems)
 
 
+def problems_of(path: Path) -> list[Entry]:
+    """Return the problems of a config, whose files are as seen from the working directory."""
+    source = read_yaml(path)
+    search_also([path.parent, Path.cwd()])
+    return list(_find_files(source, parse_config(source), {}).values())
+
+
 def refuse_too_many(counts: Mapping[Path, int], fewer: str = "values or repeats") -> None:
     """Raise ConfigError for more than `MOST_RUNS` runs, counted by file; ``fewer`` names the remedy."""
     n_all = sum(counts.values())

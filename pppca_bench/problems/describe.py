@@ -23,7 +23,7 @@ Columns = list[tuple[str, str, str, str]]
 
 
 def own_data_of(
-    text: str, *, target: tuple[str, ...] = (), task: Task | None = None, drop: tuple[str, ...] = ()
+    text: str, target: tuple[str, ...] = (), task: Task | None = None, drop: tuple[str, ...] = ()
 ) -> str | OwnData:
     """Return the data that an argument refers to: a known problem, a file, ``sklearn:NAME``, ``proben1:FAMILY``
     or ``openml:NUMBER``.
@@ -43,7 +43,7 @@ def own_data_of(
         return text
     raise UnknownProblemError(
         "problem: expected a name that `pppca data list` prints, a .csv, .parquet or .dt file, sklearn:NAME,"
-        f" proben1:FAMILY or openml:NUMBER, got {text!r}. {suggest(text)}"
+        f" proben1:FAMILY, openml:NUMBER or a config, got {text!r}. {suggest(text)}"
     )
 
 
