@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -125,6 +125,22 @@ class Cell:
         return dict(self.parameters) | {f"classifier.{name}": value for name, value in self.classifier}
 
 
+def candidates(cell: Cell) -> list[Parameters]:
+    """Return the candidates of a cell's runs, every combination of values; ``[()]`` where nothing is chosen."""
+    grids: dict[str, Any] = {
+        name.removeprefix(CHOOSE): value
+        for name, value in cell.parameters
+        if name.startswith(CHOOSE) and name not in (CHOOSE_BY, CHOOSE_RETAIN)
+    }
+    return [tuple(zip(grids, values, strict=True)) for values in itertools.product(*grids.values())]
+
+
+def n_trainings(cell: Cell) -> int:
+    """Return how often a run of a cell learns: once, or once for each candidate and once more for the chosen."""
+    n_candidates = len(candidates(cell))
+    return n_candidates + 1 if n_candidates > 1 else 1
+
+
 @dataclass(frozen=True, slots=True)
 class RunSpec:
     """Specification of a run: everything that decides its numbers."""
@@ -141,7 +157,7 @@ def by_cell(specs: Iterable[RunSpec]) -> dict[Cell, list[RunSpec]]:
     """Return the runs of each cell, in their order."""
     cells: dict[Cell, list[RunSpec]] = {}
     # Repeats follow one another; comparing their cells by identity saves microseconds of hashing a run.
-    for _, repeats in groupby(specs, key=lambda spec: id(spec.cell)):
+    for _, repeats in itertools.groupby(specs, key=lambda spec: id(spec.cell)):
         own = list(repeats)
         cells.setdefault(own[0].cell, []).extend(own)
     return cells

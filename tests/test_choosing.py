@@ -15,7 +15,7 @@ from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import cell
 from pppca_bench.experiments.choosing import run_group
 from pppca_bench.problems import Problem, load_problem
-from pppca_bench.runs import RunResult
+from pppca_bench.runs import RunResult, candidates, n_trainings
 
 TAUS = [2, 10, 100]
 BASE: dict[str, Any] = {
@@ -57,15 +57,16 @@ def numbers(values: Mapping[str, float]) -> dict[str, float]:
 def test_a_run_has_the_numbers_of_the_candidate_with_the_least_validation_error(wine):
     specs = specs_of(BASE | {"choose": ["tau", "data_fraction"]})
     assert len(specs) == 3, "a run a repeat, however many candidates"
-    results, candidates = run_group(specs, wine), fixed(wine)
+    assert {n_trainings(spec.cell) for spec in specs} == {len(candidates(specs[0].cell)) + 1}
+    results, by_setting = run_group(specs, wine), fixed(wine)
     for repeat, (key, result) in enumerate(zip(chosen(results), results, strict=True)):
         score = {
             name: (of[repeat]["validation_error_percent"], of[repeat]["dimensionality"])
-            for name, of in candidates.items()
+            for name, of in by_setting.items()
         }
         assert score[key] == min(score.values())
-        assert numbers(result.values) == numbers(candidates[key][repeat])
-    assert len({tuple(of[0].items()) for of in candidates.values()}) == 6, "the candidates differ"
+        assert numbers(result.values) == numbers(by_setting[key][repeat])
+    assert len({tuple(of[0].items()) for of in by_setting.values()}) == 6, "the candidates differ"
 
 
 def test_the_fewest_features_that_retain_enough_are_chosen_by_variance(wine):

@@ -134,6 +134,7 @@ def test_a_dry_run_plans_tables_and_an_invalid_table_is_an_error(tmp_path):
     X.assign(kind=y).to_csv(tmp_path / "a" / "own.csv", index=False)
     done = pppca("run", path, "--dry-run")
     assert (done.exit_code, done.output) == (0, "2 runs planned, 0 done, 2 to run in 2 cells.\n")
+    assert ": 16 trainings, " in pppca("run", path, "--set", "tau=auto", "--dry-run").output
     assert pppca("run", path, "--set", "splits=3", "--set", "repeats=3", "--dry-run").output.startswith("6 runs pl")
     (tmp_path / "a" / "own.csv").write_text("x,kind\n" + "1,a\n2,b\n" * 4 + "2,b,3\n")
     done = pppca("run", path)

@@ -241,16 +241,18 @@ def _print_superseded(store: Store, specs: Sequence[RunSpec]) -> None:
 
 
 def _print_dry_run(specs: Sequence[RunSpec], results: Path, fresh: bool) -> None:
+    from pppca_bench.runs import n_trainings
+
     done: set[str] = set()
     if (results / DATABASE).exists() and not fresh:
         with read_store(results) as store:
             done = store.done(spec.key for spec in specs)
             _print_superseded(store, specs)
     missing = [spec for spec in specs if spec.key not in done]
-    n_cells = len({spec.cell for spec in missing})
-    click.echo(
-        f"{len(specs)} runs planned, {len(specs) - len(missing)} done, {len(missing)} to run in {n_cells} cells."
-    )
+    n_cells, n_trained = len({spec.cell for spec in missing}), sum(n_trainings(spec.cell) for spec in missing)
+    text = f"{len(specs)} runs planned, {len(specs) - len(missing)} done, {len(missing)} to run in {n_cells} cells"
+    chosen = f": {n_trained} trainings, with those of the candidates that they choose from"
+    click.echo(f"{text}{chosen if n_trained > len(missing) else ''}.")
 
 
 def _print_outcome(outcome: Outcome, results: Path, quiet: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -15,11 +14,11 @@ from pppca_bench.runs import (
     CHOOSE_BY,
     CHOOSE_RETAIN,
     CHOSEN,
-    Cell,
     Parameters,
     RunResult,
     RunSpec,
     Scalar,
+    candidates,
     failed,
 )
 
@@ -28,16 +27,6 @@ _CRITERIA = {"validation_error": "validation_error_percent", "retained_variance"
 
 _ROUNDING = 1e-6
 """Percent of the variance that rounding may lose where features retain all of it."""
-
-
-def candidates(cell: Cell) -> list[Parameters]:
-    """Return the candidates of a cell's runs, every combination of values; ``[()]`` where nothing is chosen."""
-    grids: dict[str, Any] = {
-        name.removeprefix(CHOOSE): value
-        for name, value in cell.parameters
-        if name.startswith(CHOOSE) and name not in (CHOOSE_BY, CHOOSE_RETAIN)
-    }
-    return [tuple(zip(grids, values, strict=True)) for values in itertools.product(*grids.values())]
 
 
 def settled(spec: RunSpec, chosen: Parameters, without: Collection[str] = ()) -> RunSpec:

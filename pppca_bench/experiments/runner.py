@@ -15,7 +15,7 @@ from pppca_bench.experiments.provenance import describe
 from pppca_bench.experiments.queue import Group, Queue, same_problem
 from pppca_bench.experiments.worker import Computed, compile_kernels, compute, hindrance, needed_families
 from pppca_bench.problems import Problem, ProblemSource
-from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec, by_cell, cause_of, failed
+from pppca_bench.runs import Plan, ProblemFacts, RunResult, RunSpec, by_cell, cause_of, failed, n_trainings
 from pppca_bench.store.database import Store
 
 Progress = Callable[[int, int], None]
@@ -88,7 +88,7 @@ def run(
     fail_fast : bool, default False
         Stop at the first run that failed and has no attempt left; completed runs are recorded.
     progress : callable(n_finished, n_total), optional
-        Called at the start and after every group.
+        Called at the start and after every group; each candidate of a run that chooses its settings counts.
     stage, warn : callable(text), optional
         Called with the name of a slow step before the runs, and with "" when it ends; and with warnings.
     """
@@ -99,7 +99,8 @@ def run(
     by_key = {spec.key: spec for spec in missing}
     queue = Queue(missing, store, partial(_trained_on, problems=problems), fresh=fresh, retries=retries)
     provenance, n_finished, failures = "", 0, list[RunResult]()
-    progress(0, len(missing))
+    n_trained, n_to_train = 0, sum(n_trainings(spec.cell) for spec in missing)
+    progress(0, n_to_train)
     with ExitStack() as stack:
         used = backend or stack.enter_context(local(workers))
         _compile(needed_families(missing), used, stage, warn)
@@ -111,9 +112,10 @@ def run(
             for result in itertools.chain.from_iterable(results for results, _ in computed):
                 if not queue.put_back(by_key[result.key], result):
                     n_finished += 1
+                    n_trained += n_trainings(by_key[result.key].cell)
                     if result.status == "failed":
                         failures.append(result)
-            progress(n_finished, len(missing))
+            progress(n_trained, n_to_train)
             if fail_fast and failures:
                 used.renew(used.n_workers)
                 break

@@ -26,7 +26,7 @@ from pppca_bench.experiments.queue import Group, is_timed, same_problem
 from pppca_bench.files import open_shared
 from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.problems import Problem
-from pppca_bench.runs import Cell, RunResult, RunSpec, by_cell, failed
+from pppca_bench.runs import Cell, RunResult, RunSpec, by_cell, candidates, failed
 from pppca_bench.store.database import Span
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _thread_pools(_n_modules: int) -> ThreadpoolController:
 def _warm_up(spec: RunSpec, problem: Problem) -> None:
     """Warm up a run's method and classifier, which may reject the random data, warn of them, or print."""
     from pppca_bench.experiments.cell import warm_up
-    from pppca_bench.experiments.choosing import candidates, settled
+    from pppca_bench.experiments.choosing import settled
 
     with suppress(Exception, SystemExit), warnings.catch_warnings(action="ignore"), redirect_stdout(io.StringIO()):
         warm_up(settled(spec, candidates(spec.cell)[0]), problem)
