@@ -110,6 +110,11 @@ class Terminated(BaseException):
     """SIGTERM arrived."""
 
 
+def own_command(without: str, added: str = "") -> str:
+    """Return this command without an option, and with another."""
+    return shlex.join(["pppca", *(word for word in sys.argv[1:] if word != without), *added.split()])
+
+
 @contextmanager
 def stoppable(results: Path) -> Iterator[None]:
     """Turn Ctrl-C and SIGTERM into an exit code and a line that says how to resume."""
@@ -123,8 +128,9 @@ def stoppable(results: Path) -> Iterator[None]:
     except (KeyboardInterrupt, Terminated) as stop:
         for number in (signal.SIGINT, signal.SIGTERM):  # a second signal would only spoil the message
             signal.signal(number, signal.SIG_IGN)
-        again = shlex.join(["pppca", *(argument for argument in sys.argv[1:] if argument != "--fresh")])
-        click.echo(f"\nStopped. Completed runs are saved in {results}. Resume with `{again}`.", err=True)
+        click.echo(
+            f"\nStopped. Completed runs are saved in {results}. Resume with `{own_command('--fresh')}`.", err=True
+        )
         sys.exit(EXIT_INTERRUPTED if isinstance(stop, KeyboardInterrupt) else EXIT_TERMINATED)
     finally:
         signal.signal(signal.SIGTERM, previous)

@@ -8,7 +8,15 @@ from typing import Literal
 
 import click
 
-from pppca_bench.cli._shared import FILE, examples, read_snapshot, read_store, references_option, results_option
+from pppca_bench.cli._shared import (
+    FILE,
+    examples,
+    own_command,
+    read_snapshot,
+    read_store,
+    references_option,
+    results_option,
+)
 from pppca_bench.errors import nearest
 
 
@@ -64,7 +72,7 @@ def compare(
         recorded.write_baseline(recorded.record(built), path, force=force)
         click.echo(f"Wrote {path}.", err=True)
     if strict:
-        worse = recorded.regressions(built, recorded.read_baseline(path))
+        worse = recorded.regressions(built, recorded.read_baseline(path, own_command("--strict", "--record")))
         for place, reason in worse.items():
             click.echo(f"Worse than recorded: {', '.join(place)} {reason}.", err=True)
         if worse:

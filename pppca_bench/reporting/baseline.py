@@ -145,15 +145,15 @@ def write_baseline(recorded: Mapping[Place, RecordedCell], path: Path, *, force:
     atomic_write(path, f'{{"format": {FORMAT}, "cells": [\n' + ",\n".join(lines) + "\n]}\n")
 
 
-def read_baseline(path: Path) -> dict[Place, RecordedCell]:
-    """Read a baseline.
+def read_baseline(path: Path, command: str = "pppca compare --record") -> dict[Place, RecordedCell]:
+    """Read a baseline; ``command`` writes it.
 
     Raises
     ------
     StoreError
         The file is missing or no baseline.
     """
-    remedy = "Write it with `pppca compare --record --force`."
+    remedy = f"Delete it, and write it again with `{command}`."
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["format"] != FORMAT:
@@ -162,7 +162,8 @@ def read_baseline(path: Path) -> dict[Place, RecordedCell]:
             raise StoreError(f"{path}: expected a baseline of at least one cell, got none. {remedy}")
         return dict(_recorded(cell) for cell in document["cells"])
     except OSError as error:
-        raise StoreError(f"{path}: the baseline cannot be read ({error.strerror}). {remedy}") from None
+        missing = f"Write it with `{command}`." if not path.exists() else remedy
+        raise StoreError(f"{path}: the baseline cannot be read ({error.strerror}). {missing}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(f"{path}: expected a baseline, got something else ({error}). {remedy}") from None
 
