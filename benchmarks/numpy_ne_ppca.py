@@ -18,14 +18,7 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 
-SETTINGS = (
-    "population_size",
-    "n_generations",
-    "tournament_size",
-    "n_elite",
-    "crossover_probability",
-    "mutation_scale",
-)
+SETTINGS = ("population_size", "n_generations", "tournament_size", "n_elite", "crossover_probability", "mutation_scale")
 """Parameters of `pppca_bench.engines.NEpPCA` that `evolve` takes by the same names."""
 
 

@@ -11,14 +11,7 @@ from full_results import full_runs, published, tables_of, with_values
 
 from pppca_bench.errors import StoreError
 from pppca_bench.references.reference import own_references
-from pppca_bench.reporting.baseline import (
-    RecordedCell,
-    read_baseline,
-    record,
-    regressions,
-    worsened,
-    write_baseline,
-)
+from pppca_bench.reporting.baseline import RecordedCell, read_baseline, record, regressions, worsened, write_baseline
 from pppca_bench.reporting.comparison import Place
 from pppca_bench.runs import SIZES, RunSpec, described
 
@@ -183,15 +176,7 @@ class TestFile:
         with pytest.raises(StoreError, match=r"expected a baseline of format 3, got 2\. Delete it, and"):
             read_baseline(path)
 
-    @pytest.mark.parametrize(
-        "cell",
-        [
-            {},
-            {"verdict": "fine"},
-            {"values": {"0": float("nan")}},
-            {"values": [1.0]},
-        ],
-    )
+    @pytest.mark.parametrize("cell", [{}, {"verdict": "fine"}, {"values": {"0": float("nan")}}, {"values": [1.0]}])
     def test_a_damaged_cell_is_an_error(self, tmp_path, cell):
         place = dict(zip(("table", "row", "column", "quantity"), CELL, strict=True))
         whole = place | {"verdict": "close", "settings": "", "values": {"0": 1.0}}

@@ -8,12 +8,7 @@ from reference_pruning import half_squared_error, paths_to_outputs, with_weight
 
 from pppca_bench.classifiers import RpropMLPClassifier, fit_together
 from pppca_bench.classifiers.network import Architecture, connected_inputs, uniform_per_weight
-from pppca_bench.classifiers.pruned_mlp import (
-    PrunedMLPClassifier,
-    n_connections,
-    optimal_brain_damage,
-    pruned,
-)
+from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier, n_connections, optimal_brain_damage, pruned
 
 ARCHITECTURES = [
     Architecture(3, hidden, 2, shortcuts, activation)

@@ -255,10 +255,7 @@ def test_accuracy_is_judged_beside_each_other_system(shift, verdict):
     ("whole", "part", "verdict"), [(5.0, 8.0, "holds"), (5.0, 3.0, "does not hold"), (0.5, 0.8, "does not hold")]
 )
 def test_speed_is_judged_by_operations_with_part_of_the_data_and_with_all(whole, part, verdict):
-    ratios = {
-        "speed_up": {"speedup_operations": [whole] * 8},
-        "speed_up_by_part": {"speedup_operations": [part] * 8},
-    }
+    ratios = {"speed_up": {"speedup_operations": [whole] * 8}, "speed_up_by_part": {"speedup_operations": [part] * 8}}
     assert judge_claims(compared(**ratios))[SPEED].verdict == verdict
     assert judge_claims(compared(speed_up=ratios["speed_up"]))[SPEED].verdict == "not run"
 

@@ -245,12 +245,7 @@ class TestErrors:
 
     @pytest.mark.parametrize(
         "arguments",
-        [
-            ["run"],
-            ["run", "a.yaml", "--repeats", "0"],
-            ["run", "a.yaml", "--no-such-option"],
-            ["no-such-command"],
-        ],
+        [["run"], ["run", "a.yaml", "--repeats", "0"], ["run", "a.yaml", "--no-such-option"], ["no-such-command"]],
     )
     def test_wrong_usage_has_exit_code_2(self, arguments):
         result = pppca(*arguments)

@@ -108,11 +108,7 @@ REFUSALS = [
         "method: gah",
         f"7: methods[0]: expected method to be one of {METHOD_NAMES}, got 'gah' (did you mean 'gha'?).",
     ),
-    (
-        "method: gha",
-        "methode: gha",
-        f"7: methods[0]: expected method to be one of {METHOD_NAMES}, got none.",
-    ),
+    ("method: gha", "methode: gha", f"7: methods[0]: expected method to be one of {METHOD_NAMES}, got none."),
     (
         "- method: gha\n    learning_rate: 0.01",
         "- [gha]",
@@ -327,12 +323,7 @@ def test_each_value_of_a_list_is_a_setting(load, written, values):
 
 @pytest.mark.parametrize(
     ("written", "values"),
-    [
-        ("[8, 4]", ((8, 4),)),
-        ("[[8, 4]]", ((8, 4),)),
-        ("[[8, 4], [], [2]]", ((8, 4), (), (2,))),
-        ("[]", ((),)),
-    ],
+    [("[8, 4]", ((8, 4),)), ("[[8, 4]]", ((8, 4),)), ("[[8, 4], [], [2]]", ((8, 4), (), (2,))), ("[]", ((),))],
 )
 def test_a_list_parameter_has_several_values_where_it_is_a_list_of_lists(load, written, values):
     config = load(BASE.replace("hidden: [8]", f"hidden: {written}, max_epochs: [10, 20]"))

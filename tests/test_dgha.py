@@ -40,8 +40,7 @@ def kept_rows(variances, rows=None, *, per_direction=False, sort=False, **limits
 
 
 @pytest.mark.parametrize(
-    ("tau", "kept"),
-    [(5.0, [0, 2]), (9.9, [0, 2]), (10.0, [0, 2, 3]), (39.0, [0, 2, 3]), (40.0, [0, 1, 2, 3])],
+    ("tau", "kept"), [(5.0, [0, 2]), (9.9, [0, 2]), (10.0, [0, 2, 3]), (39.0, [0, 2, 3]), (40.0, [0, 1, 2, 3])]
 )
 def test_formula_1_removes_ratios_above_tau_only(tau, kept):
     # Ratios to the largest variance, 40: 1, 40, 2, 10. A ratio equal to tau stays.

@@ -84,10 +84,7 @@ class TestEnvironment:
         assert wrong(findings) == []
         assert "processor cores" in findings[-1].text
 
-    @pytest.mark.parametrize(
-        ("got", "expected"),
-        [("0.70.1", "got 0.70.1"), ("0.61", "got 0.61"), (None, "got none")],
-    )
+    @pytest.mark.parametrize(("got", "expected"), [("0.70.1", "got 0.70.1"), ("0.61", "got 0.61"), (None, "got none")])
     def test_old_new_and_missing_packages_are_reported(self, monkeypatch, got, expected):
         def version(name: str) -> str:
             if got is None:

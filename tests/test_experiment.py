@@ -94,10 +94,7 @@ def test_comparisons_are_tested_over_the_data_sets():
         ({}, f"{QUESTION} {LITTLE}: NE-pPCA (as written), with 100 % of the features; NE-pPCA (fitted), with 100 %"),
         (dict.fromkeys(("evolved", "dynamical", "exact"), 2.0), f"{QUESTION} {LITTLE}: no method."),
         ({"evolved": 2.0}, f"{QUESTION} {MUCH}: NE-pPCA (as written), with 100 % of the features; NE-pPCA (fitted)"),
-        (
-            {"exact": 0.5},
-            f"{QUESTION} a typical loss within ±1 point with a probability above 95 %: NE-pPCA (as ",
-        ),
+        ({"exact": 0.5}, f"{QUESTION} a typical loss within ±1 point with a probability above 95 %: NE-pPCA (as "),
         ({"exact": 2.0}, "Better than exact PCA by more than 1 point, with a probability above 95 %: NE-pPCA (as wri"),
         ({"exact": 0.5}, "No pseudo-PCA is better than exact PCA by more than 1 point"),
     ],

@@ -163,10 +163,7 @@ class TestShow:
         ("text", "message"),
         [
             ("a", r"^3 runs match 'a' in .*: expected a key, .* of one run, such as ab0; ab1; ab2\.$"),
-            (
-                "x",
-                r"^no run 'x' in .*: expected .*, or CONFIG/PROBLEM/METHOD/REPEAT\. .*lists the keys\.$",
-            ),
+            ("x", r"^no run 'x' in .*: expected .*, or CONFIG/PROBLEM/METHOD/REPEAT\. .*lists the keys\.$"),
             ("one/iris/dgha/x", r"^no run 'one/iris/dgha/x'"),
             ("%", r"^no run '%'"),
         ],

@@ -14,8 +14,7 @@ from report_page import ODD, write_store
 from pppca_bench.references.numbers import Number
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import Comparison, compare
-from pppca_bench.reporting.html import Report, gather, inline_svg, render_report
-from pppca_bench.reporting.html_tables import STRIP_HEIGHT, anchor, table_view
+from pppca_bench.reporting.html import STRIP_HEIGHT, Report, anchor, gather, inline_svg, render_report, table_view
 from pppca_bench.reporting.snapshot import Snapshot, take_snapshot
 from pppca_bench.reporting.summary import summarise
 from pppca_bench.reporting.table import Table, TableCell

@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from pppca_bench.classifiers import (
-    BackpropMLPClassifier,
-    RpropMLPClassifier,
-    RpropMLPRegressor,
-    squared_error_percent,
-)
+from pppca_bench.classifiers import BackpropMLPClassifier, RpropMLPClassifier, RpropMLPRegressor, squared_error_percent
 from pppca_bench.classifiers.genetic_mlp import GAMLPClassifier
 
 # A linear network of one input, y = b + w x, on the points (0, 0) and (1, 1), validated on (1, 0.5), from b = w = 0

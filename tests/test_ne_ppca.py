@@ -237,10 +237,7 @@ class TestThreads:
 
 
 class TestRefusal:
-    @pytest.mark.parametrize(
-        ("parameter", "value"),
-        [("n_components", 14), ("n_jobs", -2)],
-    )
+    @pytest.mark.parametrize(("parameter", "value"), [("n_components", 14), ("n_jobs", -2)])
     def test_values_out_of_range_are_refused_by_name(self, wine, parameter, value):
         with pytest.raises(ValueError, match=rf"^{parameter} in NEpPCA: expected .*, got {re.escape(repr(value))}\."):
             NEpPCA(**{parameter: value}).fit(wine)

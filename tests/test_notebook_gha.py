@@ -28,8 +28,7 @@ CONFIG = Path(__file__).parents[1] / "configs" / "iris_hebbian.yaml"
 
 
 @pytest.mark.parametrize(
-    ("problem", "printed", "error"),
-    [("iris_centred", CENTRED, 1.878206), ("iris_encoded", ENCODED, 0.1473655)],
+    ("problem", "printed", "error"), [("iris_centred", CENTRED, 1.878206), ("iris_encoded", ENCODED, 0.1473655)]
 )
 def test_rows_and_error_are_the_printed_ones_to_the_last_digit(problem, printed, error):
     notebook = NotebookGHA(component=3, random_state=1).fit(load_problem(problem).X_train)

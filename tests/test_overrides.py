@@ -154,10 +154,7 @@ class TestSet:
     @pytest.mark.parametrize(
         ("option", "message"),
         [
-            (
-                "classifer.hidden=3",
-                r"^--set classifer\.hidden: expected one of .*classifier\.KEY, gha\.KEY, dgha\.KEY",
-            ),
+            ("classifer.hidden=3", r"^--set classifer\.hidden: expected one of .*classifier\.KEY, gha\.KEY, dgha\.KEY"),
             ("ne_ppca.tau=3", r"^--set ne_ppca\.tau: expected one of "),
             ("name=other", r"^--set name: expected one of "),
             ("tau.x=3", r"^--set tau\.x: expected one of "),

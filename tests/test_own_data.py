@@ -233,11 +233,7 @@ MISTAKES = [
         ", line 13, column 'y': expected a target, got a gap. There are 2 such rows: take them out, or fill them in.",
     ),
     ("x,y\n" + "1,a\n" * 5, {}, ", column 'y': expected at least two classes, got one, 'a'. Is it the right column?"),
-    (
-        "x,y\n" + "1,2.5\n" * 5,
-        {},
-        ", column 'y': expected at least two values, got 2.5 alone. Is it the right column?",
-    ),
+    ("x,y\n" + "1,2.5\n" * 5, {}, ", column 'y': expected at least two values, got 2.5 alone. Is it the right column?"),
     (
         GOOD,
         {"task": "approximation"},
@@ -261,11 +257,7 @@ MISTAKES = [
         ", column 'y': expected at least 4 rows of each class, one for each part of a split, got 1 of '0'. Take its"
         " rows out, or join it to another class, or say `task: approximation`.",
     ),
-    (
-        "x,y\n1,0.5\n2,1.5\n",
-        {},
-        ": expected at least 4 rows, one for each part of a split, got 2. Add rows.",
-    ),
+    ("x,y\n1,0.5\n2,1.5\n", {}, ": expected at least 4 rows, one for each part of a split, got 2. Add rows."),
     (
         GOOD + "inf,b\n",
         {},
@@ -351,14 +343,7 @@ def test_unreadable_files_and_unknown_data_sets_are_refused(tmp_path):
         OwnData("sklearn", "rosen").read()
 
 
-@pytest.mark.parametrize(
-    ("asked", "code"),
-    [
-        ("own.csv", 2),
-        ("none.dt", 2),
-        ("cancer1", 1),
-    ],
-)
+@pytest.mark.parametrize(("asked", "code"), [("own.csv", 2), ("none.dt", 2), ("cancer1", 1)])
 def test_an_invalid_user_file_ends_with_code_2_and_a_damaged_proben1_file_with_1(tmp_path, monkeypatch, asked, code):
     for name in ("own.csv", "own.dt", "cancer1.dt"):
         (tmp_path / name).write_text("x,y\n1\n")

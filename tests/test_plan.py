@@ -213,12 +213,7 @@ def raised(entry):
 
 @pytest.mark.parametrize(
     ("entry", "n_same"),
-    [
-        (METHODS["dgha"], 12),
-        (CLASSIFIERS["rprop"], 0),
-        (METHODS["all_features"], 28),
-        (CLASSIFIERS["backprop"], 28),
-    ],
+    [(METHODS["dgha"], 12), (CLASSIFIERS["rprop"], 0), (METHODS["all_features"], 28), (CLASSIFIERS["backprop"], 28)],
 )
 def test_a_new_algorithm_version_gives_its_methods_runs_new_keys(register, entry, n_same):
     before = keys(config())

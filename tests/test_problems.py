@@ -57,10 +57,7 @@ def places(tmp_path, monkeypatch) -> dict[str, Path]:
     monkeypatch.chdir(tmp_path / "work")
     monkeypatch.setenv("PPPCA_DATA", str(tmp_path / "environment"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return {
-        "option": tmp_path / "option",
-        "environment": tmp_path / "environment",
-    }
+    return {"option": tmp_path / "option", "environment": tmp_path / "environment"}
 
 
 def put(folder: Path, name: str = "cancer1", content: str = "") -> Path:
@@ -86,8 +83,7 @@ class TestRegistry:
             registered()["cancer1"] = problem_info("card1")
 
     @pytest.mark.parametrize(
-        ("name", "nearest"),
-        [("cancr1", "cancer1"), ("CANCER1", "cancer1"), ("iriss", "iris"), ("hart1", "heart1")],
+        ("name", "nearest"), [("cancr1", "cancer1"), ("CANCER1", "cancer1"), ("iriss", "iris"), ("hart1", "heart1")]
     )
     def test_an_unknown_name_suggests_the_nearest(self, name, nearest):
         with pytest.raises(DataError) as caught:
@@ -123,8 +119,7 @@ class TestBundled:
         assert len(problem.feature_names) == info.n_features
 
     @pytest.mark.parametrize(
-        ("name", "examples_by_class"),
-        [("iris", [50, 50, 50]), ("wine", [59, 71, 48]), ("wdbc", [212, 357])],
+        ("name", "examples_by_class"), [("iris", [50, 50, 50]), ("wine", [59, 71, 48]), ("wdbc", [212, 357])]
     )
     def test_the_splits_contain_every_sample_once(self, name, examples_by_class):
         problem = load_bundled(name)

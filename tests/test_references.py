@@ -561,10 +561,7 @@ class TestMalformedDocuments:
             ({"rows": {"label": "a"}}, f"tables[0].rows: expected {LINES} key and label, got {{'label': 'a'}}."),
             ({"rows": {"problem": ["a"], "label": ""}}, "tables[0].rows.label: expected text, got ''."),
             ({"rows": {"problem": ["a", "a"]}}, "tables[0].rows: expected each key once, got 'a' again."),
-            (
-                {"columns": [{"label": "a"}]},
-                "tables[0].columns[0].key: expected a value, got none. Add the key `key`.",
-            ),
+            ({"columns": [{"label": "a"}]}, "tables[0].columns[0].key: expected a value, got none. Add the key `key`."),
             (
                 {"columns": [{"key": "a", "runs": {"method": {}}}]},
                 "tables[0].columns[0].runs.method: expected a setting's value, got {}.",
@@ -575,10 +572,7 @@ class TestMalformedDocuments:
             ),
             ({"rows": [{"key": "iris"}]}, "tables[0]: expected a problem beside the method of iris, PCA, got none."),
             ({"shows": None}, "tables[0]: expected a quantity that iris, PCA shows, got none."),
-            (
-                {"shows": ["a", "b", "c"]},
-                "tables[0]: expected a form with 3 places {} for iris, PCA, got '{} ({})'.",
-            ),
+            ({"shows": ["a", "b", "c"]}, "tables[0]: expected a form with 3 places {} for iris, PCA, got '{} ({})'."),
             (
                 {"cells": [{"row": "iris", "column": "no such", "runs": {}}]},
                 "tables[0].cells: expected a row and a column of the table, got iris, no such.",

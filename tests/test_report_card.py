@@ -13,8 +13,7 @@ from pppca_bench.methods.registry import CLASSIFIERS, METHODS
 from pppca_bench.methods.sections import section_of
 from pppca_bench.parameters import REQUIRED
 from pppca_bench.reporting.document import listed
-from pppca_bench.reporting.report_card import POINTS, build_card, describe_entry, render_card
-from pppca_bench.reporting.run_groups import group_runs
+from pppca_bench.reporting.report_card import POINTS, build_card, describe_entry, group_runs, render_card
 from pppca_bench.runs import Cell, RunResult
 
 PROVENANCE = '{"pppca": "0.1.0", "python": "3.11.7", "numpy": "2.0", "processor": "a processor", "system": "Linux"}'

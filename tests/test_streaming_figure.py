@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pppca_bench.reporting.streaming import _at_powers, _Curve
+from pppca_bench.reporting.figure_data import _at_powers, _Curve
 
 
 def test_the_last_measurement_before_a_power_counts_within_the_curve():

@@ -165,12 +165,7 @@ LINEARLY_SOLVED = [*CLASSIFIED[:24], "mushroom1", *CLASSIFIED[24:]]
         ("T0", "Proben1 problem name", "# of features|# of classes|Training / Validation / Test sets sizes", PROBLEMS),
         ("T1", "Problem", "τ = 5|τ = 10|τ = 15|τ = 20", PROBLEMS),
         ("T2", "Problem", "Proben1|GA|Pruning|τ = 15", PROBLEMS),
-        (
-            "T3",
-            "Method",
-            "cancer1|diabetes1|heart1",
-            ("DGHA", "DGHA (autocor)", "FLGP", "RFENN", "RFESVM", "NE pPCA"),
-        ),
+        ("T3", "Method", "cancer1|diabetes1|heart1", ("DGHA", "DGHA (autocor)", "FLGP", "RFENN", "RFESVM", "NE pPCA")),
         ("T4", "Method", "τ = 5|τ = 10|τ = 15|τ = 20", [f"cancer1, {part}%" for part in (100, 50, 25, 10)]),
         ("T5", "Method", "τ = 5|τ = 10|τ = 15|τ = 20", [f"cancer1, {part}%" for part in (100, 50, 25, 10)]),
         ("T6", "Method", "τ = 5|τ = 10|τ = 15|τ = 20", [f"horse1, {part}%" for part in (100, 50, 25, 10)]),

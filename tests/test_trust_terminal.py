@@ -132,10 +132,7 @@ def test_trust_warnings_are_no_reason_to_end_a_run_without_stderr(monkeypatch):
 
 
 @POSIX
-@pytest.mark.parametrize(
-    "redirection",
-    ["<&- 2>&-", "2>/dev/full"],
-)
+@pytest.mark.parametrize("redirection", ["<&- 2>&-", "2>/dev/full"])
 @pytest.mark.slow
 def test_trust_a_run_without_stderr_completes_with_a_valid_database(finished, redirection):
     if "full" in redirection and not Path("/dev/full").exists():

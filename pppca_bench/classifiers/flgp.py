@@ -248,10 +248,7 @@ class FLGPClassifier(ByLargestOutput, FittedBySplit):
         return layers
 
     def _evolve(
-        self,
-        training: tuple[Floats, Flags, Floats],
-        validation: tuple[Floats, Flags, Floats],
-        rng: np.random.Generator,
+        self, training: tuple[Floats, Flags, Floats], validation: tuple[Floats, Flags, Floats], rng: np.random.Generator
     ) -> tuple[Expression, Floats]:
         """Evolve a population; return its best function by validation and the curve of its fittest, in percent."""
 

@@ -275,10 +275,7 @@ Network = TypeVar("Network", bound=MLP)
 
 
 def fit_together(
-    networks: Sequence[Network],
-    training_sets: Sequence[TrainingSet],
-    *,
-    classes: ArrayLike | None = None,
+    networks: Sequence[Network], training_sets: Sequence[TrainingSet], *, classes: ArrayLike | None = None
 ) -> list[Network]:
     """Fit many networks side by side, each with the same result, to the last bit, as `fit` alone gives.
 

@@ -23,18 +23,7 @@ from pppca_bench.classifiers.lanes import (
 )
 from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices2D
 from pppca_bench.compiled.jit import kernel, part
-from pppca_bench.compiled.simd import (
-    absolute,
-    add,
-    divide,
-    fma,
-    load,
-    multiply,
-    select_less,
-    splat,
-    store,
-    subtract,
-)
+from pppca_bench.compiled.simd import absolute, add, divide, fma, load, multiply, select_less, splat, store, subtract
 
 LOGISTIC: Final = 4
 EXACT_SOFTSIGN: Final = 8

@@ -54,12 +54,7 @@ class StumpClassifier(ClassifierMixin, BaseEstimator):
     random_state: Any = None
 
     def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        classes: ArrayLike | None = None,
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, classes: ArrayLike | None = None
     ) -> Self:
         """Learn the feature and the threshold at which the stump divides the samples.
 

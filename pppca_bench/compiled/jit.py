@@ -33,13 +33,7 @@ from pppca_bench.compiled import cache
 _core: Any = numba.core
 _types: Any = numba.types
 _config: Any = numba.config
-_OPTIONS: Any = {
-    "nopython": True,
-    "nogil": True,
-    "no_cfunc_wrapper": True,
-    "error_model": "numpy",
-    "_nrt": False,
-}
+_OPTIONS: Any = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", "_nrt": False}
 
 
 def kernel(function: Callable[..., Any]) -> Any:

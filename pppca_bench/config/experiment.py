@@ -20,22 +20,8 @@ from pydantic import (
 from pydantic_core import PydanticKnownError
 
 from pppca_bench.config.own_data import NAME_PATTERN, Context, Folds, Name, Splits, context_of, read_table, shared_rule
-from pppca_bench.config.sections import (
-    By,
-    ClassifierSection,
-    Names,
-    Repeats,
-    Values,
-    read_method,
-)
-from pppca_bench.documents import (
-    Section,
-    YamlSource,
-    absent,
-    as_written,
-    broken_rule,
-    raise_errors,
-)
+from pppca_bench.config.sections import By, ClassifierSection, Names, Repeats, Values, read_method
+from pppca_bench.documents import Section, YamlSource, absent, as_written, broken_rule, raise_errors
 from pppca_bench.errors import nearest
 from pppca_bench.parameters import REQUIRED, Parameter, Percent, Tau
 from pppca_bench.problems import OwnData, SplitRule, registered

@@ -128,9 +128,4 @@ def schema_text(schema: Schema) -> str:
 
 def mapping(properties: Mapping[str, Schema], required: Iterable[str] = ()) -> Schema:
     """Return the schema of a mapping with these keys and no other."""
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(required),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": dict(properties), "required": list(required), "additionalProperties": False}

@@ -11,18 +11,7 @@ from pppca_bench.compiled.arrays import Floats, Floats1D, Floats2D, Floats3D, In
 from pppca_bench.compiled.jit import part
 from pppca_bench.compiled.linear_algebra import padded, plus_products
 from pppca_bench.compiled.operation import WIDTH
-from pppca_bench.compiled.simd import (
-    add,
-    broadcast,
-    fma,
-    gather,
-    load,
-    multiply,
-    reduce_add,
-    store,
-    zero_tile,
-    zeros,
-)
+from pppca_bench.compiled.simd import add, broadcast, fma, gather, load, multiply, reduce_add, store, zero_tile, zeros
 from pppca_bench.engines.gram_schmidt import Room, orthonormalise
 from pppca_bench.engines.removal import Limits, count_kept, sort_decreasing
 

@@ -101,13 +101,7 @@ def make_room(n_rows: int, n_features: int) -> Room:
 
 @kernel
 def learn_epochs(
-    rows: Floats2D,
-    nodes: Indices1D,
-    samples: Samples,
-    schedule: Schedule,
-    rule: Rule,
-    history: History,
-    room: Room,
+    rows: Floats2D, nodes: Indices1D, samples: Samples, schedule: Schedule, rule: Rule, history: History, room: Room
 ) -> tuple[int, int, int]:
     """Make epochs: remove rows if the epoch is checked, record the rows, let those that have joined learn.
 

@@ -23,13 +23,7 @@ from pppca_bench.engines.gha_epochs import (
 )
 from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import ParameterError, check_parameters, make_generator
-from pppca_bench.projection import (
-    LinearProjection,
-    most_variance,
-    optimality,
-    principal_directions,
-    variance_of_span,
-)
+from pppca_bench.projection import LinearProjection, most_variance, optimality, principal_directions, variance_of_span
 from pppca_bench.samples import validated_samples
 
 _SHARE_OF_TRACE, _SHARE_OF_LARGEST = 0.3, 1.5

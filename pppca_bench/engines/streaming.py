@@ -11,15 +11,7 @@ from pppca_bench.compiled.arrays import Floats, Indices, aligned_zeros
 from pppca_bench.compiled.linear_algebra import padded, second_moments, signed
 from pppca_bench.engines.streaming_updates import Rates, Stream, learn_stream
 from pppca_bench.keep_rules import SpectrumRule, count_by_spectrum, count_by_tau
-from pppca_bench.parameters import (
-    Count,
-    ParameterError,
-    Positive,
-    Share,
-    Tau,
-    check_parameters,
-    make_generator,
-)
+from pppca_bench.parameters import Count, ParameterError, Positive, Share, Tau, check_parameters, make_generator
 from pppca_bench.projection import LinearProjection, most_variance, optimality, variance_of_span
 from pppca_bench.samples import validated_samples
 

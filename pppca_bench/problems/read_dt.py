@@ -145,8 +145,10 @@ class _Reader:
             rows = [self._read_row(n_values) for _ in range(min(n_at_once, self._n_examples - start))]
             if len(table) > _VALUES_AT_ONCE:
                 table.clear()
-            # One look-up per value, not one conversion: the files repeat few distinct tokens.
-            table |= {token: _to_float(token) for token in set(chain.from_iterable(rows)) - table.keys()}
+            # One look-up per value, not one conversion: the files repeat few distinct tokens. float() alone would also
+            # take nan, inf and 1_000.
+            new = set(chain.from_iterable(rows)) - table.keys()
+            table |= {token: float(token) if _DECIMAL.fullmatch(token) else math.nan for token in new}
             flat = np.fromiter(map(table.__getitem__, chain.from_iterable(rows)), np.float64)
             blocks.append(flat.reshape(len(rows), n_values))
             self._check_values(blocks[-1], rows, start + _FIRST_EXAMPLE_LINE)
@@ -185,11 +187,6 @@ class _Reader:
         if self._are_classes and wrong.size:
             expected = f"exactly one 1 among the {self._n_outputs} outputs"
             raise self._error(expected, str(int(n_ones[wrong[0]])), line=first_line + wrong[0])
-
-
-def _to_float(token: bytes) -> float:
-    # float() alone would also take nan, inf and 1_000.
-    return float(token) if _DECIMAL.fullmatch(token) else math.nan
 
 
 def _shown(text: bytes) -> str:

@@ -15,16 +15,7 @@ from pydantic import Field, model_validator
 
 from pppca_bench.documents import Section, raise_errors, read_yaml
 from pppca_bench.errors import ConfigError, OwnDataError, nearest
-from pppca_bench.references.layout import (
-    CurveLayout,
-    Layout,
-    PortraitLayout,
-    Scored,
-    Searched,
-    Text,
-    Texts,
-    check_once,
-)
+from pppca_bench.references.layout import CurveLayout, Layout, PortraitLayout, Scored, Searched, Text, Texts, check_once
 from pppca_bench.references.numbers import Number, Published, Tolerance, read_numbers
 from pppca_bench.runs import Cell, Scalar, Selector
 

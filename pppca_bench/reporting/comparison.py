@@ -25,7 +25,7 @@ from typing import Literal, get_args
 from tabulate import tabulate
 
 from pppca_bench.files import in_markdown
-from pppca_bench.references.layout import Scored, Searched
+from pppca_bench.references.layout import Scored
 from pppca_bench.references.numbers import Number, Tolerance
 from pppca_bench.reporting.document import EMPTY, SIGNED, Document, joined_agreements, number, printed
 from pppca_bench.reporting.summary import Summary
@@ -87,6 +87,7 @@ def compare(tables: Iterable[Table]) -> list[Comparison]:
     """
     comparisons, first = list[Comparison](), dict[tuple[object, str], str]()
     for table in tables:
+        searches = table.reference.searched if table.reference else ()
         for cell in table.cells.values():
             for quantity, theirs in cell.published.items() if cell.fillable else ():
                 if (rule := tolerance(table, quantity)) and rule.is_informative(theirs):
@@ -95,7 +96,7 @@ def compare(tables: Iterable[Table]) -> list[Comparison]:
                     problem = cell.selector.problem if cell.selector else ""
                     runs = (problem, cell.settings or cell.selector or place)
                     earlier = first.setdefault((runs, quantity), place)
-                    searched = any(seen.has(table.id, cell.row, quantity) for seen in _searches(table))
+                    searched = any(seen.has(table.id, cell.row, quantity) for seen in searches)
                     same_as = "" if earlier == place else earlier
                     comparisons.append(replace(compared, same_as=same_as, searched=searched))
     return comparisons
@@ -104,10 +105,6 @@ def compare(tables: Iterable[Table]) -> list[Comparison]:
 def tolerance(table: Table, quantity: str) -> Tolerance | None:
     """Return the rule of verdict for a quantity of a table, None if its reference has no rule for it."""
     return table.reference.tolerances.get(quantity) if table.reference else None
-
-
-def _searches(table: Table) -> Sequence[Searched]:
-    return table.reference.searched if table.reference else ()
 
 
 def judge(place: Place, number: Number, ours: Summary | None, rule: Tolerance) -> Comparison:

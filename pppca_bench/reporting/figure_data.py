@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.document import count_in_words
 from pppca_bench.reporting.summary import Results, student_t_975
 from pppca_bench.reporting.table import Table
-from pppca_bench.runs import Selector
+from pppca_bench.runs import ProblemFacts, Selector
 from pppca_bench.store.database import Store
 
 Floats = NDArray[np.floating[Any]]
@@ -294,3 +294,65 @@ def _image_row(title: str, images: Floats) -> Panel:
     side = round(images.shape[1] ** 0.5)
     image, row, column = np.indices((len(images), side, side)).reshape(3, -1)
     return Panel("images", title, pd.DataFrame({"image": image, "row": row, "column": column, "value": images.ravel()}))
+
+
+_STREAMING = ("streaming", "streaming_curves")
+"""Configs of the runs of figure F9."""
+
+_LARGEST_POWER = 20
+_STREAMING_NOTE = (
+    "Retained variance over the most that as many dimensions can hold; 1 is exact PCA. τ = 15, but GHA, which learns"
+    " three nodes. A curve ends with its shortest run. For DGHA and NE-pPCA, which start from all dimensions, an epoch"
+    " and a generation count as all training samples once more."
+)
+
+
+class _Curve(NamedTuple):
+    """Optimality after numbers of samples, increasing."""
+
+    samples: NDArray[Any]
+    optimality: NDArray[Any]
+
+
+def streaming_figure(results: Results, store: Store, facts: Mapping[str, ProblemFacts]) -> Figure:
+    """Return F9: the median and the worst of all data sets at powers of two of the samples seen, by method."""
+    curves = _curves(results, store, facts)
+    panels = []
+    for title, over_problems in (("a) median of the data sets", np.median), ("b) worst data set", np.min)):
+        lines = []
+        for method, own in curves.items():
+            shares = np.array([_at_powers(curve) for curve in own])
+            known = ~np.isnan(shares).any(axis=0)
+            mean = over_problems(shares[:, known], axis=0).astype(np.float32)
+            values = {"step": np.flatnonzero(known), "mean": mean, "low": np.nan, "high": np.nan, "n": len(own)}
+            lines.append(pd.DataFrame({"curve": title_of(method), **values}))
+        if lines:
+            panels.append(Panel("curves", title, pd.concat(lines)))
+    missing = () if panels else _STREAMING
+    x_label, y_label = "samples seen, as a power of two", "share of the best variance"
+    basis = "One run per data set, at powers of two of the samples."
+    title = "Retained variance against the number of samples"
+    return Figure("F9", title, "", x_label, y_label, panels, _STREAMING_NOTE, missing, basis=basis)
+
+
+def _curves(results: Results, store: Store, facts: Mapping[str, ProblemFacts]) -> dict[str, list[_Curve]]:
+    """Return the curve of the first run of each data set, by method."""
+    curves: dict[str, list[_Curve]] = {}
+    for cell, runs in (item for config in _STREAMING for item in results.of_config(config).items()):
+        done = [spec.key for spec, result in runs if result is not None and result.status == "done"]
+        for history in store.histories(done[:1]).values():
+            if "optimality" in history:
+                optimality = np.asarray(history["optimality"], dtype=np.float64)
+                # The first entry of an epoch's history is the start.
+                per_step = facts[cell.problem].n_train if cell.problem in facts else 1
+                samples = history.get("samples", per_step * np.arange(len(optimality)))
+                curves.setdefault(cell.method, []).append(_Curve(np.asarray(samples), optimality))
+    return curves
+
+
+def _at_powers(curve: _Curve) -> NDArray[np.float64]:
+    """Return the optimality at 1, 2, 4, …: the last that was measured, nan before the first and after the end."""
+    powers = 2.0 ** np.arange(_LARGEST_POWER)
+    places = np.searchsorted(curve.samples, powers, side="right") - 1
+    known = (places >= 0) & (powers <= curve.samples[-1])
+    return np.where(known, curve.optimality[np.maximum(places, 0)], np.nan)

@@ -98,9 +98,7 @@ def page_svg(draw_it: Callable[..., Drawing], *numbers: object) -> bytes:
 
 
 def to_images(
-    drawn: Callable[[], Drawing],
-    forms: Collection[str] = tuple(_METADATA),
-    style: str | list[Any] = STYLE,
+    drawn: Callable[[], Drawing], forms: Collection[str] = tuple(_METADATA), style: str | list[Any] = STYLE
 ) -> dict[str, bytes]:
     """Return a drawing as ``svg`` and ``png`` in this module's style, the same bytes for the same drawing."""
     images = {}

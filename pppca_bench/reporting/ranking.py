@@ -41,9 +41,7 @@ class Contest(NamedTuple):
 CONTESTS = (
     Contest("F6", "Mean ranks of test errors", ("permutations",), "no two methods share two data sets"),
     Contest(
-        "F7",
-        "Mean ranks of the Proben1 report's networks",
-        ("proben1_pivot", "proben1_no_shortcuts", "proben1_linear"),
+        "F7", "Mean ranks of the Proben1 report's networks", ("proben1_pivot", "proben1_no_shortcuts", "proben1_linear")
     ),
 )
 """The rankings that have a figure."""
@@ -204,10 +202,7 @@ def ranking_remarks(ranking: Ranking) -> list[str]:
         for better, worse in itertools.combinations(map(str, ranking.mean_ranks.index), 2)
         if (p := ranking.p(better, worse)) < ALPHA
     ]
-    remarks = [
-        _explanation(ranking),
-        f"Differing pairs (Wilcoxon, Holm): {'; '.join(differing) or 'none'}.",
-    ]
+    remarks = [_explanation(ranking), f"Differing pairs (Wilcoxon, Holm): {'; '.join(differing) or 'none'}."]
     if ranking.shortfalls:
         remarks.append(f"Fewer repeats than planned: {_first(list(map(str, ranking.shortfalls)))}.")
     if ranking.left_out:

@@ -120,8 +120,7 @@ class Snapshot(Mapping[str, Table | Document]):
 
     def figures(self, store: Store) -> list[Figure]:
         """Gather the figures, whose learning curves are read from the database."""
-        from pppca_bench.reporting.figure_data import build_figures
-        from pppca_bench.reporting.streaming import streaming_figure
+        from pppca_bench.reporting.figure_data import build_figures, streaming_figure
 
         figures = build_figures(self.results, store, self.of_means, self.references)
         return [*figures, streaming_figure(self.results, store, self.facts)]

@@ -189,12 +189,7 @@ def filling_configs(layout: Layout, reference: Reference) -> Collection[str]:
 
 
 def _with_runs(
-    cell: TableCell,
-    selector: Selector,
-    quantities: set[str],
-    results: Results,
-    configs: Collection[str],
-    homes: Homes,
+    cell: TableCell, selector: Selector, quantities: set[str], results: Results, configs: Collection[str], homes: Homes
 ) -> TableCell:
     """Return a cell filled by the runs of its selector."""
     matching = results.matching(selector, configs)

@@ -25,13 +25,7 @@ from pppca_bench.reporting.summary import NO_SOURCE
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.runs import Quantity, described
 
-SIGNS: Mapping[Verdict, str] = {
-    "reproduced": "=",
-    "undecided": "?",
-    "close": "~",
-    "differs": "≠",
-    "not run": EMPTY,
-}
+SIGNS: Mapping[Verdict, str] = {"reproduced": "=", "undecided": "?", "close": "~", "differs": "≠", "not run": EMPTY}
 """Signs of the verdicts, printed beside differences."""
 
 
