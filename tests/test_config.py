@@ -132,7 +132,8 @@ REFUSALS = [
     (
         "{hidden: [8]}",
         "{rule: bagging, base: {rule: adaboost}}",
-        "11: classifier.base: expected rule to be one of rprop, backprop, slides_mlp, stump, got 'adaboost'.",
+        "11: classifier.base: expected rule to be one of rprop, backprop, slides_mlp, stump, got 'adaboost'; if a"
+        " package gave this name, install it.",
     ),
     (
         "{hidden: [8]}",

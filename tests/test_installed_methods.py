@@ -143,3 +143,4 @@ def test_a_package_is_installed_run_and_uninstalled_and_its_results_are_still_re
     refused = machine.pppca("run", "own.yaml")
     assert refused.returncode == 2
     assert "own.yaml:6: methods[0]: expected method to be one of gha, " in refused.stderr
+    assert "; if a package gave this name, install it." in refused.stderr

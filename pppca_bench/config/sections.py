@@ -205,7 +205,7 @@ def _named(value: Any, key: str, default: str | None, info: ValidationInfo, *, i
     except ConfigError as error:
         raise_errors([((key,), str(error).removesuffix("."))])
     got = as_written(name) if name is not None else "none"
-    hint = nearest(name, names) if isinstance(name, str) else ""
+    hint = (nearest(name, names) or "; if a package gave this name, install it") if isinstance(name, str) else ""
     raise broken_rule(f"expected {key} to be one of {', '.join(names)}, got {got}{hint}")
 
 
