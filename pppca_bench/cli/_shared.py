@@ -128,9 +128,8 @@ def stoppable(results: Path) -> Iterator[None]:
     except (KeyboardInterrupt, Terminated) as stop:
         for number in (signal.SIGINT, signal.SIGTERM):  # a second signal would only spoil the message
             signal.signal(number, signal.SIG_IGN)
-        click.echo(
-            f"\nStopped. Completed runs are saved in {results}. Resume with `{own_command('--fresh')}`.", err=True
-        )
+        again = own_command("--fresh")
+        click.echo(f"\nStopped. Completed runs are saved in {results}. Resume with `{again}`.", err=True)
         sys.exit(EXIT_INTERRUPTED if isinstance(stop, KeyboardInterrupt) else EXIT_TERMINATED)
     finally:
         signal.signal(signal.SIGTERM, previous)

@@ -65,14 +65,15 @@ def data_describe(
     from tabulate import tabulate
 
     from pppca_bench.config.request import problems_of
+    from pppca_bench.problems import OwnData
     from pppca_bench.problems.describe import describe_problem, own_data_of
 
     is_config = problem.endswith((".yaml", ".yml"))
-    asked = [] if is_config else [own_data_of(problem, targets, task, dropped)]
-    if (targets or task or dropped) and (is_config or isinstance(asked[0], str)):
+    asked = None if is_config else own_data_of(problem, targets, task, dropped)
+    if (targets or task or dropped) and not isinstance(asked, OwnData):
         raise click.UsageError(f"expected --target, --task and --drop with a table alone, got them with {problem}.")
     mistakes = []
-    for number, own in enumerate(asked or problems_of(Path(problem))):
+    for number, own in enumerate(problems_of(Path(problem)) if asked is None else [asked]):
         facts, columns, unusable = describe_problem(own, data_dir)
         click.echo("\n" * bool(number) + tabulate(facts, tablefmt="plain", disable_numparse=True))
         if columns:

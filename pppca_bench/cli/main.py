@@ -42,8 +42,7 @@ class _Commands(click.Group):
         except OSError as error:
             if error.errno == errno.EPIPE:  # the reader, such as `head`, has enough: click ends in silence
                 raise
-            is_gone = error.errno == errno.ENOENT  # of calls without a path
-            where = error.filename or ("the working directory" if is_gone else "a file")
+            where = error.filename or ("the working directory" if error.errno == errno.ENOENT else "a file")
             cause = error.strerror or error
             click.echo(f"Error: {where}: cannot be read or written ({cause}). Check the path and the disk.", err=True)
             ctx.exit(1)

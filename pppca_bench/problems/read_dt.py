@@ -145,8 +145,7 @@ class _Reader:
             rows = [self._read_row(n_values) for _ in range(min(n_at_once, self._n_examples - start))]
             if len(table) > _VALUES_AT_ONCE:
                 table.clear()
-            # One look-up per value, not one conversion: the files repeat few distinct tokens. float() alone would also
-            # take nan, inf and 1_000.
+            # Each token is converted once: the files repeat few. float() alone would also take nan, inf and 1_000.
             new = set(chain.from_iterable(rows)) - table.keys()
             table |= {token: float(token) if _DECIMAL.fullmatch(token) else math.nan for token in new}
             flat = np.fromiter(map(table.__getitem__, chain.from_iterable(rows)), np.float64)

@@ -153,7 +153,7 @@ def read_baseline(path: Path, command: str = "pppca compare --record") -> dict[P
     StoreError
         The file is missing or no baseline.
     """
-    remedy = f"Delete it, and write it again with `{command}`."
+    remedy = f"{'Delete it, and write it again' if path.exists() else 'Write it'} with `{command}`."
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["format"] != FORMAT:
@@ -162,8 +162,7 @@ def read_baseline(path: Path, command: str = "pppca compare --record") -> dict[P
             raise StoreError(f"{path}: expected a baseline of at least one cell, got none. {remedy}")
         return dict(_recorded(cell) for cell in document["cells"])
     except OSError as error:
-        missing = f"Write it with `{command}`." if not path.exists() else remedy
-        raise StoreError(f"{path}: the baseline cannot be read ({error.strerror}). {missing}") from None
+        raise StoreError(f"{path}: the baseline cannot be read ({error.strerror}). {remedy}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(f"{path}: expected a baseline, got something else ({error}). {remedy}") from None
 

@@ -328,11 +328,10 @@ def streaming_figure(results: Results, store: Store, facts: Mapping[str, Problem
             lines.append(pd.DataFrame({"curve": title_of(method), **values}))
         if lines:
             panels.append(Panel("curves", title, pd.concat(lines)))
-    missing = () if panels else _STREAMING
     x_label, y_label = "samples seen, as a power of two", "share of the best variance"
     basis = "One run per data set, at powers of two of the samples."
     title = "Retained variance against the number of samples"
-    return Figure("F9", title, "", x_label, y_label, panels, _STREAMING_NOTE, missing, basis=basis)
+    return Figure("F9", title, "", x_label, y_label, panels, _STREAMING_NOTE, () if panels else _STREAMING, basis=basis)
 
 
 def _curves(results: Results, store: Store, facts: Mapping[str, ProblemFacts]) -> dict[str, list[_Curve]]:

@@ -58,13 +58,13 @@ def columns(cells: Mapping[Cell, CellRuns]) -> list[Column]:
         data = f", data {cell.data_sha256[:8]}" if n_data[cell.problem] > 1 else ""
         setting = (cell.method, cell.parameters, classifier, cell.algorithms)
         settings.setdefault(setting, {})[f"{cell.problem}{data}"] = cells[cell]
-    names, of_size = _names(settings), ("tau", "n_components", CHOOSE)  # how the number of features is set
+    names = _names(settings)
     return [
         Column(
             *names[setting],
             {problem: summarise_runs(runs) for problem, runs in problems.items()},
             dict(setting[1]).get("tau", AUTO),
-            (setting[0], tuple(item for item in setting[1] if not item[0].startswith(of_size)), *setting[2:]),
+            (setting[0], tuple(item for item in setting[1] if not _sets_size(item[0])), *setting[2:]),
         )
         for setting, problems in settings.items()
     ]
@@ -73,6 +73,11 @@ def columns(cells: Mapping[Cell, CellRuns]) -> list[Column]:
 def _as_on_proben1(classifier: Parameters) -> Parameters:
     """Return a classifier's settings without a pivot's input scaling."""
     return tuple((name, value) for name, value in classifier if not (name.endswith("input_scaling") and value == PIVOT))
+
+
+def _sets_size(name: str) -> bool:
+    """Return whether a parameter sets the number of features that are kept, or the candidates for it."""
+    return name in ("tau", "n_components") or name.startswith(CHOOSE)
 
 
 def _names(settings: Mapping[_Setting, Mapping[str, CellRuns]]) -> dict[_Setting, tuple[str, str]]:
