@@ -13,7 +13,7 @@ from sklearn.decomposition import IncrementalPCA
 from benchmarks.compiled import PeerMissingError, address, load_c
 from benchmarks.measuring import Contestant, Row, compare
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.engines.streaming_rules import CCIPCA
+from pppca_bench.engines.streaming import CCIPCA
 
 N_ROWS, AMNESIA = 10, 0.5
 SIZES = {58: 60_000, 200: 20_000, 1000: 8_000}

@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from pppca_bench import DGHA, load_problem
-from pppca_bench.engines.streaming_rules import CCIPCA
+from pppca_bench.engines.streaming import CCIPCA
 
 X = load_problem("mushroom1").X_train
 X = X[np.random.default_rng(0).permutation(len(X))]

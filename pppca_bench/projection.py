@@ -4,12 +4,12 @@ from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import qr
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pppca_bench.compiled.arrays import Floats
+from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.compiled.linear_algebra import orthonormal, principal_components, project, second_moments
 from pppca_bench.samples import validated_samples
 
@@ -117,13 +117,13 @@ def variance_of_span(rows: Floats, C: Floats) -> float:
     return float(np.vdot(C @ basis, basis))
 
 
-def optimality(variance: NDArray[np.float64], n_directions: NDArray[np.int64], most: Floats) -> Floats:
+def optimality(variance: Floats | float, n_directions: Indices | int, most: Floats) -> Floats:
     """Return the retained variance over the largest of as many directions: 1 is exact PCA, nan if there is no variance.
 
-    Variance and number of directions have shape (n_steps,); ``most`` is that of `most_variance`.
+    Variance and number of directions are numbers or arrays of the same shape; ``most`` comes from `most_variance`.
     """
-    held = most[np.minimum(n_directions, len(most)) - 1]
-    return np.divide(variance, held, out=np.full(len(held), np.nan), where=held > 0.0)
+    largest = np.asarray(most[np.minimum(n_directions, len(most)) - 1])
+    return np.divide(variance, largest, out=np.full(largest.shape, np.nan), where=largest > 0.0)
 
 
 def principal_directions(rng: np.random.Generator, X: Floats, n_samples: int, n_rows: int, *, centre: bool) -> Floats:

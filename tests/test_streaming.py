@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pppca_bench.engines.streaming_rules import CCIPCA, AdaOja, EigenGame, FastSimilarityMatching
+from pppca_bench.engines.streaming import CCIPCA, AdaOja, EigenGame, FastSimilarityMatching
 from pppca_bench.parameters import ParameterError
 from pppca_bench.projection import most_variance, variance_of_span
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import reference_streaming as reference
 
-from pppca_bench.engines.streaming_rules import CCIPCA, AdaOja, EigenGame, FastSimilarityMatching
+from pppca_bench.engines.streaming import CCIPCA, AdaOja, EigenGame, FastSimilarityMatching
 
 RULES = {
     "ccipca": (CCIPCA(amnesia=2.0), lambda X, n: reference.ccipca(X, n, 2.0)),

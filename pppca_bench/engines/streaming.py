@@ -1,17 +1,27 @@
-"""Base of streaming principal components: one pass, rows that start and are removed while they learn."""
+"""Streaming principal components: CCIPCA, fast similarity matching, AdaOja and μ-EigenGame."""
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pppca_bench.compiled.arrays import Floats, Indices, aligned_zeros
-from pppca_bench.compiled.linear_algebra import padded, second_moments, signed
+from pppca_bench.compiled.linear_algebra import padded, principal_components, product, second_moments, signed
+from pppca_bench.engines import streaming_updates
 from pppca_bench.engines.streaming_updates import Rates, Stream, learn_stream
 from pppca_bench.keep_rules import SpectrumRule, count_by_spectrum, count_by_tau
-from pppca_bench.parameters import Count, ParameterError, Positive, Share, Tau, check_parameters, make_generator
+from pppca_bench.parameters import (
+    Count,
+    NotNegative,
+    ParameterError,
+    Positive,
+    Share,
+    Tau,
+    check_parameters,
+    make_generator,
+)
 from pppca_bench.projection import LinearProjection, most_variance, optimality, variance_of_span
 from pppca_bench.samples import validated_samples
 
@@ -19,22 +29,14 @@ _SAMPLES_PER_ROW = 4
 """Samples per row before the first check."""
 
 
-class _Record(NamedTuple):
-    """Samples seen, and the optimality and number of components then."""
-
-    samples: int
-    optimality: float
-    dimensionality: int
-
-
 @dataclass(eq=False, repr=False)
 class StreamingPCA(LinearProjection):
-    """Base of principal components that are learnt from one sample after another, each seen once.
+    """Base of principal components that learn from one sample after another, each seen once.
 
-    Rows start from the parts of the first samples that the rows before them leave. With `tau`, rows are removed for
-    good by criterion (1), Var(q̂0) / Var(q̂i) > tau, by the variances that the rule itself estimates: removal needs no
-    pass of its own. ``components_`` satisfy the criterion at any time. Choice: a check comes whenever the number of
-    samples has doubled, from four samples per row on, since estimates of fewer samples remove too much.
+    Each new row starts along the residual of a sample after its projection on the earlier rows. With `tau`, rows are
+    removed for good by criterion (1), Var(q̂0) / Var(q̂i) > tau, from the variances that the learning rule estimates, so
+    removal needs no extra pass. ``components_`` satisfy the criterion at any time. Choice: rows are checked when the
+    number of samples has doubled, from four samples per row on, since estimates from fewer samples remove too much.
 
     Parameters
     ----------
@@ -43,36 +45,37 @@ class StreamingPCA(LinearProjection):
     tau : float or None, default=None
         Threshold of criterion (1), >= 1; None removes no row.
     keep : {"tau", "variance", "broken_stick", "gavish_donoho"} or None, default=None
-        Rule for ``components_``, by the variances of the rows, see `pppca_bench.keep_rules`: the others need samples
-        that are kept. None: those with criterion (1), or all rows where tau is None. No row is removed by another rule.
+        Rule of `pppca_bench.keep_rules` that selects ``components_`` by the variances of the rows; the other rules need
+        the samples. None selects by criterion (1), or all rows if tau is None. Only criterion (1) removes rows.
     variance_ratio : float or None, default=None
-        Share of the variance that keep = "variance" holds, in (0, 1].
+        Share of the variance to retain with keep = "variance", in (0, 1].
     n_samples : int or None, default=None
         Number of samples that `fit` learns from, in a new order for each pass over X; None makes one pass.
     memory : float or None, default=None
-        Number of samples, > 0, from which on means and rates change no more, so that the rows follow data that drift.
-        None lets rates fall for ever.
+        Number of samples, > 0, after which the rates no longer fall, so that the rows follow data that drift. None
+        lets the rates fall without limit.
     centre : bool, default=True
         Subtract from each sample the mean of the samples so far; False learns second moments.
     shuffle : bool, default=True
         Whether `fit` takes the samples in random order. `partial_fit` keeps their order.
     track_optimality : bool, default=False
-        Whether `fit` records ``history_``; it takes time.
+        Whether `fit` records ``history_``, which takes time.
     random_state : int, Generator, RandomState or None, default=None
         Source of the order of the samples.
 
     Attributes
     ----------
     components_ : float64 array, shape (n_components_, n_features)
-        Directions of unit norm by decreasing variance, the largest weight positive. Fewer than asked for if the
-        samples have no more directions.
+        Directions of unit norm by decreasing variance, the largest weight positive. Fewer than `n_components` if the
+        samples span fewer directions.
     explained_variance_, explained_variance_ratio_ : float64 array, shape (n_components_,)
-        The rule's estimates of the variances, and as a share of the total variance of the samples.
+        Estimates of the variances by the learning rule, and their shares of the total variance of the samples.
     mean_ : float64 array, shape (n_features,)
     n_components_, n_samples_seen_ : int
     history_ : dict of arrays
         With track_optimality, after 1, 2, 4, … samples and at the end: ``"samples"``; ``"optimality"``, the variance
-        of X that the components retain over the most that as many can; ``"dimensionality"``. Else empty.
+        of X that the components retain over the largest variance of as many directions; ``"dimensionality"``, the
+        number of components. Otherwise empty.
     """
 
     n_components: Count | None = None
@@ -88,10 +91,10 @@ class StreamingPCA(LinearProjection):
     random_state: Any = None
 
     _samples_per_row: ClassVar[int] = 1
-    """Samples before another row starts."""
+    """Least number of samples between the starts of two rows."""
 
     def check_agreement(self) -> None:
-        """Raise ParameterError if a rule lacks its number."""
+        """Raise ParameterError if a keep rule lacks its parameter."""
         if self.keep == "tau" and self.tau is None:
             raise ParameterError("tau", "a number where keep is tau", None)
         if (self.keep == "variance") != (self.variance_ratio is not None):
@@ -119,12 +122,12 @@ class StreamingPCA(LinearProjection):
         n = self.n_samples or size
         passes = [rng.permutation(size) if self.shuffle else np.arange(size) for _ in range(0, n, size)]
         records = self._learn(samples, np.concatenate(passes)[:n], track=self.track_optimality)
-        columns = np.array(records).reshape(-1, len(_Record._fields)).T
-        self.history_ = dict(zip(_Record._fields, columns, strict=True)) if records else {}
+        names = "samples", "optimality", "dimensionality"
+        self.history_ = dict(zip(names, np.transpose(records), strict=True)) if records else {}
         return self
 
     def partial_fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
-        """Learn from more samples, in their order; the chunks that they come in make no difference.
+        """Learn from more samples, in their order; the result does not depend on the division into chunks.
 
         Parameters
         ----------
@@ -147,7 +150,7 @@ class StreamingPCA(LinearProjection):
 
     @abstractmethod
     def _rule(self) -> tuple[int, float, float, float]:
-        """Return the rule, the amnesia of its means, and scale and delay of its steps; see `Rates`."""
+        """Return the learning rule, the amnesia of its means, and scale and delay of its steps; see `Rates`."""
 
     @abstractmethod
     def _directions(self) -> tuple[Floats, Floats]:
@@ -155,12 +158,7 @@ class StreamingPCA(LinearProjection):
 
     @abstractmethod
     def _restore(self, rows: Floats, variances: Floats) -> None:
-        """Set the rows of a new stream to directions with variances."""
-
-    def _rates(self) -> Rates:
-        rule, amnesia, scale, delay = self._rule()
-        memory = float(self.memory or np.inf)
-        return Rates(rule, amnesia, memory, scale, delay, bool(self.centre), self._samples_per_row)
+        """Set the rows of a new stream to these directions and variances."""
 
     def _start(self) -> None:
         n_rows = self._n_rows_at_start(self.n_features_in_)
@@ -168,9 +166,12 @@ class StreamingPCA(LinearProjection):
         self._first_check = _SAMPLES_PER_ROW * n_rows
         self._stream = _make_stream(n_rows, padded(self.n_features_in_))
 
-    def _learn(self, X: Floats, order: Indices, *, track: bool) -> list[_Record]:
-        """Learn up to each power of two, where rows are checked and recorded."""
-        records, rates, done = list[_Record](), self._rates(), 0
+    def _learn(self, X: Floats, order: Indices, *, track: bool) -> list[tuple[int, float, int]]:
+        """Learn from samples, check the rows at powers of two, and return the rows of ``history_``."""
+        rule, amnesia, scale, delay = self._rule()
+        memory = float(self.memory or np.inf)
+        rates = Rates(rule, amnesia, memory, scale, delay, bool(self.centre), self._samples_per_row)
+        records, done = list[tuple[int, float, int]](), 0
         C = second_moments(X, X.mean(axis=0) if self.centre else np.zeros(X.shape[1])) if track else np.eye(1)
         most = most_variance(C)
         while done < len(order):
@@ -183,8 +184,8 @@ class StreamingPCA(LinearProjection):
                 self._remove(self.tau)
             if track:
                 self._set_fitted()
-                spanned, n = np.array([variance_of_span(self.components_, C)]), np.array([self.n_components_])
-                records.append(_Record(seen, float(optimality(spanned, n, most)[0]), self.n_components_))
+                share = optimality(variance_of_span(self.components_, C), self.n_components_, most)
+                records.append((seen, float(share), self.n_components_))
         self._set_fitted()
         if not np.isfinite(self.components_).all() or not np.isfinite(self._stream.total[0]):
             raise ValueError(
@@ -194,7 +195,7 @@ class StreamingPCA(LinearProjection):
         return records
 
     def _remove(self, tau: float) -> None:
-        """Remove the rows that criterion (1) does not keep."""
+        """Remove rows by criterion (1), and continue in a smaller stream."""
         if self.n_samples_seen_ < self._first_check or not self._n_started:
             return
         rows, variances = self._ordered()
@@ -212,25 +213,137 @@ class StreamingPCA(LinearProjection):
         order = np.argsort(-variances, kind="stable")
         return rows[order], variances[order]
 
-    def _count(self, variances: Floats) -> int:
-        """Return the number of components to keep; directions that no row has learnt count as without variance."""
-        spectrum = np.zeros(self.n_features_in_)
-        spectrum[: len(variances)] = variances
-        numbers = {"tau": self.tau, "variance_ratio": self.variance_ratio}
-        return min(len(variances), count_by_spectrum(self.keep, spectrum, self.n_samples_seen_, **numbers))
-
     def _set_fitted(self) -> None:
         if self._n_started:
             rows, variances = self._ordered()
         else:
-            # Choice: samples without variance have the first coordinate direction.
+            # Choice: the component of samples without variance is the first coordinate direction.
             rows, variances = np.eye(1, self._stream.rows.shape[1]), np.zeros(1)
-        n = self._count(variances)
+        # Directions that no row has learnt count as directions without variance.
+        spectrum = np.zeros(self.n_features_in_)
+        spectrum[: len(variances)] = variances
+        numbers = {"tau": self.tau, "variance_ratio": self.variance_ratio}
+        n = min(len(variances), count_by_spectrum(self.keep, spectrum, self.n_samples_seen_, **numbers))
         self.components_ = np.ascontiguousarray(signed(rows[:n, : self.n_features_in_]))
         self.n_components_ = n
         self.mean_ = self._stream.mean[0, : self.n_features_in_].copy()
         self.explained_variance_ = variances[:n]
         self.explained_variance_ratio_ = variances[:n] / (self._stream.total[0] or 1.0)
+
+
+@dataclass(eq=False, repr=False)
+class CCIPCA(StreamingPCA):
+    """Candid covariance-free incremental PCA, which has no learning rate.
+
+    Source: Weng, Zhang and Hwang 2003, "Candid covariance-free incremental principal component analysis", algorithm 1:
+    v ← (t − 1 − l) / t v + (1 + l) / t (x·û) x with û = v / ‖v‖, then x ← x − (x·û) û for the next row. ‖v‖ estimates
+    the variance along û. Parameters and attributes are those of `StreamingPCA`, and
+
+    Parameters
+    ----------
+    amnesia : float, default=0.5
+        l >= 0: the larger l, the larger the weight of later samples. Choice: the source takes 2 to 4, for data that
+        drift; on samples in random order 0.5 retained the most variance.
+    """
+
+    amnesia: NotNegative = 0.5
+
+    def _rule(self) -> tuple[int, float, float, float]:
+        return streaming_updates.CCIPCA, float(self.amnesia), 0.0, 0.0
+
+    def _directions(self) -> tuple[Floats, Floats]:
+        norms = np.sqrt(self._stream.variances[: self._n_started])
+        return self._stream.rows[: self._n_started] / norms[:, np.newaxis], norms
+
+    def _restore(self, rows: Floats, variances: Floats) -> None:
+        self._stream.rows[: len(rows)] = rows * variances[:, np.newaxis]
+        self._stream.variances[: len(rows)] = variances**2
+
+
+@dataclass(eq=False, repr=False)
+class EigenGame(StreamingPCA):
+    """μ-EigenGame: each row climbs its own utility on the unit sphere, which penalises overlap with earlier rows.
+
+    Source: Gemp, McWilliams, Vernade and Graepel 2021, "EigenGame unloaded", algorithm 1, one sample per step:
+    g = y_i x − Σ_{j<i} y_i y_j v_j, v_i ← v_i + η (g − (g·v_i) v_i), then ‖v_i‖ = 1. Choice: a row's variance is the
+    mean of (r·v_i)², r = x − Σ_{j<i} y_j v_j, so that overlapping rows do not count variance twice; the weight of
+    sample t is 2 / t. Parameters and attributes are those of `StreamingPCA`, and
+
+    Parameters
+    ----------
+    learning_rate : float, default=1.0
+        η of the first sample, > 0; the kernel divides η by the total variance, so that it does not depend on the scale
+        of the data.
+    decay_samples : float, default=100.0
+        c > 0 of the rate η c / (t + c) at sample t. Choice: of rates 1 and 3 and c = 10, 100 and 1000, the defaults
+        retained the most variance.
+    """
+
+    learning_rate: Positive = 1.0
+    decay_samples: Positive = 100.0
+
+    def _rule(self) -> tuple[int, float, float, float]:
+        # η c / (t + c)
+        scale = float(self.learning_rate * self.decay_samples)
+        return streaming_updates.EIGENGAME, 1.0, scale, float(self.decay_samples)
+
+    def _directions(self) -> tuple[Floats, Floats]:
+        return self._stream.rows[: self._n_started].copy(), self._stream.variances[: self._n_started].copy()
+
+    def _restore(self, rows: Floats, variances: Floats) -> None:
+        self._stream.rows[: len(rows)], self._stream.variances[: len(rows)] = rows, variances
+
+
+class _Subspace(StreamingPCA):
+    """Base of rules that learn a subspace; the directions are eigenvectors of M, the mean of y yᵀ.
+
+    Choice: at most every second sample starts a row, since M of as many samples as rows is singular.
+    """
+
+    _samples_per_row = 2
+
+    def _directions(self) -> tuple[Floats, Floats]:
+        n = self._n_started
+        variances, vectors = principal_components(self._stream.gram[:n, :n])
+        rows = product(product(vectors, self._stream.inverse[:n, :n]), self._stream.rows[:n])
+        return rows / np.sqrt(np.einsum("ji,ji->j", rows, rows))[:, np.newaxis], variances
+
+    def _restore(self, rows: Floats, variances: Floats) -> None:
+        n = len(rows)
+        self._stream.rows[:n] = rows
+        self._stream.gram[:n, :n], self._stream.inverse[:n, :n] = np.diag(variances), np.eye(n)
+
+
+@dataclass(eq=False, repr=False)
+class FastSimilarityMatching(_Subspace):
+    """Fast similarity matching: Hebbian weights W, and anti-Hebbian weights M between the outputs.
+
+    Source: Giovannucci, Minden, Pehlevan and Chklovskii 2018, "Efficient principal subspace projection of streaming
+    data through fast similarity matching", algorithm 1: y = M⁻¹ W x, W ← W + η (y xᵀ − W), M ← M + η (y yᵀ − M), with
+    η = 2 / (t + 5). Choice: M learns at the rate of W, although the source's code doubles it for M, since this retained
+    more variance. Parameters and attributes are those of `StreamingPCA`.
+    """
+
+    def _rule(self) -> tuple[int, float, float, float]:
+        return streaming_updates.SIMILARITY, 0.0, 2.0, 5.0
+
+    def _restore(self, rows: Floats, variances: Floats) -> None:
+        super()._restore(rows * variances[:, np.newaxis], variances)
+        self._stream.inverse[: len(rows), : len(rows)] = np.diag(1.0 / variances)
+
+
+@dataclass(eq=False, repr=False)
+class AdaOja(_Subspace):
+    """AdaOja: Oja's rule for a subspace, with learning rates that adapt to the gradients.
+
+    Source: Henriksen and Ward 2019, "AdaOja: adaptive learning rates for streaming PCA", algorithm 2: for batches X_b,
+    g = X_bᵀ X_b q, b² ← b² + ‖g‖², q ← q + g / b for each row q, then all rows are orthonormalised. Choice: 8 samples
+    per batch, where the source takes 10; the weight of sample t in M is 2 / t. Parameters and attributes are those of
+    `StreamingPCA`.
+    """
+
+    def _rule(self) -> tuple[int, float, float, float]:
+        return streaming_updates.ADAOJA, 1.0, 0.0, 0.0
 
 
 def _make_stream(n_rows: int, depth: int) -> Stream:
