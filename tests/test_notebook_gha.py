@@ -8,7 +8,7 @@ from command_line import pppca
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 
-from pppca_bench.engines.gha import NotebookGHA
+from pppca_bench.engines.counterparts import NotebookGHA
 from pppca_bench.problems import load_problem
 
 # Printed in "Hebbian-Based Principal Component Analysis"; of each row the largest weight is made positive.

@@ -1,14 +1,19 @@
-"""Counterparts of the pseudo-PCAs with the same number of components: exact PCA, and learning without removal."""
+"""Counterparts of the pseudo-PCAs: exact PCA of as many components, DGHA without removal, GHA of the iris notebook."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import principal_components, second_moments
 from pppca_bench.engines.dgha import DGHA
+from pppca_bench.engines.gha import GHA
 from pppca_bench.engines.ne_ppca import NEpPCA
+from pppca_bench.parameters import Count, ParameterError, check_parameters
+from pppca_bench.samples import validated_samples
 
 
 class _ExactComponents:
@@ -24,7 +29,7 @@ class _ExactComponents:
     mean_: Floats
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Fit the pseudo-PCA on X, shape (n_samples, n_features), and replace its rows; raises as its `fit` does."""
+        """Fit the pseudo-PCA to X, shape (n_samples, n_features), and replace its rows; raises as its `fit` does."""
         super().fit(X, y)  # type: ignore[misc]
         C = second_moments(np.ascontiguousarray(X, dtype=np.float64), self.mean_)
         eigenvalues, rows = principal_components(C)
@@ -49,15 +54,81 @@ class PCALikeNEpPCA(_ExactComponents, NEpPCA):
 
 
 class DGHAWithoutRemoval(DGHA):
-    """GHA by the schedule of `DGHA`, with as many rows from the start as DGHA keeps, so that none is removed.
+    """`DGHA` that starts with as many rows as DGHA keeps with the same parameters, and therefore removes no row.
 
-    The counterfactual of the claim that removed variance is regained. Parameters and attributes are those of DGHA.
+    It is the counterfactual of the claim that removed variance is regained. Parameters and attributes are those of
+    DGHA.
     """
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:
-        """Fit DGHA on X, shape (n_samples, n_features), then learn again; raises as `DGHA.fit` does."""
+        """Fit DGHA to X, shape (n_samples, n_features), then again with the rows that it keeps; raises as DGHA."""
         kept = DGHA(**self.get_params()).fit(X, y).n_components_
         learnt = DGHA(**(self.get_params() | {"n_components": kept, "min_components": kept})).fit(X, y)
         for name in vars(learnt).keys() - self.get_params().keys():
             setattr(self, name, getattr(learnt, name))
+        return self
+
+
+@dataclass(eq=False, repr=False)
+class NotebookGHA(BaseEstimator):
+    """Learn all components as the notebook does, and measure a row of W and the norm of X − Y W.
+
+    Source: "Hebbian-Based Principal Component Analysis", `trainNetwork`: η = 1 / n_samples; the samples in their order,
+    the first sample last; each row is updated from the updated rows before it; Y are the outputs of the last pass. The
+    inputs are not centred.
+
+    Parameters
+    ----------
+    component : int, default 1
+        The row of W to measure, in [1, n_features].
+    n_epochs : int, default 10000
+        Passes, >= 1; the notebook makes 10⁴, for four components.
+    random_state : int, Generator, RandomState or None, default None
+        Source of the initial rows, which only affect the signs of the last rows.
+
+    Attributes
+    ----------
+    components_ : float64 array, shape (n_features, n_features)
+        W after the last pass. Choice: each row's largest weight is positive, since its sign is arbitrary.
+    residual_norm_ : float
+        Spectral norm of X − Y W.
+    measures_ : dict of str to float
+        ``weight_1``, ``weight_2``, …: the weights of the row; ``residual_norm``.
+    """
+
+    component: Count = 1
+    _: KW_ONLY
+    n_epochs: Count = 10_000
+    random_state: Any = None
+
+    def fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
+        """Learn from X, shape (n_samples, n_features), n_samples >= 2; raises as `GHA.fit` does."""
+        check_parameters(self)
+        samples = validated_samples(self, X, reset=True, min_samples=2)
+        if self.component > samples.shape[1]:
+            expected = f"an integer from 1 to {samples.shape[1]}"
+            raise ParameterError("component", expected, self.component, where=type(self).__name__)
+        samples = np.roll(samples, -1, axis=0)
+        rate = 1.0 / len(samples)
+        # All passes but the last. If there is no other pass, a negligible rate leaves the rows as drawn.
+        n_before, rate_before = (self.n_epochs - 1, rate) if self.n_epochs > 1 else (1, 1e-300)
+        gha = GHA(
+            n_epochs=n_before,
+            learning_rate=rate_before,
+            centre=False,
+            shuffle=False,
+            kernel="in_place",
+            random_state=self.random_state,
+        )
+        rows, outputs = gha.fit(samples).components_, np.zeros((len(samples), samples.shape[1]))
+        # y_j = w_j x; Δw_j = η y_j (x − Σ_{k≤j} y_k w_k), where the rows before j are already updated
+        for n, x in enumerate(samples):
+            for j, row in enumerate(rows):
+                outputs[n, j] = row @ x
+                row += rate * outputs[n, j] * (x - outputs[n, : j + 1] @ rows[: j + 1])
+        self.residual_norm_ = float(np.linalg.norm(samples - outputs @ rows, 2))
+        largest = np.take_along_axis(rows, np.abs(rows).argmax(axis=1)[:, np.newaxis], axis=1)
+        self.components_ = rows * np.where(largest < 0.0, -1.0, 1.0)
+        weights = {f"weight_{i}": float(w) for i, w in enumerate(self.components_[self.component - 1], start=1)}
+        self.measures_ = weights | {"residual_norm": self.residual_norm_}
         return self

@@ -6,8 +6,8 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
+from pppca_bench.engines.gha import GHA
 from pppca_bench.engines.gha_epochs import Rule
-from pppca_bench.engines.hebbian import HebbianTransformer
 from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import Count, NotNegativeCount, Percent, Positive, Probability, Tau, check_order
 
@@ -15,7 +15,7 @@ from pppca_bench.parameters import Count, NotNegativeCount, Percent, Positive, P
 _DEPENDENT_BELOW = 1e-10
 
 
-class DGHA(HebbianTransformer):
+class DGHA(GHA):
     """Learn leading subspaces by GHA and remove rows of small projection variance before epochs.
 
     Source: slides "Dynamical GHA" and "Dynamical GHA with reduced data set". Row i is removed for good when

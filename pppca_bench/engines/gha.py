@@ -1,20 +1,43 @@
-"""Generalized Hebbian algorithm (GHA), and its run in "Hebbian-Based Principal Component Analysis"."""
+"""Generalized Hebbian algorithm (GHA)."""
 
+import time
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.utils import gen_batches
 
-from pppca_bench.engines.hebbian import HebbianTransformer
-from pppca_bench.parameters import Count, ParameterError, Positive, check_parameters
+from pppca_bench.compiled.arrays import Flags, Floats, Indices
+from pppca_bench.compiled.linear_algebra import orthonormal, second_moments
+from pppca_bench.engines.gha_epochs import (
+    DIVERGED_WEIGHT,
+    FAST,
+    IN_PLACE,
+    LITERAL,
+    History,
+    Rule,
+    Samples,
+    Schedule,
+    learn_epochs,
+    make_room,
+)
+from pppca_bench.engines.removal import Limits
+from pppca_bench.parameters import Count, ParameterError, Positive, check_parameters, make_generator
+from pppca_bench.projection import LinearProjection, most_variance, optimality, principal_directions, variance_of_span
 from pppca_bench.samples import validated_samples
+
+# Of the default rate η = min(0.3 / tr C, 1.5 / max ‖x − mean‖²).
+_SHARE_OF_TRACE, _SHARE_OF_LARGEST = 0.3, 1.5
+_USUAL_DECAY_EPOCHS = 100.0
+_SAMPLES_PER_BATCH = 4096
+_ORDERED_SAMPLES_PER_BLOCK = 4_000_000
+_UPDATES = {"fast": FAST, "literal": LITERAL, "in_place": IN_PLACE}
 
 
 @dataclass(eq=False, repr=False)
-class GHA(HebbianTransformer):
+class GHA(LinearProjection):
     """Learn principal components by the generalized Hebbian algorithm, sample by sample.
 
     Source: Sanger 1989; slide "Generalized Hebbian Algorithm": ΔW = η (y xᵀ − LT(y yᵀ) W), y = W x.
@@ -24,17 +47,17 @@ class GHA(HebbianTransformer):
     n_components : int or None, default None
         Number of rows, in [1, n_features]; None stands for n_features.
     learning_rate : float or None, default None
-        > 0, constant unless a decay is given, as in the published runs on iris. None suits the scale of the inputs:
-        η = min(0.3 / tr C, 1.5 / max ‖x − mean‖²) per sample, with decay_epochs = 100 unless a decay is given. Choice:
-        below 2 / y² no sample moves a row of unit norm beyond its mirror image, and with the defaults the rows settle
-        on every Proben1 problem (docs/choices.md).
+        > 0, constant unless a decay is given, as in the published runs on iris. None adapts it to the scale of the
+        inputs: η = min(0.3 / tr C, 1.5 / max ‖x − mean‖²) per sample, with decay_epochs = 100 unless a decay is given.
+        Choice: below 2 / y² no sample moves a row of unit norm beyond its mirror image, and with the defaults the rows
+        converge on every Proben1 problem (docs/choices.md).
     learning_rate_per : {"sample", "epoch"}, default "sample"
         Whether a given learning_rate is the step η of a sample, or the sum of the steps of an epoch,
         η = learning_rate / n for n samples.
     n_epochs : int, default 2000
-        Passes over the training samples, >= 1. Choice: a fixed number, since the slides name no stopping
-        criterion and their times fall almost in proportion to the data fraction; large enough for neighbouring
-        eigenvalues of a ratio of 1.02.
+        Passes over the training samples, >= 1. Choice: a fixed number, since the slides name no stopping criterion
+        and their times fall almost in proportion to the data fraction; enough for neighbouring eigenvalues whose
+        ratio is 1.02.
     decay_epochs : float or None, default None
         A c > 0 makes the rate η c / (n + c) in epoch n = 0, 1, …; None keeps it constant.
     decay_samples : float or None, default None
@@ -42,42 +65,42 @@ class GHA(HebbianTransformer):
         with decay_epochs. Source: "Hebbian-Based Principal Component Analysis", "Train Network": constant1 / (n +
         constant2), with constant1 = η c and constant2 = c.
     rows_per_epoch : float or None, default None
-        Rows that join the learning per epoch, > 0: row j learns from epoch j / rows_per_epoch on, and stays as drawn
-        until then. None: all rows learn from the start.
+        Rows that start to learn per epoch, > 0: row j learns from epoch j / rows_per_epoch on and does not change
+        before. None: all rows learn from the start.
     initial_rows : {"direction", "orthonormal"}, default "orthonormal"
         How rows are drawn: uniformly distributed directions, or a random orthonormal set.
     initial_samples : int or None, default None
-        Number of samples, >= 2, drawn without replacement, whose principal components are the first rows, in place of
-        `initial_rows`. Choice: of all samples if there are fewer; if they have fewer components than there are rows,
+        Number of samples, >= 2, drawn without replacement, whose principal components are the first rows, instead of
+        `initial_rows`. Choice: all samples if there are fewer; if they have fewer components than there are rows,
         random directions orthogonal to these follow. Source: "Hebbian-Based Principal Component Analysis", "Summary".
     initial_norm : float, default 1.0
         Norm of each row at the start, > 0. Choice: the norm that the rows tend to.
     sort_initial : bool, default False
         Whether rows start in decreasing order of their projection variance.
     track_optimality : bool, default False
-        Whether ``history_`` has "optimality"; it takes time at each epoch.
+        Whether ``history_`` has "optimality", which takes time in each epoch.
     centre : bool, default True
         Subtract the training mean (covariance); False keeps the inputs as they are (autocorrelation: each
         "variance" is then a second moment).
     shuffle : bool, default True
         Whether each epoch takes the samples in a new random order.
     kernel : {"fast", "literal", "in_place"}, default "fast"
-        "literal" computes the update formula as it is written, several times slower, and counts its
-        operations; the results agree to rounding. "in_place" updates row after row, each reading those
-        before it as just updated, as the published runs on iris do.
+        "literal" computes the update formula as it is written, several times slower, and counts its operations; the
+        results agree up to rounding. "in_place" updates row after row, each from the updated rows before it, as the
+        published runs on iris do.
     random_state : int, Generator, RandomState or None, default None
         Source of all randomness: initial rows and the order of samples.
 
     Attributes
     ----------
     components_ : float64 array, shape (n_components_, n_features)
-        The rows as learnt, neither normalised nor orthogonalised: about orthonormal once they have settled.
+        The rows as learnt, neither normalised nor orthogonalised: nearly orthonormal after convergence.
     explained_variance_ : float64 array, shape (n_components_,)
         Variance (divisor N) of the samples along each row's direction, wᵀ C w / ‖w‖².
     explained_variance_ratio_ : float64 array, shape (n_components_,)
-        The same over the total variance, the trace of C. Sums to 1 over any orthonormal basis.
+        The same as a share of the total variance, the trace of C. Shares sum to 1 over any orthonormal basis.
     mean_ : float64 array, shape (n_features,)
-        Training mean; zeros where centre is False.
+        Training mean; zeros if centre is False.
     n_components_ : int
         Number of rows.
     n_epochs_ : int
@@ -85,16 +108,15 @@ class GHA(HebbianTransformer):
     n_samples_seen_ : int
         Number of samples in the mean and in C.
     n_operations_ : int
-        Multiply-adds that the literal kernel counts, whichever kernel it was.
+        Multiply-adds of the literal kernel, for every `kernel`.
     learning_time_ms_ : float
-        Wall time of the compiled learning, without validation of input and drawing of random numbers.
+        Wall time of the compiled learning, without input validation and random numbers.
     history_ : dict of arrays
-        "dimensionality", shape (n_epochs_ + 1,): number of rows before each epoch, and at the end.
-        "variances", shape (n_epochs_ + 1, n_initial_rows): each row's projection variance at the same
-        times, a column per initial row, NaN once it is removed. "direction_variances", of the same shape: the
-        same over the row's squared norm, wᵀ C w / ‖w‖², the variance along its direction. "optimality", shape
-        (n_epochs_ + 1,), if tracked: the variance of the rows' span before each epoch and at the end, over the
-        largest of as many directions.
+        Records before each epoch and at the end. "dimensionality", shape (n_epochs_ + 1,): number of rows.
+        "variances", shape (n_epochs_ + 1, n_initial_rows): projection variance of each initial row, NaN after its
+        removal. "direction_variances", of the same shape: wᵀ C w / ‖w‖², the variance along the row's direction.
+        "optimality", shape (n_epochs_ + 1,), if tracked: the variance of the rows' span over the largest variance of
+        as many directions.
     """
 
     n_components: Count | None = None
@@ -115,67 +137,245 @@ class GHA(HebbianTransformer):
     kernel: Literal["fast", "literal", "in_place"] = "fast"
     random_state: Any = None
 
-
-@dataclass(eq=False, repr=False)
-class NotebookGHA(BaseEstimator):
-    """Learn all components as the notebook does, and measure a row of W and the norm of X − Y W.
-
-    Source: "Hebbian-Based Principal Component Analysis", `trainNetwork`: η = 1 / n_samples, the samples in their order
-    from the second on, each row reading those before it as just updated, Y collected in the last pass. The inputs are
-    not centred.
-
-    Parameters
-    ----------
-    component : int, default 1
-        The row of W to measure, in [1, n_features].
-    n_epochs : int, default 10000
-        Passes, >= 1; the notebook makes 10 to the power of its four components.
-    random_state : int, Generator, RandomState or None, default None
-        Source of the initial rows, on which only the signs of the last rows depend.
-
-    Attributes
-    ----------
-    components_ : float64 array, shape (n_features, n_features)
-        W after the last pass. Choice: each row's largest weight is positive, since its sign is arbitrary.
-    residual_norm_ : float
-        Spectral norm of X − Y W.
-    measures_ : dict of str to float
-        ``weight_1``, ``weight_2``, …: the weights of the row; ``residual_norm``.
-    """
-
-    component: Count = 1
-    _: KW_ONLY
-    n_epochs: Count = 10_000
-    random_state: Any = None
+    # Choice: rows that have not converged may be nearly dependent, which would amplify rounding errors.
+    _relative_cut = 1e-6
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
-        """Learn from X, shape (n_samples, n_features), n_samples >= 2; raises as `GHA.fit` does."""
+        """Learn from X for `n_epochs` epochs.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features), n_samples >= 2
+            Training samples. C-contiguous float64 arrays, also a numpy.memmap, are not copied.
+        y : None
+            Ignored.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a parameter or X is out of its range, or the rows diverge.
+        """
+        return self._fit(X, self.n_epochs, first=True)
+
+    def partial_fit(self, X: ArrayLike, y: None = None) -> Self:  # noqa: ARG002 - scikit-learn's contract
+        """Learn from a chunk of samples, in a single pass that counts as an epoch; raises as `fit` does.
+
+        The mean and C are the moments of all chunks so far, so the first chunks are centred less exactly.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features), n_samples >= 2
+            Training samples.
+        y : None
+            Ignored.
+        """
+        return self._fit(X, 1, first=not hasattr(self, "components_"))
+
+    def check_agreement(self) -> None:
+        """Raise ParameterError if both decays are given."""
+        if self.decay_epochs is not None and self.decay_samples is not None:
+            raise ParameterError("decay_samples", "null where decay_epochs is given", self.decay_samples)
+
+    def _fit(self, X: ArrayLike, n_epochs: int, *, first: bool) -> Self:
         check_parameters(self)
-        samples = validated_samples(self, X, reset=True, min_samples=2)
-        if self.component > samples.shape[1]:
-            expected = f"an integer from 1 to {samples.shape[1]}"
-            raise ParameterError("component", expected, self.component, where=type(self).__name__)
-        samples = np.roll(samples, -1, axis=0)
-        rate = 1.0 / len(samples)
-        # All passes but the last; if there is no other, the rows stay as drawn.
-        n_before, rate_before = (self.n_epochs - 1, rate) if self.n_epochs > 1 else (1, 1e-300)
-        gha = GHA(
-            n_epochs=n_before,
-            learning_rate=rate_before,
-            centre=False,
-            shuffle=False,
-            kernel="in_place",
-            random_state=self.random_state,
-        )
-        rows, outputs = gha.fit(samples).components_, np.zeros((len(samples), samples.shape[1]))
-        # y_j = w_j x; Δw_j = η y_j (x − Σ_{k≤j} y_k w_k), with the rows before j as just updated
-        for n, x in enumerate(samples):
-            for j, row in enumerate(rows):
-                outputs[n, j] = row @ x
-                row += rate * outputs[n, j] * (x - outputs[n, : j + 1] @ rows[: j + 1])
-        self.residual_norm_ = float(np.linalg.norm(samples - outputs @ rows, 2))
-        largest = np.take_along_axis(rows, np.abs(rows).argmax(axis=1)[:, np.newaxis], axis=1)
-        self.components_ = rows * np.where(largest < 0.0, -1.0, 1.0)
-        weights = {f"weight_{i}": float(w) for i, w in enumerate(self.components_[self.component - 1], start=1)}
-        self.measures_ = weights | {"residual_norm": self.residual_norm_}
+        samples = np.asarray(validated_samples(self, X, reset=first, min_samples=2)).view()
+        # A read-only view as a plain array, since kernels reject the type of memory maps.
+        samples.flags.writeable = False
+        if first:
+            self._reset()
+        self._update_moments(samples)
+        if first:
+            self._draw_rows(samples)
+        self._learn_epochs(samples, n_epochs)
+        self._set_fitted()
         return self
+
+    def _n_drawn(self, n_samples: int) -> int:
+        """Return the number of samples of an epoch."""
+        return n_samples
+
+    def _reset(self) -> None:
+        self._n_initial_rows = self._n_rows_at_start(self.n_features_in_)
+        self._rng = make_generator(self.random_state)
+        self.n_epochs_ = 0
+        self._n_learnt = 0
+        self.n_operations_ = 0
+        self.learning_time_ms_ = 0.0
+        self.n_samples_seen_ = 0
+        self.mean_ = np.zeros(self.n_features_in_)
+        self._C = np.zeros((self.n_features_in_, self.n_features_in_))
+        self._largest_squared_norm = 0.0
+        self._optimality: list[float] = []
+        self._records: tuple[list[Any], ...] = [], [], []
+
+    def _update_moments(self, X: Floats) -> None:
+        """Merge the samples into the mean and C, batch by batch (Chan, Golub and LeVeque 1983)."""
+        for rows in gen_batches(len(X), _SAMPLES_PER_BATCH):
+            batch = X[rows]
+            # With p = n_b / (n + n_b) and d = mean_b − mean: C ← C + p (C_b − C) + p (1 − p) d dᵀ, mean ← mean + p d
+            share = len(batch) / (self.n_samples_seen_ + len(batch))
+            mean = batch.mean(axis=0) if self.centre else self.mean_
+            shift = mean - self.mean_
+            self._C += share * (second_moments(batch, mean) - self._C)
+            self._C += share * (1.0 - share) * np.outer(shift, shift)
+            self.mean_ = self.mean_ + share * shift
+            self.n_samples_seen_ += len(batch)
+        if self.learning_rate is None:
+            self._largest_squared_norm = max(self._largest_squared_norm, self._measure_largest(X))
+        if self.track_optimality:
+            self._most = most_variance(self._C)
+
+    def _measure_largest(self, X: Floats) -> float:
+        """Return the largest ‖x − mean‖² among the samples."""
+        return max(
+            float(np.square(X[rows] - self.mean_).sum(axis=1).max()) for rows in gen_batches(len(X), _SAMPLES_PER_BATCH)
+        )
+
+    def _draw_rows(self, X: Floats) -> None:
+        self._rows = self.initial_norm * self._directions(X)
+        self.nodes_ = np.arange(self._n_initial_rows)
+        if self.sort_initial:
+            # A schedule without epochs only records w C wᵀ of each row.
+            history, *_ = self._make_epochs(X, self._schedule(len(X), 0))
+            self._rows = self._rows[np.argsort(-history.variances[0, self.nodes_], kind="stable")]
+
+    def _directions(self, X: Floats) -> Floats:
+        """Return the first rows, of unit norm."""
+        shape = self._n_initial_rows, self.n_features_in_
+        if self.initial_samples is not None:
+            return principal_directions(self._rng, X, self.initial_samples, shape[0], centre=self.centre)
+        rows = self._rng.standard_normal(shape)
+        if self.initial_rows == "orthonormal":
+            return orthonormal(rows)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    def _learn_epochs(self, X: Floats, n_epochs: int) -> None:
+        """Learn epochs over X, in blocks whose orders of samples fit into memory."""
+        one_by_one = self._limits_move or self.track_optimality
+        block = 1 if one_by_one else max(1, _ORDERED_SAMPLES_PER_BLOCK // len(X))
+        for first in range(0, n_epochs, block):
+            if self.track_optimality:
+                self._optimality.append(self._optimality_now())
+            schedule = self._schedule(len(X), min(block, n_epochs - first))
+            self._at_end, n_made, n_operations, time_ms = self._make_epochs(X, schedule)
+            self.learning_time_ms_ += time_ms
+            self.n_epochs_ += n_made
+            self._n_learnt += n_made * schedule.orders.shape[1]
+            self.n_operations_ += n_operations
+            for records, values in zip(self._records, self._at_end, strict=True):
+                records.extend(values[:-1])
+            self._check_finite(X)
+
+    def _make_epochs(self, X: Floats, schedule: Schedule) -> tuple[History, int, int, float]:
+        """Update the rows; return their history and the number of epochs, operations and milliseconds."""
+        n_records = len(schedule.orders) + 1
+        empty = np.full((2, n_records, self._n_initial_rows), np.nan)
+        history = History(np.zeros(n_records, np.int64), empty[0], empty[1])
+        C = self._C
+        if len(X) < X.shape[1] and len(X) == self.n_samples_seen_:
+            # For fewer samples than features, variances cost less by a factor F of C = F Fᵀ.
+            C = np.ascontiguousarray((X - self.mean_).T / np.sqrt(len(X)))
+        given = Samples(X, self.mean_[np.newaxis], C), schedule, self._rule(), history
+        room = make_room(len(self._rows), self.n_features_in_)
+        start = time.perf_counter()
+        n_left, n_made, n_operations = learn_epochs(self._rows, self.nodes_, *given, room)
+        time_ms = 1e3 * (time.perf_counter() - start)
+        self._rows, self.nodes_ = self._rows[:n_left], self.nodes_[:n_left]
+        return history, n_made, n_operations, time_ms
+
+    def _schedule(self, n_samples: int, n_epochs: int) -> Schedule:
+        epochs = np.arange(self.n_epochs_, self.n_epochs_ + n_epochs)
+        rates, decays = self._rates(epochs, n_samples)
+        return Schedule(self._orders(n_samples, n_epochs), rates, decays, self._joined(epochs), self._checked(epochs))
+
+    def _rule(self) -> Rule:
+        """Return the rule of the next epochs; GHA removes no rows."""
+        return Rule(Limits(np.inf, 1, self._n_initial_rows, 0.0), False, False, _UPDATES[self.kernel])
+
+    @property
+    def _limits_move(self) -> bool:
+        """Whether the limits of removal change from epoch to epoch."""
+        return False
+
+    def _rates(self, epochs: Indices, n_samples: int) -> tuple[Floats, Floats]:
+        """Return η and the decay of each epoch: its sample s = 0, 1, … learns at η / (1 + decay s)."""
+        decay_epochs = self.decay_epochs
+        if self.learning_rate is not None:
+            rate = self.learning_rate / self._rate_divisor(n_samples)
+        else:
+            # Samples without variance do not move the rows at any rate.
+            trace, largest = float(np.trace(self._C)), self._largest_squared_norm
+            varies = trace > 0.0 and largest > 0.0
+            rate = min(_SHARE_OF_TRACE / trace, _SHARE_OF_LARGEST / largest) if varies else 1.0
+            if self.decay_samples is None:
+                decay_epochs = decay_epochs or _USUAL_DECAY_EPOCHS
+        # η c / (n + c), where n counts epochs or samples
+        rates: Floats = np.full(len(epochs), rate)
+        if decay_epochs is not None:
+            rates *= decay_epochs / (epochs + decay_epochs)
+        if self.decay_samples is None:
+            return rates, np.zeros(len(epochs))
+        learnt = self._n_learnt + self._n_drawn(n_samples) * (epochs - self.n_epochs_)
+        left = np.asarray(self.decay_samples + learnt, dtype=np.float64)
+        return rates * (self.decay_samples / left), 1.0 / left
+
+    def _rate_divisor(self, n_samples: int) -> int:
+        return self._n_drawn(n_samples) if self.learning_rate_per == "epoch" else 1
+
+    def _joined(self, epochs: Indices) -> Indices:
+        """Return how many of the initial rows have started to learn in each epoch, removed rows included."""
+        if self.rows_per_epoch is None:
+            return np.full(len(epochs), self._n_initial_rows)
+        return np.minimum(self._n_initial_rows, (self.rows_per_epoch * epochs).astype(np.int64) + 1)
+
+    def _checked(self, epochs: Indices) -> Flags:
+        """Return whether rows are removed before each epoch; GHA removes none."""
+        return np.zeros(len(epochs), bool)
+
+    def _orders(self, n_samples: int, n_epochs: int) -> Indices:
+        """Draw the samples of each epoch, in the order of learning, shape (n_epochs, samples drawn)."""
+        n_drawn = self._n_drawn(n_samples)
+        orders = np.tile(np.arange(n_samples, dtype=np.int64), (n_epochs, 1))
+        if self.shuffle or n_drawn < n_samples:
+            # The same numbers as from `permutation` for each epoch, in half the time.
+            self._rng.permuted(orders, axis=1, out=orders)
+        drawn = orders[:, :n_drawn]
+        return np.ascontiguousarray(drawn if self.shuffle else np.sort(drawn, axis=1))
+
+    def _check_finite(self, X: Floats) -> None:
+        largest = float(np.abs(self._rows).max())
+        if largest <= DIVERGED_WEIGHT:
+            return
+        squared_norm = self._measure_largest(X)
+        given = "that was chosen" if self.learning_rate is None else self.learning_rate
+        raise ValueError(
+            f"{type(self).__name__} diverged in epoch {self.n_epochs_}: learning_rate {given} "
+            f"is too large for samples of squared norm up to {squared_norm:.3g}; expected weights up to "
+            f"{DIVERGED_WEIGHT:g}, got {largest:g}. Try a rate below "
+            f"{self._rate_divisor(len(X)) / squared_norm:.2g} per {self.learning_rate_per}, "
+            "or smaller initial rows."
+        )
+
+    def _per_direction(self, variances: Floats) -> Floats:
+        """Divide variances by the rows' squared norms; a row of zeros has no variance."""
+        squared_norms = np.einsum("ji,ji->j", self._rows, self._rows)
+        return np.divide(variances, squared_norms, out=np.zeros_like(variances), where=squared_norms > 0.0)
+
+    def _optimality_now(self) -> float:
+        """Return the optimality of the rows' span for the samples seen so far."""
+        return float(optimality(variance_of_span(self._rows, self._C), len(self._rows), self._most))
+
+    def _set_fitted(self) -> None:
+        """Set the learned attributes; the history ends with the current records, which the next chunk replaces."""
+        self.components_ = self._rows.copy()
+        self.n_components_ = len(self._rows)
+        self.explained_variance_ = self._per_direction(self._at_end.variances[-1, self.nodes_])
+        total = float(np.trace(self._C))
+        self.explained_variance_ratio_ = self.explained_variance_ / (total if total > 0.0 else 1.0)
+        names = "dimensionality", "variances", "direction_variances"
+        self.history_ = {
+            name: np.array([*records, values[-1]])
+            for name, records, values in zip(names, self._records, self._at_end, strict=True)
+        }
+        if self.track_optimality:
+            self.history_["optimality"] = np.array([*self._optimality, self._optimality_now()])
