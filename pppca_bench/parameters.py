@@ -149,6 +149,13 @@ def check_order(estimator: Any, low: str, high: str, *, strictly: bool = False) 
         raise ParameterError(low, f"{'below' if strictly else 'at most'} {high} ({limit})", value)
 
 
+def check_limit(estimator: Any, name: str, limit: int) -> None:
+    """Raise ParameterError if a number that may be None is above a limit that the data set."""
+    value = getattr(estimator, name)
+    if value is not None and value > limit:
+        raise ParameterError(name, f"an integer from 1 to {limit} or null", value, where=type(estimator).__name__)
+
+
 def describe(annotation: Any, refused: object = None) -> str:
     """Return the values that a type of pydantic admits in words, such as ``"an integer >= 1 or null"``.
 

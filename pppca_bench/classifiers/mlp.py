@@ -1,7 +1,7 @@
 """Multi-layer perceptrons as classifiers and regressors, and `fit_together`, which trains many of them side by side."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -307,31 +307,7 @@ def fit_together(
         )
     _check_alike(networks)
     pairs = zip(networks, training_sets, strict=True)
-    _fit_alike(networks, (network._validated(data, classes) for network, data in pairs))
-    return list(networks)
-
-
-def fit_validated(networks: Sequence[MLPClassifier], splits: Sequence[Split], classes: Labels) -> None:
-    """Fit as `fit_together` does, on data known to be valid: the checks take as long as a short training.
-
-    Parameters
-    ----------
-    networks : sequence of MLPClassifier
-        Of one class, and equal in all parameters but ``random_state``. Fitted in place.
-    splits : sequence of Split
-        C-contiguous float64 inputs, all finite, and labels among ``classes``.
-    classes : ndarray
-        All classes, in increasing order.
-    """
-    check_parameters(networks[0])
-    for network, split in zip(networks, splits, strict=True):
-        network.classes_, network.n_features_in_ = classes, split.X.shape[1]
-    _fit_alike(networks, splits)
-
-
-def _fit_alike(networks: Sequence[MLP], splits: Iterable[Split]) -> None:
-    """Fit networks with the same parameters, those with data of the same shape side by side."""
-    tasks = [network._task(split) for network, split in zip(networks, splits, strict=True)]
+    tasks = [network._task(network._validated(data, classes)) for network, data in pairs]
     groups: dict[Any, list[int]] = {}
     for index, task in enumerate(tasks):
         groups.setdefault(task.shape, []).append(index)
@@ -339,6 +315,7 @@ def _fit_alike(networks: Sequence[MLP], splits: Iterable[Split]) -> None:
         nets = networks[0]._train([tasks[index] for index in group])
         for index, net in zip(group, nets, strict=True):
             networks[index]._set_fitted(net, tasks[index])
+    return list(networks)
 
 
 def _check_alike(networks: Sequence[Any]) -> None:

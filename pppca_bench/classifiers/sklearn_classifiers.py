@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from pppca_bench.classifiers.training_data import FittedBySplit, Labels, SizeRule, Split, chosen_size
 from pppca_bench.compiled.arrays import Flags
-from pppca_bench.parameters import Count, ParameterError, Positives, check_parameters, make_generator
+from pppca_bench.parameters import Count, Positives, check_limit, check_parameters, make_generator
 from pppca_bench.samples import validated_samples
 
 
@@ -140,9 +140,7 @@ class RFESVMClassifier(ClassifierMixin, FittedBySplit):
     random_state: Any = None
 
     def _learn(self, split: Split, rng: np.random.Generator) -> None:  # noqa: ARG002 - nothing else is random
-        if self.n_features is not None and self.n_features > self.n_features_in_:
-            expected = f"an integer from 1 to {self.n_features_in_} or null"
-            raise ParameterError("n_features", expected, self.n_features, where="RFESVMClassifier")
+        check_limit(self, "n_features", self.n_features_in_)
         self._scaler = StandardScaler().fit(split.X)
         candidates = list(self._candidates(split))
         errors = [100.0 * error for *_, error in candidates]

@@ -1,7 +1,6 @@
 """Training data: validation, the held-out share, targets, and the choice among candidates by validation error."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -162,14 +161,14 @@ def one_hot(y: Labels, classes: Labels) -> Floats:
     return (y[:, None] == classes).astype(np.float64)
 
 
-def chosen_size(errors: Sequence[float], sizes: Sequence[int], n_validation: int, rule: SizeRule) -> int:
+def chosen_size(errors: ArrayLike, sizes: ArrayLike, n_validation: int, rule: SizeRule) -> int:
     """Return the index of the smallest candidate of low validation error; of equal sizes the best, then the first.
 
     Parameters
     ----------
-    errors : sequence of float
-        Validation errors in percent; nan if not measured.
-    sizes : sequence of int
+    errors : array-like of float, shape (n_candidates,)
+        Validation errors in percent.
+    sizes : array-like of int, shape (n_candidates,)
         Numbers of features.
     n_validation : int
         Validation samples, >= 1.
@@ -177,9 +176,8 @@ def chosen_size(errors: Sequence[float], sizes: Sequence[int], n_validation: int
         Low is the least error e, or at most e plus its standard error √(e (1 − e) / n_validation), as Breiman,
         Friedman, Olshen & Stone 1984 prune trees.
     """
-    measured = np.where(np.isnan(errors), np.inf, errors)
-    least = measured.min()
+    errors, least = np.asarray(errors), np.min(errors)
     share = least / 100.0
     allowed = 100.0 * np.sqrt(share * (1.0 - share) / n_validation) if rule == "one_standard_error" else 0.0
-    eligible = np.flatnonzero(measured <= least + allowed)
-    return int(eligible[np.lexsort((measured[eligible], np.asarray(sizes)[eligible]))[0]])
+    eligible = np.flatnonzero(errors <= least + allowed)
+    return int(eligible[np.lexsort((errors[eligible], np.asarray(sizes)[eligible]))[0]])

@@ -12,7 +12,7 @@ from scipy.stats import f as f_distribution
 from pppca_bench.classifiers.training_data import Split
 from pppca_bench.compiled.arrays import Floats, Indices
 from pppca_bench.parameters import Count
-from pppca_bench.reducers.wrapper_selection import PathSelector, Step, ranking_of, subset, validation_errors
+from pppca_bench.reducers.wrapper_selection import PathSelector, Step, subset, validation_errors
 
 Criterion = Literal["mutual_information", "conditional_mutual_information", "chi_squared", "accuracy", "t_test"]
 
@@ -70,13 +70,17 @@ class FilterSelector(PathSelector):
     estimator: Any = None
     random_state: Any = None
 
-    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], Indices]:  # noqa: ARG002
+    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> list[Step]:  # noqa: ARG002
         labels = np.unique(split.y, return_inverse=True)[1]
-        self.scores_, order = scored(split.X, labels, self.criterion, self.n_bins)
-        sizes = range(1, len(order) + 1) if self.n_features is None else [self.n_features]
-        errors = validation_errors(classifier, [subset(split, order[:size]) for size in sizes], split)
-        path = [Step(tuple(order[:size].tolist()), float(error)) for size, error in zip(sizes, errors, strict=True)]
-        return path, ranking_of(order, len(order))
+        self.scores_, self._order = scored(split.X, labels, self.criterion, self.n_bins)
+        sizes = range(1, len(self._order) + 1) if self.n_features is None else [self.n_features]
+        errors = validation_errors(classifier, [subset(split, self._order[:size]) for size in sizes], split)
+        return [Step(tuple(self._order[:n].tolist()), float(error)) for n, error in zip(sizes, errors, strict=True)]
+
+    def _learn(self, split: Split, rng: np.random.Generator) -> None:
+        super()._learn(split, rng)
+        # Scores rank all features, also with a single subset on the path.
+        self.ranking_ = np.argsort(self._order) + 1
 
 
 def discretise(column: Floats, n_bins: int) -> Indices:

@@ -1,11 +1,7 @@
-"""Selection of features by the validation errors of classifiers: the base of all selectors, and the wrappers.
-
-The wrappers are forward addition, backward elimination, and elimination by the weights of networks.
-"""
+"""Feature selection by validation errors: the base of all selectors, forward, backward and recursive selection."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy, deepcopy
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
@@ -15,25 +11,24 @@ from sklearn.base import clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from pppca_bench.classifiers import MLPClassifier, RpropMLPClassifier
-from pppca_bench.classifiers.mlp import fit_validated
+from pppca_bench.classifiers import MLPClassifier, RpropMLPClassifier, fit_together
 from pppca_bench.classifiers.training_data import FittedBySplit, SizeRule, Split, chosen_size
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
-from pppca_bench.parameters import Count, ParameterError
+from pppca_bench.parameters import Count, check_limit
 
 Candidate = tuple[Floats, Floats]
-"""Training and validation inputs, as reduced by a candidate."""
+"""Training and validation inputs after the reduction by a candidate."""
 
 
 class Step(NamedTuple):
-    """A subset on the path of a search: its features, and its validation error in percent, nan if not measured."""
+    """A subset on the path of a search: its features, and its validation error in percent."""
 
     features: tuple[int, ...]
     error: float
 
 
 class PathSelector(SelectorMixin, FittedBySplit):
-    """Base of selectors that choose the subset of least validation error on a path.
+    """Base of selectors that choose the subset of least validation error on a path of nested subsets.
 
     Choice: of subsets with equal errors the smallest is chosen, since fewer features are the aim.
 
@@ -56,26 +51,23 @@ class PathSelector(SelectorMixin, FittedBySplit):
     size_rule: SizeRule = "least_error"
 
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
-        n, n_most = self.n_features, self.n_features_in_
-        if n is not None and n > n_most:
-            expected = f"an integer from 1 to {n_most} or null"
-            raise ParameterError("n_features", expected, n, where=type(self).__name__)
-        path, self.ranking_ = self._search(split, seeded(self.estimator, rng), rng)
-        # The best subset, or the best of the wanted size.
-        wanted = [step for step in path if n in (None, len(step.features))]
-        errors, sizes = [step.error for step in wanted], [len(step.features) for step in wanted]
-        best = wanted[chosen_size(errors, sizes, len(split.X_val), self.size_rule)]
-        self.support_ = np.isin(np.arange(n_most), best.features)
-        self.n_features_ = len(best.features)
+        check_limit(self, "n_features", self.n_features_in_)
+        path = self._search(split, seeded(self.estimator, rng), rng)
+        includes = np.array([np.isin(np.arange(self.n_features_in_), step.features) for step in path])
+        sizes, errors = includes.sum(axis=1), np.array([step.error for step in path])
+        # The subsets are nested: the fewer of them lack a feature, the more important it is.
+        self.ranking_ = 1 + (~includes).sum(axis=0)
+        # The best subset, or the best of the given size.
+        n = self.n_features
+        wanted = np.arange(len(path)) if n is None else np.flatnonzero(sizes == n)
+        best = wanted[chosen_size(errors[wanted], sizes[wanted], len(split.X_val), self.size_rule)]
+        self.support_, self.n_features_ = includes[best], int(sizes[best])
         self.mean_ = split.X.mean(axis=0)
-        self.history_ = {
-            "n_features": np.array([len(step.features) for step in path]),
-            "validation_error_percent": np.array([step.error for step in path]),
-        }
+        self.history_ = {"n_features": sizes, "validation_error_percent": errors}
 
     @abstractmethod
-    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], Indices]:
-        """Return the path of subsets and the ranking of the features."""
+    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> list[Step]:
+        """Return the path of subsets, in the order of the search."""
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
         """Return samples whose removed features have their training mean.
@@ -92,13 +84,6 @@ class PathSelector(SelectorMixin, FittedBySplit):
         return self.support_
 
 
-def ranking_of(order: Sequence[int] | Indices, n_features: int) -> Indices:
-    """Rank features by their order, most important first; features not in it share the next rank."""
-    ranking = np.full(n_features, len(order) + 1)
-    ranking[np.asarray(order, dtype=np.int64)] = np.arange(1, len(order) + 1)
-    return ranking
-
-
 def seeded(estimator: Any, rng: np.random.Generator) -> Any:
     """Return the classifier of the candidates, unfitted: the default for None, with a seed unless its own is set.
 
@@ -112,31 +97,18 @@ def seeded(estimator: Any, rng: np.random.Generator) -> Any:
 
 
 def fit_candidates(classifiers: Sequence[Any], candidates: Sequence[Candidate], split: Split) -> list[Any]:
-    """Train a copy of a classifier on each candidate; the project's networks side by side, others one after another.
+    """Fit a clone of each classifier to its candidate; the project's networks train side by side.
 
-    Parameters
-    ----------
-    classifiers : sequence of estimators
-        One for each candidate, equal but for their random state; they are not fitted themselves.
-    candidates : sequence of (float64 array, float64 array)
-        Reduced training and validation inputs.
-    split : Split
-        The labels.
+    The classifiers are equal but for their random state; ``split`` has the labels of the candidates.
     """
-    # Fitting a network changes no parameter but a generator of random numbers, so a shallow copy is enough, and faster
-    # than `clone`. Other classifiers may fit their parameters, as a pipeline does.
-    if isinstance(classifiers[0], MLPClassifier):
-        networks = [copy(classifier) for classifier in classifiers]
-        for network in networks:
-            network.random_state = deepcopy(network.random_state)
-        splits = [Split(X, split.y, X_val, split.y_val) for X, X_val in candidates]
-        fit_validated(networks, splits, np.unique(np.concatenate([split.y, split.y_val])))
-        return networks
-    copies = [deepcopy(classifier) for classifier in classifiers]
-    validates = has_fit_parameter(copies[0], "X_val")
-    for classifier, (X, X_val) in zip(copies, candidates, strict=True):
+    clones = [clone(classifier) for classifier in classifiers]
+    if isinstance(clones[0], MLPClassifier):
+        sets = [(X, split.y, X_val, split.y_val) for X, X_val in candidates]
+        return fit_together(clones, sets, classes=np.union1d(split.y, split.y_val))
+    validates = has_fit_parameter(clones[0], "X_val")
+    for classifier, (X, X_val) in zip(clones, candidates, strict=True):
         classifier.fit(X, split.y, *((X_val, split.y_val) if validates else ()))
-    return copies
+    return clones
 
 
 def error_percent(classifier: Any, X_val: Floats, y_val: NDArray[Any]) -> float:
@@ -145,7 +117,7 @@ def error_percent(classifier: Any, X_val: Floats, y_val: NDArray[Any]) -> float:
 
 
 def validation_errors(classifier: Any, candidates: Sequence[Candidate], split: Split) -> Floats:
-    """Return each candidate's validation error in percent, float64 (n_candidates,); the classifier is not fitted."""
+    """Return the validation error of each candidate in percent, float64 (n_candidates,)."""
     fitted = fit_candidates([classifier] * len(candidates), candidates, split)
     pairs = zip(fitted, candidates, strict=True)
     return np.array([error_percent(network, X_val, split.y_val) for network, (_, X_val) in pairs])
@@ -171,23 +143,12 @@ class _SequentialSelector(PathSelector):
     estimator: Any = None
     random_state: Any = None
 
-    def _search(
-        self,
-        split: Split,
-        classifier: Any,
-        rng: np.random.Generator,  # noqa: ARG002 - the networks' seed is all that is random
-    ) -> tuple[list[Step], Indices]:
-        steps = self._steps(split, classifier)
-        path = patient(steps, self.patience if self.n_features is None else None)
-        return path, self._ranking(path, split.X.shape[1])
+    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> list[Step]:  # noqa: ARG002
+        return patient(self._steps(split, classifier), self.patience if self.n_features is None else None)
 
     @abstractmethod
     def _steps(self, split: Split, classifier: Any) -> Iterator[Step]:
         """Yield the subsets of the search, each with its error."""
-
-    @abstractmethod
-    def _ranking(self, path: list[Step], n_features: int) -> Indices:
-        """Rank the features by their step."""
 
 
 def patient(steps: Iterable[Step], patience: int | None) -> list[Step]:
@@ -233,9 +194,6 @@ class ForwardSelector(_SequentialSelector):
             chosen = step.features
             yield step
 
-    def _ranking(self, path: list[Step], n_features: int) -> Indices:
-        return ranking_of(path[-1].features, n_features)
-
 
 class BackwardSelector(_SequentialSelector):
     """Remove features step by step, each rated by the error without it (Mitchell 2006; Bishop 1995, figure 8.8).
@@ -251,13 +209,6 @@ class BackwardSelector(_SequentialSelector):
             kept = step.features
             step = _best(split, classifier, [tuple(f for f in kept if f != feature) for feature in kept])
             yield step
-
-    def _ranking(self, path: list[Step], n_features: int) -> Indices:
-        ranking = np.ones(n_features, dtype=np.int64)
-        for rank, (larger, smaller) in enumerate(zip(path[-2::-1], path[:0:-1], strict=True), start=2):
-            (removed,) = set(larger.features) - set(smaller.features)
-            ranking[removed] = rank
-        return ranking
 
 
 def _best(split: Split, classifier: Any, subsets: list[tuple[int, ...]]) -> Step:
@@ -305,21 +256,19 @@ class NetworkRFE(PathSelector):
     estimator: Any = None
     random_state: Any = None
 
-    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> tuple[list[Step], Indices]:
+    def _search(self, split: Split, classifier: Any, rng: np.random.Generator) -> list[Step]:
         seeds = rng.integers(2**31, size=self.n_networks)
         networks = [clone(classifier).set_params(random_state=int(seed)) for seed in seeds]
         kept = list(range(split.X.shape[1]))
-        path, ranking = [], np.empty(len(kept), dtype=np.int64)
+        path = list[Step]()
         while kept:
             candidate = subset(split, kept)
             fitted = fit_candidates(networks, [candidate] * len(networks), split)
             error = float(np.mean([error_percent(network, candidate[1], split.y_val) for network in fitted]))
             path.append(Step(tuple(kept), error))
             saliency = np.mean([weight_saliency(network) for network in fitted], axis=0)
-            weakest = kept[int(saliency.argmin())]
-            ranking[weakest] = len(kept)
-            kept.remove(weakest)
-        return path, ranking
+            del kept[int(saliency.argmin())]
+        return path
 
 
 def weight_saliency(network: Any) -> Floats:
