@@ -6,8 +6,8 @@ from scipy.linalg import subspace_angles
 from scipy.optimize import approx_fprime, rosen, rosen_der
 from sklearn.datasets import load_iris
 
-from pppca_bench.reducers.autoencoder import Autoencoder, minimise
 from pppca_bench.reducers.linear_projection import CovariancePCA
+from pppca_bench.reducers.nonlinear_projection import Autoencoder, minimise
 
 
 def parabola():

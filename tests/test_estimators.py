@@ -14,10 +14,9 @@ from pppca_bench.classifiers.genetic_mlp import GAMLPClassifier, StructureGAClas
 from pppca_bench.classifiers.pruned_mlp import PrunedMLPClassifier
 from pppca_bench.classifiers.sklearn_classifiers import RFESVMClassifier, StumpClassifier
 from pppca_bench.parameters import ParameterError, check_parameters
-from pppca_bench.reducers.autoencoder import Autoencoder
 from pppca_bench.reducers.filter_selection import FilterSelector
-from pppca_bench.reducers.linear_projection import AllFeatures, CovariancePCA, SingularValuePCA
-from pppca_bench.reducers.sklearn_projections import ICA, LDA, GaussianKernelPCA
+from pppca_bench.reducers.linear_projection import ICA, LDA, AllFeatures, CovariancePCA, SingularValuePCA
+from pppca_bench.reducers.nonlinear_projection import Autoencoder, GaussianKernelPCA
 from pppca_bench.reducers.wrapper_selection import BackwardSelector, ForwardSelector, NetworkRFE
 
 SMALL = RpropMLPClassifier((3,), max_epochs=100)

@@ -5,7 +5,7 @@ import pytest
 
 from pppca_bench.engines import NEpPCA
 from pppca_bench.experiments.measures import measure_reconstruction
-from pppca_bench.reducers.autoencoder import Autoencoder
+from pppca_bench.reducers.nonlinear_projection import Autoencoder
 
 
 class _Rows:

@@ -1,4 +1,4 @@
-"""Exact PCA, its number of components, and no reduction at all."""
+"""Linear projections learnt from all samples at once: exact PCA, ICA and LDA; and no reduction at all."""
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
@@ -7,13 +7,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pppca_bench.compiled.arrays import Floats
 from pppca_bench.compiled.linear_algebra import (
     LARGEST_BY_ROTATIONS,
     principal_components,
     product,
+    project,
     rounded,
     second_moments,
     signed,
@@ -25,7 +28,16 @@ from pppca_bench.keep_rules import (
     count_by_permutations,
     count_by_spectrum,
 )
-from pppca_bench.parameters import Count, ParameterError, Share, Tau, check_parameters
+from pppca_bench.parameters import (
+    Count,
+    ParameterError,
+    Positive,
+    Share,
+    Tau,
+    check_limit,
+    check_parameters,
+    make_generator,
+)
 from pppca_bench.projection import LinearProjection, Projection
 from pppca_bench.samples import validated_samples
 
@@ -75,15 +87,12 @@ class CountedByEigenvalues(Projection):
 
     def _count(self, eigenvalues: Floats) -> int:
         """Return the number of components, at least 1, for eigenvalues >= 0 in descending order."""
-        where = type(self).__name__
+        check_limit(self, "n_components", len(eigenvalues))
         if self.n_components is not None:
-            if self.n_components > len(eigenvalues):
-                expected = f"an integer from 1 to {len(eigenvalues)}"
-                raise ParameterError("n_components", expected, self.n_components, where=where)
             return int(self.n_components)
         if self.tau is None and self.variance_ratio is None:
             expected = "an integer where variance_ratio and tau are null"
-            raise ParameterError("n_components", expected, None, where=where)
+            raise ParameterError("n_components", expected, None, where=type(self).__name__)
         return count_by_spectrum(None, eigenvalues, 0, tau=self.tau, variance_ratio=self.variance_ratio)
 
 
@@ -236,3 +245,139 @@ class SingularValuePCA(_ExactPCA):
     def _spectrum(self, X: Floats) -> tuple[Floats, Floats]:
         singular, rows = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[1:]
         return singular**2 / len(X), rounded(signed(rows))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ICA(LearntFromSamples, LinearReducer):
+    """Rotate the leading principal components to be as independent as possible (Hyvärinen & Oja 2000).
+
+    FastICA by `independent_rotation`. Give exactly one of the first three parameters; they count principal components,
+    which span the same space.
+
+    Parameters
+    ----------
+    n_components, variance_ratio, tau
+        As in `CountedByEigenvalues`; never more than the rank of the centred samples.
+    max_iter : int, default=1000
+        >= 1. Choice: if FastICA has not converged by then (nearly Gaussian components have no preferred rotation), the
+        rows are used as they are, since they span the same space; ``converged_`` is then False.
+    tol : float, default=1e-4
+        Largest change of a row's direction in the last iteration; > 0.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the initial rotation.
+
+    Attributes
+    ----------
+    components_, mean_, n_components_, explained_variance_, explained_variance_ratio_
+        See `LinearReducer`; outputs have unit training variance.
+    n_iter_ : int
+    converged_ : bool
+    """
+
+    max_iter: Count = 1000
+    tol: Positive = 1e-4
+    random_state: Any = None
+
+    def _learn(self, X: Floats) -> None:
+        eigenvalues, rows = principal_components(covariance(X))
+        rank = int(np.sum(eigenvalues > eigenvalues[0] * len(eigenvalues) * np.finfo(np.float64).eps))
+        if rank == 0:
+            raise ValueError("X in ICA: expected a feature that varies, got constants. Leave out the reduction.")
+        n = min(self._count(eigenvalues), rank)
+        # Outputs of these rows have unit variance and are not correlated; a rotation keeps this.
+        whitening = rows[:n] / np.sqrt(eigenvalues[:n, np.newaxis])
+        whitened = project(X, X.mean(axis=0), whitening)
+        start = make_generator(self.random_state).standard_normal((n, n))
+        rotation, self.n_iter_ = independent_rotation(whitened, start, self.max_iter, self.tol)
+        self.converged_ = self.n_iter_ < self.max_iter
+        self._set_fitted(signed(product(rotation, whitening)), X)
+
+
+def independent_rotation(Z: Floats, start: Floats, max_iter: int, tol: float) -> tuple[Floats, int]:
+    """Return the rotation W after which white samples are most independent, by FastICA, and the number of iterations.
+
+    All rows at once, contrast log cosh (Hyvärinen 1999): w ← E[z tanh(w z)] − E[1 − tanh²(w z)] w, then
+    W ← (W Wᵀ)^(−1/2) W, until no row turns by more than ``tol`` = 1 − |cos|.
+
+    Parameters
+    ----------
+    Z : float64 array, shape (n_samples, n)
+        Samples of zero mean and unit covariance.
+    start : float64 array, shape (n, n), of full rank
+    max_iter : int, >= 1
+    tol : float, > 0
+    """
+    W = _decorrelated(start)
+    for n_iter in range(1, max_iter + 1):
+        outputs = np.tanh(product(Z, W.T))
+        slopes = 1.0 - np.square(outputs).mean(axis=0)
+        before, W = W, _decorrelated(product(outputs.T, Z) / len(Z) - slopes[:, np.newaxis] * W)
+        if np.abs(np.abs((W * before).sum(axis=1)) - 1.0).max() < tol:
+            return W, n_iter
+    return W, max_iter
+
+
+def _decorrelated(W: Floats) -> Floats:
+    eigenvalues, rows = principal_components(product(W, W.T))
+    return product(product(rows.T / np.sqrt(eigenvalues), rows), W)
+
+
+@dataclass(eq=False, repr=False)
+class LDA(LinearReducer):
+    """Project on Fisher's linear discriminants (Fisher 1936; Mitchell 2006), by scikit-learn.
+
+    At most n_classes − 1 directions separate the classes' means, so two classes leave one feature.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Number of discriminants, from 1 to min(n_classes − 1, n_features); None for all.
+
+    Attributes
+    ----------
+    components_, mean_, n_components_, explained_variance_, explained_variance_ratio_
+        See `LinearReducer`. Within-class variance of each output is 1.
+    """
+
+    n_components: Count | None = None
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn the discriminants.
+
+        Parameters
+        ----------
+        X : array-like, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+            Class labels, at least two classes, fewer than samples.
+
+        Raises
+        ------
+        ValueError
+            If n_components or the data are out of their range.
+        """
+        check_parameters(self)
+        samples, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(labels)
+        classes = [samples[labels == label] for label in np.unique(labels)]
+        if not any(np.ptp(members, axis=0).any() for members in classes):
+            raise ValueError(
+                "X in LDA: expected samples that vary within a class, got all samples of a class alike."
+                " Leave out the reduction."
+            )
+        if not np.ptp([members.mean(axis=0) for members in classes], axis=0).any():
+            raise ValueError(
+                "X in LDA: expected classes of different means, got one mean for all. Leave out the reduction."
+            )
+        n_most = min(len(classes) - 1, samples.shape[1])
+        check_limit(self, "n_components", n_most)
+        from sklearn.discriminant_analysis import LinearDiscriminantAnalysis  # slow to import
+
+        lda = LinearDiscriminantAnalysis(solver="svd").fit(samples, labels)
+        rows: Floats = lda.scalings_[:, : self.n_components or n_most].T
+        self._set_fitted(rounded(signed(rows)), samples)
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags

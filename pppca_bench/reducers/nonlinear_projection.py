@@ -1,4 +1,4 @@
-"""Autoencoder, trained by a limited-memory BFGS whose sums have one order on every processor."""
+"""Nonlinear projections: an autoencoder, trained by L-BFGS, and kernel PCA."""
 
 from collections import deque
 from collections.abc import Callable
@@ -8,12 +8,16 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.spatial.distance import pdist
+from sklearn.decomposition import KernelPCA
 from sklearn.utils.validation import check_is_fitted
 
+from pppca_bench.classifiers.training_data import FittedBySplit, Split
 from pppca_bench.compiled.arrays import Floats
-from pppca_bench.compiled.linear_algebra import principal_components, product
-from pppca_bench.parameters import Count, Positive, make_generator
-from pppca_bench.reducers.linear_projection import LearntFromSamples, covariance
+from pppca_bench.compiled.linear_algebra import principal_components, product, rounded
+from pppca_bench.parameters import Count, Positive, Positives, make_generator
+from pppca_bench.reducers.linear_projection import CountedByEigenvalues, LearntFromSamples, covariance
+from pppca_bench.reducers.wrapper_selection import Candidate, seeded, validation_errors
 
 _MEMORY = 10
 _SUFFICIENT, _LEAST_STEP = 1e-4, 1e-10
@@ -220,3 +224,74 @@ def _scaled(gradient: Floats, pairs: deque[tuple[Floats, Floats, float]]) -> Flo
 
 def _dot(a: Floats, b: Floats) -> float:
     return float((a * b).sum())
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class GaussianKernelPCA(CountedByEigenvalues, FittedBySplit):
+    """Project on principal components in the space of the kernel exp(−‖x − x'‖² / (2 width²)), by scikit-learn.
+
+    Schölkopf, Smola & Müller 1998. Give exactly one of the first three parameters.
+
+    Choice: there are never more components than features: a narrow kernel has as many nearly equal eigenvalues as
+    samples, which would be no reduction.
+
+    Parameters
+    ----------
+    n_components, variance_ratio, tau
+        As in `CountedByEigenvalues`, on the eigenvalues of the centred kernel matrix.
+    width_factors : sequence of float, default=(0.25, 0.5, 1.0, 2.0, 4.0)
+        Widths to choose from by validation error, in units of the median distance of training samples; > 0. Choice: of
+        equal errors the fewest components, then the first; the widths double from a kernel for which only near
+        neighbours are similar to a nearly linear kernel.
+    estimator : classifier or None, default=None
+        Unfitted; its validation error chooses the width. None: `RpropMLPClassifier` with 16 hidden nodes.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the held-out share and of the classifier's seed.
+
+    Attributes
+    ----------
+    width_ : float
+    n_components_ : int
+    eigenvalues_ : float64 array
+        Of the centred kernel matrix, the largest first.
+    kernel_pca_ : sklearn.decomposition.KernelPCA
+    history_ : dict
+        ``width``, ``n_components`` and ``validation_error_percent`` of each width.
+    """
+
+    width_factors: Positives = (0.25, 0.5, 1.0, 2.0, 4.0)
+    estimator: Any = None
+    random_state: Any = None
+
+    def _learn(self, split: Split, rng: np.random.Generator) -> None:
+        widths = median_distance(split.X) * np.asarray(self.width_factors, dtype=np.float64)
+        fits = [
+            KernelPCA(min(split.X.shape), kernel="rbf", gamma=0.5 / width**2, eigen_solver="dense").fit(split.X)
+            for width in widths
+        ]
+        counts = np.array([self._count(fit.eigenvalues_) for fit in fits])
+        candidates = [_candidate(fit, count, split) for fit, count in zip(fits, counts, strict=True)]
+        errors = validation_errors(seeded(self.estimator, rng), candidates, split)
+        best = int(np.lexsort((counts, errors))[0])
+        self.kernel_pca_, self.width_, self.n_components_ = fits[best], float(widths[best]), int(counts[best])
+        self.eigenvalues_ = self.kernel_pca_.eigenvalues_
+        self.history_ = {"width": widths, "n_components": counts, "validation_error_percent": errors}
+
+    def _projected(self, X: Floats) -> Floats:
+        projections: Floats = self.kernel_pca_.transform(X)[:, : self.n_components_]
+        return rounded(np.ascontiguousarray(projections))
+
+
+def _candidate(fit: KernelPCA, count: int, split: Split) -> Candidate:
+    train, validation = (np.ascontiguousarray(fit.transform(X)[:, :count]) for X in (split.X, split.X_val))
+    return train, validation
+
+
+def median_distance(X: Floats) -> float:
+    """Return the median distance of two different training samples.
+
+    Choice: pairs of equal samples, of which discrete data have many, do not count; 1 if all are equal.
+    """
+    distances: Floats = pdist(X)
+    apart = distances[distances > 0.0]
+    return float(np.median(apart)) if apart.size else 1.0
