@@ -133,13 +133,15 @@ def test_a_filter_shows_matching_rows_and_their_number(browser):
     assert len(shown_rows(table)) == n
 
 
-def test_a_cell_opens_by_keyboard_and_shows_its_repeats(browser):
+def test_a_cell_opens_by_keyboard_and_shows_its_repeats_and_its_command(browser):
     summary = browser.find_element(By.CSS_SELECTOR, "#T5 td summary")
     spread = browser.find_element(By.CSS_SELECTOR, "#T5 td .spread")
     assert not spread.is_displayed()
     summary.send_keys(Keys.ENTER)
     assert spread.is_displayed()
     assert "3 repeats" in spread.text
+    again = browser.find_element(By.CSS_SELECTOR, "#T5 td .again")
+    assert "Compute it again: pppca run cancer1 --only problem=cancer1,method=dgha" in again.text
 
 
 def test_the_first_key_reaches_the_skip_link(browser):

@@ -32,13 +32,13 @@ def report(results: Path, out: Path | None) -> None:
     The page has findings, tables, figures, ranks, rules and provenance. It needs no other file and no network, and can
     be read without scripts.
     """
-    from pppca_bench.reporting.html import gather, render_report
+    from pppca_bench.reporting.html import render_report
 
     with read_store(results) as store:
         snapshot = read_snapshot(store)
         if not snapshot.results.cells:
             raise StoreError(f"no runs in {results / DATABASE}: run `pppca run CONFIG` first.")
-        page = render_report(gather(snapshot, store, _addresses()))
+        page = render_report(snapshot, store, _addresses())
     path = out or results / "report.html"
     atomic_write(path, page)
     click.echo(f"Wrote {path} ({len(page.encode()) / 1e6:.1f} MB).")

@@ -1,13 +1,14 @@
-"""HTML report: findings, tables, figures, ranks, rules and provenance on a single page."""
+"""HTML report: findings, tables, figures, rankings, rules and provenance on a single page."""
 
 from __future__ import annotations
 
 import hashlib
 import math
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
@@ -32,81 +33,57 @@ from pppca_bench.reporting.own_tables import FIT_TIMES
 from pppca_bench.reporting.ranking import HEADERS, ranking_remarks, ranking_rows
 from pppca_bench.reporting.report_card import build_card, software
 from pppca_bench.reporting.snapshot import Snapshot
+from pppca_bench.reporting.summary import CellSource
 from pppca_bench.reporting.table import Table, TableCell
 from pppca_bench.reporting.table_text import SIGNS, filled_parts, notes, ours_text, published_texts
 from pppca_bench.runs import described
 from pppca_bench.store.columns import DONE, FAILED
 from pppca_bench.store.database import Store
 
-STRIP_WIDTH, STRIP_HEIGHT = 150, 18
-"""Size of the histogram of a cell's repeats, in pixels."""
-
-_BAR = 3
-"""Width of the histogram's bars, in pixels."""
+WIDTH, HEIGHT, BAR = 150, 18, 3
+"""Size of the histogram of a cell's repeats, and width of its bars, in pixels."""
 
 _LONGEST = 40
 """Largest number of characters of a part of an id."""
 
-Facts = dict[str, str]
+Source = tuple[str, str]
+"""Provenance of a cell: the arguments of `pppca run` that compute it again, and its versions and data."""
 
 
-class Piece(NamedTuple):
-    """Published number of a cell: the characters before it, its text, and the verdict on ours, if any."""
+class CellView(NamedTuple):
+    """Cell of a table.
 
-    before: str
+    ``published`` has the characters before each published number, its text, and the verdict on ours; ``repeats`` the
+    title of each quantity with several repeats, its statistics, and its histogram.
+    """
+
     text: str
     verdict: Verdict | None = None
-
-
-class Spread(NamedTuple):
-    """Repeats of a quantity: title, statistics in words, path of the histogram, and place of the published number."""
-
-    title: str
-    text: str
-    bars: str = ""
-    published_at: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CellView:
-    """Cell of a table."""
-
-    text: str
     id: str = ""
-    verdict: Verdict | None = None
-    published: Sequence[Piece] = ()
-    spreads: Sequence[Spread] = ()
-    facts: Mapping[str, str] = field(default_factory=dict)
+    published: Sequence[tuple[str, str, Verdict | None]] = ()
+    repeats: Sequence[tuple[str, str, Markup]] = ()
+    source: Source | None = None
 
 
 class RowView(NamedTuple):
-    """Row of a table: label, facts that its cells share, cells, and an id if the cells have none."""
+    """Row of a table; it has an id if its cells have none, and the source that all its cells share."""
 
     label: str
-    facts: Facts
     cells: Sequence[CellView]
     id: str = ""
+    source: Source | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TableView:
-    """Table of the page.
-
-    ``headers`` are the text of each column and the facts that its cells share; ``counts`` the numbers of published
-    numbers by verdict, empty if nothing was published; ``facts`` those that all cells share. The facts of a cell, with
-    those of its row, column and table, are its provenance: ``config``, ``versions``, ``data``, and the settings that
-    select its runs, whose names begin with ``only.``.
-    """
+class TableView(NamedTuple):
+    """Table of the page; ``counts`` has the number of published numbers by verdict, empty if none was published."""
 
     id: str
-    anchor: str
     title: str
     caption: str
-    headers: Sequence[tuple[str, Facts]]
+    headers: Sequence[str]
     rows: Sequence[RowView]
-    notes: Sequence[str] = ()
-    counts: Mapping[Verdict, int] = field(default_factory=dict)
-    facts: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str]
+    counts: Mapping[Verdict, int]
 
 
 def anchor(*parts: str) -> str:
@@ -120,89 +97,73 @@ def anchor(*parts: str) -> str:
 
 def table_view(table: Table, compared: Mapping[Place, Comparison]) -> TableView:
     """Return the view of a table of means, with the verdicts of `comparison.compare`."""
-    rows: list[list[CellView]] = []
-    for row in table.row_labels:
-        cells = [table.cells.get((row, column)) for column in table.column_labels]
-        rows.append([_cell(table, cell, compared) if cell else CellView(EMPTY) for cell in cells])
-    shared, by_row, by_column, rows = _factor_out(rows)
+    rows = []
+    for row, label in table.row_labels.items():
+        found = [table.cells.get((row, column)) for column in table.column_labels]
+        cells = [_cell(table, cell, compared) if cell else CellView(EMPTY) for cell in found]
+        sources = {cell.source for cell in cells if cell.source}
+        shared = sources.pop() if len(sources) == 1 else None
+        if shared:
+            cells = [cell._replace(source=None) for cell in cells]
+        rows.append(RowView(label, cells, anchor(table.id, row) if table.is_list else "", shared))
     counts = Counter(comparison.verdict for place, comparison in compared.items() if place[0] == table.id)
-    ids = [anchor(table.id, row) if table.is_list else "" for row in table.row_labels]
     return TableView(
         table.id,
-        anchor(table.id),
         table.title,
         f"Ours; below it, published: {table.place}" if counts else "",
-        [(table.row_header, {}), *zip(table.column_labels.values(), by_column, strict=True)],
-        list(map(RowView, table.row_labels.values(), by_row, rows, ids)),
+        [table.row_header, *table.column_labels.values()],
+        rows,
         notes(table),
         {verdict: counts[verdict] for verdict in VERDICTS} if counts else {},
-        shared,
     )
 
 
 def text_view(document: Document) -> TableView:
     """Return the view of a document."""
-    lines: list[RowView] = []
+    rows = []
     for number, (label, *texts) in enumerate(document.rows):
         agrees = document.agrees[number] if document.agrees else None
         verdict: Verdict | None = None if agrees is None else "reproduced" if agrees else "differs"
-        cells = [CellView(text, verdict=None if place else verdict) for place, text in enumerate(texts)]
-        lines.append(RowView(label, {}, cells, anchor(document.id, f"{number + 1}-{label}")))
+        cells = [CellView(text, None if place else verdict) for place, text in enumerate(texts)]
+        rows.append(RowView(label, cells, anchor(document.id, f"{number + 1}-{label}")))
     caption = f"Ours beside published: {document.place}" if document.place else ""
     paragraphs = replace(document, place="").paragraphs()
-    heads = [(header, Facts()) for header in document.headers]
-    return TableView(document.id, anchor(document.id), document.title, caption, heads, lines, paragraphs)
+    return TableView(document.id, document.title, caption, document.headers, rows, paragraphs, {})
 
 
 def _cell(table: Table, cell: TableCell, compared: Mapping[Place, Comparison]) -> CellView:
     places = {name: (table.id, cell.row, cell.column, name) for name in cell.published}
     verdicts = {name: compared[place] for name, place in places.items() if place in compared}
     repeated = [name for name in (*cell.shows, *table.also) if name in cell.ours and len(cell.values.get(name, ())) > 1]
-    first, facts = cell.shows[0], Facts()
-    if source := cell.source:
-        facts = {"config": source.config, "versions": source.versions, "data": source.data_sha256[:12]}
-        facts |= {f"only.{name}": value for name, value in source.only.items()}
+    first = cell.shows[0]
     return CellView(
         ours_text(cell, sd=table.spread or table.is_list),
-        "" if table.is_list else anchor(table.id, cell.row, cell.column),
         verdicts[first].verdict if first in verdicts else None,
+        "" if table.is_list else anchor(table.id, cell.row, cell.column),
         list(_published(table, cell, verdicts)) if cell.published else (),
-        [_spread(cell, name, verdicts.get(name)) for name in repeated],
-        facts,
+        [(described(name).title, *_repeats(cell, name, verdicts.get(name))) for name in repeated],
+        _source(cell.source) if cell.source else None,
     )
 
 
-def _published(table: Table, cell: TableCell, verdicts: Mapping[str, Comparison]) -> Iterator[Piece]:
+def _published(
+    table: Table, cell: TableCell, verdicts: Mapping[str, Comparison]
+) -> Iterator[tuple[str, str, Verdict | None]]:
     texts = published_texts(cell)
     if table.spread and (sd := cell.published[cell.shows[0]].sd) is not None:
         texts[0] += f" ± {number_text(cell.shows[0], sd)}"
     for name, (before, text) in zip([*cell.shows, ""], filled_parts(cell.form, texts), strict=False):
-        yield Piece(before, text, verdicts[name].verdict if name in verdicts else None)
+        yield before, text, verdicts[name].verdict if name in verdicts else None
 
 
-def _factor_out(rows: Sequence[Sequence[CellView]]) -> tuple[Facts, list[Facts], list[Facts], list[list[CellView]]]:
-    """Move facts that all cells share to the table, then those of rows and columns; return them and the cells left."""
-    columns = list(zip(*rows, strict=True))
-    shared = _common([cell for row in rows for cell in row])
-    by_row, by_column = ([_without(_common(line), shared) for line in lines] for lines in (rows, columns))
-    left = [
-        [replace(cell, facts=_without(cell.facts, shared | of_row | of_column)) for cell, of_column in pairs]
-        for pairs, of_row in zip((zip(row, by_column, strict=True) for row in rows), by_row, strict=True)
-    ]
-    return shared, by_row, by_column, left
+def _source(source: CellSource) -> Source:
+    only = ",".join(f"{name}={value}" for name, value in source.only.items())
+    versions = f"Versions {source.versions}; data" if source.versions else "Data"
+    return shlex.join([source.config, "--only", only]), f"{versions} {source.data_sha256[:12]}."
 
 
-def _common(cells: Sequence[CellView]) -> Facts:
-    """Return the facts that all cells with facts share."""
-    known = [set(cell.facts.items()) for cell in cells if cell.facts]
-    return dict(sorted(set.intersection(*known))) if known else {}
-
-
-def _without(facts: Mapping[str, str], others: Mapping[str, str]) -> Facts:
-    return {name: value for name, value in facts.items() if others.get(name) != value}
-
-
-def _spread(cell: TableCell, name: str, compared: Comparison | None) -> Spread:
+def _repeats(cell: TableCell, name: str, compared: Comparison | None) -> tuple[str, Markup]:
+    """Return the statistics of a quantity in words, and its histogram."""
     ours, values = cell.ours[name], list(cell.values[name].values())
     text = (
         f"{number_text(name, ours.mean)} ± {number_text(name, ours.sd)}, {ours.n} repeats; 95 % interval"
@@ -213,46 +174,28 @@ def _spread(cell: TableCell, name: str, compared: Comparison | None) -> Spread:
     if compared is not None and compared.difference is not None:
         text += f"; ours − published {number_text(name, compared.difference, '+')}, {compared.verdict}"
         published = compared.published
-    return Spread(described(name).title, f"{text}.", *_histogram(values, published))
+    return f"{text}.", _histogram(values, published)
 
 
-def _histogram(values: Sequence[float], published: float | None) -> tuple[str, int | None]:
-    """Return the SVG path of a histogram, and the place of the published number on its axis."""
+def _histogram(values: Sequence[float], published: float | None) -> Markup:
+    """Draw a histogram as SVG, and the published number as a dashed line."""
     shown = [*values, *([] if published is None else [published])]
     low, high = min(shown), max(shown)
 
     def place(value: float) -> int:
         if math.isclose(low, high):
-            return STRIP_WIDTH // 2
-        return _BAR * round((STRIP_WIDTH - 2 * _BAR) * (value - low) / (high - low) / _BAR) + _BAR
+            return WIDTH // 2
+        return BAR * round((WIDTH - 2 * BAR) * (value - low) / (high - low) / BAR) + BAR
 
     counts = Counter(map(place, values))
-    heights = {x: max(2, round(STRIP_HEIGHT * n / max(counts.values()))) for x, n in sorted(counts.items())}
-    bars = "".join(f"M{x} {STRIP_HEIGHT}v-{height}" for x, height in heights.items())
-    return bars, None if published is None else place(published)
+    heights = {x: max(2, round(HEIGHT * n / max(counts.values()))) for x, n in sorted(counts.items())}
+    bars = "".join(f"M{x} {HEIGHT}v-{height}" for x, height in heights.items())
+    line = "" if published is None else f'<path class="p" d="M{place(published)} 0v{HEIGHT}"/>'
+    return Markup(f'<svg aria-hidden="true"><path d="{bars}"/>{line}</svg>')
 
 
-FILTERED = 8
-"""Least number of rows of a table with a filter."""
-
-
-class FigureView(NamedTuple):
-    """Figure of the page; ``table`` has the numbers of a ranking."""
-
-    id: str
-    anchor: str
-    title: str
-    svg: Markup
-    notes: Sequence[str]
-    table: TableView | None = None
-
-
-Report = Mapping[str, Any]
-"""Content of the page, by the names that its template uses."""
-
-
-def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> Report:
-    """Gather the content of the page.
+def render_report(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> str:
+    """Render the page.
 
     Parameters
     ----------
@@ -268,49 +211,33 @@ def gather(snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> Re
     by_place = {comparison.place: comparison for comparison in compared}
     figures = snapshot.figures(store)
     findings = snapshot.findings(figures)
-    # A thousand times to fit stand in a file of their own.
+    # The table of times to fit has about a thousand rows, and a file of its own.
     tables = [kept for table in snapshot.filled if table.id != FIT_TIMES and (kept := table.trimmed())]
     rankings = []
     for contest, ranking in snapshot.rankings():
-        ranks = Document(f"{contest.id}-ranks", contest.title, "", HEADERS, ranking_rows(ranking))
-        drawn = contest.id, contest.title, page_svg(draw_ranking, contest, ranking), ranking_remarks(ranking)
-        rankings.append(_figure_view(*drawn, text_view(ranks)))
+        rows, remarks = ranking_rows(ranking), ranking_remarks(ranking)
+        ranks = Document(f"{contest.id}-ranks", contest.title, "", HEADERS, rows, remarks)
+        rankings.append((contest.id, contest.title, page_svg(draw_ranking, contest, ranking), text_view(ranks)))
     groups = score_rows(scores(means, snapshot.of_texts))
-    return {
-        "headline": headline(compared, findings),
-        "n_runs": sum(runs.count_of(DONE) for runs in cells.values()),
-        "findings": findings,
-        "tables": [
-            text_view(table) if isinstance(table, Document) else table_view(table, by_place) for table in tables
-        ],
-        "figures": [
-            _figure_view(figure.figure, figure.title, page_svg(draw, figure), figure_notes(figure))
+    templates = environment(autoescape=True)
+    templates.filters |= {"with_code": _with_code, "anchor": anchor, "inline_svg": inline_svg}
+    return templates.get_template("report.html").render(
+        headline=headline(compared, findings),
+        n_runs=sum(runs.count_of(DONE) for runs in cells.values()),
+        findings=findings,
+        tables=[text_view(table) if isinstance(table, Document) else table_view(table, by_place) for table in tables],
+        figures=[
+            (figure.figure, figure.title, page_svg(draw, figure), figure_notes(figure))
             for figure in figures
             if figure.panels
         ],
-        "rankings": rankings,
-        "scores": text_view(Document("scores", "Scores of groups of cells", "", SCORE_HEADERS, groups)),
-        "configs": [
-            _config_view(name, text, snapshot, store, addresses) for name, text in store.config_texts().items()
-        ],
-        "gaps": not_run(list(snapshot.values()), figures),
-        "software": software(store.origins(), {item for cell in cells for item in cell.algorithms}),
-    }
-
-
-def render_report(report: Report) -> str:
-    """Render the page."""
-    templates = environment(autoescape=True)
-    templates.filters |= {"with_code": _with_code, "anchor": anchor}
-    views = [*report["tables"], *report["figures"], *report["rankings"]]
-    return templates.get_template("report.html").render(
-        report=report,
-        known={view.id: view.anchor for view in views},
-        problems=list(dict.fromkeys(tuple(row) for config in report["configs"] for row in config["card"].rows)),
+        rankings=rankings,
+        scores=text_view(Document("scores", "Scores of groups of cells", "", SCORE_HEADERS, groups)),
+        configs=[_config(name, text, snapshot, store, addresses) for name, text in store.config_texts().items()],
+        gaps=not_run(list(snapshot.values()), figures),
+        software=software(store.origins(), {item for cell in cells for item in cell.algorithms}),
         version=__version__,
         signs={verdict: SIGNS[verdict] for verdict in VERDICTS},
-        filtered=FILTERED,
-        strip=(STRIP_WIDTH, STRIP_HEIGHT),
     )
 
 
@@ -322,10 +249,11 @@ def _with_code(text: str) -> Markup:
     )
 
 
-def _config_view(name: str, text: str, snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> Report:
-    """Return a config with the counts of its runs, its text, and its card of rules."""
+def _config(name: str, text: str, snapshot: Snapshot, store: Store, addresses: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return a config with the counts of its runs, its text, and its report card."""
     cells = snapshot.results.of_config(name)
     problems = list(dict.fromkeys(cell.problem for cell in cells))
+    card = build_card(name, snapshot.results, snapshot.facts, addresses, store.origins([name]))
     return {
         "name": name,
         "methods": ", ".join(dict.fromkeys(title_of(cell.method) for cell in cells)),
@@ -334,23 +262,20 @@ def _config_view(name: str, text: str, snapshot: Snapshot, store: Store, address
         "n_failed": sum(runs.count_of(FAILED) for runs in cells.values()),
         "n_planned": sum(map(len, cells.values())),
         "text": text,
-        "card": build_card(name, snapshot.results, snapshot.facts, addresses, store.origins([name])),
+        "card": card,
+        "sizes": text_view(Document(f"{name}-problems", "Problems", "", card.headers, card.rows)),
     }
 
 
-def _figure_view(id: str, title: str, svg: bytes, notes: Sequence[str], table: TableView | None = None) -> FigureView:
-    return FigureView(id, anchor(id), title, Markup(inline_svg(svg, anchor(id), f"{id}. {title}")), notes, table)
-
-
-def inline_svg(svg: bytes, prefix: str, label: str) -> str:
+def inline_svg(svg: bytes, id: str, label: str) -> Markup:
     """Return a drawing of Matplotlib as an element of an HTML page.
 
-    Metadata and style sheet are removed, and coordinates are cut to a tenth of a point. The ``prefix`` makes
+    Metadata and style sheet are removed, and coordinates are cut to a tenth of a point. The ``id`` makes the drawing's
     identifiers unique on the page; ``label`` is for screen readers.
     """
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg.decode(), flags=re.DOTALL)
     text = re.sub(r"(\.\d)\d{2,}", r"\1", text[text.index("<svg") :])
     text = re.sub(r">\s+<", "><", text).replace("xlink:href", "href")
     text = re.sub(r'<g id="[^"]*">', "<g>", text)  # no link leads to a group
-    text = re.sub(r'\b(id="|href="#|url\(#)', rf"\1{prefix}-", text)
-    return text.replace("<svg", str(Markup('<svg role="img" aria-label="{}"').format(label)), 1)
+    text = re.sub(r'\b(id="|href="#|url\(#)', rf"\1{anchor(id)}-", text)
+    return Markup(text.replace("<svg", str(Markup('<svg role="img" aria-label="{}"').format(label)), 1))

@@ -4,16 +4,15 @@
   const number = /^\(?[−-]?\d+(\.\d+)?/;
 
   function key(row, column) {
-    const cell = row.cells[column];
-    const found = cell.textContent.trim().match(number);
-    return found ? Number(found[0].replace("−", "-").replace("(", "")) : cell.textContent.trim();
+    const text = row.cells[column].textContent.trim();
+    const match = text.match(number);
+    return match ? Number(match[0].replace("−", "-").replace("(", "")) : text;
   }
 
-  function compare(one, other) {
-    const numbers = [one, other].map((value) => typeof value === "number");
-    if (numbers[0] && numbers[1]) return one - other;
-    if (numbers[0] !== numbers[1]) return numbers[0] ? -1 : 1;
-    return one.localeCompare(other, "en", {numeric: true});
+  function compare(a, b) {
+    if (typeof a === "number" && typeof b === "number") return a - b;
+    if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
+    return a.localeCompare(b, "en", {numeric: true});
   }
 
   function sort(table, column) {
@@ -23,7 +22,7 @@
     // Labels of rows sort as texts, whatever number they begin with.
     const value = (row) => (column === 0 ? row.cells[0].textContent.trim() : key(row, column));
     const rows = Array.from(body.rows, (row) => [value(row), row]);
-    rows.sort((one, other) => (down ? -1 : 1) * compare(one[0], other[0]));
+    rows.sort((a, b) => (down ? -1 : 1) * compare(a[0], b[0]));
     body.append(...rows.map((pair) => pair[1]));
     for (const head of heads) head.removeAttribute("aria-sort");
     heads[column].setAttribute("aria-sort", down ? "descending" : "ascending");
@@ -63,41 +62,28 @@
     if (table.dataset.filter !== undefined) addFilter(table);
   }
 
-  // A cell's facts are those of its table, row, column and its own.
-  function facts(cell) {
-    const row = cell.parentElement;
-    const table = row.closest("table");
-    const parts = [table, row, table.tHead.rows[0].cells[cell.cellIndex], cell];
-    return Object.assign({}, ...parts.map((part) => JSON.parse(part.dataset.facts || "{}")));
-  }
-
-  function quoted(text) {
-    return /^[\w=.,:\/+-]*$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'";
-  }
-
+  // A source that all cells of a row share stands at the row.
   function explain(details) {
     const cell = details.closest("td, th");
     if (!cell || details.querySelector(".again")) return;
-    const known = facts(cell);
+    const row = cell.parentElement;
+    const source = (cell.dataset.run ? cell : row).dataset;
     const box = document.createElement("div");
     const link = document.createElement("a");
     box.className = "spread again";
-    link.href = "#" + encodeURI(cell.id || cell.parentElement.id);
+    link.href = "#" + encodeURI(cell.id || row.id);
     link.textContent = "Link to this " + (cell.id ? "cell" : "row");
     box.append(link);
-    if (known.config) {
-      const names = Object.keys(known).filter((name) => name.startsWith("only."));
-      const only = names.map((name) => name.slice(5) + "=" + known[name]).join(",");
+    if (source.run) {
       const command = document.createElement("code");
-      command.textContent = "pppca run " + quoted(known.config) + " --only " + quoted(only) + " --fresh";
-      const versions = known.versions ? "versions " + known.versions + "; " : "";
-      box.append(". Compute it again: ", command, ". Config " + known.config + "; " + versions + "data " + known.data + ".");
+      command.textContent = "pppca run " + source.run + " --fresh";
+      box.append(". Compute it again: ", command, ". " + source.origin);
     }
     details.append(box);
   }
 
   // A row of a list is a cell of the results.
-  for (const row of document.querySelectorAll("tr[id][data-facts]")) {
+  for (const row of document.querySelectorAll("tr[id][data-run]")) {
     const details = document.createElement("details");
     const summary = document.createElement("summary");
     summary.append(...row.cells[0].childNodes);
