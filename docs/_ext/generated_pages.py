@@ -53,7 +53,7 @@ _LINKS = (
         re.compile(r"\]\(\.\./results/(?:experiment/)?(?:tables|figures)/(\w+)\.(?:md|svg)\)"),
         lambda link: f"](#{link[1].lower()})",
     ),
-    (re.compile(r"\]\(\.\./data/README\.md\)"), lambda link: "](data.md)"),  # noqa: ARG005
+    (re.compile(r"\]\(\.\./data/README\.md(#[\w-]+)?\)"), lambda link: f"](data.md{link[1] or ''})"),
     (re.compile(r"\]\(\.\./results/README\.md(#\w+)?\)"), lambda link: f"](results.md{link[1] or ''})"),
 )
 
