@@ -17,8 +17,8 @@ from command_line import pppca
 pytest.importorskip("optuna")
 import pandas as pd
 
-from pppca_bench import problems
 from pppca_bench.config import request
+from pppca_bench.config.experiment import parse_config
 from pppca_bench.engines import DGHA
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import cell as experiment
@@ -69,11 +69,10 @@ def wine_as_cancer(monkeypatch):
     """Replace cancer1 and card1 by the small bundled wine."""
     wine = load_problem("wine")
 
-    def open_problem(name: str, data_dir: Path | None = None) -> tuple[ProblemSource, Problem]:
+    def open_problem(name: str, data_dir: Path | None = None, **_: object) -> tuple[ProblemSource, Problem]:
         return ProblemSource(name, data_dir, wine.sha256), replace(wine, name=name)
 
-    monkeypatch.setattr(problems, "open_problem", open_problem)
-    return {(name, wine.sha256): open_problem(name) for name in ("cancer1", "card1")}
+    monkeypatch.setattr(request, "open_problem", open_problem)
 
 
 @pytest.fixture
@@ -94,9 +93,9 @@ def loaded(text: str = SMALL, trials: int | None = None) -> Study:
     return study
 
 
-def searched(opened, text: str = SMALL, trials: int | None = None, folder: Path = FOLDER, **keywords) -> pd.DataFrame:
+def searched(text: str = SMALL, trials: int | None = None, folder: Path = FOLDER, **keywords) -> pd.DataFrame:
     with Store(folder / "results.sqlite") as store:
-        return search.run_study(loaded(text, trials), store, folder, problems=opened, workers=0, **keywords)
+        return search.run_study(loaded(text, trials), store, folder, workers=0, **keywords)
 
 
 def pppca_study(text: str = SMALL, *arguments: object) -> Result:
@@ -139,13 +138,13 @@ class TestSpaces:
     def test_the_experiment_of_a_trial_is_the_base_with_its_parameters(self):
         study = loaded()
         parameters = {"methods[*].learning_rate": 0.07, "methods[*].n_epochs": 6, "methods[0].variance": "raw"}
-        config = study.experiment(3, parameters)
+        config, base = parse_config(study.experiment(3, parameters)), parse_config(study.base)
         assert config.name == "small-trial-3"
         assert {method.grid["learning_rate"] for method in config.methods} == {(0.07,)}
         assert {method.grid["n_epochs"] for method in config.methods} == {(6,)}
         assert [method.grid["variance"] for method in config.methods[:2]] == [("raw",), ("direction",)]
-        assert config.seed == study.config.seed
-        for ours, theirs in zip(config.methods, study.config.methods, strict=True):
+        assert config.seed == base.seed
+        for ours, theirs in zip(config.methods, base.methods, strict=True):
             assert (ours.grid["tau"], ours.classifier) == (theirs.grid["tau"], theirs.classifier)
 
     def test_a_range_contains_its_ends_and_integers_only_if_both_ends_are_integers(self):
@@ -161,20 +160,18 @@ class TestSpaces:
         shipped = load_study(path)
         search.check_cells(shipped, force=True)
         assert shipped.settings.name == path.stem
-        assert shipped.config.seed != 2012
+        assert shipped.base.value["seed"] != 2012
 
 
 RATE = "methods[*].learning_rate: {low: 0.01, high: 0.1, log: true}"
 SCORED = '{tables: T5, quantity: dimensionality, rows: ["cancer1, 100%"]}'
 BROKEN = [
     ("trials: 4", "trials: 0", "3: trials: expected an integer from 1 to 100000, got 0."),
-    ("base:\n", "base:\n  name: mine\n", "5: base.name: expected no name, got a name."),
     ("repeats: 2", "repeats: two", "6: repeats: expected an integer from 1 to 10000, got 'two'."),
-    ("problems: [cancer1,", "problems: [{sklearn: iris},", "5: base.problems[0]: expected a known problem, for which"),
-    ("methods[*].n_epochs: {", "methods[*].n_epoch: {", "16: vary.methods[*].n_epoch: expected a place of base, but"),
-    ("methods[*].n_epochs: {", "methods[*].n_epoch: {", "(did you mean 'n_epochs'?)."),
-    ("methods[0].variance", "methods[3].variance", "but methods has no 3, only 0, 1, 2."),
-    ("methods[0].variance", "seed", "17: vary.seed: expected a place in methods or classifier, such as"),
+    ("methods[*].n_epochs: {", "methods[*].n_epoch: {", "16: vary.methods[*].n_epoch: expected a place in methods or"),
+    ("methods[*].n_epochs: {", "methods[*].n_epoch: {", "(did you mean 'methods[*].n_epochs'?)."),
+    ("methods[0].variance", "methods[3].variance", ", got 'methods[3].variance' (did you mean"),
+    ("methods[0].variance", "seed", "17: vary.seed: expected a place in methods or classifier of base, such as"),
     ("methods[0].variance", "methods[0].n_epochs", "expected each place once, but methods[*].n_epochs varies it too."),
     (
         "methods[0].variance: {choices: [raw, direction]}",
@@ -242,13 +239,14 @@ class TestErrors:
         text = SMALL.replace("card1", "building1").replace("{hidden: [],", "{rule: backprop, hidden: [],")
         result = pppca_study(text, "--data", proben1_dir)
         assert result.exit_code == 2
-        assert "small.yaml:5: base.problems[1]: expected a classification problem, which backprop" in result.stderr
+        assert "small.yaml:5: problems[1]: expected a classification problem, which backprop" in result.stderr
         assert not Path("results").exists()
 
 
+@pytest.mark.usefixtures("wine_as_cancer")
 class TestSearching:
-    def test_the_score_is_the_weighted_mean_distance_of_the_cells(self, wine_as_cancer):
-        searched(wine_as_cancer, trials=2)
+    def test_the_score_is_the_weighted_mean_distance_of_the_cells(self):
+        searched(trials=2)
         for row in trials_of():
             runs = stored(int(row["trial"]))
 
@@ -276,8 +274,8 @@ class TestSearching:
             assert float(row["T3 dimensionality (held out)"]) == pytest.approx(abs(math.log(autocor / 1)), abs=1e-9)
             assert (row["cells"], row["failed runs"]) == ("13", "0")
 
-    def test_a_random_search_draws_from_the_ranges_and_the_best_trial_comes_first(self, wine_as_cancer):
-        table = searched(wine_as_cancer)
+    def test_a_random_search_draws_from_the_ranges_and_the_best_trial_comes_first(self):
+        table = searched()
         rows = trials_of()
         scores = [float(row["score"]) for row in rows]
         assert scores == sorted(scores) == list(table["score"])
@@ -295,20 +293,20 @@ class TestSearching:
         text = (FOLDER / "trials.md").read_text()
         assert "4 of 4 trials by the sampler random with seed 7." in text
         assert re.findall(r"^\| +(\d+) \|", text, re.M) == [row["trial"] for row in rows]
-        searched(wine_as_cancer, SMALL.replace("seed: 7", "seed: 8"), folder=Path("other"))
+        searched(SMALL.replace("seed: 7", "seed: 8"), folder=Path("other"))
         others = {int(row["trial"]): row["methods[*].learning_rate"] for row in trials_of(Path("other"))}
         assert [others[n] == by_number[n]["methods[*].learning_rate"] for n in range(4)] == [True, False, False, False]
 
-    def test_choices_may_be_lists_and_null(self, wine_as_cancer):
+    def test_choices_may_be_lists_and_null(self):
         spaces = "vary:\n  classifier.hidden: {choices: [[], [3]]}\n  methods[0].decay_epochs: {choices: [null, 3.0]}\n"
-        searched(wine_as_cancer, SMALL.replace("vary:\n", spaces), trials=2)
+        searched(SMALL.replace("vary:\n", spaces), trials=2)
         for row in trials_of():
             (grid,) = {setting(spec, "decay_epochs") for spec, _ in stored(int(row["trial"])) if _is_centred_dgha(spec)}
             assert row["methods[0].decay_epochs"] == json.dumps(grid)
             assert row["classifier.hidden"] in ("[]", "[3]")
 
-    def test_only_runs_behind_scored_and_reported_cells_are_computed_and_without_learning_curves(self, wine_as_cancer):
-        searched(wine_as_cancer, trials=2)
+    def test_only_runs_behind_scored_and_reported_cells_are_computed_and_without_learning_curves(self):
+        searched(trials=2)
         computed = Counter(
             (s.cell.problem, s.cell.method, setting(s, "centre"), setting(s, "data_fraction")) for s, _ in stored(1)
         )
@@ -323,27 +321,25 @@ class TestSearching:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("text", [SMALL, LEARNING], ids=["random", "tpe"])
-    def test_a_resumed_search_gives_the_same_trials_as_an_uninterrupted_search(self, monkeypatch, wine_as_cancer, text):
+    def test_a_resumed_search_gives_the_same_trials_as_an_uninterrupted_search(self, monkeypatch, text):
         monkeypatch.setattr(search, "N_STARTUP", 2)
-        searched(wine_as_cancer, text, folder=Path("whole"))
+        searched(text, folder=Path("whole"))
         with monkeypatch.context() as during:
             interrupt_after(during, 70)  # in the third trial: each has at most 26 runs
             with pytest.raises(KeyboardInterrupt):
-                searched(wine_as_cancer, text)
+                searched(text)
         assert 0 < len(trials_of()) < len(trials_of(Path("whole")))
-        searched(wine_as_cancer, text, trials=3)
+        searched(text, trials=3)
         assert len(trials_of()) == 3
-        searched(wine_as_cancer, text)
+        searched(text)
         assert trials_of() == trials_of(Path("whole"))
         before = [(FOLDER / name).read_bytes() for name in ("trials.csv", "trials.md")]
         interrupt_after(monkeypatch, 0)
-        searched(wine_as_cancer, text)
+        searched(text)
         assert [(FOLDER / name).read_bytes() for name in ("trials.csv", "trials.md")] == before
 
     @pytest.mark.slow
-    def test_trust_two_searches_of_the_same_study_at_a_time_take_no_run_from_each_other(
-        self, monkeypatch, wine_as_cancer
-    ):
+    def test_trust_two_searches_of_the_same_study_at_a_time_take_no_run_from_each_other(self, monkeypatch):
         computed = runner.run
 
         def while_another_plans(specs, store, *arguments, **keywords):
@@ -352,15 +348,15 @@ class TestSearching:
                 store.plan(Plan(name, "", "", ()))
             return outcome
 
-        searched(wine_as_cancer, trials=2, folder=Path("alone"))
+        searched(trials=2, folder=Path("alone"))
         monkeypatch.setattr(runner, "run", while_another_plans)
-        searched(wine_as_cancer, trials=2)
+        searched(trials=2)
         assert trials_of() == trials_of(Path("alone"))
 
     @pytest.mark.slow
     @pytest.mark.usefixtures("few_at_random")
-    def test_trials_below_the_median_are_pruned_and_listed_last(self, wine_as_cancer):
-        searched(wine_as_cancer, LEARNING, trials=12)
+    def test_trials_below_the_median_are_pruned_and_listed_last(self):
+        searched(LEARNING, trials=12)
         rows = trials_of()
         pruned = [row for row in rows if row["repeats"] == "1"]
         assert pruned
@@ -371,29 +367,29 @@ class TestSearching:
 
     @pytest.mark.slow
     @pytest.mark.usefixtures("few_at_random")
-    def test_a_trial_that_diverges_scores_inf_and_the_search_continues(self, wine_as_cancer):
-        searched(wine_as_cancer, LEARNING.replace(RATE, "methods[*].learning_rate: {choices: [0.05, 950.0]}"), trials=8)
+    def test_a_trial_that_diverges_scores_inf_and_the_search_continues(self):
+        searched(LEARNING.replace(RATE, "methods[*].learning_rate: {choices: [0.05, 950.0]}"), trials=8)
         wild = [row for row in trials_of() if row["methods[*].learning_rate"] == "950.0"]
         assert wild
         assert all((row["score"], row["repeats"], row["T5 dimensionality"]) == ("inf", "1", "") for row in wild)
 
-    def test_a_cell_that_a_trial_does_not_fill_makes_its_score_infinite(self, wine_as_cancer):
+    def test_a_cell_that_a_trial_does_not_fill_makes_its_score_infinite(self):
         text = re.sub(r"vary:\n(  .*\n)*", "vary:\n  methods[0].data_fraction: {choices: [[100, 10], [10]]}\n", SMALL)
-        searched(wine_as_cancer, text, trials=5)
+        searched(text, trials=5)
         scores = {row["methods[0].data_fraction"]: row["score"] for row in trials_of()}
         assert scores["[10]"] == "inf"
         assert math.isfinite(float(scores["[100, 10]"]))
 
     @pytest.mark.slow
-    def test_another_score_is_another_search_in_the_same_journal(self, wine_as_cancer):
-        searched(wine_as_cancer, trials=2)
-        searched(wine_as_cancer, SMALL.replace("weight: 0.5", "weight: 0.7"), trials=2)
+    def test_another_score_is_another_search_in_the_same_journal(self):
+        searched(trials=2)
+        searched(SMALL.replace("weight: 0.5", "weight: 0.7"), trials=2)
         operations = [json.loads(line) for line in (FOLDER / search.JOURNAL).read_text().splitlines()]
         assert len({one["study_name"] for one in operations if "study_name" in one}) == 2
 
-    def test_progress_counts_the_trials(self, wine_as_cancer):
+    def test_progress_counts_the_trials(self):
         shown = []
-        searched(wine_as_cancer, trials=2, progress=lambda *counts: shown.append(counts))
+        searched(trials=2, progress=lambda *counts: shown.append(counts))
         assert shown == [(1, 2), (2, 2)]
 
 

@@ -44,29 +44,21 @@ def study(
     The command runs the trials that RESULTS/studies/NAME lacks. trials.csv there lists all trials, the best first, and
     trials.md the best 20.
     """
-    from pppca_bench import problems
-    from pppca_bench.config.request import check_fit, check_task
     from pppca_bench.config.shipped import find_study
     from pppca_bench.experiments.executors import available_cores
     from pppca_bench.studies import search
     from pppca_bench.studies.config import load_study
 
     loaded = load_study(find_study(config), trials=trials)
-    search.check_cells(loaded, force=force)
-    names = list(map(str, loaded.config.problems))
     folder = results / STUDIES / loaded.settings.name
     with stoppable(folder):
-        opened = {name: problems.open_problem(name, data_dir) for name in names}
-        for index, (name, (_, problem)) in enumerate(opened.items()):
-            place = loaded.source.where(("base", "problems", index))
-            check_task(place, name, problem.task, loaded.config)
-            check_fit(place, name, problem, loaded.config)
+        search.check_cells(loaded, data_dir, force=force)
         with open_store(folder) as store, progress_bar("trial", quiet=quiet) as progress:
             table = search.run_study(
                 loaded,
                 store,
                 folder,
-                problems={(name, source.sha256): (source, problem) for name, (source, problem) in opened.items()},
+                data_dir=data_dir,
                 workers=available_cores() if workers is None else workers,
                 progress=progress,
                 stage=progress.stage,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from string import ascii_lowercase
 from typing import Annotated, Any, Literal, Self
@@ -249,6 +249,19 @@ class Scored(Section):
     rows: Texts = ()  # keys; empty for all
     columns: Texts = ()
     ours: str = ""  # the measured quantity, where it has another name
+
+    def unknown_names(self, layouts: Mapping[str, Layout]) -> Iterator[tuple[str, str]]:
+        """Yield the key of each name of a table, row or column that no layout has, with the broken rule."""
+        named = [layouts[table] for table in self.tables if table in layouts]
+        known = {
+            "tables": list(layouts),
+            "rows": [line.key for layout in named for line in layout.rows],
+            "columns": [line.key for layout in named for line in layout.columns],
+        }
+        for key, keys in known.items():
+            for name in getattr(self, key):
+                if name not in keys:
+                    yield key, f"expected some of {'; '.join(dict.fromkeys(keys))}, got {name!r}"
 
 
 class Searched(Section):

@@ -48,17 +48,8 @@ class _Document(Section):
             if table not in layouts:
                 raise_errors([(("series", table), f"expected one of {', '.join(layouts)}, got {table!r}")])
         for index, group in enumerate(self.scored):
-            named = [layouts[table] for table in group.tables if table in layouts]
-            known = {
-                "tables": list(layouts),
-                "rows": [line.key for layout in named for line in layout.rows],
-                "columns": [line.key for layout in named for line in layout.columns],
-            }
-            for key, keys in known.items():
-                for name in getattr(group, key):
-                    if name not in keys:
-                        text = f"expected some of {'; '.join(dict.fromkeys(keys))}, got {name!r}"
-                        raise_errors([(("scores", index, key), text)])
+            for key, text in group.unknown_names(layouts):
+                raise_errors([(("scores", index, key), text)])
         return self
 
 

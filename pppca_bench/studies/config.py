@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
-from itertools import combinations
+from functools import reduce
 from operator import getitem
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le, Lt, MaxLen, MinLen
-from pydantic import StringConstraints, model_validator
+from pydantic import AfterValidator, StringConstraints, model_validator
 
-from pppca_bench.config.experiment import NAME, Config, parse_config
+from pppca_bench.config.experiment import NAME, parse_config
 from pppca_bench.config.schema import DIALECT, Schema, experiment_schema, mapping
 from pppca_bench.config.sections import filled_document
 from pppca_bench.documents import Location, Section, YamlSource, broken_rule, dotted, read_yaml
@@ -24,11 +23,12 @@ from pppca_bench.methods.lookup import search_also
 from pppca_bench.parameters import FINITE, Positive, shown
 from pppca_bench.references.layout import Scored
 
-_PLACE = re.compile(r"(methods|classifier)(\.[A-Za-z]\w*|\[(\d{1,6}|\*)\])+")
-
 _Number = int | Annotated[float, FINITE]
 _Label = Annotated[str, MinLen(1), MaxLen(60)]
-_Labels = _Label | Annotated[tuple[_Label, ...], MinLen(1), MaxLen(100)]
+_Labels = Annotated[
+    _Label | Annotated[tuple[_Label, ...], MinLen(1), MaxLen(100)],
+    AfterValidator(lambda given: (given,) if isinstance(given, str) else given),
+]
 
 
 class Space(Section):
@@ -78,8 +78,8 @@ class Cells(Section):
 
     name: _Label | None = None
     tables: _Labels
-    rows: _Labels | None = None
-    columns: _Labels | None = None
+    rows: _Labels = ()
+    columns: _Labels = ()
     quantity: Literal[
         "test_error_percent",
         "dimensionality",
@@ -100,13 +100,9 @@ class Cells(Section):
 
     @property
     def group(self) -> Scored:
-        """Return the group of published cells."""
-        tables, rows, columns = (
-            (names,) if isinstance(names, str) else names or () for names in (self.tables, self.rows, self.columns)
-        )
-        ours = self.ours or ""
-        name = self.name or f"{' + '.join(tables)} {ours or self.quantity}"
-        return Scored(name=name, tables=tables, quantity=self.quantity, rows=rows, columns=columns, ours=ours)
+        """Return the group of published cells, named after its tables and quantity by default."""
+        name = self.name or f"{' + '.join(self.tables)} {self.ours or self.quantity}"
+        return Scored(**{**self.model_dump(exclude={"weight"}, exclude_none=True), "name": name})
 
 
 class WeightedCells(Cells):
@@ -116,7 +112,7 @@ class WeightedCells(Cells):
 
 
 class StudyConfig(Section):
-    """Keys of a study's file; ``base`` is an experiment's config without a name."""
+    """Keys of a study's file; ``base`` is an experiment's config, with the study's name in place of its own."""
 
     name: Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$"), MaxLen(48)]
     seed: Annotated[int, Ge(0), Lt(2**63)]
@@ -132,7 +128,7 @@ class StudyConfig(Section):
 class Study:
     """A validated study: its settings and file, and the base experiment with all defaults.
 
-    ``varied`` has, for each place of ``vary``, the locations in the base that it names, with their values there.
+    ``varied`` has the locations in the base that each key of ``vary`` names, with the base's values there.
     """
 
     settings: StudyConfig
@@ -140,23 +136,15 @@ class Study:
     base: YamlSource
     varied: Mapping[str, Mapping[Location, Any]]
 
-    @cached_property
-    def config(self) -> Config:
-        """Return the base experiment, which is trial 0 but for its name."""
-        return parse_config(self.base)
-
     @property
     def parameters(self) -> dict[str, Any]:
-        """Return the base's values of the varied parameters."""
+        """Return the base's values of the varied parameters, which are trial 0."""
         return {place: next(iter(values.values())) for place, values in self.varied.items()}
 
-    def experiment(self, number: int, parameters: Mapping[str, Any]) -> Config:
+    def experiment(self, number: int, parameters: Mapping[str, Any]) -> YamlSource:
         """Return the experiment of a trial, named ``<study>-trial-<number>``.
 
-        Raises
-        ------
-        ConfigError
-            A parameter has a value that no experiment can have; the message names the line of its search space.
+        The lines of the varied parameters are those of their search spaces.
         """
         document: Any = deepcopy(self.base.value)
         document["name"] += f"-trial-{number}"
@@ -165,7 +153,7 @@ class Study:
             for *parents, last in self.varied[place]:
                 reduce(getitem, parents, document)[last] = value
                 lines[(*parents, last)] = self.source.line(("vary", place))
-        return parse_config(replace(self.base, value=document, lines=lines))
+        return replace(self.base, value=document, lines=lines)
 
 
 def load_study(path: Path, *, trials: int | None = None) -> Study:
@@ -181,21 +169,13 @@ def load_study(path: Path, *, trials: int | None = None) -> Study:
     settings = StudyConfig.read(source)
     settings = settings.model_copy(update={"trials": trials or settings.trials})
     base = _read_base(source)
-    varied = {place: _resolve(place, base.value, source.where(("vary", place))) for place in settings.vary}
-    study = Study(settings, source, base, varied)
-    for index, problem in enumerate(study.config.problems):
-        if not isinstance(problem, str):
-            here = source.where(("base", "problems", index))
-            raise ConfigError(f"{here}: expected a known problem, for which there are published cells, got a table.")
-    for first, second in combinations(varied, 2):
-        if varied[first].keys() & varied[second].keys():
-            raise ConfigError(f"{source.where(('vary', second))}: expected each place once, but {first} varies it too.")
+    study = Study(settings, source, base, _locate(source, base, settings.vary))
     for place, space in settings.vary.items():
         here, own = source.where(("vary", place)), study.parameters[place]
-        if any(value != own for value in varied[place].values()):
+        if any(value != own for value in study.varied[place].values()):
             raise ConfigError(f"{here}: expected the same value in every method of base, got several.")
         for value in space.values:
-            study.experiment(0, {place: value})
+            parse_config(study.experiment(0, {place: value}))
         if own not in space:
             raise ConfigError(f"{here}: expected a range that contains the base's value, got {shown(own)} outside it.")
     return study
@@ -204,44 +184,51 @@ def load_study(path: Path, *, trials: int | None = None) -> Study:
 def _read_base(source: YamlSource) -> YamlSource:
     """Return the base experiment with all defaults, under the study's name."""
     study: Any = source.value
-    if "name" in study["base"]:
-        place = source.where(("base", "name"))
-        raise ConfigError(f"{place}: expected no name, got a name. The trials have the study's.")
-    document = {"name": study["name"], **study["base"]}
+    document = {**study["base"], "name": study["name"]}
     lines = {location[1:]: line for location, line in source.lines.items() if location[:1] == ("base",)}
     base = YamlSource(source.path, source.text, document, lines)
     parse_config(base)
     return replace(base, value=filled_document(document))
 
 
-def _resolve(place: str, document: Any, here: str) -> dict[Location, Any]:
-    """Return the base's values at the locations that a place names; ``here`` begins the messages."""
-    if not _PLACE.fullmatch(place):
-        raise ConfigError(
-            f"{here}: expected a place in methods or classifier, such as methods[0].learning_rate,"
-            f" methods[*].n_epochs (in every method) or classifier.max_epochs, got {place!r}."
-        )
-    values: dict[Location, Any] = {(): document}
-    for part in re.findall(r"\w+|\*", place):
-        inner: dict[Location, Any] = {}
-        for location, value in values.items():
-            items = dict(enumerate(value)) if isinstance(value, list) else value if isinstance(value, dict) else {}
-            chosen = {(*location, key): item for key, item in items.items() if part in ("*", str(key))}
-            if not chosen:
-                keys = list(map(str, items))
-                got = f"{dotted(location)} has no {part}, only {listed(keys, part) or 'a value'}{nearest(part, keys)}"
-                raise ConfigError(f"{here}: expected a place of base, but {got}.")
-            inner |= chosen
-        values = inner
-    return values
+def _locate(source: YamlSource, base: YamlSource, places: Mapping[str, Space]) -> dict[str, dict[Location, Any]]:
+    """Return the locations that each place of ``vary`` names, with the base's values there.
+
+    In a place, ``*`` stands for any index: ``methods[*].n_epochs`` are the epochs of all methods that have some.
+    """
+    document: Any = base.value
+    known = dict(item for key in ("methods", "classifier") for item in _locations(document[key], (key,)))
+    located: dict[str, dict[Location, Any]] = {}
+    first: dict[Location, str] = {}
+    for place in places:
+        here, pattern = source.where(("vary", place)), re.compile(re.escape(place).replace(r"\*", r"\d+"))
+        located[place] = {location: known[location] for location in known if pattern.fullmatch(dotted(location))}
+        if not located[place]:
+            names = list(map(dotted, known))
+            if "*" in place:
+                names = [re.sub(r"\[\d+]", "[*]", name) for name in names]
+            expected = f"a place in methods or classifier of base, such as {listed(dict.fromkeys(names), place)}"
+            raise ConfigError(f"{here}: expected {expected}, got {place!r}{nearest(place, names)}.")
+        for location in located[place]:
+            if (other := first.setdefault(location, place)) != place:
+                raise ConfigError(f"{here}: expected each place once, but {other} varies it too.")
+    return located
+
+
+def _locations(value: Any, here: Location) -> Iterator[tuple[Location, Any]]:
+    """Yield the location and the value of each item of a mapping or list, and of the items inside."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*here, key), item
+        yield from _locations(item, (*here, key))
 
 
 def study_schema() -> Schema:
     """Return the JSON schema of a study's config, for editors."""
     schema, experiment = StudyConfig.model_json_schema(), experiment_schema()
-    base = {key: value for key, value in experiment["properties"].items() if key != "name"}
-    schema["properties"]["base"] = mapping(base, [key for key in experiment["required"] if key != "name"])
-    schema["properties"]["vary"]["propertyNames"] = {"pattern": f"^{_PLACE.pattern}$"}
+    required = [key for key in experiment["required"] if key != "name"]
+    schema["properties"]["base"] = mapping(experiment["properties"], required)
+    schema["properties"]["vary"]["propertyNames"] = {"pattern": r"^(methods\[(\d+|\*)\]|classifier)\..+$"}
     schema["$defs"]["Space"]["oneOf"] = [{"required": ["low", "high"]}, {"required": ["choices"]}]
     described = {"$schema": DIALECT, "title": "Study of pppca", "description": "What `pppca study` takes."}
     return {**schema, **described, "$defs": schema["$defs"] | experiment["$defs"]}

@@ -11,15 +11,16 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pppca_bench.config.plan import Identities, Identity, expand
-from pppca_bench.config.request import refuse_too_many
+from pppca_bench.config.request import read_request, refuse_too_many
 from pppca_bench.errors import ConfigError
 from pppca_bench.experiments import runner
 from pppca_bench.experiments.executors import local
@@ -31,7 +32,7 @@ from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import holds, score_group
 from pppca_bench.reporting.summary import Results
 from pppca_bench.reporting.table import Table, fill_tables
-from pppca_bench.runs import Plan, ProblemFacts, RunSpec, StoredRun, cause_of
+from pppca_bench.runs import RunSpec, StoredRun, cause_of
 from pppca_bench.store.database import Store
 from pppca_bench.studies.config import Space, Study
 
@@ -53,14 +54,13 @@ N_SHOWN = 20
 """Trials in the Markdown table; the CSV file has all."""
 
 
-def check_cells(study: Study, *, force: bool = False) -> None:
+def check_cells(study: Study, data_dir: Path | None = None, *, force: bool = False) -> None:
     """Raise ConfigError unless the base fills each cell that is scored or reported, and no cell is both.
 
     Also if the trials need more runs than a command may have, unless ``force``.
     """
-    unopened: Identities = {str(name): Identity(str(name), "", str(name)) for name in study.config.problems}
-    specs = expand(study.config, unopened)
-    tables = _tables(((spec, None) for spec in specs), {})
+    specs = read_request([study.base], data_dir=data_dir, force=True).specs
+    tables = _fill_tables((spec, None) for spec in specs)
     untimed = any(not is_timed(spec.cell) for spec in specs if find_method(spec.cell.method).timed_by)
     names, decisive = {"trial", "score", "cells", "failed runs", "repeats", "error"}, set[tuple[str, ...]]()
     for key in ("score", "report"):
@@ -83,20 +83,16 @@ def check_cells(study: Study, *, force: bool = False) -> None:
 
 def _filled_cells(group: Scored, tables: Sequence[Table], where: str) -> list[tuple[str, str, str]]:
     """Return table, row and column of a group's cells; ``where`` begins the messages about cells without runs."""
-    named = [table for table in tables if table.id in group.tables]
-    rows, columns = ([cell[axis] for table in named for cell in table.cells] for axis in (0, 1))
-    for key, known in {"tables": [table.id for table in tables], "rows": rows, "columns": columns}.items():
-        for name in getattr(group, key):
-            if name not in known:
-                expected = "; ".join(dict.fromkeys(known))
-                raise ConfigError(f"{where}.{key}: expected some of {expected}, got {name!r}.")
-    cells = [(table.id, cell) for table in named for cell in table.cells.values() if holds(group, table, cell)]
-    if not cells:
-        raise ConfigError(f"{where}: expected published cells that runs can fill, got none ({group.name}).")
+    layouts = {layout.id: layout for reference in own_references() for layout in reference.layouts}
+    for key, text in group.unknown_names(layouts):
+        raise ConfigError(f"{where}.{key}: {text}.")
+    cells = [(table.id, cell) for table in tables for cell in table.cells.values() if holds(group, table, cell)]
     for table_id, cell in cells:
         if not cell.n_planned:
             got = f"{table_id}, {cell.row}, {cell.column}. Name rows or columns, or extend base"
             raise ConfigError(f"{where}: expected cells that base runs, got {got}.")
+    if not cells:
+        raise ConfigError(f"{where}: expected published cells that runs can fill, got none ({group.name}).")
     return [(table_id, cell.row, cell.column) for table_id, cell in cells]
 
 
@@ -105,7 +101,7 @@ def run_study(
     store: Store,
     folder: Path,
     *,
-    problems: runner.OpenProblems,
+    data_dir: Path | None = None,
     workers: int = 1,
     progress: runner.Progress = runner.ignore,
     stage: runner.Notify = runner.ignore,
@@ -115,25 +111,20 @@ def run_study(
 
     ``store`` is the study's own, and ``progress`` counts trials; the other arguments are those of `runner.run`.
     """
-    identities: Identities = {name: Identity(name, digest, name) for name, digest in problems}
-    settings = study.settings
-    search = _open_search(study, folder, needed_runs(study, expand(study.config, identities)))
+    settings, read = study.settings, partial(read_request, data_dir=data_dir, force=True)
+    search = _open_search(study, folder, read([study.base]).specs)
     # The same workers serve all trials: new workers would load the kernels again.
     with local(workers) as backend:
-
-        def compute(specs: Sequence[RunSpec]) -> dict[str, Any]:
-            runner.run(specs, store, problems, backend=backend, stage=stage, warn=warn)
-            store.rows("DELETE FROM histories")  # which no score needs, and which would fill the disk
-            runs = store.runs_by_key([spec.key for spec in specs])
-            return score_runs(study, [runs[spec.key] for spec in specs], store.problems())
-
         for number in range(settings.trials):
             if (trial := _ask(search, number, study)) is not None:
                 values = {place: _suggest(trial, place, space) for place, space in settings.vary.items()}
-                config = study.experiment(number, values)
-                specs = needed_runs(study, expand(config, identities))
-                store.plan(Plan(config.name, study.source.sha256, study.source.text, tuple(specs)))
-                outcome, is_pruned = _run_trial(trial, specs, SHARES[settings.sampler], compute)
+                request = read([study.experiment(number, values)])
+                specs = needed_runs(study, request.specs)
+                store.plan(replace(request.plans[0], specs=tuple(specs), all_repeats=()))
+                compute = partial(
+                    runner.run, store=store, problems=request.problems, backend=backend, stage=stage, warn=warn
+                )
+                outcome, is_pruned = _run_trial(study, trial, specs, store, compute)
                 labels = {place: _label(value, settings.vary[place]) for place, value in values.items()}
                 for key, value in (labels | outcome).items():
                     trial.set_user_attr(key, value)
@@ -191,15 +182,16 @@ def _label(value: Any, space: Space) -> Any:
 
 
 def _run_trial(
-    trial: optuna.Trial,
-    specs: Sequence[RunSpec],
-    shares: Sequence[float],
-    compute: Callable[[Sequence[RunSpec]], dict[str, Any]],
+    study: Study, trial: optuna.Trial, specs: Sequence[RunSpec], store: Store, compute: Callable[..., object]
 ) -> tuple[dict[str, Any], bool]:
     """Compute a trial, share by share until Optuna prunes it; return its scores, and whether it is pruned."""
     n_all = 1 + max(spec.repeat for spec in specs)
-    for n_repeats in sorted({math.ceil(share * n_all) for share in shares}):
-        outcome = compute([spec for spec in specs if spec.repeat < n_repeats])
+    for n_repeats in sorted({math.ceil(share * n_all) for share in SHARES[study.settings.sampler]}):
+        part = [spec for spec in specs if spec.repeat < n_repeats]
+        compute(part)
+        store.rows("DELETE FROM histories")  # which no score needs, and which would fill the disk
+        runs = store.runs_by_key([spec.key for spec in part])
+        outcome = score_runs(study, [runs[spec.key] for spec in part])
         if math.isinf(outcome["score"]):
             return outcome, True
         if n_repeats < n_all:
@@ -212,11 +204,12 @@ def _run_trial(
 
 def needed_runs(study: Study, specs: Sequence[RunSpec]) -> list[RunSpec]:
     """Return the runs behind the cells of ``score`` and ``report``; the base may ask for more."""
-    results = Results.of_runs((spec, None) for spec in specs)
+    planned = [(spec, None) for spec in specs]
+    results = Results.of_runs(planned)
     groups = [entry.group for entry in (*study.settings.score, *study.settings.report)]
     needed = {
         of_runs
-        for table in fill_tables(results, {}, own_references(), configs=())
+        for table in _fill_tables(planned)
         for cell in table.cells.values()
         if cell.selector and any(holds(group, table, cell) for group in groups)
         for of_runs in results.matching(cell.selector)
@@ -224,7 +217,7 @@ def needed_runs(study: Study, specs: Sequence[RunSpec]) -> list[RunSpec]:
     return [spec for spec in specs if spec.cell in needed]
 
 
-def score_runs(study: Study, runs: Sequence[StoredRun], facts: Mapping[str, ProblemFacts]) -> dict[str, Any]:
+def score_runs(study: Study, runs: Sequence[StoredRun]) -> dict[str, Any]:
     """Score the runs of a trial.
 
     Returns
@@ -233,7 +226,7 @@ def score_runs(study: Study, runs: Sequence[StoredRun], facts: Mapping[str, Prob
         ``score``, infinite where runs failed or cells have no number; the mean distance of each group of cells by its
         name; numbers of ``cells``, ``failed runs`` and ``repeats``; and the first ``error``, or "".
     """
-    tables = _tables(runs, facts)
+    tables = _fill_tables(runs)
     parts = [score_group(entry.group, tables) for entry in study.settings.score]
     held_out = [score_group(entry.group, tables) for entry in study.settings.report]
     failed = [(spec, result) for spec, result in runs if result is None or result.status != "done"]
@@ -257,8 +250,8 @@ def score_runs(study: Study, runs: Sequence[StoredRun], facts: Mapping[str, Prob
     }
 
 
-def _tables(runs: Iterable[StoredRun], facts: Mapping[str, ProblemFacts]) -> list[Table]:
-    return fill_tables(Results.of_runs(runs), facts, own_references(), configs=())
+def _fill_tables(runs: Iterable[StoredRun]) -> list[Table]:
+    return fill_tables(Results.of_runs(runs), {}, own_references(), configs=())
 
 
 def _write_trials(study: Study, search: optuna.Study, folder: Path) -> pd.DataFrame:
