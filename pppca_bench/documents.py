@@ -75,11 +75,6 @@ class Section(BaseModel):
         """Return the keys that the mapping may have."""
         return [field.alias or name for name, field in cls.model_fields.items()]
 
-    def given(self) -> dict[str, Any]:
-        """Return the values that the document has, by key; of a section inside its own values."""
-        values = {type(self).model_fields[name].alias or name: getattr(self, name) for name in self.model_fields_set}
-        return {key: value.given() if isinstance(value, Section) else value for key, value in values.items()}
-
     @classmethod
     def hint(cls, key: str) -> str:
         """Return the end of the message about an unknown key."""

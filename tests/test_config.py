@@ -259,12 +259,13 @@ def test_a_config_without_repeats_has_one_for_each_split(load):
         ("{openml: iris}", "problems[0].openml: expected an integer from 1 to 1000000000, got 'iris'."),
         (
             "{dt: own.dt, splits: 3}",
-            "problems[0].splits: unknown key, expected one of dt (a .dt file states its targets and its split itself).",
+            "problems[0].dt: expected dt alone, since a .dt file states its targets and its split itself, got it beside"
+            " splits.",
         ),
         (
             "{csv: a.csv, targte: y}",
-            "problems[0].targte: unknown key, expected one of target, task, categorical, drop, split, splits,"
-            " folds, name, csv, decimal (did you mean 'target'?).",
+            "problems[0].targte: unknown key, expected one of csv, parquet, sklearn, proben1, openml, dt, target, task,"
+            " categorical, drop, split, splits, folds, name, decimal (did you mean 'target'?).",
         ),
         (
             "{sklearn: iris, task: regression}",
@@ -281,7 +282,11 @@ def test_a_config_without_repeats_has_one_for_each_split(load):
         ),
         (
             "{csv: a.csv, split: {column: fold}, splits: 3}",
-            "problems[0].split: expected split: {column: …} alone, got it beside splits.",
+            "problems[0].split: expected split: {column: …} in place of splits and folds, got both.",
+        ),
+        (
+            "{parquet: a.parquet, decimal: ','}",
+            "problems[0].decimal: expected it beside csv alone, got it beside parquet.",
         ),
         ("{sklearn: iris}, {sklearn: iris}", "problems[1]: expected each problem once, got {'sklearn': 'iris'} again."),
     ],

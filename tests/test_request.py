@@ -161,19 +161,15 @@ def test_a_problem_without_test_examples_is_refused(tmp_path):
     )
 
 
-PICKY = CONFIG.replace("dgha", "lda")
-
-
 def test_an_approximation_problem_is_refused_if_a_method_needs_classes(tmp_path):
     write_dt(tmp_path / "flare.dt", task="real")
-    said = (
-        f"{tmp_path}/a.yaml:2: problems[0]: expected a classification problem, which lda needs, got {{}}, which is"
-        " approximation."
-    )
-    remedy = " Declare its outputs as classes (bool_out, two or more), or take another method or classifier."
-    assert refused(write(tmp_path, problems="[flare.dt]", text=PICKY)) == said.format("flare.dt") + remedy
-    remedy = " Take another method, or a classifier that approximates too (`pppca methods`)."
-    assert refused(write(tmp_path, problems="[flare1]", text=PICKY)) == said.format("flare1") + remedy
+    general = "Take another problem, or another method or classifier (`pppca methods`)."
+    own = "If its targets are classes, say `task: classification`, in a .dt file bool_out. "
+    for problem, remedy in (("flare.dt", own + general), ("flare1", general)):
+        assert refused(write(tmp_path, problems=f"[{problem}]", text=CONFIG.replace("dgha", "lda"))) == (
+            f"{tmp_path}/a.yaml:2: problems[0]: expected a classification problem, which lda needs, got {problem},"
+            f" which is approximation. {remedy}"
+        )
 
 
 def test_a_plan_needs_no_data_of_known_problems(tmp_path, monkeypatch):

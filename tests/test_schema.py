@@ -140,6 +140,7 @@ def test_a_valid_config_is_valid_by_the_schema(experiment, tmp_path, changes):
         {"problems": [{"csv": "own.csv", "parquet": "own.parquet"}]},
         {"problems": [{"csv": "own.csv", "tagret": "y"}]},
         {"problems": [{"csv": "own.csv", "folds": 2}]},
+        {"problems": [{"parquet": "own.parquet", "decimal": ","}]},
         {"problems": [{"csv": "own.csv", "folds": 3, "split": {"column": "fold"}}]},
         {"problems": [{"dt": "own.csv"}]},
         {"problems": [{"dt": "own.dt", "target": "y"}]},

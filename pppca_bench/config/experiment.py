@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from typing import Annotated, Any, Self
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, cast
 
-from annotated_types import Ge, Lt, MaxLen, MinLen
+from annotated_types import Ge, Le, Lt, MaxLen, MinLen
 from pydantic import (
     AfterValidator,
+    ConfigDict,
     Field,
     PlainValidator,
+    StringConstraints,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
     WithJsonSchema,
@@ -19,22 +22,104 @@ from pydantic import (
 )
 from pydantic_core import PydanticKnownError
 
-from pppca_bench.config.own_data import NAME_PATTERN, Context, Folds, Name, Splits, context_of, read_table, shared_rule
-from pppca_bench.config.sections import By, ClassifierSection, Names, Repeats, Values, read_method
-from pppca_bench.documents import Section, YamlSource, absent, as_written, broken_rule, raise_errors
+from pppca_bench.config.sections import By, ClassifierSection, Context, Names, Repeats, Values, context_of, read_method
+from pppca_bench.documents import Location, Section, YamlSource, absent, as_written, broken_rule, raise_errors
 from pppca_bench.errors import nearest
 from pppca_bench.parameters import REQUIRED, Parameter, Percent, Tau
-from pppca_bench.problems import OwnData, SplitRule, registered
+from pppca_bench.problems import OwnData, SplitRule, Task, registered
 from pppca_bench.runs import AUTO, CHOOSE
 
-NAME = re.compile(NAME_PATTERN)
+NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+_Name = Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$")]
+_Splits = Annotated[int, Ge(1), Le(1000)]
+_Folds = Annotated[int, Ge(3), Le(100)]
+_Text = Annotated[str, MinLen(1)]
+_Columns = Annotated[tuple[_Text, ...], MinLen(1), MaxLen(10_000)]
+
+_PLACES = ("csv", "parquet", "sklearn", "proben1", "openml", "dt")
+"""Keys of a table of which each has exactly one."""
+
+
+class _SplitColumn(Section):
+    column: _Text
+
+
+class TableSection(Section):
+    """A user-defined table: the key of its place, and the keys of the problem that is made from it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [{"required": [place]} for place in _PLACES],
+            "dependentRequired": {"decimal": ["csv"]},
+            "dependentSchemas": {
+                "dt": {"maxProperties": 1},
+                "split": {"properties": {"splits": False, "folds": False}},
+            },
+        }
+    )
+
+    csv: _Text = absent()
+    parquet: _Text = absent()
+    sklearn: _Text = absent()
+    proben1: _Text = absent()
+    openml: Annotated[int, Ge(1), Le(10**9)] = absent()
+    dt: Annotated[str, StringConstraints(pattern=r"\.dt$")] = absent()
+    target: _Text | _Columns = ()
+    task: Task | None = None
+    categorical: _Columns = ()
+    drop: _Columns = ()
+    split: _SplitColumn = absent()
+    splits: _Splits = 1
+    folds: _Folds = 0
+    name: _Name = ""
+    decimal: Literal[".", ","] = "."
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        places = [key for key in _PLACES if key in self.model_fields_set]
+        if len(places) != 1:
+            got = " and ".join(places) or f"the keys {', '.join(sorted(self.model_fields_set)) or 'of none'}"
+            raise broken_rule(f"expected one of the keys {', '.join(_PLACES)}, got {got}")
+        if errors := list(self._broken_rules(*places)):
+            raise_errors(errors)
+        return self
+
+    def _broken_rules(self, place: str) -> Iterator[tuple[Location, str]]:
+        beside = " and ".join(key for key in type(self).model_fields if key in self.model_fields_set and key != place)
+        if place == "dt" and beside:
+            rule = "expected dt alone, since a .dt file states its targets and its split itself"
+            yield ("dt",), f"{rule}, got it beside {beside}"
+        if place != "csv" and "decimal" in self.model_fields_set:
+            yield ("decimal",), f"expected it beside csv alone, got it beside {place}"
+        if "split" in self.model_fields_set and self.model_fields_set & {"splits", "folds"}:
+            yield ("split",), "expected split: {column: …} in place of splits and folds, got both"
+        if self.task == "classification" and not isinstance(self.target, str) and len(self.target) > 1:
+            yield ("target",), f"expected one column of classes, got {as_written(self.target)}"
+        if self.name in registered():
+            yield ("name",), f"expected another name than that of a known problem, got {self.name!r}"
+
+    def problem(self, shared: SplitRule) -> str | OwnData:
+        """Return the problem; ``shared`` is the config's rule, for a table that states none."""
+        place = next(key for key in _PLACES if key in self.model_fields_set)
+        if place == "dt":
+            return self.dt
+        rule = shared
+        if "split" in self.model_fields_set:
+            rule = SplitRule(column=self.split.column)
+        elif self.model_fields_set & {"splits", "folds"}:
+            rule = SplitRule(splits=self.splits, folds=self.folds)
+        target = (self.target,) if isinstance(self.target, str) else self.target
+        settings = self.model_dump(include={"task", "categorical", "drop", "name", "decimal"})
+        return OwnData(cast("Any", place), str(getattr(self, place)), target, rule=rule, **settings)
 
 
 def _read_problem(value: Any, info: ValidationInfo) -> str | OwnData:
+    shared = SplitRule(splits=info.data.get("splits", 1), folds=info.data.get("folds", 0))
     if isinstance(value, dict):
-        return read_table(value, info)
+        return TableSection.model_validate(value).problem(shared)
     if isinstance(value, str) and value in context_of(info).given:
-        return OwnData("given", value, rule=shared_rule(info), name=value)
+        return OwnData("given", str(context_of(info).given[value]), rule=shared, name=value)
     if isinstance(value, str) and (value.endswith(".dt") or value in registered()):
         return value
     hint = nearest(value, registered()) if isinstance(value, str) else ""
@@ -61,9 +146,9 @@ class Config(Section):
     A field's validator may read the fields before it; ``methods`` are `MethodRequest` after it.
     """
 
-    name: Name
-    splits: Splits = 1
-    folds: Folds = 0
+    name: _Name
+    splits: _Splits = 1
+    folds: _Folds = 0
     problems: Problems
     repeats: Repeats = absent(validate_default=True)
     seed: Annotated[int, Ge(0), Lt(2**63)]
@@ -119,6 +204,6 @@ class Config(Section):
         return self
 
 
-def parse_config(source: YamlSource, *, given: Collection[str] = ()) -> Config:
-    """Validate a document, whose ``problems:`` may name the tables ``given`` by the caller; see `Section.read`."""
-    return Config.read(source, context=Context(given, source.path.parent))
+def parse_config(source: YamlSource, *, given: Mapping[str, Path] | None = None) -> Config:
+    """Validate a document, whose ``problems:`` may name saved tables of the caller; see `Section.read`."""
+    return Config.read(source, context=Context(given or {}, source.path.parent))

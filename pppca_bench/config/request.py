@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pppca_bench.config.experiment import Config, parse_config
 from pppca_bench.config.overrides import as_options, changed, changed_name, parse_changes, parse_only
@@ -13,6 +14,7 @@ from pppca_bench.documents import YamlSource, read_yaml
 from pppca_bench.errors import ConfigError, DataError
 from pppca_bench.methods.lookup import search_also
 from pppca_bench.problems import OwnData, Problem, ProblemSource, find_own_file, open_problem, registered
+from pppca_bench.problems.registry import ProblemInfo
 from pppca_bench.runs import Plan, RunSpec, by_cell
 
 OpenProblem = tuple[ProblemSource, Problem]
@@ -77,25 +79,19 @@ def read_request(
         missing or damaged.
     """
     asked, new = parse_only(only), parse_changes(changes)
-    once = {item if isinstance(item, Path) else item.path: item for item in documents}
-    sources = [changed(read_yaml(item) if isinstance(item, Path) else item, new) for item in once.values()]
-    search_also([*(source.path.parent for source in sources), Path.cwd()])
-    try:
-        configs = [parse_config(source, given=given or {}) for source in sources]
-    except ConfigError as error:
-        raise ConfigError(f"with {as_options(new)}: {error}" if new else str(error)) from None
+    configs = _read_configs(documents, new, given or {})
     first: dict[str, Path] = {}
-    for source, config in zip(sources, configs, strict=True):
+    for source, config in configs:
         other = first.setdefault(config.name, source.path)
         if other != source.path:
             raise ConfigError(f"{source.path}: expected a name of its own, got {config.name!r}, which {other} has.")
     if not force:
         # A config is expanded at its own repeats, too: completed runs stay in its tables.
-        counts = (max(count_runs(config), count_runs(config, repeats=repeats)) for config in configs)
-        refuse_too_many({source.path: count for source, count in zip(sources, counts, strict=True)})
+        counts = {source.path: max(count_runs(own), count_runs(own, repeats=repeats)) for source, own in configs}
+        refuse_too_many(counts)
     plans, problems, opened = [], dict[tuple[str, str], OpenProblem](), dict[Entry, OpenProblem]()
-    for source, config in zip(sources, configs, strict=True):
-        files = _find_files(source, config, given or {})
+    for source, config in configs:
+        files = _find_files(source, config)
         for entry in files.values():
             is_needed = entry not in registered() or (not only_plan and asked.takes_problem(str(entry)))
             if is_needed and entry not in opened:
@@ -115,9 +111,21 @@ def read_request(
 
 def problems_of(path: Path) -> list[Entry]:
     """Return the problems of a config, whose files are as seen from the working directory."""
-    source = read_yaml(path)
-    search_also([path.parent, Path.cwd()])
-    return list(_find_files(source, parse_config(source), {}).values())
+    ((source, config),) = _read_configs([path], {}, {})
+    return list(_find_files(source, config).values())
+
+
+def _read_configs(
+    documents: Sequence[Path | YamlSource], changes: Mapping[str, Any], given: Mapping[str, Path]
+) -> list[tuple[YamlSource, Config]]:
+    """Read and validate configs, each once; their folders join the module search path."""
+    once = {item if isinstance(item, Path) else item.path: item for item in documents}
+    sources = [changed(read_yaml(item) if isinstance(item, Path) else item, changes) for item in once.values()]
+    search_also([*(source.path.parent for source in sources), Path.cwd()])
+    try:
+        return [(source, parse_config(source, given=given)) for source in sources]
+    except ConfigError as error:
+        raise ConfigError(f"with {as_options(changes)}: {error}" if changes else str(error)) from None
 
 
 def refuse_too_many(counts: Mapping[Path, int], fewer: str = "values or repeats") -> None:
@@ -132,7 +140,7 @@ def refuse_too_many(counts: Mapping[Path, int], fewer: str = "values or repeats"
         )
 
 
-def _find_files(source: YamlSource, config: Config, given: Mapping[str, Path]) -> dict[Entry, Entry]:
+def _find_files(source: YamlSource, config: Config) -> dict[Entry, Entry]:
     """Return a config's problems, as written, with their paths as seen from its folder.
 
     Raises ConfigError for a file that is missing.
@@ -140,13 +148,11 @@ def _find_files(source: YamlSource, config: Config, given: Mapping[str, Path]) -
     files: dict[Entry, Entry] = {}
     for index, entry in enumerate(config.problems):
         try:
-            if isinstance(entry, str):
-                files[entry] = str(find_own_file(entry, source.path.parent)) if entry.endswith(".dt") else entry
-            elif entry.source == "given":
-                files[entry] = replace(entry, place=str(given[entry.place]))
-            else:
-                place = str(find_own_file(entry.place, source.path.parent)) if entry.is_file else entry.place
-                files[entry] = replace(entry, place=place)
+            files[entry] = entry
+            if isinstance(entry, str) and entry.endswith(".dt"):
+                files[entry] = str(find_own_file(entry, source.path.parent))
+            elif isinstance(entry, OwnData) and entry.is_file:
+                files[entry] = replace(entry, place=str(find_own_file(entry.place, source.path.parent)))
         except DataError as error:
             raise ConfigError(f"{source.where(('problems', index))}: {error}") from None
     return files
@@ -158,11 +164,9 @@ def _identities(
     """Return the data behind each problem of a config; they have to fit its methods."""
     labels, identities = _labels(source, files), dict[Entry, Identity]()
     for index, (entry, file) in enumerate(files.items()):
-        label, place = labels[entry], source.where(("problems", index))
+        label = labels[entry]
         data = opened[file][1] if file in opened else registered()[label]
-        check_task(place, entry, data.task, config)
-        if isinstance(data, Problem):
-            check_fit(place, label, data, config)
+        check_fit(source.where(("problems", index)), entry, data, config)
         identities[entry] = Identity(label, data.sha256, label if label in registered() else data.sha256)
     return identities
 
@@ -185,36 +189,28 @@ def _labels(source: YamlSource, entries: Iterable[Entry]) -> dict[Entry, str]:
     return labels
 
 
-def check_fit(place: str, name: str, problem: Problem, config: Config) -> None:
-    """Raise ConfigError unless a problem has examples of each split; ``place`` begins the message.
+def check_fit(place: str, entry: Entry, data: Problem | ProblemInfo, config: Config) -> None:
+    """Raise ConfigError unless a problem has the kind of targets and the examples that a config's methods need.
 
-    Methods that only measure need training examples alone.
+    ``place`` begins the message. Methods that only measure need training examples alone; those of a known problem whose
+    data are not open are complete.
     """
-    sizes = len(problem.X_train), len(problem.X_validation), len(problem.X_test)
+    label = entry.label if isinstance(entry, OwnData) else entry
+    remedy = "Take another problem, or another method or classifier (`pppca methods`)."
+    if isinstance(entry, OwnData) or label.endswith(".dt"):
+        remedy = f"If its targets are classes, say `task: classification`, in a .dt file bool_out. {remedy}"
+    for used in (used for method in config.methods for used in method.entries):
+        for is_needed, kind in ((used.needs_numbers, "an approximation"), (used.needs_classes, "a classification")):
+            if is_needed and not kind.endswith(data.task):
+                expected = f"expected {kind} problem, which {used.name} needs"
+                raise ConfigError(f"{place}: {expected}, got {label}, which is {data.task}. {remedy}")
+    if not isinstance(data, Problem):
+        return
+    sizes = len(data.X_train), len(data.X_validation), len(data.X_test)
     only_measures = all(method.entry.makes == "measures" for method in config.methods)
     if 0 in (sizes[:1] if only_measures else sizes):
-        got = f"{' / '.join(map(str, sizes))} in {name}"
+        got = f"{' / '.join(map(str, sizes))} in {label}"
         raise ConfigError(
             f"{place}: expected training, validation and test examples, got {got}."
             " Split its examples again, or take it out."
         )
-
-
-def check_task(place: str, entry: Entry, task: str, config: Config) -> None:
-    """Raise ConfigError where a method or classifier needs targets of the other kind."""
-    label = entry.label if isinstance(entry, OwnData) else entry
-    for used in (used for method in config.methods for used in method.entries):
-        needed, remedy = "", "Take another problem, or a classifier."
-        if used.needs_numbers and task != "approximation":
-            needed = "an approximation"
-        elif used.needs_classes and task != "classification":
-            needed, remedy = "a classification", "or take another method or classifier."
-            if isinstance(entry, OwnData):
-                remedy = f"Say `task: classification` if its target is classes, {remedy}"
-            elif label.endswith(".dt"):
-                remedy = f"Declare its outputs as classes (bool_out, two or more), {remedy}"
-            else:
-                remedy = "Take another method, or a classifier that approximates too (`pppca methods`)."
-        if needed:
-            expected = f"expected {needed} problem, which {used.name} needs"
-            raise ConfigError(f"{place}: {expected}, got {label}, which is {task}. {remedy}")

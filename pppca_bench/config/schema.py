@@ -9,8 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
-from pppca_bench.config.experiment import TAU, Config
-from pppca_bench.config.own_data import SOURCES
+from pppca_bench.config.experiment import TAU, Config, TableSection
 from pppca_bench.config.sections import Repeats, model_of
 from pppca_bench.documents import Section
 from pppca_bench.methods.entry import Classifier, Method
@@ -83,10 +82,10 @@ def _definitions() -> Schema:
     classifier = _name_of_foreign([name for name in classifier_names() if name not in CLASSIFIERS])
     repeats, portrait = adapter_of(Repeats).json_schema(), {"type": "boolean"}
     after = {"classifier": {"$ref": "#/$defs/classifier"}, "repeats": repeats, PORTRAIT: portrait}
-    split_alone = {"split": {"properties": {"splits": False, "folds": False}}}
-    tables = [{**schema_of(model), "dependentSchemas": split_alone} for model in SOURCES.values()]
     return {
-        "problem": {"anyOf": [{"enum": known_problems()}, {"type": "string", "pattern": r"\.dt$"}, *tables]},
+        "problem": {
+            "anyOf": [{"enum": known_problems()}, {"type": "string", "pattern": r"\.dt$"}, schema_of(TableSection)]
+        },
         "thresholds": _with_auto(adapter_of(Annotated[Any, TAU]).json_schema()),
         "method": _any_of("method", METHODS, method),
         "classifier": _any_of("classifier", CLASSIFIERS, classifier),

@@ -7,13 +7,13 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Annotated, Any, ClassVar, Literal
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, WithJsonSchema, create_model
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from pppca_bench.config.own_data import context_of
 from pppca_bench.documents import Location, Section, absent, as_written, broken_rule, raise_errors, with_sequences
 from pppca_bench.errors import ConfigError, nearest
 from pppca_bench.methods.entry import Classifier, Entry, Method
@@ -46,6 +46,19 @@ By = Literal["validation_error", "retained_variance"]
 Names = Annotated[tuple[str, ...], MinLen(1), MaxLen(10)]
 
 _STORABLE = (float, int, str, type(None))
+
+
+@dataclass(frozen=True)
+class Context:
+    """Context of a config's validation: saved tables of the caller by name, the config's folder."""
+
+    given: Mapping[str, Path]
+    folder: Path
+
+
+def context_of(info: ValidationInfo) -> Context:
+    """Return the context that `Section.read` was called with."""
+    return cast("Context", info.context)
 
 
 @dataclass(frozen=True)
@@ -209,14 +222,20 @@ def _named(value: Any, key: str, default: str | None, info: ValidationInfo, *, i
     raise broken_rule(f"expected {key} to be one of {', '.join(names)}, got {got}{hint}")
 
 
+def _given(entry: Method | Classifier, value: Any, info: ValidationInfo) -> dict[str, Any]:
+    """Return the validated values that a section has, by key."""
+    section = model_of(entry).model_validate(value, context=info.context)
+    return section.model_dump(by_alias=True, exclude_unset=True)
+
+
 def read_classifier(value: Any, info: ValidationInfo, *, in_ensemble: bool = False) -> Grid:
     """Return the values of a classifier's section; pydantic's validator of it."""
     value = spelled_out(value, "rule")
     entry = _named(value, "rule", DEFAULT_RULE, info, in_ensemble=in_ensemble)
-    section = model_of(entry).model_validate(value, context=info.context)
-    grid = {"rule": (entry.name,), **_grid(entry, section.given())}
+    given = _given(entry, value, info)
+    grid = {"rule": (entry.name,), **_grid(entry, given)}
     if entry.is_ensemble:
-        members = section.given().get("base") or read_classifier({}, info, in_ensemble=True)
+        members = given.get("base") or read_classifier({}, info, in_ensemble=True)
         grid |= {f"base.{key}": values for key, values in members.items()}
     return grid
 
@@ -242,7 +261,7 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
     if has_tau:
         own = {} if tau is None else {"tau": AUTO_TAUS if tau == AUTO else tau}
         value = {key: item for key, item in value.items() if key != "tau"} | own
-    given = model_of(entry).model_validate(value, context=info.context).given()
+    given = _given(entry, value, info)
     has_other = any(value.get(name) is not None for name in entry.instead_of_tau)
     if has_tau and tau is None and not has_other and "tau" in shared:
         if shared["tau"] is None:
@@ -259,21 +278,12 @@ def read_method(value: Any, info: ValidationInfo) -> MethodRequest:
 
 
 def _grid(entry: Method | Classifier, given: Mapping[str, Any]) -> dict[str, tuple[Scalar, ...]]:
-    """Return the values of every parameter, those that are not given by default.
-
-    A third-party default that the store does not accept, such as a function, is left to the constructor.
-    """
+    """Return the values of every parameter, those that are not given by default; a threshold's default is None."""
     place: Location = ("parameters",) if entry.foreign else ()
     if entry.foreign:
         given = given.get("parameters", {})
-    grid: dict[str, tuple[Scalar, ...]] = {}
-    for key, parameter in section_of(entry).items():
-        if key in given:
-            grid[key] = given[key]
-        elif key == "tau" and not entry.foreign:
-            grid[key] = (None,)
-        elif is_storable(parameter.default) or not entry.foreign:
-            grid[key] = (parameter.default,)
+    defaults = _defaults(entry) | ({"tau": None} if "tau" in section_of(entry) and not entry.foreign else {})
+    grid = {key: given.get(key, (defaults.get(key),)) for key in section_of(entry) if key in given or key in defaults}
     n_variants = math.prod(map(len, grid.values()))
     if n_variants > MOST_VARIANTS:
         raise_errors([(place, f"expected at most {MOST_VARIANTS} combinations of values, got {n_variants}")])
@@ -334,11 +344,18 @@ def _filled_classifier(value: str | Mapping[str, Any]) -> dict[str, Any]:
 
 def _filled(entry: Method | Classifier, section: Mapping[str, Any]) -> dict[str, Any]:
     """Return a section with the defaults of its parameters but the threshold's, tuples as lists."""
-    defaults = {
-        key: with_sequences(parameter.default, list)
-        for key, parameter in section_of(entry).items()
-        if (key != "tau" or isinstance(entry, Classifier)) and (is_storable(parameter.default) or not entry.foreign)
-    }
+    defaults: dict[str, Any] = with_sequences(_defaults(entry), list)
+    if isinstance(entry, Method):
+        defaults.pop("tau", None)
     if entry.foreign:
         return {**section, "parameters": defaults | section.get("parameters", {})}
     return defaults | dict(section)
+
+
+def _defaults(entry: Method | Classifier) -> dict[str, Any]:
+    """Return the defaults of an entry's parameters.
+
+    A third-party default that the store does not accept, such as a function, is left to the constructor.
+    """
+    defaults = {key: parameter.default for key, parameter in section_of(entry).items()}
+    return {key: value for key, value in defaults.items() if is_storable(value) or not entry.foreign}
