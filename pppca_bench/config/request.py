@@ -166,7 +166,7 @@ def _identities(
     for index, (entry, file) in enumerate(files.items()):
         label = labels[entry]
         data = opened[file][1] if file in opened else registered()[label]
-        check_fit(source.where(("problems", index)), entry, data, config)
+        _check_fit(source.where(("problems", index)), entry, data, config)
         identities[entry] = Identity(label, data.sha256, label if label in registered() else data.sha256)
     return identities
 
@@ -189,7 +189,7 @@ def _labels(source: YamlSource, entries: Iterable[Entry]) -> dict[Entry, str]:
     return labels
 
 
-def check_fit(place: str, entry: Entry, data: Problem | ProblemInfo, config: Config) -> None:
+def _check_fit(place: str, entry: Entry, data: Problem | ProblemInfo, config: Config) -> None:
     """Raise ConfigError unless a problem has the kind of targets and the examples that a config's methods need.
 
     ``place`` begins the message. Methods that only measure need training examples alone; those of a known problem whose
