@@ -106,7 +106,7 @@ def test_failed_and_missing_runs_are_counted():
 def test_a_user_defined_problem_has_no_address():
     runs = list(network_runs("x", ["cancer1"], 2))
     own = [(replace(spec, cell=replace(spec.cell, problem="own.dt")), result) for spec, result in runs]
-    assert "own.dt: data of our own." in card_of("x", own)
+    assert "own.dt: user-defined data." in card_of("x", own)
 
 
 def test_splits_of_the_repeats_and_a_network_by_the_rule_of_size_are_described(monkeypatch):
@@ -193,16 +193,16 @@ def test_third_party_classes_are_named_and_only_trained_networks_are_described()
         "How SVC learns is in its own documentation",
         "No network is trained",
     ]
-    assert "The method is m:Mine, from outside the package (power = 2)." in "".join(lines)
-    assert "The classifier is sklearn.svm:SVC, from outside the package (C = 3)." in "".join(lines)
+    assert "The method is m:Mine, a third-party class (power = 2)." in "".join(lines)
+    assert "The classifier is sklearn.svm:SVC, a third-party class (C = 3)." in "".join(lines)
 
 
 def test_rules_that_are_off_have_a_sentence():
     settings = (("generalisation_loss", math.inf), ("training_progress", 0.0))
     described = describe_entry(CLASSIFIERS["backprop"], settings)["Termination"]
     assert described == [
-        "No generalisation loss stops the training.",
-        "No lack of training progress stops the training.",
+        "Generalisation loss does not stop training.",
+        "Lack of training progress does not stop training.",
     ]
 
 
@@ -250,4 +250,4 @@ def test_the_choice_of_a_run_is_described(tmp_path):
     pppca_bench.run(document, results=tmp_path)
     described = pppca("rules", "own", "--results", tmp_path).output
     expected = "Each run chooses tau among 5, 10, by the fewest features that retain 80 % of the variance"
-    assert f"{expected} of the training set; what is chosen is tested alone." in described
+    assert f"{expected} of the training set; only the chosen setting is tested." in described

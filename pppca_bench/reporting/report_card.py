@@ -10,7 +10,7 @@ from functools import cache, partial
 from importlib.resources import files
 from math import prod
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import yaml
 
@@ -21,17 +21,28 @@ from pppca_bench.reporting.architecture_search import n_connections
 from pppca_bench.reporting.document import EMPTY, environment, escaped, listed, text_table
 from pppca_bench.reporting.labels import grouped, setting_text, value_text
 from pppca_bench.reporting.summary import Results
-from pppca_bench.runs import CHOOSE, Cell, Parameters, ProblemFacts, RunResult, Scalar, StoredRun
+from pppca_bench.runs import CHOOSE, Cell, ProblemFacts, RunResult, Scalar, StoredRun
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
 
-_NETWORKS = ("classifier.", "classifier.base.", "")
-"""Prefixes of the settings that may describe a network."""
+_ROLES = {"": "method", "classifier.": "classifier", "classifier.base.": "member"}
+"""Learners of a run, by the prefix of their settings."""
 
 _Setting = list[Cell]
 """Cells, on different problems, of one setting."""
+
+
+class Learner(NamedTuple):
+    """Method, classifier, or member of an ensemble, with the settings of a group of runs."""
+
+    role: str
+    name: str
+    title: str
+    entry: Entry | None  # None for a third-party class that is not installed by name
+    settings: Mapping[str, Scalar]  # those that all cells have in common
+    varied: Collection[str]  # names of the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +71,22 @@ class RunGroup:
         return [result for runs in self.cells.values() for _, result in runs]
 
     @property
-    def learners(self) -> dict[str, tuple[str, Entry | None]]:
-        """Return method, classifier and member of an ensemble: name and registry entry, by the settings' prefix."""
-        learners: dict[str, tuple[str, Entry | None]] = {"": (self.method, stored_method(self.method))}
-        for prefix in ("classifier.", "classifier.base."):
-            if (name := self.constant.get(f"{prefix}rule")) is not None:
-                learners[prefix] = str(name), stored_classifier(str(name))
+    def learners(self) -> list[Learner]:
+        """Return the method, the classifier if there is any, and the member if that is an ensemble."""
+        learners = []
+        for prefix, role in _ROLES.items():
+            name = self.constant.get(f"{prefix}rule") if prefix else self.method
+            if name is not None:
+                entry = stored_classifier(str(name)) if prefix else stored_method(self.method)
+                title = entry.title if entry else title_of(str(name))
+                settings, varied = _section(self.constant, prefix), _section(self.varied, prefix)
+                learners.append(Learner(role, str(name), title, entry, settings, varied))
         return learners
 
     @property
     def has_network(self) -> bool:
         """Return whether a network is trained."""
-        names = {*self.constant, *self.varied}
-        return any(entry is not None and f"{prefix}hidden" in names for prefix, (_, entry) in self.learners.items())
+        return any(learner.entry and "hidden" in {*learner.settings, *learner.varied} for learner in self.learners)
 
     @property
     def reads_inputs(self) -> bool:
@@ -80,29 +94,23 @@ class RunGroup:
         entry = stored_method(self.method)
         return entry is not None and (not entry.reduces or entry.makes == "classes")
 
-    @property
-    def layers(self) -> Scalar:
-        """Return the hidden layers that all networks have in common; None if they vary."""
-        names = [f"{prefix}hidden" for prefix in _NETWORKS]
-        return next((self.constant[name] for name in names if name in self.constant), None)
+    def of_network(self, name: str, default: Scalar = None) -> Scalar:
+        """Return the value of a network's setting, such as ``"hidden"``; None if it varies."""
+        having = (learner for learner in reversed(self.learners) if name in {*learner.settings, *learner.varied})
+        return next((learner.settings.get(name) for learner in having), default)
 
-    @property
-    def shortcuts(self) -> Scalar:
-        """Return whether the networks have shortcuts; None if this varies."""
-        settings = {**dict.fromkeys(self.varied), **self.constant}
-        return next((settings[name] for prefix in _NETWORKS if (name := f"{prefix}shortcuts") in settings), False)
 
-    def section(self, prefix: str) -> Parameters:
-        """Return the constant settings whose names begin with a prefix (but no deeper names), without the prefix."""
-        own = {name.removeprefix(prefix): value for name, value in self.constant.items() if name.startswith(prefix)}
-        return tuple((name, value) for name, value in own.items() if "." not in name)
+def _section(settings: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """Return the settings whose names begin with a prefix (but no deeper names), without the prefix and the rule."""
+    own = {name.removeprefix(prefix): value for name, value in settings.items() if name.startswith(prefix)}
+    return {name: value for name, value in own.items() if "." not in name and name != "rule"}
 
 
 def group_runs(cells: Mapping[Cell, Sequence[StoredRun]]) -> list[RunGroup]:
     """Group the cells of a config by their common settings, in the order of the runs.
 
-    The settings of a group have the same method, learning rules, problems and numbers of runs. They are split by the
-    values of a setting that varies, if each part is then a grid and there are few parts.
+    The settings of a group have the same method, learning rules, problems and numbers of runs. If they are no grid, they
+    are split by the values of a setting that varies, provided that each part is a grid and that there are few parts.
     """
 
     def common(setting: _Setting) -> tuple[object, ...]:
@@ -155,12 +163,7 @@ POINTS: Mapping[str, str] = {
     "termination": "Termination",
     "error": "Error function",
 }
-"""Titles of the points 3 to 7 of the checklist, which describe how methods and classifiers learn."""
-
-PIVOT = "pivot"
-"""Setting for the problem's pivot architecture (table 7)."""
-
-_ROLES = {"": "method", "classifier.": "classifier", "classifier.base.": "member"}
+"""Titles of points 3 to 7 of the checklist, on how methods and classifiers learn."""
 
 
 @dataclass(frozen=True)
@@ -190,9 +193,9 @@ def build_card(
     ----------
     config, results, facts
     addresses : mapping of str to str
-        Source of each problem's data; a problem without is a user-defined file.
+        Source of each problem's data; a problem without a source is a user-defined file.
     origins : sequence of (method, status, provenance or None, count)
-        As `Store.origins` gives them for the config.
+        Provenance of the config's runs, as `Store.origins` returns it.
     """
     run_groups = group_runs(results.of_config(config))
     groups = {ascii_uppercase[n : n + 1] or f"A{n}": group for n, group in enumerate(run_groups)}
@@ -222,7 +225,7 @@ def render_card(card: Card, form: CardFormat) -> str:
     return template.render(card=card, problems=text_table(card.headers, card.rows, form)) + "\n"
 
 
-def describe_entry(entry: Entry, settings: Parameters) -> Points:
+def describe_entry(entry: Entry, settings: Mapping[str, Scalar]) -> Points:
     """Describe a method or a classifier: facts that hold for all settings, then the settings."""
     points: Points = {title: [] for title in POINTS.values()}
     for point, text in entry.details.items():
@@ -236,7 +239,7 @@ def describe_entry(entry: Entry, settings: Parameters) -> Points:
             value = given[name]
             values = value if isinstance(value, tuple) else (value,)
             texts = [f"{part:.12g}" if isinstance(part, float) else str(part) for part in values]
-            # A rule is a template, or a sentence for some values; "" where a value needs none.
+            # A rule is a template, or a sentence for each of some values; "" where a value needs none.
             sentence = rule.get(value) if isinstance(rule, dict) else rule.render(value=value, v=texts, unit=unit)
             if sentence is not None:
                 points[POINTS[point]] += filter(None, [sentence])
@@ -268,7 +271,7 @@ def software(
         for (code, machine), n in counts.most_common()
     ]
     if not sentences:
-        sentences = ["What computed the runs was not recorded."]
+        sentences = ["No provenance was recorded."]
     titles = [f"{name} {version}" for name, version in sorted(algorithms)]
     return [*sentences, f"Versions of the algorithms: {listed(titles)}."] if titles else sentences
 
@@ -276,12 +279,7 @@ def software(
 @cache
 def _environment() -> Environment:
     templates = environment()
-    templates.filters |= {
-        "escaped": partial(escaped, form="latex"),
-        "value": value_text,
-        "listed": listed,
-        "combinations": _combinations,
-    }
+    templates.filters |= {"escaped": partial(escaped, form="latex"), "value": value_text, "listed": listed}
     return templates
 
 
@@ -297,7 +295,7 @@ def _setting_rules() -> dict[str, dict[str, Template | dict[Scalar, str]]]:
 
 
 def _points(titles: Collection[str], text: str) -> Points:
-    """Sort those lines of a text that begin with one of the points' titles."""
+    """Return the sentences of a text's lines, ``"Title: sentence"``, by the given titles."""
     points: Points = {title: [] for title in titles}
     for line in map(str.strip, text.splitlines()):
         title, _, sentence = line.partition(": ")
@@ -307,20 +305,19 @@ def _points(titles: Collection[str], text: str) -> Points:
 
 
 def _describe_group(name: str, group: RunGroup, problems: Sequence[str], first: dict[str, str]) -> Points:
-    """Return points 3 to 7; an entry with the same settings as in an earlier group refers to that."""
+    """Return points 3 to 7; a learner with the same settings as in an earlier group refers to that group.
+
+    ``first`` has the name of the first group of each description.
+    """
     learners = []
-    for prefix, (own_name, entry) in group.learners.items():
-        settings = tuple(item for item in group.section(prefix) if item[0] != "rule")
-        learner = {"role": _ROLES[prefix], "name": own_name, "title": entry.title if entry else title_of(own_name)}
-        texts = ", ".join(f"{key} = {value_text(value)}" for key, value in settings) or "as it comes"
-        described = describe_entry(entry, settings) if entry else {}
-        varies = any(key.startswith(prefix) and "." not in key.removeprefix(prefix) for key in group.varied)
-        key = json.dumps([own_name, described, varies])
-        if key in first and not varies:
-            reference = f"For the {_ROLES[prefix]}: as in {first[key]}."
+    for learner in group.learners:
+        described = describe_entry(learner.entry, learner.settings) if learner.entry else {}
+        key = json.dumps([learner.name, described, bool(learner.varied)])
+        if key in first and not learner.varied:
+            reference = f"For the {learner.role}: as in {first[key]}."
             described = {point: [reference] for point, sentences in described.items() if sentences}
         first.setdefault(key, name)
-        learners.append({**learner, "entry": entry, "settings": texts, "sentences": described})
+        learners.append((learner, described))
     choice = {key[len(CHOOSE) :]: value for key, value in group.constant.items() if key.startswith(CHOOSE)}
     quantities = {name for result in group.results if result for name in result.values}
     sentences: Any = _environment().get_template("rules.txt").module
@@ -329,7 +326,7 @@ def _describe_group(name: str, group: RunGroup, problems: Sequence[str], first: 
 
 
 def _group_title(group: RunGroup) -> str:
-    titles = [entry.title if entry else title_of(name) for name, entry in group.learners.values()]
+    titles = [learner.title for learner in group.learners]
     text = titles[0] + "".join(f", {word} {title}" for word, title in zip(("then", "of"), titles[1:], strict=False))
     shortcuts, hidden = group.constant.get("classifier.shortcuts"), group.constant.get("classifier.hidden")
     network = [f"hidden {value_text(hidden)}"] if hidden is not None else []
@@ -337,41 +334,36 @@ def _group_title(group: RunGroup) -> str:
     return f"{text} ({', '.join(network)})" if network else text
 
 
-def _combinations(group: RunGroup) -> str:
-    combinations = (
-        ", ".join(f"{name} = {value_text(cell.settings.get(name))}" for name in group.varied) for cell in group.cells
-    )
-    return "; ".join(dict.fromkeys(combinations))
-
-
 def _problem_table(
     problems: Sequence[str], facts: Mapping[str, ProblemFacts], groups: Mapping[str, RunGroup]
 ) -> tuple[list[str], list[list[str]]]:
     """Return headers and rows: sizes, then the connections of each group whose networks read the inputs."""
-    counted = {name: group for name, group in groups.items() if group.reads_inputs and group.layers is not None}
-    has_pivots = any(group.layers == PIVOT for group in counted.values())
+    counted = {
+        name: group for name, group in groups.items() if group.reads_inputs and group.of_network("hidden") is not None
+    }
+    has_pivots = any(group.of_network("hidden") == "pivot" for group in counted.values())
     headers = ["Problem", "inputs", "outputs", "training", "validation", "test", "SHA-256"]
     headers += ["pivot"] if has_pivots else []
     headers += [f"connections, {name}" if len(groups) > 1 else "connections" for name in counted]
     rows = []
     for problem in problems:
         row, known = [problem, *[EMPTY] * 6], facts.get(problem)
-        # The report's pivot architecture, or that of the rule of size.
+        # The pivot architecture of the report (table 7), or that of the rule of size.
         pivot = pivot_of(problem) or (rule_network(known.n_outputs) if known else None)
         if known:
             sizes = (known.n_features, known.n_outputs, known.n_train, known.n_validation, known.n_test)
             row[1:] = [*map(str, sizes), known.data_sha256[:12]]
         row += [str(pivot or EMPTY)] if has_pivots else []
-        rows.append(row + [_connections(group, problem, known, pivot) for group in counted.values()])
+        for group in counted.values():
+            row.append(_connections(group, known, pivot) if known and problem in group.problems else EMPTY)
+        rows.append(row)
     return headers, rows
 
 
-def _connections(group: RunGroup, problem: str, known: ProblemFacts | None, pivot: Network | None) -> str:
-    layers, shortcuts = group.layers, group.shortcuts
-    if layers == PIVOT and pivot:
+def _connections(group: RunGroup, known: ProblemFacts, pivot: Network | None) -> str:
+    layers, shortcuts = group.of_network("hidden"), group.of_network("shortcuts", default=False)
+    if layers == "pivot" and pivot:
         layers = pivot.hidden
-    if known is None or problem not in group.problems:
-        return EMPTY
     if not isinstance(layers, tuple) or not isinstance(shortcuts, bool):
         return EMPTY
     return str(n_connections(known.n_features, list(map(int, layers)), known.n_outputs, shortcuts=shortcuts))
