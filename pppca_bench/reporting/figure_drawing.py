@@ -39,7 +39,7 @@ POINT_ENTRIES_PER_LINE, CURVE_ENTRIES_PER_LINE = 4, 5
 
 
 class Style(NamedTuple):
-    """Style of a curve or a series, in Matplotlib's words; all but the colours distinguish them in print, too."""
+    """Style of a curve or a series, by Matplotlib's names; markers and lines differ for print without colours."""
 
     color: str
     linestyle: str | tuple[int, tuple[float, ...]]
@@ -60,23 +60,22 @@ STYLES = (
     Style("#a3123a", (0, (4, 2, 1, 2)), "h", "none"),
 )
 
-
 PAGE_STYLE: dict[str, Any] = {
     "font.sans-serif": ["DejaVu Sans", "Verdana"],
     "path.simplify_threshold": 0.5,
     "svg.fonttype": "none",
 }
-"""Changes for a web page: texts in its fonts instead of outlines."""
+"""Changes of the style for a web page: texts in its fonts instead of outlines."""
 
 _TEXT_MARGIN = 0.01
 """Distance of names from the outermost ranks, in ranks."""
 
 
 def write_figures(figures: Iterable[Figure], rankings: Iterable[tuple[Contest, Ranking]], out_dir: Path) -> list[Path]:
-    """Write each figure that has panels, and the diagram of each ranking.
+    """Write each figure that has panels, and the diagram of each ranking, as SVG, PNG and CSV; return the files.
 
-    Return the files: SVG, PNG and CSV of each, the same bytes for the same numbers. An interval that a single repeat
-    lacks is empty in the CSV. The folder is created if it does not exist.
+    The same numbers give the same bytes. In the CSV the interval of a single repeat is empty. A missing folder is
+    created.
     """
     drawings = [(figure.figure, partial(draw, figure), figure.numbers()) for figure in figures if figure.panels]
     for contest, ranking in rankings:
@@ -93,7 +92,7 @@ def write_figures(figures: Iterable[Figure], rankings: Iterable[tuple[Contest, R
 
 
 def page_svg(draw_it: Callable[..., Drawing], *numbers: object) -> bytes:
-    """Return `draw` of a figure, or `draw_ranking` of a ranking, as SVG for a web page, without its title."""
+    """Return the drawing of `draw` or `draw_ranking` as SVG for a web page, without its title."""
     return to_images(partial(draw_it, *numbers, titled=False), ("svg",), [STYLE, PAGE_STYLE])["svg"]
 
 
@@ -131,10 +130,10 @@ def draw(figure: Figure, *, titled: bool = True) -> Drawing:
     _add_legend(drawing, f"{figure.figure}. {figure.title}" if titled else "", is_wide=kind == "curves")
     spread = {"curves": "Bands", "points": "Bars"}.get(kind)
     basis = (
-        f"Mean of {figure.repeats}. {spread}: 95 % interval of the mean." if spread else "One run a method and setting."
+        f"Mean of {figure.repeats}. {spread}: 95 % interval of the mean." if spread else "One run of each method and setting."
     )
     _add_note(drawing, f"{figure.basis or basis} {figure.note}")
-    # The layout takes the most time: compute it once for all formats.
+    # The layout takes most of the time: compute it once for all formats.
     drawing.draw_without_rendering()
     drawing.set_layout_engine(None)
     return drawing
@@ -165,7 +164,7 @@ def _draw_curves(panel: Panel, ax: Axes, styles: Mapping[str, Style], figure: Fi
     n_steps = int(panel.data["step"].max()) + 1
     for position, (label, curve) in enumerate(panel.series.items()):
         style = styles[label]
-        # Staggered markers, so that none hides another where curves meet.
+        # Staggered markers do not hide each other where curves meet.
         gap = max(1, min(n_steps // 8, len(curve) // 2))
         ax.fill_between(curve["step"], curve["low"], curve["high"], color=style.color, alpha=0.15, linewidth=0.0)
         ax.plot(
@@ -254,7 +253,7 @@ def _align(figure: Figure, drawing: Drawing) -> None:
             ax.yaxis.set_major_formatter(PLAIN)
     top = max(ax.get_ylim()[1] for ax in drawing.axes) * (1.0 if figure.y_linear_to is None else 1.2)
     for ax in drawing.axes:
-        # A margin below 0, so that curves at 0 can be seen.
+        # The margin below 0 keeps curves at 0 visible.
         ax.set_ylim(-0.02 * top if figure.y_linear_to is None else -0.1 * figure.y_linear_to, top)
         ax.label_outer()
     if len(drawing.axes) == 1:
@@ -264,7 +263,7 @@ def _align(figure: Figure, drawing: Drawing) -> None:
 
 
 def _add_legend(drawing: Drawing, title: str, *, is_wide: bool) -> None:
-    """Put title and legend above the frames, where they hide no data; curves have wide samples."""
+    """Put title and legend above the frames; the entries of curves have long lines."""
     entries: dict[str, Any] = {}
     for ax in drawing.axes:
         handles, labels = ax.get_legend_handles_labels()
@@ -305,22 +304,21 @@ def draw_ranking(contest: Contest, ranking: Ranking, *, titled: bool = True) -> 
 
 
 def joined(ranking: Ranking) -> list[tuple[int, int]]:
-    """Return the first and last place of the longest runs of methods that do not differ by Nemenyi's test.
+    """Return the first and last place of the longest series of methods that do not differ by Nemenyi's test.
 
-    Its p value falls with the distance of two mean ranks, so that a run of which the ends do not differ has no pair
-    that does.
+    The p value falls with the distance of two mean ranks: if the ends of a series do not differ, no pair in it does.
     """
     p_values = ranking.nemenyi.loc[ranking.mean_ranks.index, ranking.mean_ranks.index].to_numpy()
-    runs: list[tuple[int, int]] = []
+    series: list[tuple[int, int]] = []
     for first, row in enumerate(p_values):
         last = max(place for place, p in enumerate(row) if p >= ALPHA)
-        if last > first and (not runs or last > runs[-1][1]):
-            runs.append((first, last))
-    return runs
+        if last > first and (not series or last > series[-1][1]):
+            series.append((first, last))
+    return series
 
 
 def _draw_bars(ax: Axes, ranking: Ranking) -> int:
-    """Draw a bar over each run of methods that do not differ, on as few levels as hold them; return the lowest."""
+    """Draw a bar over each series of methods that do not differ, on as few levels as possible; return the lowest."""
     ranks = ranking.mean_ranks.to_numpy()
     level_ends: list[float] = []
     for first, last in joined(ranking):
@@ -332,7 +330,7 @@ def _draw_bars(ax: Axes, ranking: Ranking) -> int:
 
 
 def _name_methods(ax: Axes, ranking: Ranking, below: int) -> None:
-    """Mark the mean ranks, and lead a line from each to its name: the better half to the left, the others right."""
+    """Mark the mean ranks, and draw a line from each to its name: the better half on the left, the others right."""
     ranks = [(str(method), float(rank)) for method, rank in ranking.mean_ranks.items()]
     n_left = (len(ranks) + 1) // 2
     ax.plot(

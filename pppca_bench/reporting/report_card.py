@@ -109,8 +109,8 @@ def _section(settings: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 def group_runs(cells: Mapping[Cell, Sequence[StoredRun]]) -> list[RunGroup]:
     """Group the cells of a config by their common settings, in the order of the runs.
 
-    The settings of a group have the same method, learning rules, problems and numbers of runs. If they are no grid, they
-    are split by the values of a setting that varies, provided that each part is a grid and that there are few parts.
+    The settings of a group have the same method, learning rules, problems and numbers of runs. Settings that
+    are no grid are split by the values of one of them, provided that this makes few parts, each of them a grid.
     """
 
     def common(setting: _Setting) -> tuple[object, ...]:
