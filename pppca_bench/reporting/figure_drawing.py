@@ -128,10 +128,9 @@ def draw(figure: Figure, *, titled: bool = True) -> Drawing:
     if kind == "curves":
         _align(figure, drawing)
     _add_legend(drawing, f"{figure.figure}. {figure.title}" if titled else "", is_wide=kind == "curves")
-    spread = {"curves": "Bands", "points": "Bars"}.get(kind)
-    basis = (
-        f"Mean of {figure.repeats}. {spread}: 95 % interval of the mean." if spread else "One run of each method and setting."
-    )
+    basis = "One run of each method and setting."
+    if spread := {"curves": "Bands", "points": "Bars"}.get(kind):
+        basis = f"Mean of {figure.repeats}. {spread}: 95 % interval of the mean."
     _add_note(drawing, f"{figure.basis or basis} {figure.note}")
     # The layout takes most of the time: compute it once for all formats.
     drawing.draw_without_rendering()
