@@ -9,9 +9,9 @@ import pppca_bench
 
 DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS / "_ext"))
-# The tour's commands are those of the interpreter that builds the site.
+# The tour runs the commands that belong to the interpreter of the build.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-# The tour shows a first run: nothing may be there already.
+# The tour shows a first run: its folder must be empty.
 TOUR = DOCS.parent / "build" / "tour"
 shutil.rmtree(TOUR, ignore_errors=True)
 TOUR.mkdir(parents=True)
@@ -37,7 +37,7 @@ html_theme = "furo"
 html_title = f"pppca-bench {version}"
 html_show_sphinx = False
 html_copy_source = False
-# The whole report, which is a page of its own.
+# The HTML report is a separate page.
 html_extra_path = ["../results/report.html"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
@@ -49,10 +49,10 @@ myst_heading_anchors = 4
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
-# Every check of numpydoc but four: text may begin beside the opening quotes (GL01), a summary may be enough (ES01), and
-# neither cross references (SA01) nor examples (EX01) are asked of every object.
+# All checks of numpydoc but four: text may begin beside the opening quotes (GL01); extended summaries (ES01), cross
+# references (SA01) and examples (EX01) are optional.
 numpydoc_validation_checks = {"all", "GL01", "ES01", "SA01", "EX01"}
-# The fields of a dataclass are its constructor's parameters; they stand under Attributes, once.
+# The fields of a dataclass are its constructor's parameters; they are documented once, under Attributes.
 numpydoc_validation_overrides = {"PR01": [r"(?s)\A(?!.*\n *Parameters\n).*\n *Attributes\n *-"]}
 
 sphinx_gallery_conf = {

@@ -2,13 +2,13 @@
 GHA's rows become the principal components
 ==========================================
 
-The generalized Hebbian algorithm sees one sample at a time and never computes a covariance matrix. Still its rows turn,
-one after the other, into the leading eigenvectors of that matrix.
+The generalized Hebbian algorithm sees one sample at a time and never computes a covariance matrix. Its rows turn into
+the leading eigenvectors of that matrix, one after the other.
 """
 
 # %%
-# ``partial_fit`` makes one pass over the samples. After each pass we compare every row with the eigenvector of the same
-# rank: 1 means that the two are parallel.
+# ``partial_fit`` makes one pass over the samples. After each pass, every row is compared with the eigenvector of the
+# same rank. A cosine of 1 means that they are parallel.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -35,6 +35,6 @@ axes.legend()
 plt.show()
 
 # %%
-# After convergence, the rows are orthonormal, though nothing normalises them: the matrix of their inner products is
-# nearly the identity.
+# After convergence the rows are orthonormal, though nothing normalises them: the matrix of their inner products is
+# nearly the identity matrix.
 print(np.abs(gha.components_ @ gha.components_.T).round(2))

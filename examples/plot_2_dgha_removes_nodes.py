@@ -2,13 +2,13 @@
 DGHA removes nodes while it learns
 ==================================
 
-DGHA is GHA with a check before each epoch: a node whose projection variance is more than τ times smaller than the
-largest one is removed for good.
+DGHA is GHA with a check before each epoch. The check removes each node whose projection variance is more than τ times
+smaller than the largest variance. Removed nodes never come back.
 """
 
 # %%
-# ``history_`` holds the number of nodes and the variance of each, epoch by epoch. A node that is removed has no
-# variance from then on.
+# ``history_`` has the number of nodes and the variance of each node, epoch by epoch. The variance of a removed node is
+# NaN.
 import matplotlib.pyplot as plt
 
 from pppca_bench import DGHA, load_problem
@@ -24,12 +24,12 @@ right.set(yscale="log", xlabel="epoch", ylabel="variance along the node's direct
 plt.show()
 
 # %%
-# In the first epochs only the first node learns, and nothing is removed: the variances of random nodes are no basis for
-# a decision. Then most nodes are removed at once. With fewer nodes an epoch takes less time: this makes DGHA fast.
+# In the first epochs only the first node learns, and no node is removed, since the variances of random nodes say
+# nothing. Then most nodes are removed at once. With fewer nodes an epoch takes less time, so DGHA is fast.
 print(f"{dgha.n_components_} of {X.shape[1]} nodes are left.")
 
 # %%
-# Part of the data is enough to choose the nodes to remove: with ``data_fraction=10`` each epoch learns from a new
+# A part of the data is enough to choose the nodes to remove. With ``data_fraction=10`` each epoch learns from another
 # tenth of the samples.
 for percent in (100, 50, 25, 10):
     part = DGHA(tau=10, data_fraction=percent, random_state=0).fit(X)

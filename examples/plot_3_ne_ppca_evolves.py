@@ -2,12 +2,12 @@
 NE-pPCA's networks evolve
 =========================
 
-NE-pPCA keeps a population of small linear networks. Fit networks reproduce, and criterion (1)
-removes nodes from every network. The networks shrink while their variance grows.
+NE-pPCA has a population of small linear networks. Networks with a large fitness reproduce, and criterion (1) removes
+nodes from every network. The networks shrink while their variance grows.
 """
 
 # %%
-# ``history_`` has an entry for each generation; the first is the random start.
+# ``history_`` has an entry for each generation. The first entry is the random start.
 import matplotlib.pyplot as plt
 
 from pppca_bench import NEpPCA, load_problem
@@ -27,7 +27,8 @@ right.legend()
 plt.show()
 
 # %%
-# The result is orthonormal at every step, since each evaluation applies Gram and Schmidt's process. Its span
-# may differ from that of the principal components: the last example of this gallery measures by how much.
+# The rows are orthonormal in every generation, since each evaluation applies the Gram–Schmidt process. Their span may
+# differ from the span of the principal components: :ref:`sphx_glr_gallery_plot_6_retained_variance.py` measures the
+# difference.
 share = evolved.explained_variance_ratio_.sum()
 print(f"{evolved.n_components_} nodes retain {share:.0%} of the variance.")

@@ -6,7 +6,7 @@ The transformers and the networks follow scikit-learn's interface. A pipeline re
 """
 
 # %%
-# Data, split into training, validation and test samples. A problem's inputs are scaled to [0, 1].
+# A problem has training, validation and test samples. Its inputs are scaled to [0, 1].
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.decomposition import PCA
@@ -17,8 +17,8 @@ from pppca_bench import DGHA, GHA, NEpPCA, RpropMLPClassifier, load_problem
 wine = load_problem("wine")
 
 # %%
-# The network holds back a third of its training samples and stops when the error on them rises. A pipeline is a
-# single estimator; the reduction sees the training samples only.
+# The network holds out a third of its training samples and stops when the error on them rises. The reduction is fitted
+# to the training samples only.
 reductions = {
     "all features": "passthrough",
     "GHA, 4 rows": GHA(n_components=4, random_state=0),
@@ -33,11 +33,11 @@ for name, reduction in reductions.items():
     print(f"{name:25} {network.n_features_in_:2d} inputs, test error {error:.1%}")
 
 # %%
-# One split and one seed show that the parts work together, not which method is better. To compare methods, write a
-# config with 30 repeats for ``pppca run``.
+# One split and one seed do not show which method is better. To compare methods, write a config with 30 repeats for
+# ``pppca run``.
 
 # %%
-# The network keeps the curves of its training. Its final weights are those of the validation minimum.
+# The network stores the curves of its training. Its final weights are the weights at the validation minimum.
 figure, axes = plt.subplots()
 axes.plot(np.arange(network.n_epochs_) + 1, network.training_curve_, label="training")
 validated = np.arange(len(network.validation_curve_)) + 1

@@ -2,12 +2,12 @@
 Choosing τ
 ==========
 
-τ says how much smaller than the largest variance a node's variance may be. A small τ keeps few features, a large τ
-many. Choose τ on validation samples, never on test samples.
+A node is removed if its variance is more than τ times smaller than the largest variance. A small τ keeps few features,
+a large τ many. Choose τ on validation samples, never on test samples.
 """
 
 # %%
-# DGHA and a network for seven thresholds, five seeds each.
+# DGHA and a network are fitted for seven thresholds, with five seeds each.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -29,7 +29,7 @@ means = errors.mean(axis=1)
 standard_errors = errors.std(axis=1, ddof=1) / np.sqrt(len(seeds))
 
 # %%
-# More features cost time and, beyond some number, change the error by no more than chance.
+# More features cost time. Beyond some number, they change the error by no more than chance.
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 left.plot(thresholds, n_features.mean(axis=1), marker="o")
 left.set(xlabel="τ", ylabel="features left", ylim=(0, None))
@@ -38,7 +38,7 @@ right.set(xlabel="τ", ylabel="validation error (%)", ylim=(0, None))
 plt.show()
 
 # %%
-# A common rule takes the smallest τ whose error is within a standard error of the minimum.
+# A common rule takes the smallest τ whose error is within one standard error of the minimum.
 best = means.argmin()
 chosen = np.argmax(means <= means[best] + standard_errors[best])
 print(f"τ = {thresholds[chosen]}: {n_features[chosen].mean():.1f} features")

@@ -2,13 +2,13 @@
 How much variance is retained
 =============================
 
-Exact PCA retains the most variance that any number of directions can. Pseudo-PCA retains less. This example
-measures the difference.
+With a given number of directions, exact PCA retains the most variance. Pseudo-PCA retains less. This example measures
+the difference.
 """
 
 # %%
-# Each method is fitted with several thresholds. Compare the number of features and the share of the variance in
-# the space that they span.
+# Each method is fitted with several thresholds. The figure compares the number of features and the share of the
+# variance in the space that they span.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -38,5 +38,5 @@ axes.legend()
 plt.show()
 
 # %%
-# The distance to the grey line is the loss of pseudo-PCA. Retained variance over that of exact PCA with as many
-# features is called *optimality*: 1 on the line, less below it.
+# The distance to the grey line is the loss of pseudo-PCA. *Optimality* is the retained variance over the retained
+# variance of exact PCA with as many features: 1 on the line, less below it.

@@ -2,13 +2,13 @@
 One pass, no learning rate
 ==========================
 
-CCIPCA learns principal components from samples that it sees once, without a learning rate, and removes components
-by criterion (1) on the way. This example watches it, and compares it with DGHA.
+CCIPCA sees each sample once and has no learning rate. It removes components by criterion (1) while it learns. This
+example compares it with DGHA.
 """
 
 # %%
-# The samples come in chunks, such as from a file that does not fit into memory. After each chunk, the components
-# that are left are compared with as many exact components.
+# The samples come in chunks, for example from a file that does not fit into memory. After each chunk, the remaining
+# components are compared with as many exact components.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -22,7 +22,7 @@ most = np.cumsum(np.linalg.eigvalsh(C)[::-1])
 
 
 def optimality(rows):
-    """Return the variance in the span of some rows over the most that as many can retain."""
+    """Return the variance in the span of some rows, over the variance that as many exact components retain."""
     basis = np.linalg.qr(rows.T)[0]
     return np.trace(basis.T @ C @ basis) / most[len(rows) - 1]
 

@@ -1,6 +1,6 @@
-"""Content of pages of the site, filled in while it is built: results as rendered, keys of configs, public names.
+"""Generated pages of the site: rendered results, keys of configs, public names.
 
-A page that is named in `GENERATED` is a heading and an introduction; what its function returns follows them.
+A page in `GENERATED` has a heading and an introduction; the build appends the text that its function returns.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ _LEARNED = re.compile(r"(?<![`\w])([A-Za-z]\w*)_(?=[\s,.;:)\]+]|$)")
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "results"
 _WHOLE = {
-    "name": "The results are kept by it; each config has its own.",
+    "name": "Results are stored under this name; it must be unique.",
     "problems": "A name, a list of names (`pppca data list`), or [tables of your own](own_data.md).",
-    "repeats": "Runs of each setting, each with another seed. With `splits` or `folds` it may be left out.",
+    "repeats": "Number of runs of each setting, each with its own seed. May be left out with `splits` or `folds`.",
     "splits": "Number of random splits of user-defined tables.",
     "folds": "Number of folds of user-defined tables.",
-    "seed": "All seeds of the runs follow from it.",
-    "tau": "The thresholds of methods that take some and have none of their own: one, a list, or `auto` to choose.",
-    "methods": "A list of sections, each with `method: NAME` and any keys of that method; a bare name is short for it.",
-    "classifier": "A section with `rule: NAME` and any keys of that classifier; `rule: rprop` where it is left out.",
-    "choose": "Parameters of which [each run chooses](own_data.md) one of the values that the config gives.",
-    "by": "By the validation split's error, or by the training split's variance that the features retain.",
-    "retain": "Percent of the variance that are enough, with `by: retained_variance`.",
-    "predictions": "`true` stores what each run predicts for the test split, and adds scores of it.",
+    "seed": "The seeds of all runs follow from it.",
+    "tau": "Thresholds of the methods that take a threshold and set none: a number, a list, or `auto` to choose.",
+    "methods": "Sections with `method: NAME` and any keys of that method. `NAME` is short for `{method: NAME}`.",
+    "classifier": "A section with `rule: NAME` and any keys of that classifier; without it, `rule: rprop`.",
+    "choose": "Parameters for which [each run chooses](own_data.md#which-τ-and-r) one of the config's values.",
+    "by": "Choose by the error on the validation split, or by the retained variance of the training split.",
+    "retain": "Variance to retain with `by: retained_variance`, in percent.",
+    "predictions": "`true` stores the predictions of each run for the test split, and adds scores.",
 }
 """Descriptions of the keys of a config; a key that is missing here ends the build."""
 _ANY_METHOD = {
     "repeats": "An integer, in place of the config's.",
-    "classifier": "A section, in place of the config's, where the method makes features.",
-    "portrait": "`true` stores what a figure of the run is drawn from, where the method makes features.",
+    "classifier": "A section, in place of the config's, if the method makes features.",
+    "portrait": "`true` stores samples, projections and reconstructions for a figure, if the method makes features.",
 }
 _LINKS = (
-    # Tables and figures stand on the page of results, those of the experiment on its own page, under their ids.
+    # Tables and figures are on the page of results, tables of the experiment on its own page, by their ids.
     (
         re.compile(r"\]\(\.\./results/(?:experiment/)?(?:tables|figures)/(\w+)\.(?:md|svg)\)"),
         lambda link: f"](#{link[1].lower()})",
@@ -105,7 +105,7 @@ GENERATED: Mapping[str, Callable[[], str]] = {
 
 
 def fill(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Append what is generated to a page, and lead links to rendered results to their page."""
+    """Append the generated text to a page, and redirect links to rendered results to their page."""
     if docname in GENERATED:
         source[0] += "\n" + GENERATED[docname]()
         app.env.note_reread()
@@ -137,7 +137,7 @@ def _entry_section(key: str, entry: Entry) -> str:
 
 
 def _whole_config() -> Iterator[str]:
-    """Yield each key of a config, with its values and its default if it has a single value."""
+    """Yield each key of a config; a key with a single value has its range and default."""
     for key, field in Config.model_fields.items():
         annotation = Tau if key == "tau" else field.rebuild_annotation()
         default = REQUIRED if field.is_required() or key == "repeats" else field.default
@@ -146,7 +146,7 @@ def _whole_config() -> Iterator[str]:
 
 
 def _term(parameter: Parameter | None, key: str, text: str) -> str:
-    """Return a key with its values and its default, where it has a range of values, and its description."""
+    """Return a key with its description, and with its range and default if it has a parameter."""
     values = f"*{parameter.expected}; {_default(parameter)}.* " if parameter else ""
     return f"`{key}`\n: {values}{text}"
 
@@ -157,7 +157,7 @@ def _notes(entry: Entry) -> Iterator[str]:
     if isinstance(entry, Method) and entry.needs_classes:
         yield "For classification problems only."
     if isinstance(entry, Classifier) and entry.is_ensemble:
-        yield "It also has a `base`: the section of the classifier that it is made of."
+        yield "Its key `base` is the section of its members."
 
 
 def _descriptions(estimator: type) -> dict[str, str]:
@@ -171,7 +171,7 @@ def _descriptions(estimator: type) -> dict[str, str]:
 
 def _default(parameter: Parameter) -> str:
     if parameter.default is REQUIRED:
-        return "has to be given"
+        return "required"
     value = parameter.default
     if isinstance(value, bool) or value is None:
         return f"default `{ {True: 'true', False: 'false', None: 'null'}[value] }`"
@@ -179,21 +179,21 @@ def _default(parameter: Parameter) -> str:
 
 
 def _markdown(text: str) -> str:
-    """Return a docstring's text as Markdown has to have it."""
+    """Return a docstring's text as Markdown."""
     return text.replace("``", "`").replace("*", r"\*").replace("<", "&lt;")
 
 
 def _public_name(name: str) -> str:
     value = getattr(pppca_bench, name)
     lines = [f".. {'autoclass' if inspect.isclass(value) else 'autofunction'}:: pppca_bench.{name}"]
-    # Without names, autodoc would take "members" for all of them.
+    # Without names, "members" would stand for all members.
     if inspect.isclass(value) and (methods := _own_methods(value)):
         lines.append(f"   :members: {', '.join(methods)}")
     return "\n".join([f"## {name}\n", "```{eval-rst}", *lines, "```"])
 
 
 def _own_methods(cls: type) -> list[str]:
-    """Return the public methods that this package defines, not those that come with scikit-learn."""
+    """Return the public methods that this package defines, without the methods of scikit-learn."""
     own = [base for base in inspect.getmro(cls) if base.__module__.startswith("pppca_bench")]
     members = (item for base in own for item in vars(base).items())
     named = {name: None for name, value in members if callable(value) or isinstance(value, property)}
