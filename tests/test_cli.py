@@ -23,7 +23,7 @@ from full_results import FACTS, full_runs, store_runs
 from tqdm import tqdm
 
 from pppca_bench import __version__
-from pppca_bench.cli._shared import Display
+from pppca_bench.cli._shared import Display, progress_bar
 from pppca_bench.cli.main import cli
 from pppca_bench.compiled import cache
 from pppca_bench.engines import GHA
@@ -150,12 +150,12 @@ class TestDisplay:
         show(8, 8)
         assert bar.n == 8
 
-    def test_a_warning_is_printed_once(self, capsys):
-        show = Display(None)
-        show.warn("slow")
-        show.warn("slow")
-        show.stage("unseen")
-        show(1, 2)
+    def test_a_warning_is_printed_once_and_nothing_else_if_quiet(self, capsys):
+        with progress_bar("run", quiet=True) as show:
+            show.warn("slow")
+            show.warn("slow")
+            show.stage("unseen")
+            show(1, 2)
         assert capsys.readouterr() == ("", "slow\n")
 
 

@@ -175,4 +175,7 @@ def test_rank_compares_methods_on_the_only_or_the_named_problem(tmp_path):
     assert "DGHA, τ = 10 − PCA, τ = 10" in shown("one").output
     assert "No two settings." in shown("--within", "own", "--only", "method=pca").output
     assert shown("--quantity", "log_loss").exit_code == 2
-    assert "did you mean 'accuracy_percent'" in shown("--quantity", "accuracy").output
+    assert (
+        "is not one of 'test_error_percent', 'test_squared_error_percent', 'accuracy_percent'"
+        in shown("--quantity", "accuracy").output
+    )

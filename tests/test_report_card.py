@@ -235,8 +235,9 @@ classifier: {hidden: [2], max_epochs: 5}
         assert pppca("rules", "small", "--format", "latex").stdout.startswith("\\section*{How small was run}")
 
     def test_a_file_that_is_not_there_or_has_no_name_is_a_line_and_exit_code_2(self, tmp_path):
+        self.run_it()
         (tmp_path / "list.yaml").write_text("- 1\n")
-        for name, said in (("none.yaml", "cannot be read"), ("list.yaml", "expected a config with a name, got none.")):
+        for name, said in (("none.yaml", "cannot be read"), ("list.yaml", "no runs of config 'list.yaml'")):
             result = pppca("rules", name)
             assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
             assert said in result.stderr

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pppca_bench.cli import status as status_module
+from pppca_bench.cli import results as results_module
 from pppca_bench.cli.main import cli
-from pppca_bench.cli.status import Standing, _time, standings
+from pppca_bench.cli.results import Standing, _time, standings
 from pppca_bench.runs import Cell, Plan, RunResult, RunSpec
 from pppca_bench.store.database import Span, Store
 from pppca_bench.store.file import this_machine
@@ -121,7 +121,7 @@ def test_status_without_results_is_an_error():
 def pauses(monkeypatch):
     """Return a list of what happens in each pause of a watch, in place of waiting."""
     happens = []
-    monkeypatch.setattr(status_module.threading.Event, "wait", lambda *_: happens.pop(0)())
+    monkeypatch.setattr(results_module.threading.Event, "wait", lambda *_: happens.pop(0)())
     return happens
 
 

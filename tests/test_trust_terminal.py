@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from planning import write_dt
 
-from pppca_bench.cli._shared import Display, progress_bar
+from pppca_bench.cli._shared import progress_bar
 from pppca_bench.cli.terminal import Guarded, guarded
 from pppca_bench.files import printable
 
@@ -125,10 +125,9 @@ def test_trust_stderr_that_fails_is_given_up_and_stdout_is_not():
 
 def test_trust_warnings_are_no_reason_to_end_a_run_without_stderr(monkeypatch):
     monkeypatch.setattr(sys, "stderr", None)
-    with guarded():
-        Display(None).warn("slow")
-        with progress_bar("run") as progress:
-            progress(0, 1)
+    with guarded(), progress_bar("run") as progress:
+        progress.warn("slow")
+        progress(0, 1)
 
 
 @POSIX

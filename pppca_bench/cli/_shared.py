@@ -5,19 +5,22 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
+from pppca_bench.errors import StoreError
 from pppca_bench.store import DATABASE as DATABASE
 
 if TYPE_CHECKING:
     from pppca_bench.reporting.snapshot import Snapshot
     from pppca_bench.store.database import Store
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 STUDIES = "studies"
 """Subfolder of the results with a folder, and a database, for each study."""
@@ -27,6 +30,7 @@ EXIT_INTERRUPTED, EXIT_TERMINATED = 130, 143
 FOLDER = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
 
+configs_argument = click.argument("configs", nargs=-1)
 results_option = click.option(
     "--results", type=FOLDER, default="results", show_default=True, help="Folder of the results database."
 )
@@ -41,31 +45,24 @@ workers_option = click.option(
     "--workers", type=click.IntRange(0, 1024), help="Worker processes [default: all cores]; 0 uses none."
 )
 data_option = click.option("--data", "data_dir", type=FOLDER, help="First folder to look for Proben1 files.")
+force_option = click.option("--force", is_flag=True, help="Allow more than 200 000 runs.")
 
 
-def complete_experiments(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the name of a shipped experiment or of a file."""
-    from pppca_bench.config.shipped import shipped_experiments
-
-    return _completions(incomplete, shipped_experiments(), CompletionItem("", type="file"))
+def format_option(*forms: str) -> Callable[[Command], Command]:
+    """Return the option for the format of the output, the first by default."""
+    return click.option("--format", "form", type=click.Choice(forms), default=forms[0], show_default=True)
 
 
-def complete_studies(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the name of a shipped study or of a file."""
-    from pppca_bench.config.shipped import shipped_studies
+def completion(
+    known_names: Callable[[], Iterable[str]], *, files: bool = False
+) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """Return the function by which the shell completes an argument: known names, and files."""
 
-    return _completions(incomplete, shipped_studies(), CompletionItem("", type="file"))
+    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        names = [CompletionItem(name) for name in known_names() if name.startswith(incomplete)]
+        return [CompletionItem("", type="file"), *names] if files else names
 
-
-def complete_proben1(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the name of a Proben1 problem."""
-    from pppca_bench.problems import known_problems
-
-    return _completions(incomplete, known_problems("proben1"))
-
-
-def _completions(incomplete: str, names: Iterable[str], *others: CompletionItem) -> list[CompletionItem]:
-    return [*others, *(CompletionItem(name) for name in names if name.startswith(incomplete))]
+    return complete
 
 
 def examples(*lines: str) -> str:
@@ -98,16 +95,19 @@ def read_snapshot(
     methods: Sequence[str] = (),
     references: Sequence[Path] = (),
 ) -> Snapshot:
-    """Read the results of some configs, problems and methods, or of all, with further references of some folders."""
+    """Read the results of some configs, problems and methods, or of all, with further references of some folders.
+
+    Raises StoreError if there are none.
+    """
     from pppca_bench.references.reference import own_references, read_reference
     from pppca_bench.reporting.snapshot import take_snapshot
 
     added = [read_reference(folder) for folder in dict.fromkeys(references)]
-    return take_snapshot(store, own_references(), configs, problems=problems, methods=methods, added=added)
-
-
-class Terminated(BaseException):
-    """SIGTERM arrived."""
+    snapshot = take_snapshot(store, own_references(), configs, problems=problems, methods=methods, added=added)
+    if not snapshot.results.cells:
+        which = "of these problems and methods " if problems or methods else ""
+        raise StoreError(f"no runs {which}in {store.path}: run `pppca run CONFIG` first.")
+    return snapshot
 
 
 def own_command(without: str, added: str = "") -> str:
@@ -120,12 +120,12 @@ def stoppable(results: Path) -> Iterator[None]:
     """Turn Ctrl-C and SIGTERM into an exit code and a line that says how to resume."""
 
     def terminate(*_: object) -> NoReturn:
-        raise Terminated
+        sys.exit(EXIT_TERMINATED)
 
     previous = signal.signal(signal.SIGTERM, terminate)
     try:
         yield
-    except (KeyboardInterrupt, Terminated) as stop:
+    except (KeyboardInterrupt, SystemExit) as stop:
         for number in (signal.SIGINT, signal.SIGTERM):  # a second signal would only spoil the message
             signal.signal(number, signal.SIG_IGN)
         again = own_command("--fresh")
@@ -136,7 +136,7 @@ def stoppable(results: Path) -> Iterator[None]:
 
 
 class Display:
-    """A tqdm progress bar, or None for none, and warnings on stderr."""
+    """A progress bar of tqdm, and warnings on stderr."""
 
     def __init__(self, bar: Any) -> None:
         self._bar = bar
@@ -144,35 +144,27 @@ class Display:
 
     def __call__(self, n_finished: int, n_total: int) -> None:
         """Show the progress."""
-        if self._bar is not None:
-            self._bar.total = n_total
-            self._bar.update(n_finished - self._bar.n)
+        self._bar.total = n_total
+        self._bar.update(n_finished - self._bar.n)
 
     def stage(self, text: str) -> None:
         """Show the name of a step before the runs; with "" restart the clock, so that only runs are timed."""
-        if self._bar is not None:
-            n_finished = self._bar.n
-            self._bar.set_description_str(text, refresh=bool(text))
-            self._bar.reset()
-            self._bar.initial = self._bar.n = self._bar.last_print_n = n_finished
+        n_finished = self._bar.n
+        self._bar.set_description_str(text, refresh=bool(text))
+        self._bar.reset()
+        self._bar.initial = self._bar.n = self._bar.last_print_n = n_finished
 
     def warn(self, text: str) -> None:
         """Print a warning, once however often it is given."""
         if text not in self._warned:
             self._warned.add(text)
-            if self._bar is None:
-                click.echo(text, err=True)
-            else:
-                self._bar.write(text, file=self._bar.fp)
+            self._bar.write(text, file=sys.stderr)
 
 
 @contextmanager
 def progress_bar(unit: str, *, quiet: bool = False) -> Iterator[Display]:
     """Show a progress bar on stderr after a fifth of a second, or with ``quiet`` none, and yield its display."""
-    if quiet:
-        yield Display(None)
-        return
     from tqdm import tqdm  # needed only here, and start-up time counts
 
-    with tqdm(unit=unit, file=sys.stderr, dynamic_ncols=True, leave=False, delay=0.2) as bar:
+    with tqdm(unit=unit, file=sys.stderr, dynamic_ncols=True, leave=False, delay=0.2, disable=quiet) as bar:
         yield Display(bar)

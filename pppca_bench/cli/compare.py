@@ -10,21 +10,26 @@ import click
 
 from pppca_bench.cli._shared import (
     FILE,
+    configs_argument,
     examples,
+    format_option,
     own_command,
     read_snapshot,
     read_store,
     references_option,
     results_option,
 )
-from pppca_bench.errors import nearest
+from pppca_bench.runs import SCORES
+
+PERCENT = ("test_error_percent", "test_squared_error_percent")
+"""Quantities whose difference matters from a point of percent on."""
 
 
 @click.command(epilog=examples("pppca compare cancer1", "pppca compare --scores", "pppca compare --strict"))
-@click.argument("configs", nargs=-1)
+@configs_argument
 @results_option
 @references_option
-@click.option("--format", "form", type=click.Choice(("terminal", "json", "markdown")), default="terminal")
+@format_option("terminal", "json", "markdown")
 @click.option("--all", "show_all", is_flag=True, help="List the numbers that were not run, too.")
 @click.option("--scores", is_flag=True, help="Print the scores of whole tables instead of every cell.")
 @click.option("--strict", is_flag=True, help="Exit 1 if a cell is worse than recorded in the baseline, or not run.")
@@ -87,13 +92,19 @@ def compare(
         "pppca rank --within heart1 --matters 2",
     )
 )
-@click.argument("configs", nargs=-1)
+@configs_argument
 @results_option
 @click.option("--within", metavar="PROBLEM", help="Compare methods on this problem alone [default: the only problem].")
 @click.option("--matters", type=click.FloatRange(min=0), help="Difference that matters [default: 1 point of percent].")
-@click.option("--quantity", default="test_error_percent", show_default=True, help="Quantity to compare on one problem.")
+@click.option(
+    "--quantity",
+    type=click.Choice((*PERCENT, *SCORES)),
+    default=PERCENT[0],
+    show_default=True,
+    help="Quantity to compare on one problem.",
+)
 @click.option("--only", multiple=True, metavar="KEY=VALUE,…", help="Take only these runs, as in `pppca run`.")
-@click.option("--format", "form", type=click.Choice(("terminal", "markdown", "json")), default="terminal")
+@format_option("terminal", "markdown", "json")
 def rank(
     configs: tuple[str, ...],
     results: Path,
@@ -116,7 +127,6 @@ def rank(
     """
     from pppca_bench.config.overrides import parse_only
     from pppca_bench.reporting import pairs, ranking
-    from pppca_bench.runs import SCORES
 
     with read_store(results) as store:
         every, facts = store.runs_by_cell(configs or None), store.problems()
@@ -124,17 +134,14 @@ def rank(
     if only:
         asked.check(every)
     cells = {cell: runs for cell, runs in every.items() if asked.takes(cell)}
-    problems = list(dict.fromkeys(cell.problem for cell in cells))
-    if within is None and len(problems) != 1:
-        if matters is not None or quantity != "test_error_percent":
+    if within is None and len(problems := {cell.problem for cell in cells}) == 1:
+        (within,) = problems
+    if within is None:
+        if matters is not None or quantity != PERCENT[0]:
             raise click.UsageError("--matters and --quantity compare methods on one problem: name it with --within.")
         click.echo(ranking.render(ranking.rank(cells, facts), form))
         return
-    known = ["test_error_percent", "test_squared_error_percent", *SCORES]
-    if quantity not in known:
-        expected = f"expected one of {', '.join(known)}, got {quantity!r}{nearest(quantity, known)}."
-        raise click.UsageError(f"--quantity: {expected}")
-    if matters is None and not quantity.endswith("_percent"):
+    if matters is None and quantity not in PERCENT:
         raise click.UsageError(f"{quantity} has no difference that matters by default: give it with --matters.")
-    problem, least = within or problems[0], 1.0 if matters is None else matters
-    click.echo(pairs.render_pairs(pairs.compare_pairs(cells, facts, problem, quantity=quantity, matters=least), form))
+    compared = pairs.compare_pairs(cells, facts, within, quantity=quantity, matters=1.0 if matters is None else matters)
+    click.echo(pairs.render_pairs(compared, form))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pppca_bench.cli._shared import FOLDER, examples
+from pppca_bench.cli._shared import FOLDER, examples, format_option
 from pppca_bench.errors import ConfigError, UnknownNameError, nearest
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def schema(study: bool) -> None:
 
 @click.command(epilog=examples("pppca methods", "pppca methods dgha", "pppca methods sklearn.svm:SVC --format json"))
 @click.argument("name", required=False)
-@click.option("--format", "form", type=click.Choice(("terminal", "markdown", "json")), default="terminal")
+@format_option("terminal", "markdown", "json")
 def methods(name: str | None, form: str) -> None:
     """List the methods and classifiers that a config can name.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from pppca_bench.cli._shared import FOLDER, complete_proben1, data_option, examples
+from pppca_bench.cli._shared import FOLDER, completion, data_option, examples
 from pppca_bench.errors import OwnDataError
 
 if TYPE_CHECKING:
@@ -37,9 +38,15 @@ def data_list(data_dir: Path | None) -> None:
     click.echo(tabulate(rows, headers, tablefmt="simple"))
 
 
+def _proben1() -> Iterable[str]:
+    from pppca_bench.problems import known_problems
+
+    return known_problems("proben1")
+
+
 @data.command("export", epilog=examples("pppca data export proben1", "pppca data export proben1 cancer1 card1"))
 @click.argument("folder", type=FOLDER)
-@click.argument("names", nargs=-1, shell_complete=complete_proben1)
+@click.argument("names", nargs=-1, shell_complete=completion(_proben1))
 def data_export(folder: Path, names: tuple[str, ...]) -> None:
     """Write the packaged Proben1 files (all by default) into FOLDER, as they were published."""
     from pppca_bench import problems

@@ -16,12 +16,9 @@ from pppca_bench.cli._shared import examples
 from pppca_bench.cli.compare import compare, rank
 from pppca_bench.cli.configs import init, methods, schema
 from pppca_bench.cli.data import data
-from pppca_bench.cli.report import report, rules
-from pppca_bench.cli.results import doctor, export, list_, merge, show
-from pppca_bench.cli.run import run
-from pppca_bench.cli.status import status
-from pppca_bench.cli.study import study
-from pppca_bench.cli.tables import figures, render, tables
+from pppca_bench.cli.results import doctor, export, list_, merge, show, status
+from pppca_bench.cli.run import run, study
+from pppca_bench.cli.tables import figures, render, report, rules, tables
 from pppca_bench.cli.terminal import guarded
 from pppca_bench.errors import PppcaError
 

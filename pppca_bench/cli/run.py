@@ -1,4 +1,4 @@
-"""The ``pppca run`` command: configs to results and tables."""
+"""``pppca run`` and ``study``: configs to results and tables, searches of settings."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from pppca_bench.cli._shared import (
     DATABASE,
-    complete_experiments,
+    STUDIES,
+    completion,
     data_option,
     examples,
+    force_option,
     open_store,
     progress_bar,
     read_store,
@@ -22,10 +24,10 @@ from pppca_bench.cli._shared import (
     stoppable,
     workers_option,
 )
+from pppca_bench.config.shipped import find_experiment, find_study, shipped_experiments, shipped_studies
 from pppca_bench.errors import ConfigError
 
 if TYPE_CHECKING:
-    from pppca_bench.config.request import Request
     from pppca_bench.experiments.executors import Workers
     from pppca_bench.experiments.runner import Outcome
     from pppca_bench.runs import RunSpec
@@ -55,7 +57,11 @@ def _read_shard(context: click.Context, parameter: click.Parameter, text: str | 
     )
 )
 @click.argument(
-    "configs", nargs=-1, required=True, type=click.Path(path_type=Path), shell_complete=complete_experiments
+    "configs",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path),
+    shell_complete=completion(shipped_experiments, files=True),
 )
 @click.option("--repeats", type=click.IntRange(1, 10_000), help="Number of repeats, instead of the config's.")
 @click.option(
@@ -94,7 +100,7 @@ def _read_shard(context: click.Context, parameter: click.Parameter, text: str | 
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failed run.")
 @click.option("--fresh", is_flag=True, help="Compute again what the results already have.")
-@click.option("--force", is_flag=True, help="Allow more than 200 000 runs.")
+@force_option
 @click.option("--dry-run", is_flag=True, help="Count the runs, and run nothing.")
 @click.option("--no-tables", is_flag=True, help="Neither print nor write the tables.")
 @click.option("--quiet", is_flag=True, help="Print no progress bar, summary or tables; tables are still written.")
@@ -132,8 +138,7 @@ def run(
         with _workers("processes" if dry_run else executor, scheduler, 0 if dry_run else workers, quiet) as backend:
             # While the server of the workers starts.
             from pppca_bench.config.request import read_request
-            from pppca_bench.config.shipped import find_experiment
-            from pppca_bench.experiments import queue
+            from pppca_bench.experiments import queue, runner
 
             request = read_request(
                 list(map(find_experiment, configs)),
@@ -148,8 +153,22 @@ def run(
             if dry_run:
                 _print_dry_run(specs, results, fresh)
                 return
-            options = {"fresh": fresh, "retries": retries, "fail_fast": fail_fast}
-            outcome = _compute(request, specs, results, backend, quiet, **options)
+            with open_store(results) as store, progress_bar("run", quiet=quiet) as progress:
+                if not quiet:
+                    _print_superseded(store, specs)
+                outcome = runner.run(
+                    specs,
+                    store,
+                    request.problems,
+                    plans=request.plans,
+                    backend=backend,
+                    fresh=fresh,
+                    retries=retries,
+                    fail_fast=fail_fast,
+                    progress=progress,
+                    stage=progress.stage,
+                    warn=progress.warn,
+                )
         try:
             if not (no_tables or shard):
                 _write_tables([plan.name for plan in request.plans], results, quiet)
@@ -177,29 +196,6 @@ def _workers(executor: str, scheduler: str | None, workers: int | None, quiet: b
 
     announce = None if quiet else lambda address: click.echo(f"Dask's dashboard: {address}", err=True)
     return DaskCluster(max(n_workers, 1), scheduler, announce)
-
-
-def _compute(
-    request: Request, specs: Sequence[RunSpec], results: Path, backend: Workers, quiet: bool, **options: Any
-) -> Outcome:
-    """Compute the runs that are not done, some or all of a request's, and print why stored runs are computed again."""
-    from pppca_bench.experiments import runner
-
-    with open_store(results) as store:
-        if not quiet:
-            _print_superseded(store, specs)
-        with progress_bar("run", quiet=quiet) as progress:
-            return runner.run(
-                specs,
-                store,
-                request.problems,
-                plans=request.plans,
-                backend=backend,
-                progress=progress,
-                stage=progress.stage,
-                warn=progress.warn,
-                **options,
-            )
 
 
 def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
@@ -268,3 +264,57 @@ def _print_outcome(outcome: Outcome, results: Path, quiet: bool) -> None:
         lines.append(f"{outcome.n_done} runs done, {outcome.n_reused} were there already.")
     for line in lines:
         click.echo(line, err=True)
+
+
+@click.command(epilog=examples("pppca study dgha --trials 20"))
+@click.argument("config", type=click.Path(path_type=Path), shell_complete=completion(shipped_studies, files=True))
+@click.option("--trials", type=click.IntRange(1, 100_000), help="Number of trials; overrides the config's.")
+@workers_option
+@results_option
+@data_option
+@force_option
+@click.option("--quiet", is_flag=True, help="Print neither a progress bar nor the trials.")
+def study(
+    config: Path,
+    trials: int | None,
+    workers: int | None,
+    results: Path,
+    data_dir: Path | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Search for settings that come near published numbers.
+
+    CONFIG is a YAML file or the name of a study. NAME stands for configs/studies/NAME.yaml if this file exists, and
+    otherwise for the study that comes with the package.
+    The command runs the trials that RESULTS/studies/NAME lacks. trials.csv there lists all trials, the best first, and
+    trials.md the best 20.
+    """
+    from pppca_bench.experiments.executors import available_cores
+    from pppca_bench.studies import search
+    from pppca_bench.studies.config import load_study
+
+    loaded = load_study(find_study(config), trials=trials)
+    folder = results / STUDIES / loaded.settings.name
+    with stoppable(folder):
+        search.check_cells(loaded, data_dir, force=force)
+        with open_store(folder) as store, progress_bar("trial", quiet=quiet) as progress:
+            table = search.run_study(
+                loaded,
+                store,
+                folder,
+                data_dir=data_dir,
+                workers=available_cores() if workers is None else workers,
+                progress=progress,
+                stage=progress.stage,
+                warn=progress.warn,
+            )
+    failed = table[table["failed runs"] > 0]
+    if not quiet:
+        click.echo(search.shown_trials(loaded, table, "simple"))
+        click.echo(f"\nAll {len(table)} trials are in {folder / 'trials.csv'}.")
+        if len(failed):
+            error = failed["error"].iloc[0]
+            click.echo(f"Trials with failed runs: {len(failed)} of {len(table)}, such as {error}", err=True)
+    if len(failed) == len(table):
+        sys.exit(1)

@@ -1,4 +1,4 @@
-"""``pppca tables``, ``figures`` and ``render``: results beside the published numbers."""
+"""``pppca tables``, ``figures``, ``render``, ``report`` and ``rules``: results beside the published numbers."""
 
 from __future__ import annotations
 
@@ -9,22 +9,26 @@ from typing import TYPE_CHECKING
 import click
 
 from pppca_bench.cli._shared import (
-    DATABASE,
     FILE,
     FOLDER,
+    completion,
+    configs_argument,
     examples,
+    format_option,
     read_snapshot,
     read_store,
     references_option,
     results_option,
 )
-from pppca_bench.errors import StoreError, check_known
+from pppca_bench.config.shipped import shipped_experiments
+from pppca_bench.errors import check_known
 from pppca_bench.files import atomic_write, sweep
 
 if TYPE_CHECKING:
     from pppca_bench.reporting.document import Document, Format
     from pppca_bench.reporting.figure_data import Figure
     from pppca_bench.reporting.ranking import Contest, Ranking
+    from pppca_bench.reporting.report_card import CardFormat
     from pppca_bench.reporting.snapshot import Snapshot
     from pppca_bench.reporting.table import Table
 
@@ -34,8 +38,6 @@ BY_CONFIG = "by_config"
 KEPT_FORMATS: tuple[Format, ...] = ("markdown", "latex", "csv")
 """Formats of the tables in a results folder."""
 
-FORMATS = ("terminal", "markdown", "latex", "csv", "json")
-
 
 @click.command(
     epilog=examples(
@@ -44,14 +46,14 @@ FORMATS = ("terminal", "markdown", "latex", "csv", "json")
         "pppca tables --format latex --out paper/tables",
     )
 )
-@click.argument("configs", nargs=-1)
+@configs_argument
 @results_option
 @references_option
 @click.option("--table", "names", multiple=True, help="Only this table, such as T5 (repeatable).")
 @click.option("--problem", "problems", multiple=True, help="Only runs on this problem (repeatable).")
 @click.option("--method", "methods", multiple=True, help="Only runs of this method (repeatable).")
 @click.option("--all", "show_all", is_flag=True, help="Also show rows and columns where nothing was run.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True)
+@format_option("terminal", "markdown", "latex", "csv", "json")
 @click.option("--sd", is_flag=True, help="Print mean ± standard deviation. CSV and JSON always hold both.")
 @click.option("--out", type=FOLDER, help="Write a file for each table into this folder, and print none.")
 def tables(
@@ -77,12 +79,8 @@ def tables(
     with read_store(results) as store:
         snapshot = read_snapshot(store, configs, problems, methods, references)
     chosen = _choose(snapshot, names, show_all)
-    if not chosen or {table.id for table in chosen} != set(names or snapshot):
-        known = [table.id for table in _choose(snapshot, (), show_all)]
-        if not known:
-            which = "of these problems and methods " if problems or methods else ""
-            raise StoreError(f"no runs {which}in {results / DATABASE}: run `pppca run CONFIG` first.")
-        check_known("table", names, known)
+    if {table.id for table in chosen} != set(names or snapshot):
+        check_known("table", names, [table.id for table in _choose(snapshot, (), show_all)])
     if out is not None:
         _write_tables(chosen, form, out, sd=sd)
         click.echo(f"Wrote {len(chosen)} tables to {out}.")
@@ -153,6 +151,58 @@ def render(results: Path, findings: Path | None) -> None:
     advice = advice_of(benchmarks.read_text(encoding="utf-8")) if benchmarks.is_file() else ""
     atomic_write(page, render_findings(judged, links, advice))
     click.echo(f"Wrote {len(built)} tables, {len(images) // 3} figures and their index to {results}, and {page}.")
+
+
+@click.command(epilog=examples("pppca report", "pppca report --results results/demo --out demo.html"))
+@results_option
+@click.option("--out", type=FILE, help="File to write [default: RESULTS/report.html].")
+def report(results: Path, out: Path | None) -> None:
+    """Write all results on a single HTML page.
+
+    The page has findings, tables, figures, ranks, rules and provenance. It needs no other file and no network, and can
+    be read without scripts.
+    """
+    from pppca_bench.reporting.html import render_report
+
+    with read_store(results) as store:
+        page = render_report(read_snapshot(store), store, _addresses())
+    path = out or results / "report.html"
+    atomic_write(path, page)
+    click.echo(f"Wrote {path} ({len(page.encode()) / 1e6:.1f} MB).")
+
+
+@click.command(epilog=examples("pppca rules cancer1", "pppca rules cancer1 --format latex > setup.tex"))
+@click.argument("config", shell_complete=completion(shipped_experiments, files=True))
+@results_option
+@format_option("markdown", "latex")
+def rules(config: str, results: Path, form: CardFormat) -> None:
+    """Describe how CONFIG was run, for a methods section.
+
+    The text follows the eight points of the Proben1 report's checklist for authors. CONFIG is the name of a config that
+    was run, or the path of its file.
+    """
+    from pppca_bench.documents import read_yaml
+    from pppca_bench.reporting.report_card import build_card, render_card
+    from pppca_bench.reporting.summary import Results
+
+    if config.endswith((".yaml", ".yml")):
+        document = read_yaml(Path(config)).value
+        config = str(document.get("name")) if isinstance(document, dict) else config
+    with read_store(results) as store:
+        runs = Results(store.runs_by_cell([config]), [config])
+        card = build_card(config, runs, store.problems(), _addresses(), store.origins([config]))
+    click.echo(render_card(card, form), nl=False)
+
+
+def _addresses() -> dict[str, str]:
+    """Return the sources of the known problems' data."""
+    from pppca_bench.problems.registry import PROBEN1_URL, registered
+
+    of_source = {
+        "proben1": f"Proben1 ({PROBEN1_URL}, for example cancer/cancer1.dt; the last digit is the variant)",
+        "bundled": "the data sets that come with scikit-learn (sklearn.datasets)",
+    }
+    return {name: of_source[info.source] for name, info in registered().items()}
 
 
 def _read(results: Path) -> tuple[Snapshot, list[Figure], list[tuple[Contest, Ranking]]]:
