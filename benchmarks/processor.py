@@ -8,7 +8,7 @@ import re
 import subprocess
 from functools import cache
 
-from pppca_bench.compiled.registers import REGISTERS
+from pppca_bench.compiled.operation import REGISTERS
 
 
 @cache

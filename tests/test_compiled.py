@@ -49,7 +49,7 @@ cache.FAMILIES["example"] = ("compiled.example:total",)
 CALL = f"""
 {FAMILY}
 print(cache.is_compiled("example"), "numba" in sys.modules)
-print(cache.refusal() or ' '.join(map(str, cache.damaged())))
+print(cache.refusal() or "")
 import numpy as np
 from pppca_bench.compiled.example import total
 print(total(np.ones((1, 8))), sum(total._cache_hits.values()))
@@ -80,12 +80,12 @@ class Copy:
         return done.stdout.splitlines()
 
     def call(self, total: float = 16.0, *, loads: bool, keeps: bool = True) -> str:
-        """Call the kernel in a new process, which loads its code or compiles it; return the problem before."""
-        before, problem, result, after = self.run(CALL)
+        """Call the kernel in a new process, which loads its code or compiles it; return the refusal of the cache."""
+        before, refusal, result, after = self.run(CALL)
         assert before == f"{loads} False"
         assert result == f"{total} {int(loads)}"
         assert after == str(keeps)
-        return problem
+        return refusal
 
     def edit(self, name: str, old: str, new: str) -> None:
         path = self.package / "compiled" / name
@@ -143,7 +143,7 @@ class TestCache:
         copy.call(loads=False)
         (code,) = copy.kept()
         code.chmod(0o666)
-        assert copy.call(loads=False) == str(code)
+        copy.call(loads=False)
         (copy.package / "__pycache__").chmod(0o777)
         copy.call(loads=False)
         assert copy.kept(*copy.user_cache.iterdir())
@@ -163,14 +163,14 @@ class TestCache:
         assert str(copy.package) in line
         assert str(copy.user_cache) in line
 
-    def test_a_damaged_file_is_reported_and_replaced(self, copy):
+    def test_a_damaged_file_is_replaced(self, copy):
         copy.call(loads=False)
         (code,) = copy.kept()
         whole = code.read_bytes()
         for content in (whole[:-9], whole[::-1], b""):
             code.write_bytes(content)
-            assert copy.call(loads=False) == str(code)
-        assert copy.run(f"{FAMILY}\nprint(cache.damaged())") == ["[]"]
+            copy.call(loads=False)
+        copy.call(loads=True)
 
     @pytest.mark.parametrize("disabled", ["0", "1"])
     def test_a_family_is_compiled_ahead_of_its_first_call_or_not_at_all(self, copy, disabled):
@@ -183,9 +183,9 @@ class TestCache:
 def test_a_kernel_is_built_from_every_module_that_it_imports():
     names = {"gha_epochs", "gha_blocked", "gha_literal", "removal"}
     expected = {f"pppca_bench.engines.{name}" for name in names}
-    expected |= {
-        f"pppca_bench.compiled.{name}" for name in ("arrays", "cache", "jit", "operation", "registers", "simd")
-    } | {"pppca_bench.files"}
+    expected |= {f"pppca_bench.compiled.{name}" for name in ("arrays", "cache", "jit", "operation", "simd")} | {
+        "pppca_bench.files"
+    }
     assert set(cache.sources_of("pppca_bench.engines.gha_epochs")) == expected
     assert {"pppca_bench.classifiers.lanes", "pppca_bench.classifiers.early_stopping", *expected} - set(
         cache.sources_of("pppca_bench.classifiers.learning_rules")

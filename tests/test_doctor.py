@@ -139,13 +139,6 @@ class TestCache:
         assert finding.text == f"{folder}: can be written; of {n} families of kernels {n} are compiled."
         assert finding.remedy is None
 
-    def test_damaged_code_is_reported_and_needs_nothing(self, folder):
-        code = self.keep(folder, "hebbian")[-1]
-        code.write_bytes(code.read_bytes()[:-1])
-        first, damaged = doctor._cache()
-        assert "families of kernels 0 are compiled" in first.text
-        assert damaged == Finding("cache", f"{code}: damaged; the next run that needs it compiles it again.")
-
     def test_a_cache_that_cannot_be_written_is_reported_with_its_place(self, folder, monkeypatch):
         def refuse(**_: object) -> None:
             raise PermissionError(errno.EACCES, "Permission denied")

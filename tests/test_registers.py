@@ -16,7 +16,7 @@ AVX2 = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma,+bmi
 AVX512 = {"NUMBA_CPU_NAME": "skylake-avx512", "NUMBA_CPU_FEATURES": "+avx512f,+avx512dq,+avx512vl,+avx512bw"}
 GENERIC = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
 
-REGISTERS = "from pppca_bench.compiled.registers import REGISTERS; print(*REGISTERS)"
+REGISTERS = "from pppca_bench.compiled.operation import REGISTERS; print(*REGISTERS)"
 ASSEMBLY = """
 from importlib import import_module
 from pppca_bench.compiled import cache

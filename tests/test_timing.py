@@ -10,7 +10,6 @@ import dying_workers
 import pytest
 from planning import opened, specs_of
 
-from pppca_bench.compiled import cache
 from pppca_bench.experiments import runner, worker
 from pppca_bench.experiments.runner import Outcome
 from pppca_bench.runs import Plan, RunSpec
@@ -60,15 +59,6 @@ def test_a_killed_fork_server_is_started_again_and_loses_no_run(store, marked, m
     specs = planned()
     assert run(specs, store, marked, workers=workers) == Outcome(6, 0, 6, 0, None)
     assert multiprocessing.active_children() == []
-
-
-def test_a_damaged_kernel_file_gives_one_warning_and_the_run_goes_on(store, monkeypatch, tmp_path):
-    monkeypatch.setattr(cache, "damaged", lambda: [tmp_path / "one.nbc"])
-    monkeypatch.setattr(cache, "is_compiled", lambda family: family != "hebbian")
-    monkeypatch.setattr(runner, "compile_kernels", len)
-    said: list[str] = []
-    assert run(planned(), store, workers=0, warn=said.append) == Outcome(6, 0, 6, 0, None)
-    assert said == [f"{tmp_path / 'one.nbc'} is damaged: its kernel is compiled again."]
 
 
 TIMED = {"method": "dgha_speedup", "n_epochs": 3}

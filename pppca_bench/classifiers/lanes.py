@@ -16,8 +16,17 @@ from numba import types
 
 from pppca_bench.compiled.arrays import Floats2D
 from pppca_bench.compiled.jit import part
-from pppca_bench.compiled.operation import INT, WIDTH, Call, cgutils, constant, llvm_call, llvm_fma, operation
-from pppca_bench.compiled.registers import REGISTERS
+from pppca_bench.compiled.operation import (
+    INT,
+    REGISTERS,
+    WIDTH,
+    Call,
+    cgutils,
+    constant,
+    llvm_call,
+    llvm_fma,
+    operation,
+)
 
 LANES: Final = WIDTH
 """Networks side by side."""

@@ -1,9 +1,9 @@
-"""Cache of compiled kernels on disk; it does not import Numba.
+"""Cache of compiled kernels on disk, without Numba.
 
-A kernel has one file. Its name holds two digests: that of the platform (processor, Python, Numba, LLVM, NumPy, Numba's
-settings) and that of the sources of all modules that the kernel's module imports, directly or not. So machine code
-never survives an edit, and a kernel is compiled if its file exists. The file ends in a digest of its content; a damaged
-file counts as missing, as does one in a folder that other users may write, whose code would be theirs.
+Each kernel has a file. The name ends in two digests: of the platform (processor, Python, Numba, LLVM, NumPy, Numba's
+settings), and of the sources of all modules that the kernel's module imports, directly or indirectly. Machine code thus
+never survives an edit, and a kernel is compiled if its file exists. The file ends in a digest of its content. Damaged
+files count as missing, and so do files that other users may have written.
 """
 
 import hashlib
@@ -12,7 +12,6 @@ import platform
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import version
@@ -39,9 +38,9 @@ FAMILIES: Final = {
 }
 """Kernels that are needed together, as "module:function" below the package; the longest to compile come first.
 
-"evolution" is NE-pPCA's, "hebbian" that of GHA and DGHA, "streaming" that of components in one pass, "batch_training"
-RPROP's, "online_training" backpropagation's, "network_errors" that of the genetic algorithm on networks,
-"linear_algebra" that of all linear projections.
+"evolution" belongs to NE-pPCA, "hebbian" to GHA and DGHA, "streaming" to the streaming methods, "batch_training" to
+RPROP, "online_training" to backpropagation, "network_errors" to the genetic algorithm on networks, and "linear_algebra"
+to all linear projections.
 """
 
 # Environment variables of Numba, without NUMBA_, that change the machine code.
@@ -51,14 +50,14 @@ _DIGEST_SIZE: Final = 32
 
 
 def is_compiled(family: str) -> bool:
-    """Return whether the machine code of a family of `FAMILIES` is cached, in a millisecond or two."""
-    return not _compiles() or all(any(map(content_of, files)) for files in _files(family))
+    """Return whether the machine code of a family of `FAMILIES` is cached; takes a millisecond or two."""
+    return not _compiles() or all(load(file_name(*kernel)) is not None for kernel in _kernels(family))
 
 
 def compile_family(family: str) -> None:
     """Compile the kernels of a family of `FAMILIES`, or load them from the cache.
 
-    Several processes may compile different families at the same time: no kernel belongs to two.
+    Processes may compile different families at the same time, since no kernel belongs to two families.
     """
     for module, function in _kernels(family):
         compiled = getattr(import_module(module), function)
@@ -67,7 +66,7 @@ def compile_family(family: str) -> None:
 
 
 def refusal() -> str | None:
-    """Return why no folder can cache kernels, and the remedy; None if a folder can."""
+    """Return why no folder can store compiled kernels, and the remedy; None if a folder can."""
     reasons = refusals()
     if None in reasons.values():
         return None
@@ -76,7 +75,7 @@ def refusal() -> str | None:
 
 
 def refusals() -> dict[Path, str | None]:
-    """Return for each folder of the cache why it cannot keep kernels; None for a folder that can."""
+    """Return for each folder of the cache why it cannot store kernels; None for a folder that can."""
     return {folder: _exposure(folder) or refusal_of(folder) for folder in folders()}
 
 
@@ -91,18 +90,12 @@ def refusal_of(folder: Path) -> str | None:
         return error.strerror or str(error)
 
 
-def damaged() -> list[Path]:
-    """Return the damaged files of the cache; their kernels are compiled again."""
-    files = [file for family in FAMILIES for places in _files(family) for file in places]
-    return [file for file in files if file.is_file() and content_of(file) is None]
-
-
 def folders() -> list[Path]:
     """Return the folders of the cache in order of preference.
 
-    If NUMBA_CACHE_DIR is set, it is the only folder; otherwise the package's ``__pycache__``, then the user's cache
-    folder, for an installed package that cannot be written. Outside the package the folder's name contains a digest of
-    the package's path, since several copies may share it.
+    NUMBA_CACHE_DIR, if set, is the only folder. Otherwise the package's ``__pycache__`` comes first, then the user's
+    cache folder, for an installed package that is read-only. Outside the package the folder's name contains a digest of
+    the package's path, since several copies of the package may share the parent folder.
     """
     own = f"{PACKAGE.name}-{hashlib.sha256(str(PACKAGE).encode()).hexdigest()[:12]}"
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
@@ -122,19 +115,22 @@ def file_name(module: str, function: str) -> str:
 
 
 def load(name: str) -> bytes | None:
-    """Return the machine code of a file name from the first folder that has it, intact; None if no folder has."""
-    return next(filter(None, (content_of(folder / name) for folder in _own_folders())), None)
+    """Return the machine code of a file name from the first folder with an intact file; None without such a folder."""
+    for folder in folders():
+        if _exposure(folder) is None and (content := content_of(folder / name)):
+            return content
+    return None
 
 
 def save(name: str, content: bytes) -> None:
-    """Write machine code into the first folder that can be written, if any, and remove that of earlier sources."""
+    """Write machine code to the first writable folder, if any, and remove the code of earlier sources there."""
     for folder in folders():
         temporary = folder / f"{name}.{uuid4().hex}"
         try:
             folder.mkdir(mode=0o755, parents=True, exist_ok=True)
             if _exposure(folder) is not None:
                 continue
-            # Other processes see the whole file or none.
+            # Renamed when complete, so that other processes never read a part of it.
             temporary.touch(mode=0o644)
             temporary.write_bytes(sealed(content))
             temporary.replace(folder / name)
@@ -165,12 +161,8 @@ def content_of(path: Path) -> bytes | None:
 def _exposure(folder: Path) -> str | None:
     try:
         return exposure(folder.stat())
-    except OSError:  # it is created, or refused by `refusal_of`
+    except OSError:  # the folder does not exist yet, or `refusal_of` gives the reason
         return None
-
-
-def _own_folders() -> list[Path]:
-    return [folder for folder in folders() if _exposure(folder) is None]
 
 
 def _compiles() -> bool:
@@ -178,20 +170,14 @@ def _compiles() -> bool:
 
 
 def _kernels(family: str) -> list[tuple[str, str]]:
-    """Return module and function of the kernels of a family."""
+    """Return the dotted module and the function of each kernel of a family."""
     split = (kernel.split(":") for kernel in FAMILIES[family])
     return [(f"{PACKAGE.name}.{module}", function) for module, function in split]
 
 
-def _files(family: str) -> Iterator[list[Path]]:
-    """Yield for each kernel of a family its file in each folder."""
-    for kernel in _kernels(family):
-        yield [folder / file_name(*kernel) for folder in _own_folders()]
-
-
 @lru_cache(maxsize=1)
 def _platform_digest() -> str:
-    """Return a digest of everything but the source that machine code depends on."""
+    """Return a digest of everything except the sources that machine code depends on."""
     try:
         first = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n\n")[0]
         names = ("model name", "flags", "Features", "CPU part")
@@ -205,9 +191,9 @@ def _platform_digest() -> str:
 
 
 def sources_of(module: str) -> dict[str, bytes]:
-    """Return the sources of a module and of all modules of this package that it imports, directly or not.
+    """Return the sources of a module and of all modules of this package that it imports, directly or indirectly.
 
-    ``__init__`` modules are left out: no kernel is defined there.
+    ``__init__`` modules are left out, since they define no kernels.
     """
     sources: dict[str, bytes] = {}
     waiting = [module]

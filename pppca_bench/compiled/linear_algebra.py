@@ -10,8 +10,7 @@ import numpy as np
 
 from pppca_bench.compiled.arrays import Floats, Floats2D, Samples2D, aligned_zeros
 from pppca_bench.compiled.jit import kernel, part
-from pppca_bench.compiled.operation import WIDTH
-from pppca_bench.compiled.registers import HOLDS_32_VECTORS
+from pppca_bench.compiled.operation import HOLDS_32_VECTORS, WIDTH
 from pppca_bench.compiled.simd import (
     broadcast,
     fma,

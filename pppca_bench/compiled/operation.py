@@ -1,20 +1,23 @@
-"""Building blocks of vector operations: the type of eight float64, and LLVM instructions as operations.
+"""Building blocks of vector operations: the vector type, LLVM instructions as operations, the processor's registers.
 
-`operation` pairs LLVM instructions with their twin in NumPy. With NUMBA_DISABLE_JIT=1 the twin is the operation: a
-vector is then an array of shape (8,), or a number if all its numbers are equal.
+`operation` pairs LLVM instructions with an equivalent NumPy function, their twin. With NUMBA_DISABLE_JIT=1 the twin is
+the operation; a vector is then an array of shape (8,), or a number if all eight numbers are equal.
 """
 
 import inspect
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+import llvmlite.binding as llvm  # type: ignore[import-untyped]
 import numba
 import numba.core.cgutils
-from llvmlite import ir  # type: ignore[import-untyped]
+import numba.core.codegen
+from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, models, register_model
 
 cgutils: Any = numba.core.cgutils
+_codegen: Any = numba.core.codegen
 _config: Any = numba.config
 
 WIDTH: Final = 8
@@ -136,3 +139,47 @@ def elementwise(name: str, write: Callable[..., Any], twin: Callable[..., Any]) 
     """Make an operation on numbers at equal places from its LLVM instruction."""
     twin.__name__ = name
     return operation(lambda call: write(call.builder, *call.args))(twin)
+
+
+# ---- Registers of the processor that kernels are compiled for, from which kernels derive their tiles.
+
+_PROBE: Final = """
+define <8 x double> @sum(<8 x double> %x) {
+  %y = fadd <8 x double> %x, %x
+  ret <8 x double> %y
+}
+"""
+
+
+class Registers(NamedTuple):
+    """Vector registers of a processor: float64 numbers in a register, and number of registers."""
+
+    n_numbers: int
+    n_registers: int
+
+
+def _registers() -> Registers:
+    """Return the registers in which LLVM adds eight numbers for the processor and features that Numba compiles for.
+
+    The names of the features do not suffice, since LLVM avoids the widest registers of some processors.
+    """
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    given = _config.CPU_FEATURES
+    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+        cpu=_config.CPU_NAME or llvm.get_host_cpu_name(),
+        features=_codegen.get_host_cpu_features() if given is None else given,
+    )
+    assembly = machine.emit_assembly(llvm.parse_assembly(_PROBE))
+    if "zmm" in assembly:
+        return Registers(8, 32)
+    if "ymm" in assembly:
+        return Registers(4, 16)
+    return Registers(2, 16 if "xmm" in assembly else 32)
+
+
+REGISTERS: Final = _registers()
+"""AVX-512 has 32 registers of eight numbers, AVX2 16 of four, SSE2 16 of two, aarch64 32 of two."""
+
+HOLDS_32_VECTORS: Final = REGISTERS.n_registers * REGISTERS.n_numbers >= 32 * 8
+"""Whether 32 vectors of eight numbers fit into the registers; otherwise kernels use smaller tiles."""

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices1D, Samples2D, aligned_zeros
 from pppca_bench.compiled.jit import part
-from pppca_bench.compiled.operation import WIDTH
-from pppca_bench.compiled.registers import HOLDS_32_VECTORS
+from pppca_bench.compiled.operation import HOLDS_32_VECTORS, WIDTH
 from pppca_bench.compiled.simd import (
     add,
     blend,

@@ -96,8 +96,6 @@ def _cache() -> Iterator[Finding]:
     n_kept = sum(map(cache.is_compiled, cache.FAMILIES))
     text = f"{folder}: can be written; of {len(cache.FAMILIES)} families of kernels {n_kept} are compiled"
     yield Finding("cache", f"{text}." if n_kept == len(cache.FAMILIES) else f"{text}, others when a run needs them.")
-    for path in cache.damaged():
-        yield Finding("cache", f"{path}: damaged; the next run that needs it compiles it again.")
 
 
 def _data(data_dir: Path | None) -> Iterator[Finding]:

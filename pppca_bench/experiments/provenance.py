@@ -84,7 +84,7 @@ def _processor() -> str:
 
 def _kernels() -> str:
     """Return the registers that kernels are compiled for, and Numba's variables that change the compiled code."""
-    from pppca_bench.compiled.registers import REGISTERS
+    from pppca_bench.compiled.operation import REGISTERS
 
     set_here = sorted(name for name in os.environ if name.startswith("NUMBA_") and not name.endswith("_DIR"))
     registers = f"{REGISTERS.n_registers} registers of {REGISTERS.n_numbers} float64"

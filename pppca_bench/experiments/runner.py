@@ -145,8 +145,6 @@ def _compile(families: Container[str], backend: Workers, stage: Notify, warn: No
     if (refusal := cache.refusal()) is not None:
         warn(refusal)
         return
-    for path in cache.damaged():
-        warn(f"{path} is damaged: its kernel is compiled again.")
     stage(f"{COMPILING}: 0 of {len(missing)}")
     futures = [backend.submit(compile_kernels, family) for family in missing]
     for n_compiled, _ in enumerate(as_completed(futures), start=1):
