@@ -1,4 +1,4 @@
-"""Rules for the number of principal components to keep, at least one, by their variances or by the samples."""
+"""Rules for the number of principal components to keep, >= 1, from their variances or from the samples."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ KeepRule = Literal["tau", "variance", "broken_stick", "gavish_donoho", "mle", "p
 
 _N_PERMUTATIONS, _SEED, _N_FOLDS = 20, 1965, 5
 _NO_VARIANCE = 1e-12
-"""Share of the largest variance below which a direction has none but rounding."""
+"""Share of the largest variance below which a variance is mere rounding."""
 
 
 def count_by_spectrum(
     rule: SpectrumRule | None, eigenvalues: Floats, n_samples: int, *, tau: float | None, variance_ratio: float | None
 ) -> int:
-    """Count the components that a rule keeps by their variances, the largest first.
+    """Count the components that a rule keeps, from their variances in decreasing order.
 
-    Without a rule, ``variance_ratio`` or ``tau`` decides, whichever is given; if neither is, all components are kept.
+    Without a rule, ``variance_ratio`` decides if given, then ``tau``; if neither is given, all components are kept.
     """
     if rule == "broken_stick":
         return count_by_broken_stick(eigenvalues)
@@ -35,21 +35,20 @@ def count_by_spectrum(
 def count_by_tau(eigenvalues: Floats, tau: float) -> int:
     """Count the components with λ1 <= τ λi: criterion (1) of the slides.
 
-    It is the rule of Fukunaga and Olsen (1971), "An algorithm for finding intrinsic dimensionality of data": λi > α λ1,
-    with α = 1 / τ.
+    Source: Fukunaga and Olsen 1971, "An algorithm for finding intrinsic dimensionality of data": λi > α λ1, α = 1 / τ.
     """
     return max(1, int(np.sum(eigenvalues[0] <= tau * eigenvalues)))
 
 
 def count_by_variance(eigenvalues: Floats, share: float) -> int:
-    """Count the fewest components that hold a share of the variance."""
+    """Count the fewest components with at least a share of the variance."""
     cumulative = np.cumsum(eigenvalues)
-    # Rounding must not keep a sum below the share that it reaches.
+    # The tolerance prevents that rounding keeps a sum below a share that it reaches exactly.
     return int(np.searchsorted(cumulative, share * cumulative[-1] * (1.0 - 1e-12))) + 1
 
 
 def count_by_broken_stick(eigenvalues: Floats) -> int:
-    """Count the first components whose shares exceed those of a stick broken at random, (1/m) Σ_{k>=i} 1/k.
+    """Count the first components whose shares exceed the pieces of a randomly broken stick, (1/m) Σ_{k>=i} 1/k.
 
     Source: Frontier 1976; Jackson 1993, "Stopping rules in principal components analysis".
     """
@@ -59,7 +58,7 @@ def count_by_broken_stick(eigenvalues: Floats) -> int:
 
 
 def count_by_hard_threshold(eigenvalues: Floats, n_samples: int) -> int:
-    """Count the singular values above ω(β) times their median, β = m / N or its inverse, whichever is at most 1.
+    """Count the singular values above ω(β) times their median, where β is m / N or N / m, the smaller.
 
     Source: Gavish and Donoho 2014, "The optimal hard threshold for singular values is 4/√3", equation (5), by which
     ω(β) = 0.56 β³ − 0.95 β² + 1.82 β + 1.43 for unknown noise.
@@ -81,10 +80,10 @@ def count_by_likelihood(X: Floats) -> int:
 
 
 def count_by_permutations(X: Floats, eigenvalues: Floats) -> int:
-    """Count the first components whose variances exceed the mean of those of data without any correlation.
+    """Count the first components whose variances exceed the mean variances of components of uncorrelated data.
 
-    Source: Horn 1965; Buja and Eyuboglu 1992, each column permuted by itself. So the columns keep their variances: on
-    covariances, random numbers of unit variance would be another scale. Choice: 20 permutations, always the same.
+    Source: Horn 1965; Buja and Eyuboglu 1992, each column permuted separately, so that columns keep their variances, as
+    covariances require. Choice: 20 permutations, always the same.
     """
     rng = np.random.default_rng(_SEED)
     deviations = X - X.mean(axis=0)
@@ -96,9 +95,9 @@ def count_by_permutations(X: Floats, eigenvalues: Floats) -> int:
 
 
 def count_by_cross_validation(X: Floats) -> int:
-    """Count components by the mean log-likelihood of probabilistic PCA over five folds: PCA.score of scikit-learn.
+    """Count components by the mean log-likelihood of probabilistic PCA over five folds, as PCA.score of scikit-learn.
 
-    Source: Tipping and Bishop 1999. A fold decomposes its covariance matrix once, for every number of components.
+    Source: Tipping and Bishop 1999. Each fold decomposes its covariance matrix once, for all numbers of components.
     """
     scores = sum(_log_likelihoods(X, fold) for fold in np.array_split(np.arange(len(X)), min(_N_FOLDS, len(X))))
     return int(np.argmax(scores)) + 1
@@ -107,7 +106,7 @@ def count_by_cross_validation(X: Floats) -> int:
 def _log_likelihoods(X: Floats, held_out: NDArray[np.int64]) -> Floats:
     """Return the mean log-likelihood of samples under probabilistic PCA of the others, with 1, …, m − 1 components.
 
-    It is −inf where no variance is left for the noise.
+    The log-likelihood is −inf if no variance is left for the noise.
     """
     train, test = np.delete(X, held_out, axis=0), X[held_out]
     m, mean = X.shape[1], train.mean(axis=0)
@@ -126,5 +125,5 @@ def _log_likelihoods(X: Floats, held_out: NDArray[np.int64]) -> Floats:
 
 
 def _first(exceeds: NDArray[np.bool_]) -> int:
-    """Count the components before the first that does not exceed."""
+    """Count the components before the first False, at least 1."""
     return max(1, int(np.argmin(np.append(exceeds, False))))

@@ -1,4 +1,4 @@
-"""Projections on components: base classes, and the variance that directions retain."""
+"""Projections on components: base classes, retained variance, warm starts."""
 
 from abc import abstractmethod
 from typing import ClassVar
@@ -20,18 +20,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     n_components_: int
 
     def transform(self, X: ArrayLike) -> Floats:
-        """Project samples on the components.
-
-        Parameters
-        ----------
-        X : array-like, shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        float64 array, shape (n_samples, n_components_)
-            Projections.
-        """
+        """Return the projections (n_samples, n_components_) of samples X (n_samples, n_features) on the components."""
         check_is_fitted(self)
         return self._projected(validated_samples(self, X))
 
@@ -45,7 +34,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
 
 class LinearProjection(Projection):
-    """Base of projections of samples, minus the training mean, on rows: y = W (x − mean).
+    """Base of linear projections y = W (x − mean) with the training mean.
 
     Attributes
     ----------
@@ -58,33 +47,23 @@ class LinearProjection(Projection):
     mean_: Floats
 
     _relative_cut: ClassVar[float] = 1e-15
-    """Rows are dependent below this share of the largest singular value, and `inverse_transform` ignores them."""
+    """Share of the largest singular value below which `inverse_transform` ignores a direction as dependent."""
 
     def _projected(self, X: Floats) -> Floats:
         return project(X, self.mean_, self.components_)
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
-        """Return the points of the rows' span that have these projections.
+        """Return the points of the rows' span, (n_samples, n_features), for projections X (n_samples, n_components_).
 
-        The pseudo-inverse makes them the orthogonal projections of the samples on the span, whatever the rows' norms
-        and angles; half the sum of the squared distances is E_M (Bishop 1995, eq. 8.17).
-
-        Parameters
-        ----------
-        X : array-like, shape (n_samples, n_components_)
-            Projections.
-
-        Returns
-        -------
-        float64 array, shape (n_samples, n_features)
-            Points, with the training mean.
+        By the pseudo-inverse, these are the orthogonal projections of the samples on the span, for any norms and angles
+        of the rows. Half the sum of the squared distances is E_M (Bishop 1995, eq. 8.17).
         """
         check_is_fitted(self)
         inverse = np.linalg.pinv(self.components_, rcond=self._relative_cut)
         return np.asarray(X, dtype=np.float64) @ inverse.T + self.mean_
 
     def _n_rows_at_start(self, n_features: int) -> int:
-        """Return `n_components`, or n_features in place of None."""
+        """Return `n_components`, or n_features if it is None."""
         if self.n_components is not None and self.n_components > n_features:
             raise ValueError(
                 f"n_components in {type(self).__name__}: expected at most n_features = {n_features}, "
@@ -94,20 +73,20 @@ class LinearProjection(Projection):
 
 
 def most_variance(C: Floats) -> Floats:
-    """Return the largest variances of 1, 2, …, m orthogonal directions: sums of the largest eigenvalues of C (m, m)."""
+    """Return the largest variance of 1, 2, …, m orthogonal directions: sums of the largest eigenvalues of C (m, m)."""
     eigenvalues = np.linalg.eigvalsh(C)[::-1]
     return np.cumsum(np.maximum(eigenvalues, 0.0))
 
 
 def variance_of_span(rows: Floats, C: Floats) -> float:
-    """Return the variance of the orthogonal projection on the span of rows (n_rows, m), of any norms and angles.
+    """Return the variance of the orthogonal projection on the span of rows (n_rows, m), for any norms and angles.
 
-    Rows of zeros, and rows in the span of others up to rounding, add nothing. C has shape (m, m).
+    Rows of zeros and, up to rounding, dependent rows add nothing. C has shape (m, m).
     """
     rows = rows[rows.any(axis=1)]
     if not len(rows):
         return 0.0
-    # Without the scaling, squares of norms could overflow or vanish.
+    # Without scaling, squares of norms could overflow or underflow.
     scaled = rows / np.abs(rows).max(axis=1, keepdims=True)
     directions = scaled / np.linalg.norm(scaled, axis=1, keepdims=True)
     basis, triangle, _ = qr(directions.T, mode="economic", pivoting=True, check_finite=False)
@@ -130,8 +109,8 @@ def principal_directions(rng: np.random.Generator, X: Floats, n_samples: int, n_
     """Draw a block of samples without replacement, and return its leading principal components as rows of unit norm.
 
     Source: "Hebbian-Based Principal Component Analysis", summary: classical PCA on a few samples instead of random
-    weights. Choice: if the block has fewer components than n_rows, random directions follow, orthogonal to them and to
-    each other; a component's largest weight is positive, since its sign is arbitrary.
+    weights. Choice: if the block has fewer components than n_rows, random orthonormal directions follow, orthogonal to
+    the components; the largest weight of a component is positive, since its sign is arbitrary.
 
     Parameters
     ----------

@@ -12,13 +12,13 @@ from sklearn.utils.validation import validate_data
 def validated_samples(estimator: Any, X: Any, *, reset: bool = False, min_samples: int = 1) -> NDArray[np.float64]:
     """Return samples as a C-contiguous float64 array, validated as in scikit-learn.
 
-    Plain arrays skip scikit-learn's ``validate_data``, which searches for data frames and names of features: that takes
-    ten times as long as the projection of a few hundred samples.
+    Plain arrays skip scikit-learn's ``validate_data``: its search for data frames and feature names takes ten times as
+    long as the projection of a few hundred samples.
 
     Parameters
     ----------
     estimator : estimator
-        Its ``n_features_in_`` is set if ``reset``, otherwise compared.
+        ``n_features_in_`` is set if ``reset``, otherwise compared.
     X : array-like of shape (n_samples, n_features)
     reset : bool, default False
         Whether the estimator is being fitted to X.
@@ -28,7 +28,7 @@ def validated_samples(estimator: Any, X: Any, *, reset: bool = False, min_sample
     Raises
     ------
     ValueError
-        If X has another shape, too few rows, other features, or numbers that are not finite.
+        If X is not two-dimensional or finite, or has too few rows or other features than during `fit`.
     """
     if is_plain(X) and len(X) >= min_samples and not hasattr(estimator, "feature_names_in_"):
         if reset:
@@ -42,7 +42,7 @@ def validated_samples(estimator: Any, X: Any, *, reset: bool = False, min_sample
 
 
 def is_plain(X: Any) -> TypeGuard[NDArray[np.float64]]:
-    """Return whether X is a non-empty C-contiguous float64 matrix of finite numbers whose sum is finite, too."""
+    """Return whether X is a non-empty C-contiguous float64 matrix of finite numbers with a finite sum."""
     if type(X) not in (np.ndarray, np.memmap) or X.dtype != np.float64 or X.ndim != 2:
         return False
     with np.errstate(over="ignore", invalid="ignore"):

@@ -10,7 +10,7 @@ from sklearn.preprocessing import minmax_scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pppca_bench.compiled.linear_algebra import orthonormal
-from pppca_bench.engines.dgha import DGHA, count_holding
+from pppca_bench.engines.dgha import DGHA, count_retaining
 from pppca_bench.engines.gha_epochs import Rule, make_room, remove_rows
 from pppca_bench.engines.removal import Limits
 
@@ -87,7 +87,7 @@ def test_overlapping_rows_count_once_in_the_variance_that_is_kept():
     # Covariance diag(4, 1, 1). Rows along (1, 0, 0), equal in direction, span 4 together; (1, 1, 0) adds 1 to it.
     rows, C = np.array([[1.0, 0.0, 0.0], [3.0, 0.0, 0.0], [1.0, 1.0, 0.0]]), np.diag([4.0, 1.0, 1.0])
     for least, n_rows in ((4.0, 1), (4.5, 3), (9.0, 3)):
-        assert count_holding(rows, C, least) == n_rows
+        assert count_retaining(rows, C, least) == n_rows
 
 
 def test_a_row_of_zeros_goes():

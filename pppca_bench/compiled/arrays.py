@@ -1,7 +1,7 @@
 """Array types of kernels, and arrays aligned for vector registers.
 
-`compiled.jit` reads the dtype, the number of dimensions and "readonly" from the types whose names end in a number of
-dimensions. Every array of a kernel is C-contiguous.
+All arrays of a kernel are C-contiguous. `compiled.jit` derives Numba's types from the annotated types below: dtype,
+number of dimensions, "readonly".
 """
 
 import math
@@ -23,7 +23,7 @@ Indices3D = Annotated[Indices, 3]
 Flags1D = Annotated[Flags, 1]
 
 Samples2D = Annotated[Floats, 2, "readonly"]
-"""Samples as rows, which no kernel changes: they may be a read-only memory map."""
+"""Samples as rows. Kernels only read them, so they may be a read-only memory map."""
 
 _CACHE_LINE = 64
 
@@ -31,8 +31,8 @@ _CACHE_LINE = 64
 def aligned_zeros(*shape: int) -> Floats:
     """Return float64 zeros that start at a cache line.
 
-    If the last dimension is a multiple of eight, no vector of eight numbers then crosses two lines, which would cost a
-    second load.
+    If the last dimension is a multiple of eight, no vector of eight numbers crosses two cache lines, which would need
+    two loads.
     """
     size = math.prod(shape)
     buffer = np.zeros(size + _CACHE_LINE // 8)

@@ -1,17 +1,16 @@
-"""Compilation of kernels: machine code for each kernel, with all functions that it calls inside.
+"""Compilation of kernels: machine code for each kernel, including all functions that it calls.
 
-Numba alone optimises every function and emits machine code for it, and does both again inside each of its callers.
-Here a function that kernels call, a `part`, is only typed and written as LLVM code. The `kernel` links its parts,
-everything is optimised once, and the result is cached on disk: see `compiled.cache`.
+Numba alone optimises and compiles every function, and does so again inside each of its callers. Here a function that
+kernels call, a `part`, is only typed and written as LLVM code. The `kernel` links its parts, everything is optimised
+once, and the result is cached on disk; see `compiled.cache`.
 
-- A kernel has one signature, that of its annotations; it refuses other arguments.
-- Kernels and parts neither allocate nor count references (``_nrt=False``), which halves the code that LLVM reads: the
+- A kernel has a single signature, given by its annotations, and rejects other arguments.
+- Kernels and parts neither allocate nor count references (``_nrt=False``), which halves the code that LLVM reads. The
   caller's arrays stay alive during the call.
 - A division by zero gives infinity or nan, as in NumPy, so that loops need no branch for an exception.
 - Threads may run kernels at the same time (``nogil``).
 
-Numba is extended in the ways that it offers to libraries, by ``pipeline_class`` and subclasses of its dispatcher and
-code library; none of its own objects is changed.
+Numba is extended by its interface for libraries: ``pipeline_class`` and subclasses of its dispatcher and code library.
 """
 
 from collections.abc import Callable
@@ -37,14 +36,14 @@ _OPTIONS: Any = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, "err
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function that Python calls, at its first call, and cache its machine code."""
+    """Compile a function that Python calls, at the first call, and cache its machine code."""
     return function if _config.DISABLE_JIT else _Kernel(function)
 
 
 def part(function: Callable[..., Any] | None = None, *, fastmath: set[str] | None = None) -> Any:
-    """Compile a function inside the kernels that call it; called from Python, as in tests, it is a kernel itself.
+    """Compile a function inside the kernels that call it; a call from Python, as in tests, compiles it as a kernel.
 
-    ``fastmath`` has LLVM's fast-math flags for its floating-point operations, such as {"contract"}.
+    ``fastmath`` are LLVM's fast-math flags for its floating-point operations, such as {"contract"}.
     """
     if function is None:
         return lambda decorated: part(decorated, fastmath=fastmath)
@@ -57,13 +56,13 @@ def shared(function: Callable[..., Any]) -> Any:
 
 
 def signature_of(function: Callable[..., Any]) -> tuple[Any, ...]:
-    """Return the Numba types of a function's arguments, by its annotations."""
+    """Return the Numba types of a function's arguments, from its annotations."""
     hints = get_type_hints(function, include_extras=True)
     return tuple(_type_of(hint) for name, hint in hints.items() if name != "return")
 
 
 def _type_of(hint: Any) -> Any:
-    """Return the Numba type of an annotation: a number, an array of `compiled.arrays`, a NamedTuple of these."""
+    """Return the Numba type of an annotation: a number, an array of `compiled.arrays`, or a NamedTuple of these."""
     if get_origin(hint) is Annotated:
         array, n_dimensions, *flags = get_args(hint)
         dtype = get_args(get_args(array)[1])[0]
@@ -78,7 +77,7 @@ class _PartLibrary(_core.codegen.JITCodeLibrary):
     """LLVM code of a part, not optimised, without the functions that it calls."""
 
     def add_llvm_module(self, ll_module: Any) -> None:
-        """Add the function without the optimisation passes that Numba makes over single functions."""
+        """Add the function without Numba's optimisation of single functions."""
         ll_module.data_layout = self._codegen._data_layout
         self._final_module.link_in(ll_module)
 
@@ -105,20 +104,20 @@ class _KernelLibrary(_core.codegen.JITCodeLibrary):
 
     def add_llvm_module(self, ll_module: Any) -> None:
         """Add the kernel's own function or its entry point from Python."""
-        # Optimisation may change how a part is called. Several kernels contain it under the same name: if it were
-        # visible, all would call the first that was loaded.
+        # Optimisation may change how a part is called. Several kernels contain the part under the same name; if it were
+        # visible, all kernels would call the part of the kernel that was loaded first.
         defined = (function for function in ll_module.functions if not function.is_declaration)
         self._own |= {function.name for function in defined if function.linkage.name == "external"}
         ll_module.data_layout = self._codegen._data_layout
         self._final_module.link_in(ll_module)
 
     def _optimize_final_module(self) -> None:
-        # Only the kernel itself is called from outside; LLVM may inline and remove internal functions.
+        # Only the kernel itself is called from outside. LLVM may inline and remove internal functions.
         for function in self._final_module.functions:
             if not function.is_declaration and function.name not in self._own:
                 function.linkage = "internal"
-        # One run at level 2. Numba's two runs, a cheap run for reference counts and a run at level 3, take 1.5 times as
-        # long, and their code is not faster.
+        # A single run at level 2. Numba's two runs, a cheap run for reference counts and a run at level 3, take 1.5
+        # times as long, and the code is not faster.
         manager, builder = self._codegen._module_pass_manager(opt=2)
         manager.run(self._final_module, builder)
 
@@ -148,7 +147,7 @@ class _Part(_core.registry.CPUDispatcher):
 
     def add_overload(self, cres: Any) -> None:
         """Register the compiled part, which has no machine code for Python to call."""
-        # Numba needs a dictionary key here; a part has no entry point.
+        # A part has no entry point, but Numba needs a dictionary key.
         cres = cres._replace(entry_point=cres.fndesc)
         self.targetctx.insert_user_function(cres.entry_point, cres.fndesc, [cres.library])
         self.overloads[tuple(cres.signature.args)] = cres
@@ -186,8 +185,8 @@ class _Kernel(_core.registry.CPUDispatcher):
         super().add_overload(cres)
 
     def _compile_for_args(self, *args: Any, **_kws: Any) -> Any:
-        # Of the first call, or of arguments that must be converted: writable arrays where the kernel declares read-only
-        # arrays, and named tuples of other classes with equal fields, which Numba cannot always distinguish.
+        # Numba calls this at the first call and for arguments to convert: writable arrays where the kernel declares
+        # read-only arrays, and named tuples of other classes with equal fields, which Numba cannot always distinguish.
         self.ensure_compiled()
         declared, compiled = next(iter(self.overloads.items()))
         for name, expected, value in zip(self._compiler.pysig.parameters, declared, args, strict=True):
@@ -203,7 +202,7 @@ class _KernelCache:
     """Cache of a kernel on disk, with the methods that Numba's dispatchers call."""
 
     def __init__(self, module: str, function: str) -> None:
-        # The name is that of the source when the kernel is defined: later edits do not change the code that Python has.
+        # Digest of the source at the definition of the kernel: later edits do not change the code that Python loaded.
         self._name = cache.file_name(module, function)
 
     def load_overload(self, _signature: Any, target_context: Any) -> Any:

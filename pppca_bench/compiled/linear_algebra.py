@@ -1,6 +1,6 @@
-"""Covariance, eigenvectors, orthonormal rows and projections, the same to the last bit on every processor.
+"""Covariance, eigenvectors, orthonormal rows and projections, bit for bit the same on every processor.
 
-BLAS and LAPACK choose the order of their sums by the processor. The sums here have one order, and multiply-adds are
+In BLAS and LAPACK the order of the terms of a sum depends on the processor. Here it is fixed, and multiply-adds are
 rounded once.
 """
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from pppca_bench.compiled.arrays import Floats, Floats2D, Samples2D, aligned_zeros
 from pppca_bench.compiled.jit import kernel, part
-from pppca_bench.compiled.operation import HOLDS_32_VECTORS, WIDTH
+from pppca_bench.compiled.operation import FITS_32_VECTORS, WIDTH
 from pppca_bench.compiled.simd import (
     broadcast,
     fma,
@@ -25,14 +25,15 @@ from pppca_bench.compiled.simd import (
 )
 
 _BLOCK = 128
-"""Samples whose products are summed while they stay in the second-level cache."""
+"""Samples of a block, which fits into the second-level cache."""
 
 LARGEST_BY_ROTATIONS = 256
-"""Largest matrix of which `principal_components` is the same on every processor."""
+"""Size of the largest matrix for which `principal_components` does not depend on the processor."""
 _MOST_SWEEPS = 60
 _NEGLIGIBLE = 1e-20
 _TIED = 1.0 - 1e-6
 _MEANINGFUL_BITS = 30
+
 Tile = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
 
 
@@ -42,7 +43,7 @@ def padded(n: int) -> int:
 
 
 def second_moments(X: Floats, mean: Floats) -> Floats:
-    """Return C = (X − mean)ᵀ (X − mean) / N, shape (m, m), of C-contiguous samples (N, m) and their mean (m,)."""
+    """Return C = (X − mean)ᵀ (X − mean) / N, shape (m, m), of C-contiguous samples (N, m) and a mean (m,)."""
     n_features = X.shape[1]
     depth = padded(n_features)
     upper = aligned_zeros(depth, depth)
@@ -53,27 +54,27 @@ def second_moments(X: Floats, mean: Floats) -> Floats:
 
 @kernel
 def sum_products(X: Samples2D, mean: Samples2D, block: Floats2D, sums: Floats2D) -> None:
-    """Add Σ_n (x_n − mean)ᵀ (x_n − mean) to ``sums`` above the diagonal, tile by tile, in the order of the samples.
+    """Add Σ_n (x_n − mean)ᵀ (x_n − mean) to the upper triangle of ``sums``, in the order of the samples.
 
     Parameters
     ----------
     X : float64 array of shape (n_samples, n_features)
     mean : float64 array of shape (1, n_features)
     block : float64 array of shape (128, depth), overwritten
-    sums : float64 array of shape (depth, depth), ``n_features`` rounded up to a multiple of eight
-        Changed in place, but for the tiles below the diagonal.
+    sums : float64 array of shape (depth, depth), depth = ``n_features`` rounded up to a multiple of eight
+        Changed in place, except for the tiles below the diagonal.
     """
     n_samples, n_features = X.shape
     depth = len(sums)
-    # X_B, 128 centred samples, stays in the second-level cache while every tile adds its products.
     for first in range(0, n_samples, _BLOCK):
         n = _BLOCK if first + _BLOCK <= n_samples else n_samples - first
+        # X_B = X − mean for a block B of 128 samples, padded by zeros
         for i in range(n):
             for k in range(0, depth, WIDTH):
                 present = n_features - k
                 centred = subtract(masked_load(X, first + i, k, present), masked_load(mean, 0, k, present))
                 store(block, i, k, centred)
-        # X_Bᵀ X_B by tiles of eight by eight, on and above the diagonal: C is symmetric.
+        # sums += X_Bᵀ X_B by tiles of eight by eight, on and above the diagonal only, since C is symmetric.
         for row in range(0, depth, WIDTH):
             for column in range(row, depth, WIDTH):
                 total = plus_products(load_tile(sums, row, column), block, 0, row, block, 0, column, n)
@@ -82,19 +83,19 @@ def sum_products(X: Samples2D, mean: Samples2D, block: Floats2D, sums: Floats2D)
 
 @part
 def plus_products(x: Tile, A: Floats2D, row: int, column: int, B: Floats2D, other: int, place: int, n: int) -> Tile:
-    """Return a tile plus Aᵀ B of eight columns each, from ``column`` and ``place`` on, and n rows.
+    """Return the tile x + A'ᵀ B' of two blocks of n rows and eight columns each.
 
-    The rows begin at ``row`` in A and at ``other`` in B; vector i of the result belongs to column i of A.
+    A' begins at (row, column) of A, and B' at (other, place) of B. Vector i of the tile belongs to column i of A'.
     """
-    # Σ_k A_kᵀ B_k, an outer product per row k: sums stay in their lanes, in the order of the rows. Fewer registers
-    # hold half a tile at a time.
+    # t_i = x_i + Σ_k A'_ki B'_k: each lane adds its terms in the order of the rows k.
     t0, t1, t2, t3, t4, t5, t6, t7 = x
-    if HOLDS_32_VECTORS:
+    if FITS_32_VECTORS:
         for k in range(n):
             b = load(B, other + k, place)
             t0, t1, t2, t3 = _plus_four(t0, t1, t2, t3, A, row + k, column, b)
             t4, t5, t6, t7 = _plus_four(t4, t5, t6, t7, A, row + k, column + 4, b)
     else:
+        # Half a tile at a time, which fits into fewer registers.
         for k in range(n):
             t0, t1, t2, t3 = _plus_four(t0, t1, t2, t3, A, row + k, column, load(B, other + k, place))
         for k in range(n):
@@ -104,7 +105,7 @@ def plus_products(x: Tile, A: Floats2D, row: int, column: int, B: Floats2D, othe
 
 @part
 def _plus_four(a: Any, b: Any, c: Any, d: Any, A: Floats2D, i: int, j: int, x: Any) -> tuple[Any, Any, Any, Any]:
-    """Return four vectors plus A_ij x, …, A_i(j+3) x."""
+    """Return a + A_ij x, b + A_i(j+1) x, c + A_i(j+2) x and d + A_i(j+3) x."""
     return (
         fma(broadcast(A, i, j), x, a),
         fma(broadcast(A, i, j + 1), x, b),
@@ -130,6 +131,7 @@ def project_samples(X: Samples2D, mean: Samples2D, columns: Floats2D, outputs: F
     """
     for n in range(len(X)):
         for j in range(0, columns.shape[1], WIDTH):
+            # y_nj = Σ_i (x_ni − mean_i) w_ji for eight rows w_j
             total = zeros()
             for i in range(X.shape[1]):
                 total = fma(splat(X[n, i] - mean[0, i]), load(columns, i, j), total)
@@ -137,15 +139,15 @@ def project_samples(X: Samples2D, mean: Samples2D, columns: Floats2D, outputs: F
 
 
 def product(A: Floats, B: Floats) -> Floats:
-    """Return A B, of matrices of shapes (n, m) and (m, k)."""
+    """Return A B for matrices of shapes (n, m) and (m, k)."""
     return project(A, np.zeros(len(B)), B.T)
 
 
 def principal_components(C: Floats) -> tuple[Floats, Floats]:
     """Return the eigenvalues of a covariance matrix C (m, m), >= 0, the largest first, and its eigenvectors as rows.
 
-    Choice: by Jacobi's rotations up to 256 features; beyond, where these take seconds, by LAPACK, so that the last
-    digits depend on the processor. Signs are those of `signed`.
+    Choice: Jacobi rotations up to 256 features. Larger matrices would take seconds; LAPACK decomposes them, and the
+    last digits depend on the processor. Signs follow `signed`.
     """
     if len(C) > LARGEST_BY_ROTATIONS:
         eigenvalues, vectors = np.linalg.eigh(C)
@@ -159,9 +161,10 @@ def principal_components(C: Floats) -> tuple[Floats, Floats]:
 
 @kernel
 def diagonalise(A: Floats2D, rows: Floats2D) -> None:
-    """Turn a symmetric A (m, m) into its eigenvalues on the diagonal, and rows of the identity into eigenvectors.
+    """Diagonalise a symmetric A (m, m) in place: its diagonal becomes the eigenvalues, ``rows`` the eigenvectors.
 
-    Cyclic Jacobi rotations (Golub and Van Loan 2013, section 8.5), until no other entry exceeds 1e-20 of the largest.
+    Source: cyclic Jacobi rotations (Golub and Van Loan 2013, section 8.5), until no entry off the diagonal exceeds
+    1e-20 of the largest diagonal entry. ``rows`` must be the identity.
     """
     m = len(A)
     largest = 0.0
@@ -174,7 +177,7 @@ def diagonalise(A: Floats2D, rows: Floats2D) -> None:
                 if abs(A[p, q]) <= _NEGLIGIBLE * largest:
                     continue
                 n_rotations += 1
-                # t = tan φ of the angle for which the rotated A_pq vanishes, |φ| <= π / 4
+                # t = tan φ, c = cos φ, s = sin φ of the angle |φ| <= π / 4 for which the rotated A_pq vanishes
                 theta = 0.5 * (A[q, q] - A[p, p]) / A[p, q]
                 t = 1.0 / (abs(theta) + np.sqrt(1.0 + theta * theta))
                 t = -t if theta < 0.0 else t
@@ -183,6 +186,7 @@ def diagonalise(A: Floats2D, rows: Floats2D) -> None:
                 A[p, p] -= t * A[p, q]
                 A[q, q] += t * A[p, q]
                 A[p, q] = A[q, p] = 0.0
+                # A ← Jᵀ A J and rows ← Jᵀ rows, where J rotates the coordinates p and q by φ
                 for k in range(m):
                     if k not in (p, q):
                         first, second = A[p, k], A[q, k]
@@ -198,7 +202,7 @@ def diagonalise(A: Floats2D, rows: Floats2D) -> None:
 def signed(rows: Floats) -> Floats:
     """Return rows (n_rows, m) with the signs for which the largest weight of each is positive.
 
-    Choice: of weights whose magnitudes differ by less than a millionth the first decides, so that rounding does not.
+    Choice: the first of weights whose magnitudes differ by less than a millionth decides, so that rounding does not.
     """
     magnitudes = np.abs(rows)
     deciding = (magnitudes >= _TIED * magnitudes.max(axis=1, keepdims=True)).argmax(axis=1)[:, np.newaxis]
@@ -206,20 +210,21 @@ def signed(rows: Floats) -> Floats:
 
 
 def orthonormal(rows: Floats) -> Floats:
-    """Return rows (n_rows, m), independent, orthonormalised in their order by Gram and Schmidt, twice."""
+    """Return independent rows (n_rows, m), orthonormalised in their order by two passes of Gram–Schmidt."""
     result = rows.copy()
     for _ in range(2):
         for i, row in enumerate(result):
             row /= np.sqrt(np.square(row).sum())
-            # Sums along the last axis have one order in NumPy; a product by BLAS has not.
+            # NumPy sums along the last axis in a fixed order, unlike a product by BLAS.
             result[i + 1 :] -= (result[i + 1 :] * row).sum(axis=1, keepdims=True) * row
     return result
 
 
 def rounded(values: Floats) -> Floats:
-    """Return numbers that BLAS or LAPACK computed, finite and not empty, rounded to 2⁻³⁰ of the largest magnitude.
+    """Return finite numbers, at least one, rounded to 2⁻³⁰ of the largest magnitude.
 
-    Their last digits depend on the processor, and training on them would amplify the difference (docs/choices.md).
+    The last digits of results of BLAS or LAPACK depend on the processor, and training on them would amplify the
+    difference (docs/choices.md).
     """
     step = 2.0 ** (np.frexp(np.abs(values).max())[1] - _MEANINGFUL_BITS)
     return np.rint(values / step) * step

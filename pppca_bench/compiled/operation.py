@@ -21,7 +21,7 @@ _codegen: Any = numba.core.codegen
 _config: Any = numba.config
 
 WIDTH: Final = 8
-"""Numbers in a vector: one AVX-512 register; on other machines LLVM splits the vector."""
+"""Numbers in a vector: an AVX-512 register; on other processors LLVM splits the vector."""
 
 INTERPRETED: Final = bool(_config.DISABLE_JIT)
 """Whether kernels run as plain Python."""
@@ -57,26 +57,26 @@ def ints(number: int) -> Any:
 
 
 def shuffle(builder: Any, a: Any, b: Any, places: list[int]) -> Any:
-    """Write the vector of the numbers at some places of a, 0 to 7, and of b, 8 to 15."""
+    """Write the vector of the numbers at these places, where 0 to 7 are the places of a and 8 to 15 those of b."""
     return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(PLACE, WIDTH), places))
 
 
 def splatted(builder: Any, number: Any) -> Any:
     """Write the vector whose numbers are all equal to ``number``."""
-    # Insert it at place 0 and shuffle that place to all: LLVM makes a single instruction of both.
+    # Insert it at place 0 and shuffle that place to all places: LLVM emits a single instruction for both.
     undefined = ir.Constant(ir.VectorType(number.type, WIDTH), ir.Undefined)
     return shuffle(builder, builder.insert_element(undefined, number, PLACE(0)), undefined, [0] * WIDTH)
 
 
 def llvm_call(builder: Any, name: str, *args: Any) -> Any:
-    """Write a call of an LLVM intrinsic of vectors of one size, such as llvm.sqrt."""
+    """Write a call of an LLVM intrinsic, such as llvm.sqrt, whose arguments and result are vectors of equal size."""
     vector_type = args[0].type
     function_type, name = ir.FunctionType(vector_type, [vector_type] * len(args)), f"{name}.v{vector_type.count}f64"
     return builder.call(cgutils.get_or_insert_function(builder.module, function_type, name), args)
 
 
 def llvm_fma(builder: Any, a: Any, b: Any, c: Any) -> Any:
-    """Write a b + c, rounded once on every processor: by a function call where there is no fused multiply-add."""
+    """Write a b + c, rounded once on every processor: a function call if it lacks a fused multiply-add."""
     return llvm_call(builder, "llvm.fma", a, b, c)
 
 
@@ -99,7 +99,10 @@ class Call(NamedTuple):
         return self.context.make_array(self.types[place])(self.context, self.builder, self.args[place]).data
 
     def places(self, first: int, n_rows: int = 1) -> list[Any]:
-        """Return the addresses of vectors in a matrix argument, at the row and column after it and below."""
+        """Return the addresses of n_rows vectors, one below the other, in the matrix of argument ``first``.
+
+        The two arguments after the matrix are the row and column of the first vector.
+        """
         data, b = self.data(first), self.builder
         matrix = self.context.make_array(self.types[first])(self.context, b, self.args[first])
         row, column = self.integer(first + 1), self.integer(first + 2)
@@ -181,5 +184,5 @@ def _registers() -> Registers:
 REGISTERS: Final = _registers()
 """AVX-512 has 32 registers of eight numbers, AVX2 16 of four, SSE2 16 of two, aarch64 32 of two."""
 
-HOLDS_32_VECTORS: Final = REGISTERS.n_registers * REGISTERS.n_numbers >= 32 * 8
+FITS_32_VECTORS: Final = REGISTERS.n_registers * REGISTERS.n_numbers >= 32 * 8
 """Whether 32 vectors of eight numbers fit into the registers; otherwise kernels use smaller tiles."""

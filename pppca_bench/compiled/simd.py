@@ -3,7 +3,7 @@
 Numba's own loops use half of the widest registers and keep tiles of numbers in memory; a variable of this type stays
 in a register. See `compiled.operation`.
 
-A and B are C-contiguous matrices; a vector starts at a row and a column; bounds are not checked.
+A and B are C-contiguous matrices. A vector starts at a row and a column; bounds are not checked.
 """
 
 from typing import Any, Final
@@ -31,7 +31,7 @@ from pppca_bench.compiled.operation import (
     tile,
 )
 
-# ---- Arithmetic, number by number: LLVM's instruction, and the twin.
+# ---- Elementwise arithmetic: LLVM instruction and twin.
 
 add = elementwise("add", lambda b, x, y: b.fadd(x, y), lambda x, y: x + y)
 subtract = elementwise("subtract", lambda b, x, y: b.fsub(x, y), lambda x, y: x - y)
@@ -39,9 +39,9 @@ multiply = elementwise("multiply", lambda b, x, y: b.fmul(x, y), lambda x, y: x 
 divide = elementwise("divide", lambda b, x, y: b.fdiv(x, y), lambda x, y: x / y)
 sqrt = elementwise("sqrt", lambda b, x: llvm_call(b, "llvm.sqrt", x), lambda x: np.sqrt(x))
 absolute = elementwise("absolute", lambda b, x: llvm_call(b, "llvm.fabs", x), lambda x: abs(x))
-# |x| with the signs of y.
+# |x| with the signs of y
 copysign = elementwise("copysign", lambda b, x, y: llvm_call(b, "llvm.copysign", x, y), lambda x, y: np.copysign(x, y))
-# Rounded once, but for the twins.
+# a b + c and c − a b, rounded once by the instruction, twice by the twin
 fma = elementwise("fma", llvm_fma, lambda a, b, c: a * b + c)
 fnma = elementwise("fnma", lambda b, x, y, z: llvm_fma(b, b.fneg(x), y, z), lambda a, b, c: c - a * b)
 select_less = elementwise(
@@ -50,7 +50,7 @@ select_less = elementwise(
     lambda x, y, then, otherwise: np.where(x < y, then, otherwise),
 )
 
-# ---- Equal numbers, places, sums.
+# ---- Vectors of equal numbers, selection of places, sums.
 
 
 @operation(lambda _: constant(0.0))
@@ -75,7 +75,7 @@ def broadcast_lane(x: Any, lane: int) -> Any:
 
 def _emit_blend(call: Call) -> Any:
     lane, (_, x, y) = call.types[0].literal_value, call.args
-    # Place k of x, or place k + 8, which is place k of y.
+    # Place k of x, or place k + 8 of both, which is place k of y.
     return shuffle(call.builder, x, y, [k + WIDTH * (k > lane) for k in range(WIDTH)])
 
 
@@ -87,7 +87,7 @@ def blend(lane: int, x: Any, y: Any) -> Any:
 
 def _emit_sum(call: Call) -> Any:
     (total,), b = call.args, call.builder
-    # Add the vector rotated by 4, 2 and 1 places: then every place has the whole sum.
+    # Add the vector rotated by 4, 2 and 1 places; afterwards every place has the whole sum.
     for distance in (4, 2, 1):
         total = b.fadd(total, shuffle(b, total, total, [(k + distance) % WIDTH for k in range(WIDTH)]))
     return b.extract_element(total, PLACE(0))
@@ -160,7 +160,7 @@ def gather(A: Any, row: int, column: int, offsets: Any) -> Any:
     return A.reshape(-1)[row * A.shape[1] + column + offsets]
 
 
-# ---- Tiles: eight vectors, one per row.
+# ---- Tiles of eight vectors.
 
 
 @operation(lambda call: call.context.make_tuple(call.builder, tile, [constant(0.0)] * WIDTH), tile)
@@ -193,7 +193,7 @@ def store_tile(A: Any, row: int, column: int, x: Any) -> None:
 
 def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
     """Write the transpose of a square of eight vectors."""
-    # Exchange squares of ``size`` across the diagonal, between rows i and i + size, for sizes 1, 2 and 4.
+    # For sizes 1, 2 and 4: exchange the squares of that size across the diagonal, between rows i and i + size.
     for size in (1, 2, 4):
         swapped = list(rows)
         for i in (k for k in range(WIDTH) if not k & size):
@@ -214,7 +214,7 @@ def _emit_transpose(call: Call) -> None:
 
 @operation(_emit_transpose, types.void)
 def transpose(A: Any, row: int, column: int, B: Any, b_row: int, b_column: int) -> None:
-    """Set the square of A at (row, column) to the transpose of that of B at (b_row, b_column); both may coincide."""
+    """Set the square of A at (row, column) to the transposed square of B at (b_row, b_column); both may coincide."""
     A[row : row + WIDTH, column : column + WIDTH] = B[b_row : b_row + WIDTH, b_column : b_column + WIDTH].T.copy()
 
 
@@ -226,7 +226,7 @@ _BIAS: Final = 1023
 
 def _emit_exponent(call: Call) -> Any:
     b = call.builder
-    # A float64 is one bit of the sign, 0 for a > 0, eleven of e + 1023, and 52 of the fraction.
+    # Bits of a float64: the sign, 0 for a > 0; eleven bits of e + 1023; 52 bits of the fraction s − 1.
     bits = b.lshr(b.bitcast(call.args[0], INTS), ints(_FRACTION_BITS))
     return b.sitofp(b.sub(bits, ints(_BIAS)), VECTOR)
 
@@ -239,7 +239,7 @@ def exponent(a: Any) -> Any:
 
 def _emit_significand(call: Call) -> Any:
     b = call.builder
-    # s has the fraction of a and the exponent 0.
+    # s = a 2⁻ᵉ: the fraction of a, with e = 0
     fraction = b.and_(b.bitcast(call.args[0], INTS), ints((1 << _FRACTION_BITS) - 1))
     return b.bitcast(b.or_(fraction, ints(_BIAS << _FRACTION_BITS)), VECTOR)
 
@@ -260,26 +260,25 @@ _LAST_SHIFT: Final = 31
 def _emit_uniform(call: Call) -> Any:
     b = call.builder
     low, n_bits = (argument.literal_value for argument in call.types[2:])
-    # SplitMix64: eight states, seed + (i + 1) γ, and their mixing.
+    # SplitMix64: the states z_i = seed + (i + 1) γ, then z ← (z ⊕ (z >> shift)) factor, and a last shift
     counters = b.add(ir.Constant(INTS, list(range(1, WIDTH + 1))), splatted(b, call.integer(1)))
     bits = b.add(splatted(b, call.args[0]), b.mul(counters, ints(_GAMMA)))
     for shift, factor in _MIXERS:
         bits = b.mul(b.xor(bits, b.lshr(bits, ints(shift))), ints(factor))
     bits = b.xor(bits, b.lshr(bits, ints(_LAST_SHIFT)))
-    # (k + 1/2) / 2^n_bits, which is never 0.
+    # (k + 1/2) / 2^n_bits, which is never 0
     bits = b.and_(b.lshr(bits, ints(low)), ints((1 << n_bits) - 1))
     return b.fmul(b.fadd(b.sitofp(bits, VECTOR), constant(0.5)), constant(2.0**-n_bits))
 
 
 @operation(_emit_uniform, literal=True)
 def random_uniform(seed: Any, start: int, low: int, n_bits: int) -> Any:
-    """Return random numbers start, start + 1, … of the sequence of a seed, an uint64.
+    """Return random numbers start, start + 1, … of the sequence of a seed, which is an uint64.
 
     A number is (k + 1/2) / 2^n_bits, where k are bits low, …, low + n_bits − 1 of a hash; ``low`` and ``n_bits`` are
-    literals. Up to 52 bits it is exact, hence in (0, 1); the largest of 53 bits rounds to 1.
+    literals. Up to 52 bits the number is exact, hence in (0, 1); the largest number of 53 bits rounds to 1.
 
-    Source: Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", SplitMix64: hash i is that of
-    the seed plus (i + 1) γ.
+    Source: Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", SplitMix64.
     """
     bits = seed + np.arange(start + 1, start + 1 + WIDTH, dtype=np.uint64) * np.uint64(_GAMMA)
     for shift, factor in _MIXERS:

@@ -1,4 +1,4 @@
-"""The dynamical GHA: rows whose projection variance is too small are removed while the others learn."""
+"""Dynamical GHA (DGHA): GHA that removes rows of small projection variance while it learns."""
 
 from typing import Annotated, Any, Literal
 
@@ -11,7 +11,7 @@ from pppca_bench.engines.gha_epochs import Rule
 from pppca_bench.engines.removal import Limits
 from pppca_bench.parameters import Count, NotNegativeCount, Percent, Positive, Probability, Tau, check_order
 
-# Share of a row's norm below which rounding alone is left after projections on the rows before it.
+# Share of a row's norm below which its residual after projections on earlier rows is mere rounding.
 _DEPENDENT_BELOW = 1e-10
 
 
@@ -22,26 +22,26 @@ class DGHA(GHA):
     Var(q̂0) / Var(q̂i) > tau, formula (1), q̂0 being the row of the largest variance, over the whole training
     set; then a fraction of the samples, drawn without replacement, updates the rows. At least one row stays.
 
-    The defaults are a compromise between the published dimensionalities and speed-ups: other settings come nearer to
-    either alone (docs/choices.md). "Choice" marks parameters that the slides do not give.
+    The defaults are a compromise between the published dimensionalities and the published speed-ups; other settings
+    reproduce either of the two better (docs/choices.md). "Choice" marks parameters that the slides do not give.
 
     Parameters
     ----------
     tau : float, default 10.0
         Threshold of formula (1), >= 1. The slides use 5, 10, 15 and 20.
     data_fraction : float, default 100.0
-        Share of the training samples that each epoch draws, in percent, in (0, 100]. Choice: the number is
+        Share of the training samples that each epoch draws, in percent, in (0, 100]. Choice: the number of samples is
         rounded to the nearest integer, halves upwards, and is at least 1.
     min_components : int, default 1
-        Least number of rows that a check leaves, >= 1, those of the largest variance. Source: slide "Future
-        Research", constraints.
+        Least number of rows that a check keeps, >= 1, by decreasing variance. Source: slide "Future Research",
+        constraints.
     max_components : int or None, default None
-        Largest number of rows that a check leaves, >= min_components, those of the largest variance; None sets no
-        limit. Choice: it takes precedence over the other constraints.
+        Largest number of rows that a check keeps, >= min_components, by decreasing variance; None sets no limit.
+        Choice: it takes precedence over the other constraints.
     min_variance_ratio : float, default 0.0
-        Least share of the total variance, in [0, 1], in the span of the rows that a check leaves: rows that formula (1)
-        would remove stay, by decreasing variance, until it is reached. Source: the same, "criteria from PCA". Choice:
-        of the span, since rows that still learn overlap, and the sum of their variances counts the overlap twice.
+        Least share of the total variance, in [0, 1], in the span of the rows that a check keeps: rows that formula (1)
+        would remove stay, by decreasing variance, until the share is reached. Source: the same, "criteria from PCA".
+        Choice: the span, since rows that still learn overlap, and the sum of their variances counts overlaps twice.
     n_components : int or None, default None
         Number of rows at the start, in [1, n_features]; None stands for n_features.
     learning_rate : float, default 1.2
@@ -59,62 +59,61 @@ class DGHA(GHA):
         A c > 0 makes the rate η c / (n + c) for the n-th sample learnt, n = 0, 1, … through all epochs; not together
         with decay_epochs. See GHA.
     head_start : int, default 3
-        Epochs in which only the first row learns, >= 0; the others wait as they were drawn. Choice: only so did
-        horse1 reach one dimension at tau = 5, as published, at the published speed: the first row settles while the
-        variances of the others are still about the mean eigenvalue.
+        Epochs in which only the first row learns, >= 0; the other rows do not change. Choice: otherwise horse1 does
+        not reach a single dimension at tau = 5, as published, at the published speed. The first row converges while
+        the variances of the other rows are still about the mean eigenvalue.
     rows_per_epoch : float or None, default None
-        Rows that join the learning per epoch after the head start, > 0: row j learns from epoch
+        Rows that start to learn per epoch after the head start, > 0: row j learns from epoch
         head_start + j / rows_per_epoch on. None: all rows learn.
     initial_rows : {"direction", "orthonormal"}, default "orthonormal"
         How rows are drawn: uniformly distributed directions, or a random orthonormal set. Choice: orthonormal, the
         basis of the slides' proposition, and closer to the published dimensionalities.
     initial_samples : int or None, default None
-        Number of samples, >= 2, whose principal components are the first rows, in place of `initial_rows`. See GHA.
+        Number of samples, >= 2, whose principal components are the first rows, instead of `initial_rows`. See GHA.
     initial_norm : float, default 2.0
-        Norm of each row at the start, > 0. Choice: rows of norm above 1 turn away from the directions of the rows
-        before them; above about 2.2, 10 % of the data sometimes diverge on horse1.
+        Norm of each row at the start, > 0. Choice: rows of norm above 1 turn away from the directions of earlier rows;
+        above about 2.2, horse1 with 10 % of the data sometimes diverges.
     sort_initial : bool, default True
         Whether rows start in decreasing order of their projection variance. Choice: formula (1) supposes
         sorted estimates.
     track_optimality : bool, default False
-        Whether ``history_`` has "optimality"; it takes time at each epoch.
+        Whether ``history_`` has "optimality", which takes time in each epoch.
     sort_at_checks : bool, default True
-        Whether a check sorts the rows by decreasing variance. Choice: for the same reason.
+        Whether a check sorts the rows by decreasing variance. Choice: formula (1) supposes sorted estimates.
     variance : {"direction", "raw"}, default "direction"
-        Variances in formula (1): wᵀ C w / ‖w‖², or that of the outputs, wᵀ C w. Choice: q̂i is a basis vector in the
-        slides' proposition, hence of unit norm.
+        Variances in formula (1): wᵀ C w / ‖w‖², or wᵀ C w, the variance of the outputs. Choice: q̂i is a basis vector in
+        the slides' proposition, hence of unit norm.
     first_check : int, default 3
         Epoch before which removal begins, >= 0. Choice: after the head start, since variances of random rows say
         nothing.
     check_interval : int, default 1
         Epochs between checks, >= 1. The slides check before each epoch.
     centre : bool, default True
-        Subtract the training mean (covariance); False keeps the inputs as they are ("autocor" on the
-        slides: each "variance" is then a second moment).
+        Subtract the training mean (covariance); False keeps the inputs as they are ("autocor" on the slides), and each
+        "variance" is a second moment.
     shuffle : bool, default True
         Whether an epoch takes its samples in random order; False keeps their order in the training set.
     kernel : {"fast", "literal", "in_place"}, default "fast"
-        "literal" computes updates and responses as they are written, several times slower, and counts its
-        operations; the results agree to rounding. "in_place" updates row after row, each reading those
-        before it as just updated, as the published runs on iris do.
+        "literal" computes updates and responses as they are written, several times slower, and counts its operations;
+        the results agree up to rounding. "in_place" updates row after row, each from the updated rows before it, as the
+        published runs on iris do.
     random_state : int, Generator, RandomState or None, default None
         Source of all randomness: initial rows, the samples drawn and their order.
 
     Attributes
     ----------
     components_ : float64 array, shape (n_components_, n_features)
-        The rows that are left, as learnt: neither normalised nor orthogonalised.
+        The remaining rows as learnt, neither normalised nor orthogonalised.
     nodes_ : int64 array, shape (n_components_,)
-        Their places among the rows at the start.
+        Places of these rows among the rows at the start.
     n_components_ : int
-        Number of rows that are left.
+        Number of remaining rows.
     n_operations_ : int
-        Multiply-adds that the literal kernel counts, checks included, whichever kernel it was.
+        Multiply-adds of the literal kernel, including its checks, for every `kernel`.
     history_ : dict of arrays
-        That of GHA, after the check of each epoch: the number of rows falls, and the variances of a removed row are
-        NaN. "optimality" is ahead of the check.
+        As in GHA, after the check of each epoch; "optimality" is recorded before the check.
     explained_variance_, explained_variance_ratio_, mean_, n_epochs_, n_samples_seen_, learning_time_ms_
-        Those of GHA.
+        As in GHA.
     """
 
     def __init__(
@@ -180,10 +179,10 @@ class DGHA(GHA):
         check_order(self, "min_components", "max_components")
 
     def _rule(self) -> Rule:
-        """Return the rule of the next epochs; rows that checks do not sort join by their places."""
+        """Return the rule of the next epochs."""
         n_kept = int(self.min_components)
         if self._limits_move and self._checked(np.array([self.n_epochs_]))[0]:
-            n_kept = max(n_kept, self._n_holding())
+            n_kept = max(n_kept, self._n_retaining())
         limits = Limits(float(self.tau), n_kept, int(self.max_components or self._n_initial_rows), 0.0)
         per_direction, sort = self.variance == "direction", bool(self.sort_at_checks)
         return super()._rule()._replace(limits=limits, per_direction=per_direction, sort=sort)
@@ -193,12 +192,12 @@ class DGHA(GHA):
         """Whether the number of rows to keep follows from their variances."""
         return self.min_variance_ratio > 0.0
 
-    def _n_holding(self) -> int:
-        """Count the rows, in the order of a check, whose span holds the share of the total variance."""
+    def _n_retaining(self) -> int:
+        """Count the rows, in the order of a check, whose span has the least share of the total variance."""
         variances = np.einsum("ji,ji->j", self._rows @ self._C, self._rows)
         compared = self._per_direction(variances) if self.variance == "direction" else variances
         ranked = self._rows[np.argsort(-compared, kind="stable")]
-        return count_holding(ranked, self._C, float(self.min_variance_ratio * np.trace(self._C)))
+        return count_retaining(ranked, self._C, float(self.min_variance_ratio * np.trace(self._C)))
 
     def _joined(self, epochs: Indices) -> Indices:
         late = epochs - self.head_start
@@ -212,13 +211,13 @@ class DGHA(GHA):
         return max(1, int(n_samples * self.data_fraction / 100.0 + 0.5))
 
 
-def count_holding(rows: Floats, C: Floats, variance: float) -> int:
-    """Count the first rows, of shape (l, m), l <= m, whose span holds a variance > 0, all if no span does.
+def count_retaining(rows: Floats, C: Floats, variance: float) -> int:
+    """Count the first rows, of shape (l, m), l <= m, whose span has at least a variance > 0; all rows if none suffices.
 
-    The span's variance is Σ q C qᵀ over an orthonormal basis q of it, so that rows that still overlap while they learn
-    do not count twice; a row that depends on those before it adds nothing.
+    The variance of a span is Σ q C qᵀ over an orthonormal basis q, so that overlapping rows do not count variance
+    twice; a row that depends on earlier rows adds nothing.
     """
     basis, overlaps = np.linalg.qr(rows.T)
     independent = np.abs(np.diagonal(overlaps)) > _DEPENDENT_BELOW * np.linalg.norm(rows, axis=1)
-    held = np.cumsum(np.where(independent, np.einsum("ij,ij->j", basis, C @ basis), 0.0))
-    return int(np.argmax(held >= variance)) + 1 if held[-1] >= variance else len(rows)
+    retained = np.cumsum(np.where(independent, np.einsum("ij,ij->j", basis, C @ basis), 0.0))
+    return int(np.argmax(retained >= variance)) + 1 if retained[-1] >= variance else len(rows)

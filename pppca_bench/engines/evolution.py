@@ -1,6 +1,6 @@
-"""Reproduction of linear networks in compiled code: selection, crossing, mutation, evaluation.
+"""Evolution of linear networks in compiled code: selection, crossing, mutation, evaluation.
 
-The nodes of a network lie in panels of eight, see `engines.gram_schmidt`.
+The nodes of a network are stored in panels of eight, see `engines.gram_schmidt`.
 """
 
 import math
@@ -43,7 +43,7 @@ _SQRT_2 = math.sqrt(2.0)
 
 
 class Rules(NamedTuple):
-    """Probabilities that two parents cross and that a gene mutates, standard deviation of the noise, and limits."""
+    """Probabilities of crossing and of the mutation of a gene, standard deviation of the noise, limits of removal."""
 
     crossover_probability: float
     mutation_probability: float
@@ -52,7 +52,7 @@ class Rules(NamedTuple):
 
 
 class Course(NamedTuple):
-    """Course of an evolution, an entry per evaluation of the population; see `NEpPCA.history_`."""
+    """History of an evolution, an entry per evaluation of the population; see `NEpPCA.history_`."""
 
     dimensionality: Indices1D
     mean_dimensionality: Floats1D
@@ -61,10 +61,10 @@ class Course(NamedTuple):
 
 
 class Nursery(NamedTuple):
-    """Work arrays in which a thread breeds and evaluates offspring.
+    """Work arrays of a thread that breeds and evaluates offspring.
 
-    panels (n_panels * depth, 8): the child; steps (2, 8); parents (n_individuals, 2); ranks (n_individuals,); room: of
-    an evaluation.
+    panels (n_panels * depth, 8): the child; steps (2, 8); parents (n_individuals, 2); ranks (n_individuals,); room:
+    work arrays of an evaluation.
     """
 
     panels: Floats2D
@@ -101,30 +101,29 @@ def evolve(
     last: int,
     nursery: Nursery,
 ) -> None:
-    """Make generations, each from the previous, alternately in two populations, and record them.
+    """Make generations, each from the previous generation, alternately in two populations, and record them.
 
-    Each child is bred, mutated and evaluated while it is in the first-level cache. A generation without children
-    evaluates the population as it is: all networks are elite.
+    Each child is bred, mutated and evaluated while it is in the first-level cache. In a generation without children
+    all networks are elite, so the population is evaluated as it is.
 
     Parameters
     ----------
     networks, offspring : Networks
-        The parents of the first generation, evaluated unless it has no children, and the population to overwrite.
+        The parents of the first generation, evaluated unless it has no children, and a population to overwrite.
     uniforms : float64 array of shape (n_generations, n_children, 2 tournament_size + 1), in [0, 1)
-        See `select_parents`; n_children <= n_individuals. The other offspring come first: they are the elite and do not
-        mutate.
+        See `select_parents`; n_children <= n_individuals. The elite precedes the children and does not mutate.
     seed : uint64
-        Of the mutation's random numbers.
+        Seed of the mutation's random numbers.
     start : int
-        Place of the first child's numbers, `numbers_of_a_child` each, in the sequence of the seed.
+        Place of the first child's random numbers, `numbers_of_a_child` for each child, in the sequence of the seed.
     rules : Rules
     moments : Moments
     course : Course
     evaluation : int
-        The first generation's place in the course.
+        Place of the first generation in the course.
     first, last : int
-        Offspring ``first`` to ``last`` - 1 are made, so that threads can share a generation; nothing is recorded if
-        these are not all.
+        Make offspring ``first`` to ``last`` - 1, so that threads can share a generation. Generations are only recorded
+        if these are all offspring.
     nursery : Nursery
         Overwritten.
     """
@@ -132,12 +131,13 @@ def evolve(
     n_individuals, n_children = len(networks.sizes), uniforms.shape[1]
     n_elite, numbers = n_individuals - n_children, numbers_of_a_child(len(panels))
     for g in range(len(uniforms)):
-        # Every thread selects all parents, from the same numbers.
+        # Every thread selects all parents, from the same random numbers.
         select_parents(networks.fitness, uniforms[g], rules.crossover_probability, parents, nursery.ranks)
         for c in range(first, last):
+            # (1 + s) w_i − s w_j, then w + scale · N(0, 1) except for the elite, then q̂_i, Var(q̂_i) and f
             n_nodes = breed(networks, parents[c, 0], parents[c, 1], depth, panels, nursery.steps)
             if c >= n_elite:
-                # The place of a child's numbers depends neither on threads nor on the generations of a call.
+                # The place of a child's random numbers depends neither on threads nor on the number of calls.
                 here = start + (g * n_children + c - n_elite) * numbers
                 n_rows = (n_nodes + WIDTH - 1) // WIDTH * depth
                 mutate(panels, n_rows, moments.n_features, depth, seed, here, rules, nursery.steps)
@@ -149,7 +149,7 @@ def evolve(
 
 @shared
 def record(networks: Networks, course: Course, evaluation: int) -> None:
-    """Record an evaluated population; only the variances of the fittest network's nodes are written."""
+    """Record an evaluated population, with the variances of the fittest network only."""
     best, total = 0, 0
     for p in range(len(networks.sizes)):
         total += networks.sizes[p]
@@ -164,7 +164,7 @@ def record(networks: Networks, course: Course, evaluation: int) -> None:
 
 @shared
 def numbers_of_a_child(n_rows: int) -> int:
-    """Return the length of a child's part of the random sequence: sixteen per row of its panels, also of lost nodes."""
+    """Return the length of a child's part of the random sequence: sixteen numbers per row of its panels."""
     return 2 * WIDTH * n_rows
 
 
@@ -172,19 +172,19 @@ def numbers_of_a_child(n_rows: int) -> int:
 def select_parents(
     fitness: Floats1D, uniforms: Floats2D, crossover_probability: float, parents: Indices2D, ranks: Indices1D
 ) -> None:
-    """Choose the parents of the next generation: each elite network with itself, then the winners of tournaments.
+    """Select the parents of the next generation: each elite network with itself, then the winners of tournaments.
 
-    Of several networks of equal fitness the first wins.
+    The first of several networks of equal fitness wins.
 
     Parameters
     ----------
     fitness : float64 array of shape (n_individuals,)
     uniforms : float64 array of shape (n_children, 2 tournament_size + 1), n_children <= n_individuals, in [0, 1)
-        tournament_size numbers choose the contestants for the first parent, as many those for the second; the winners
-        cross if the last number is below the probability.
+        tournament_size numbers draw the contestants for the first parent, as many numbers those for the second parent.
+        The winners cross if the last number is below the probability.
     crossover_probability : float, 0 to 1
     parents : int64 array of shape (n_individuals, 2)
-        Receives the parents; a child that is not crossed has the fitter winner twice.
+        Receives the parents; the parents of a child that is not crossed are twice the fitter winner.
     ranks : int64 array of shape (n_individuals,), overwritten
     """
     n_elite, size = len(fitness) - len(uniforms), uniforms.shape[1] // 2
@@ -202,7 +202,7 @@ def select_parents(
 
 @part
 def _fittest(fitness: Floats1D, uniforms: Floats2D, c: int, start: int, size: int) -> int:
-    """Return the fittest of the contestants ⌊u n⌋, drawn with replacement by ``size`` numbers u from ``start`` on."""
+    """Return the fittest of the contestants ⌊u n⌋, drawn with replacement, for ``size`` numbers u from ``start`` on."""
     best = -1
     for i in range(start, start + size):
         p = int(uniforms[c, i] * len(fitness))
@@ -213,15 +213,15 @@ def _fittest(fitness: Floats1D, uniforms: Floats2D, c: int, start: int, size: in
 
 @part
 def breed(networks: Networks, first: int, second: int, depth: int, panels: Floats2D, steps: Floats2D) -> int:
-    """Cross two parents node by node, or copy a network that is both of them; return the number of the child's nodes.
+    """Cross two parents node by node, or copy a network that is both parents; return the child's number of nodes.
 
-    Choice: a child has as many nodes as its longer parent, and copies the surplus from it; so only removal shortens
-    networks.
+    Choice: a child has as many nodes as the longer parent and copies the nodes that the other parent lacks, so that
+    only removal shortens networks.
 
     Parameters
     ----------
     networks : Networks
-        Evaluated, unless the two parents are the same.
+        Evaluated, unless both parents are the same network.
     first, second : int
         Indices of the parents.
     depth : int
@@ -230,7 +230,7 @@ def breed(networks: Networks, first: int, second: int, depth: int, panels: Float
         Receives the child.
     steps : float64 array of shape (2, 8), overwritten
     """
-    # The longer parent first: it gives the nodes that the other lacks, and all if there is one parent.
+    # The longer parent first; the child copies all nodes if both parents are the same network.
     if networks.sizes[first] < networks.sizes[second]:
         first, second = second, first
     n_nodes, common = networks.sizes[first], networks.sizes[second] if first != second else 0
@@ -238,13 +238,13 @@ def breed(networks: Networks, first: int, second: int, depth: int, panels: Float
     v, v_others = networks.variances[first], networks.variances[second]
     for place in range(0, n_nodes, WIDTH):
         row = place // WIDTH * depth
-        # The shorter parent has no node in this panel.
+        # Copy a panel in which the shorter parent has no node.
         if common <= place:
             for k in range(row, row + depth):
                 store(panels, k, 0, load(W, k, 0))
             continue
         _find_steps(W, others, row, depth, v, v_others, place, common, steps)
-        # (1 + s) w_i − s w_j, formula (2), of eight nodes at once, feature by feature.
+        # Formula (2), (1 + s) w_i − s w_j, for eight nodes at once, feature by feature
         of_first, of_second = load(steps, 0, 0), load(steps, 1, 0)
         for k in range(row, row + depth):
             store(panels, k, 0, fma(of_second, load(others, k, 0), multiply(of_first, load(W, k, 0))))
@@ -266,20 +266,19 @@ def _find_steps(
     """Set ``steps`` to the factors of both parents' nodes in the crossing of the panel of ``depth`` rows at a row.
 
     Source: slide 'Special crossing operator', formula (2): w_i + s (w_i − w_j) = (1 + s) w_i − s w_j, where
-    s = (ṽ_i − ṽ_j) / ‖w_i − w_j‖ with ṽ_i = v_i / (v_i + v_j). The variances v are >= 0; ``place`` is the panel's
-    first node, and nodes from ``common`` on, which one parent lacks, are copied.
+    s = (ṽ_i − ṽ_j) / ‖w_i − w_j‖ with ṽ_i = v_i / (v_i + v_j). The variances v are >= 0. ``place`` is the first node of
+    the panel; nodes from ``common`` on, which the other parent lacks, are copied.
 
-    Choice: parent i is that with the larger variance, so that the step away from the other parent climbs. Equal
-    nodes, where the step has no direction, give that node; two nodes without variance, where ṽ is undefined, give the
-    first.
+    Choice: i is the node of larger variance, so that the step away from node j increases the variance. The first node
+    is copied if both nodes are equal, where the step has no direction, or have no variance, where ṽ is undefined.
     """
-    # ‖w_i − w_j‖² of the panel's eight nodes, in two sums: an addition waits for the previous.
+    # ‖w_i − w_j‖² of eight nodes, in two sums, since each addition waits for the previous addition of its sum
     a = b = zeros()
     for k in range(row, row + depth, 2):
         x, y = subtract(load(W, k, 0), load(others, k, 0)), subtract(load(W, k + 1, 0), load(others, k + 1, 0))
         a, b = fma(x, x, a), fma(y, y, b)
     store(steps, 0, 0, add(a, b))
-    # step = ±s: where v < v', the other parent is w_i.
+    # The factors are 1 + s and −s. A negative step = −s means that w_i is the node of the other parent.
     for i in range(WIDTH):
         step, node = 0.0, place + i
         if node < common and steps[0, i] > 0.0 and v[node] + v_others[node] > 0.0:
@@ -301,7 +300,7 @@ def mutate(
     rules: Rules,
     scales: Floats2D,
 ) -> None:
-    """Add Gaussian noise to genes that mutate, in place: w + scale · N(0, 1).
+    """Add Gaussian noise to the genes that mutate, in place: w + scale · N(0, 1).
 
     Parameters
     ----------
@@ -309,9 +308,9 @@ def mutate(
     n_rows : int
         Rows of all panels of the child.
     n_features, depth : int
-        Rows of a panel with weights, and all; the others stay zero.
+        Number of rows of a panel with weights, and of all rows; the other rows remain zero.
     seed, start : uint64, int
-        The random sequence, and the place in it of the first of the `numbers_of_a_child`.
+        Random sequence, and the place of the child's first number, of `numbers_of_a_child`.
     rules : Rules
     scales : float64 array of shape (2, 8), overwritten
     """
@@ -319,7 +318,7 @@ def mutate(
         return
     for i in range(2):
         store(scales, i, 0, splat(rules.mutation_scale))
-    # A pair of rows has 32 numbers of the sequence: it takes eight for its noise and sixteen to choose genes.
+    # Each pair of rows owns 32 numbers of the sequence: eight for the noise and sixteen to select genes.
     for panel in range(0, n_rows, depth):
         for row in range(panel, panel + n_features, 2):
             here = start + 2 * WIDTH * row
@@ -327,14 +326,14 @@ def mutate(
             if rules.mutation_probability < 1.0:
                 _choose(scales, seed, here + WIDTH, rules)
             store(panels, row, 0, fma(load(scales, 0, 0), first, load(panels, row, 0)))
-            # The last of an odd number of rows is alone.
+            # The last row of an odd number of rows has no partner.
             if row + 1 < panel + n_features:
                 store(panels, row + 1, 0, fma(load(scales, 1, 0), second, load(panels, row + 1, 0)))
 
 
 @part
 def _choose(scales: Floats2D, seed: np.uint64, start: int, rules: Rules) -> None:
-    """Set the scale of each gene of two rows: zero for genes that do not mutate."""
+    """Set the scale of the noise of each gene of two rows, 0 for genes that do not mutate."""
     for i in range(2):
         store(scales, i, 0, random_uniform(seed, start + i * WIDTH, 11, 53))
         for place in range(WIDTH):
@@ -348,13 +347,13 @@ def normal_pair(seed: np.uint64, start: int) -> tuple[Any, Any]:
     Source: Box and Muller 1958, "A note on the generation of random normal deviates": √(−2 ln u) times the cosine and
     the sine of 2 π v.
 
-    Choice: u and v have 38 and 26 of the 64 bits of a random number, so that the noise is at most 7.4 standard
-    deviations. The logarithm, sine and cosine are sums of their series, exact to 1e-11. Eight numbers of the seed's
-    sequence are used, from ``start`` on.
+    Choice: u and v take 38 and 26 of the 64 bits of a random number, so that the noise is at most 7.4 standard
+    deviations. Series give the logarithm, sine and cosine, exact to 1e-11. Eight numbers of the seed's sequence are
+    used, from ``start`` on.
     """
     u = random_uniform(seed, start, _ANGLE_BITS, _RADIUS_BITS)
     v = random_uniform(seed, start, 0, _ANGLE_BITS)
-    # sin h and cos h of half the angle, h = π (v − 1/2), by Horner's rule: the series converge fast near zero.
+    # sin h and cos h of half the angle, h = π (v − 1/2), by Horner's rule; the series converge fast near 0
     h = multiply(subtract(v, splat(0.5)), splat(math.pi))
     squared = multiply(h, h)
     sine, cosine = broadcast(_SINE, 0, 7), broadcast(_COSINE, 0, 8)

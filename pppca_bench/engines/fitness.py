@@ -1,6 +1,6 @@
 """Evaluation of linear networks in compiled code: orthonormal nodes, variances, fitness, removal by criterion (1).
 
-Sums have a fixed order for every vector width, so that an evolution takes the same course on any processor.
+Sums have a fixed order for every vector width, so that an evolution is the same on all processors.
 """
 
 from typing import Any, NamedTuple
@@ -20,8 +20,8 @@ class Networks(NamedTuple):
     """A population of networks.
 
     weights (n_individuals, n_panels * depth, 8): nodes in panels, see `orthonormalise`; variances (n_individuals,
-    n_panels * 8): of the projections on evaluated nodes, decreasing; sizes (n_individuals,): nodes of each network, 1
-    to n_features; fitness (n_individuals,): >= 0, squared units of the data. Weights and variances beyond a network's
+    n_panels * 8): decreasing projection variances of evaluated nodes; sizes (n_individuals,): number of nodes, 1 to
+    n_features; fitness (n_individuals,): >= 0, squared units of the data. Weights and variances beyond a network's
     size are finite and have no meaning.
     """
 
@@ -32,7 +32,7 @@ class Networks(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """The covariance or autocorrelation matrix C, padded by zeros to (depth, depth), multiples of eight.
+    """The covariance or autocorrelation matrix C, padded by zeros to (depth, depth), depth a multiple of eight.
 
     full: C; half: its lower triangle, doubled below the diagonal, so that q C qᵀ = Σ_k q_k Σ_{i≥k} half[i, k] q_i;
     n_features: the size of C.
@@ -44,7 +44,7 @@ class Moments(NamedTuple):
 
 
 def moments_of(C: Floats) -> Moments:
-    """Return the moments of C, shape (n_features, n_features), symmetric and non-negative definite."""
+    """Return the moments of C, shape (n_features, n_features), symmetric and positive semidefinite."""
     n_features = len(C)
     depth = padded(n_features)
     full, half = aligned_zeros(depth, depth), aligned_zeros(depth, depth)
@@ -60,37 +60,37 @@ def evaluate(
     """Evaluate a network, remove nodes by criterion (1), and store it as network p of a population.
 
     Source: slide 'Fitness evaluation': orthonormalise; Var(q̂i) = q̂i C q̂iᵀ; sort by decreasing variance; fitness
-    f = α Σ_i Var(q̂i); remove. The nodes that stay are stored orthonormal, in that order.
+    f = α Σ_i Var(q̂i); remove. The remaining nodes are stored orthonormal, in that order.
 
-    Choice: the fitness sums the variances of all nodes, also of those that are removed then: the slides name the sum
-    before the removal.
+    Choice: the fitness sums the variances of all nodes, including nodes that are removed afterwards, since the slides
+    name the sum before the removal.
 
     Parameters
     ----------
     panels : float64 array of shape (n_panels * depth, 8), finite
-        The network's nodes, see `orthonormalise`; overwritten.
+        Nodes of the network, see `orthonormalise`; overwritten.
     n_nodes : int, 1 to n_features
     moments : Moments
     limits : Limits
     room : Room
     networks : Networks
-        Its network p is overwritten; ``panels`` must not be part of it.
+        Network p is overwritten; ``panels`` must not be part of it.
     p : int
     """
     depth = len(moments.full)
     raw, order, lost = room.raw, room.order, room.lost
     orthonormalise(panels, n_nodes, depth, moments.n_features, room)
-    # Var(q̂_i) = q̂_i C q̂_iᵀ, eight nodes at a time.
+    # Var(q̂_i) = q̂_i C q̂_iᵀ, eight nodes at a time
     for first in range(0, n_nodes, WIDTH):
         store(raw, 0, first, _variances(panels, first // WIDTH * depth, moments))
-    # Lost nodes come last in the order, and neither the sum nor the criterion reads them.
+    # Lost nodes come last in the order; neither the sum nor the criterion includes them.
     n_left = n_nodes
     for j in range(n_nodes):
         if lost[j]:
             n_left -= 1
             raw[0, j] = -np.inf
     sort_decreasing(raw[0], n_nodes, order)
-    # Σ_i Var(q̂_i); rounding may make a variance of zero as small as -1e-16, and criterion (1) requires >= 0.
+    # Σ_i Var(q̂_i); rounding may turn a variance of 0 into -1e-16, but criterion (1) requires >= 0.
     variances, weights = networks.variances[p], networks.weights[p]
     total = 0.0
     for j in range(n_left):
@@ -112,11 +112,11 @@ def _variances(panels: Floats2D, row: int, moments: Moments) -> Any:
     half = moments.half
     total = zeros()
     for k in range(0, len(half), WIDTH):
-        # t_k = Σ_{i≥k} half[i, k] q_i for eight features k; half takes half of the multiply-adds of q C.
+        # t_k = Σ_{i≥k} half[i, k] q_i for eight features k: half of the multiply-adds of q C
         products = plus_products(zero_tile(), half, k, k, panels, row + k, 0, moments.n_features - k)
         t0, t1, t2, t3, t4, t5, t6, t7 = products
         first = row + k
-        # Σ_k q_k t_k, even and odd k apart, since an addition waits for the previous.
+        # Σ_k q_k t_k over even and odd k, since each addition waits for the previous addition of its sum
         even = fma(t2, load(panels, first + 2, 0), multiply(t0, load(panels, first, 0)))
         odd = fma(t3, load(panels, first + 3, 0), multiply(t1, load(panels, first + 1, 0)))
         even = fma(t6, load(panels, first + 6, 0), fma(t4, load(panels, first + 4, 0), even))
@@ -127,9 +127,9 @@ def _variances(panels: Floats2D, row: int, moments: Moments) -> Any:
 
 @part
 def _sort_nodes(panels: Floats2D, depth: int, order: Indices1D, n: int, offsets: Indices1D, weights: Floats2D) -> None:
-    """Copy the first n nodes of an order; the rest of the last panel has no meaning."""
+    """Copy the first n nodes of an order to ``weights``; the rest of the last panel has no meaning."""
     for first in range(0, n, WIDTH):
-        # Node j is column j mod 8 of panel j // 8; offsets count numbers from row k of the first panel.
+        # Node j is column j mod 8 of panel j // 8. Offsets are relative to row k of the first panel.
         for i in range(WIDTH):
             node = order[first + i] if first + i < n else 0
             offsets[i] = node // WIDTH * depth * WIDTH + node % WIDTH
@@ -140,7 +140,7 @@ def _sort_nodes(panels: Floats2D, depth: int, order: Indices1D, n: int, offsets:
 
 @part
 def alignment(weights: Floats2D, C: Floats2D, leader: Floats2D) -> float:
-    """Return α = (q r)² with r = C q / ‖C q‖ of the first node q, which is 1 if q is an eigenvector of C, else less.
+    """Return α = (q r)², r = C q / ‖C q‖, for the first node q: 1 if q is an eigenvector of C, otherwise less.
 
     Source: slide 'The Neuroevolutionary Algorithm'. Choice: 0 if C q = 0, where r has no direction.
 
@@ -148,11 +148,11 @@ def alignment(weights: Floats2D, C: Floats2D, leader: Floats2D) -> float:
     receives q.
     """
     depth = len(C)
-    # q, the first column of the panel, as a row.
+    # q, the first column of the panel, as a row
     for k in range(depth):
         leader[0, k] = weights[k, 0]
     products, squares = zeros(), zeros()
-    # r = C q, eight rows at a time (C is symmetric: its rows are its columns); q r and r² in lanes.
+    # r = C q, eight elements at a time, by rows of C, which is symmetric; q r and r² are summed in lanes
     for k in range(0, depth, WIDTH):
         a = b = c = d = zeros()
         for i in range(0, depth, 4):

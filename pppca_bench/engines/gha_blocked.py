@@ -1,7 +1,7 @@
-"""GHA updates and variances of rows in compiled code, at half of the machine's peak.
+"""Fast GHA updates and variances of rows in compiled code, at half of the processor's peak.
 
-W lies in panels of sixteen columns, two vectors per row, so that an update stays in the first-level cache. Each panel
-begins with the same columns of a block of eight samples: rows 0 to 7 are samples, row 8 + j is row j of W.
+W is stored in panels of sixteen columns, two vectors per row, so that an update stays in the first-level cache. Rows 0
+to 7 of a panel are the same columns of a block of eight samples; row 8 + j belongs to row j of W.
 """
 
 import math
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pppca_bench.compiled.arrays import Floats1D, Floats2D, Indices1D, Samples2D, aligned_zeros
 from pppca_bench.compiled.jit import part
-from pppca_bench.compiled.operation import HOLDS_32_VECTORS, WIDTH
+from pppca_bench.compiled.operation import FITS_32_VECTORS, WIDTH
 from pppca_bench.compiled.simd import (
     add,
     blend,
@@ -34,9 +34,9 @@ _Pair = tuple[Any, Any]
 
 
 class Panels(NamedTuple):
-    """W in panels, and a block of samples.
+    """Work arrays of `fast_epoch`: W in panels, and a block of samples.
 
-    panels (n_panels * height, 16), where height is 8 + n_rows, n_rows rounded up to a multiple of four; columns
+    panels (n_panels * height, 16), where height is 8 plus n_rows rounded up to a multiple of four; columns
     (n_panels * 16, 8): the samples as columns; outputs (height, 8).
     """
 
@@ -46,7 +46,7 @@ class Panels(NamedTuple):
 
 
 def make_panels(n_rows: int, n_features: int) -> Panels:
-    """Allocate the panels of up to n_rows rows."""
+    """Allocate panels for at most n_rows rows."""
     n_panels, height = -(-n_features // _PANEL), _BLOCK + -(-n_rows // 4) * 4
     return Panels(
         aligned_zeros(n_panels * height, _PANEL),
@@ -66,18 +66,17 @@ def fast_epoch(
     decay: float,
     room: Panels,
 ) -> None:
-    """Update the first rows of W in place with cumulative residuals: 3 l m multiply-adds a sample.
+    """Update the first rows of W in place with cumulative residuals: 3 l m multiply-adds per sample.
 
-    ΔW = η (y xᵀ − LT(y yᵀ) W), every row from the old W: the residual x − Σ_{k≤j} y_k w_k is carried from
-    row to row, so that row k is read before it changes. Source: Sanger 1989; slide "Generalized Hebbian
-    Algorithm".
+    ΔW = η (y xᵀ − LT(y yᵀ) W), where every row uses the old W: the residual x − Σ_{k≤j} y_k w_k passes from row to row,
+    so that row k is read before it changes. Source: Sanger 1989; slide "Generalized Hebbian Algorithm".
 
-    Choice: eight samples at a time, with the result of one at a time, to rounding. The outputs of a block follow from
-    the old rows' outputs W X_Bᵀ and the samples' products X_B X_Bᵀ. Given the outputs, the columns of W are
-    independent, so that a panel of sixteen columns takes all updates in the first-level cache.
+    Choice: eight samples at a time, which agrees up to rounding with sample by sample. The outputs of a block follow
+    from the outputs W X_Bᵀ of the old rows and the products X_B X_Bᵀ of the samples. For given outputs the columns of W
+    are independent, so that all updates of a panel of sixteen columns stay in the first-level cache.
 
-    Choice: samples are multiplied by √η and learnt at a rate of one, which is equivalent: the output y serves both
-    products of an update, residual − y w and w + y residual, and each sample may have its own rate.
+    Choice: samples are multiplied by √η and learnt at a rate of 1, which is equivalent. Then the same output y serves
+    both products of an update, residual − y w and w + y residual, and each sample may have its own rate.
 
     Parameters
     ----------
@@ -86,31 +85,35 @@ def fast_epoch(
     n_rows : int
         l, the number of rows that learn.
     X, mean : float64 arrays, shape (N, m) and (1, m)
-        The samples, not centred; the mean is subtracted from each as it is read.
+        Samples that are not centred, and the mean to subtract.
     order : int64 array, shape (n,)
         Indices of samples, in the order of learning, each in [0, N).
     learning_rate, decay : float
-        Sample s = 0, 1, … of the order learns at η = learning_rate / (1 + decay s); > 0 and >= 0.
+        η = learning_rate / (1 + decay s) for sample s = 0, 1, … of the order; > 0 and >= 0.
     room : Panels
+        Overwritten.
     """
     n_features = W.shape[1]
-    # Zeros fill rows, columns and samples up to whole blocks; they stay zero and change nothing.
+    # Zeros pad rows, columns and samples to whole blocks; they remain zero and have no influence.
     height = _BLOCK + (n_rows + 3) // 4 * 4
     n_panels = (n_features + _PANEL - 1) // _PANEL
     panels, columns, outputs = room.panels, room.columns, room.outputs
     _copy_rows(W, n_rows, panels, height, n_panels)
-    # X_B; [X_B; W] X_Bᵀ; the outputs y_s = W_s x_s by the rows that each sample meets; W, panel by panel.
     for start in range(0, len(order), _BLOCK):
+        # X_B = √η (x − mean) of eight samples
         _read_block(panels, columns, height, X, mean, order, start, learning_rate, decay)
+        # [X_B; W] X_Bᵀ with the old W
         _compute_outputs(outputs, height, panels, columns, n_features)
+        # y_s = W_s x_s, where W_s is W after samples 0 to s − 1 of the block
         _carry_outputs(outputs, n_rows)
+        # W ← W + Σ_s (y_s x_sᵀ − LT(y_s y_sᵀ) W_s), panel by panel
         for panel in range(n_panels):
-            if HOLDS_32_VECTORS:
+            if FITS_32_VECTORS:
                 _learn_panel(panels, panel * height, outputs, n_rows)
             else:
                 for part in range(4):
                     _learn_quarter(panels, panel * height, part // 2 * WIDTH, part % 2 * 4, outputs, n_rows)
-    # Feature i is column i mod 16 of panel i // 16.
+    # Copy the panels back to W: feature i is column i mod 16 of panel i // 16.
     for j in range(n_rows):
         for i in range(n_features):
             W[j, i] = panels[i // _PANEL * height + _BLOCK + j, i % _PANEL]
@@ -118,12 +121,12 @@ def fast_epoch(
 
 @part
 def _copy_rows(W: Floats2D, n_rows: int, panels: Floats2D, height: int, n_panels: int) -> None:
-    """Copy W to the panels, below the samples, and fill the rest with zeros."""
+    """Copy the first rows of W to the panels, below the samples, and fill the other rows with zeros."""
     n_features = W.shape[1]
     for panel in range(n_panels):
         first = panel * _PANEL
         for j in range(height - _BLOCK):
-            # Beyond the rows or features n <= 0, and masked_load gives zeros.
+            # Beyond the rows and features n <= 0, for which masked_load returns zeros.
             row, n = panel * height + _BLOCK + j, n_features - first if j < n_rows else 0
             store(panels, row, 0, masked_load(W, j, first, n))
             store(panels, row, WIDTH, masked_load(W, j, first + WIDTH, n - WIDTH))
@@ -143,10 +146,10 @@ def _read_block(
 ) -> None:
     """Set the first eight rows of the panels to X_B, √η (x − mean) of eight samples, and ``columns`` to X_Bᵀ."""
     for s in range(_BLOCK):
-        # The last block ends in zeros if the order does not fill it: their outputs are zero.
+        # Zeros fill the last block; their outputs are zero.
         present = start + s < len(order)
         rate = learning_rate / (1.0 + decay * (start + s)) if decay > 0.0 else learning_rate
-        # √η x in place of x: then y x and y y contain η.
+        # √η x instead of x, so that y x and y y contain the factor η
         factor = splat(math.sqrt(rate) if present else 0.0)
         sample = order[start + s] if present else 0
         for i in range(0, len(columns), WIDTH):
@@ -154,7 +157,7 @@ def _read_block(
             x = subtract(masked_load(X, sample, i, n), masked_load(mean, 0, i, n))
             store(panels, i // _PANEL * height + s, i % _PANEL, multiply(x, factor))
     for i in range(0, len(columns), WIDTH):
-        # A row of ``columns`` is one feature of all eight samples.
+        # Each row of ``columns`` is a feature of all eight samples.
         transpose(columns, i, 0, panels, i // _PANEL * height, i % _PANEL)
 
 
@@ -163,18 +166,18 @@ def _compute_outputs(outputs: Floats2D, height: int, panels: Floats2D, columns: 
     """Set ``outputs`` to [X_B; W] X_Bᵀ, the products of the rows of the panels with the samples in ``columns``."""
     for j in range(height):
         store(outputs, j, 0, zeros())
-    # Panel by panel: its sixteen columns of samples and rows stay in the first-level cache.
+    # Panel by panel, whose sixteen columns of samples and rows stay in the first-level cache
     for first in range(0, n_features, _PANEL):
         n = _PANEL if first + _PANEL <= n_features else n_features - first
-        if not HOLDS_32_VECTORS:
+        if not FITS_32_VECTORS:
             for j in range(0, height, 2):
                 _add_two_outputs(outputs, j, panels, first // _PANEL * height + j, columns, first, n)
             continue
         for j in range(0, height, 4):
             row = first // _PANEL * height + j
             a, b, c, d = load(outputs, j, 0), load(outputs, j + 1, 0), load(outputs, j + 2, 0), load(outputs, j + 3, 0)
-            # Lane s of a to d is Σ w_i x_si of four rows over even i, of e to h over odd i: an addition waits for
-            # the previous addition.
+            # Lane s of a to d is Σ w_i x_si over even i for four rows w, lane s of e to h over odd i. Two sums per row
+            # double the speed, since each addition waits for the previous addition of its sum.
             e = f = g = h = zeros()
             for i in range(0, n, 2):
                 x, z = load(columns, first + i, 0), load(columns, first + i + 1, 0)
@@ -197,6 +200,7 @@ def _add_two_outputs(
     outputs: Floats2D, j: int, panels: Floats2D, row: int, columns: Floats2D, first: int, n: int
 ) -> None:
     """Add the products of two rows of a panel with the samples, in the order of `_compute_outputs`."""
+    # Σ w_i x_si over even i in a and b, over odd i in c and d
     a, b = load(outputs, j, 0), load(outputs, j + 1, 0)
     c = d = zeros()
     for i in range(0, n, 2):
@@ -211,21 +215,22 @@ def _add_two_outputs(
 
 @part
 def _carry_outputs(outputs: Floats2D, n_rows: int) -> None:
-    """Turn outputs by the old rows into those by the rows that each sample of the block meets.
+    """Replace the outputs of the old rows by the outputs of the rows at the time of each sample of the block.
 
-    r_s = (x_s − Σ_k y_k w_k) X_Bᵀ, the products of sample s's residual with all samples, are x_s X_Bᵀ at first. For
-    each row and in it each sample: the output ``now`` is lane s of y = w_j X_Bᵀ; r_s ← r_s − now y; and since w_j moves
-    by now times the residual, the outputs of later samples, the lanes beyond s, move by now r_s.
+    r_s = (x_s − Σ_k y_k w_k) X_Bᵀ are the products of the residual of sample s with all samples, at first x_s X_Bᵀ. For
+    each row j and each sample s, ``now`` is the output y_s of w_j, lane s of y = w_j X_Bᵀ. Then r_s ← r_s − now y. The
+    row moves by now times the residual, so the outputs of later samples, lanes s + 1 to 7 of y, change by now r_s.
     """
-    # No sample follows the last: r_7 is not needed.
+    # r_7 is not needed, since no sample follows the last sample.
     r0, r1, r2, r3 = load(outputs, 0, 0), load(outputs, 1, 0), load(outputs, 2, 0), load(outputs, 3, 0)
     r4, r5, r6 = load(outputs, 4, 0), load(outputs, 5, 0), load(outputs, 6, 0)
     for j in range(_BLOCK, _BLOCK + n_rows):
         y = load(outputs, j, 0)
-        # r_0 ← r_0 − y_0 y, then y ← y + y_0 r_0 in lanes 1 to 7; the same for samples 1 to 6.
+        # Sample s = 0: r_0 ← r_0 − y_0 y, then y ← y + y_0 r_0 in lanes 1 to 7
         now = broadcast_lane(y, 0)
         r0 = fnma(now, y, r0)
         y = blend(0, y, fma(now, r0, y))
+        # The same for samples 1 to 6
         now = broadcast_lane(y, 1)
         r1 = fnma(now, y, r1)
         y = blend(1, y, fma(now, r1, y))
@@ -249,14 +254,14 @@ def _carry_outputs(outputs: Floats2D, n_rows: int) -> None:
 
 @part
 def _learn_panel(panels: Floats2D, first: int, outputs: Floats2D, n_rows: int) -> None:
-    """Update the rows of the panel at row ``first`` by its block of samples: w ← w + y r, r ← r − y w of each row."""
-    # The residuals r of all eight samples fill sixteen registers, a row two: only rows and outputs are read.
+    """Update the rows of the panel at row ``first`` by its block of samples: r ← r − y w, w ← w + y r for each row."""
+    # The residuals r_0 to r_7 of the samples, at first x_s, fill sixteen registers, and a row w fills two.
     r0, r1, r2, r3 = _pair(panels, first), _pair(panels, first + 1), _pair(panels, first + 2), _pair(panels, first + 3)
     half = first + 4
     r4, r5, r6, r7 = _pair(panels, half), _pair(panels, half + 1), _pair(panels, half + 2), _pair(panels, half + 3)
     for j in range(_BLOCK, _BLOCK + n_rows):
         w = _pair(panels, first + j)
-        # In the order of the samples: each meets the row as the previous sample left it.
+        # r_s ← r_s − y_s w, w ← w + y_s r_s in the order of the samples s
         w, r0 = _learn(w, r0, broadcast(outputs, j, 0))
         w, r1 = _learn(w, r1, broadcast(outputs, j, 1))
         w, r2 = _learn(w, r2, broadcast(outputs, j, 2))
@@ -271,13 +276,14 @@ def _learn_panel(panels: Floats2D, first: int, outputs: Floats2D, n_rows: int) -
 
 @part
 def _learn_quarter(panels: Floats2D, first: int, column: int, sample: int, outputs: Floats2D, n_rows: int) -> None:
-    """Make the updates of `_learn_panel` by four samples, from ``sample`` on, in eight columns from ``column`` on.
+    """Make the updates of `_learn_panel` by four samples, from ``sample`` on, in eight columns, from ``column`` on.
 
-    The second four samples meet each row as the first four left it, as in the order of all eight.
+    Samples 4 to 7 must follow samples 0 to 3, which gives the same result as all eight samples at once.
     """
     r0, r1 = load(panels, first + sample, column), load(panels, first + sample + 1, column)
     r2, r3 = load(panels, first + sample + 2, column), load(panels, first + sample + 3, column)
     for j in range(_BLOCK, _BLOCK + n_rows):
+        # r_s ← r_s − y_s w, w ← w + y_s r_s in the order of the samples s
         w = load(panels, first + j, column)
         y = broadcast(outputs, j, sample)
         r0 = fnma(y, w, r0)
@@ -301,14 +307,14 @@ def _pair(panels: Floats2D, row: int) -> _Pair:
 
 @part
 def _learn(w: _Pair, residual: _Pair, y: Any) -> tuple[_Pair, _Pair]:
-    """Return a row after a sample, w + y (r − y w), and the sample's residual, r − y w."""
+    """Return the row w + y (r − y w) after a sample, and the residual r − y w of the sample."""
     r, s = fnma(y, w[0], residual[0]), fnma(y, w[1], residual[1])
     return (fma(y, r, w[0]), fma(y, s, w[1])), (r, s)
 
 
 @part
 def quadratic_variances(W: Floats2D, n_rows: int, C: Floats2D, variances: Floats1D, strip: Floats2D) -> None:
-    """Set ``variances`` to w C wᵀ of the first rows, the projection variances, at a cost that does not depend on N.
+    """Set ``variances`` to the projection variances w C wᵀ of the first rows, at a cost that does not depend on N.
 
     Parameters
     ----------
@@ -317,7 +323,7 @@ def quadratic_variances(W: Floats2D, n_rows: int, C: Floats2D, variances: Floats
         l.
     C : float64 array, shape (m, m) or (m, n)
         Covariance or autocorrelation matrix, divisor N. If n < m, a factor F of C = F Fᵀ, such as the centred samples
-        as columns over √N, which costs less if there are fewer samples than features.
+        as columns over √N, which costs less for fewer samples than features.
     variances : float64 array, shape (>= l,)
     strip : float64 array, shape (m, 16), overwritten
     """
@@ -325,14 +331,14 @@ def quadratic_variances(W: Floats2D, n_rows: int, C: Floats2D, variances: Floats
     for j in range(n_rows):
         variances[j] = 0.0
     factor = C.shape[1] < len(C)
-    # Sixteen columns of C, copied so that they are contiguous, serve all rows from the first-level cache.
+    # Σ over strips of sixteen columns of C, whose contiguous copy serves all rows from the first-level cache
     for first in range(0, C.shape[1], _PANEL):
         n = C.shape[1] - first
         for i in range(len(C)):
             store(strip, i, 0, masked_load(C, i, first, n))
             store(strip, i, WIDTH, masked_load(C, i, first + WIDTH, n - WIDTH))
         for j in range(0, n_rows, 4):
-            # Four rows share each load of the strip; beyond the end the last row is repeated.
+            # Four rows share each load of the strip; the last row is repeated beyond the end.
             k = j + 1 if j < last else last
             p = j + 2 if j + 1 < last else last
             q = j + 3 if j + 2 < last else last
@@ -343,11 +349,11 @@ def quadratic_variances(W: Floats2D, n_rows: int, C: Floats2D, variances: Floats
 def _add_quadratic_forms(
     variances: Floats1D, W: Floats2D, j: int, k: int, p: int, q: int, strip: Floats2D, first: int, factor: bool
 ) -> None:
-    """Add Σ_i (w C)_i w_i, or with a factor Σ_i (w F)_i², over the strip's columns i to the variances of four rows.
+    """Add Σ_i (w C)_i w_i, or Σ_i (w F)_i² with a factor F, over the strip's columns i to the variances of four rows.
 
     A repeated row counts once.
     """
-    # (w C)_i of four rows w: the left eight columns i in a to d, the right eight in e to h.
+    # (w C)_i for four rows w: columns i = 0 to 7 of the strip in a to d, columns 8 to 15 in e to h
     a = b = c = d = e = f = g = h = zeros()
     for i in range(len(strip)):
         left, right = load(strip, i, 0), load(strip, i, WIDTH)
@@ -370,7 +376,8 @@ def _add_quadratic_forms(
 
 @part
 def _weighted_sum(left: Any, right: Any, W: Floats2D, row: int, first: int, factor: bool) -> float:
-    """Return Σ_i (w C)_i w_i of sixteen columns i from ``first`` on, or Σ_i (w F)_i²: C = F Fᵀ, w C wᵀ = ‖w F‖²."""
+    """Return Σ_i (w C)_i w_i over sixteen columns i, from ``first`` on; with a factor, Σ_i (w F)_i²."""
+    # C = F Fᵀ: w C wᵀ = ‖w F‖²
     if factor:
         return reduce_add(fma(right, right, multiply(left, left)))
     n = W.shape[1] - first

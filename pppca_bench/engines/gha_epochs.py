@@ -1,4 +1,4 @@
-"""Epochs of GHA and DGHA in compiled code: removal of rows, records and updates."""
+"""Epochs of GHA and DGHA in compiled code: removal of rows, history, updates."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from pppca_bench.engines.removal import Limits, count_kept, sort_decreasing, sor
 FAST, LITERAL, IN_PLACE = 0, 1, 2
 
 DIVERGED_WEIGHT = 1e8
-"""Rows tend to unit norm; a row with a larger weight never comes back, and its variances would overflow."""
+"""Rows converge to unit norm; a row with a larger weight never recovers, and its variances would overflow."""
 
 
 class Samples(NamedTuple):
@@ -31,8 +31,8 @@ class Schedule(NamedTuple):
     """Samples, rates and rows of each epoch.
 
     orders (n_epochs, n): the samples in the order of learning; rates, decays (n_epochs,): sample s = 0, 1, … learns at
-    rate / (1 + decay s); n_joined (n_epochs,): rows that have joined; checked (n_epochs,): whether rows are removed
-    before the epoch.
+    rate / (1 + decay s); n_joined (n_epochs,): rows that have started to learn; checked (n_epochs,): whether rows are
+    removed before the epoch.
     """
 
     orders: Indices2D
@@ -45,9 +45,9 @@ class Schedule(NamedTuple):
 class Rule(NamedTuple):
     """Rule of removal and update, the same for all epochs.
 
-    limits: of removal; per_direction: whether it compares variances along the rows' directions, or of the outputs;
-    sort: whether it sorts the rows by decreasing variance, so that the first ``n_joined`` learn, else those of the
-    first initial places; update: FAST, LITERAL or IN_PLACE.
+    limits: of removal; per_direction: whether removal compares variances along the rows' directions, or variances of
+    the outputs; sort: whether removal sorts the rows by decreasing variance, after which the first ``n_joined`` rows
+    learn, or else the rows of the first ``n_joined`` initial places; update: FAST, LITERAL or IN_PLACE.
     """
 
     limits: Limits
@@ -57,10 +57,10 @@ class Rule(NamedTuple):
 
 
 class History(NamedTuple):
-    """Records before each epoch, after its removal, and at the end.
+    """Records before each epoch, after the removal of rows, and at the end.
 
     dimensionality (n_epochs + 1,): number of rows; variances (n_epochs + 1, l): w C wᵀ of each row, in the column of
-    its initial place, NaN for removed rows; along_directions, of the same shape: the same over ‖w‖².
+    its initial place, NaN for removed rows; along_directions, of the same shape: w C wᵀ / ‖w‖².
     """
 
     dimensionality: Indices1D
@@ -69,7 +69,7 @@ class History(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Work arrays for l rows of m features, of shapes (l, m), (l,), (m,) and (m, 16), and those of the panels."""
+    """Work arrays for l rows of m features, of shapes (l, m), (l,), (m,) and (m, 16), and the panels."""
 
     rows: Floats2D
     nodes: Indices1D
@@ -84,7 +84,7 @@ class Room(NamedTuple):
 
 
 def make_room(n_rows: int, n_features: int) -> Room:
-    """Allocate the work arrays."""
+    """Allocate the work arrays for n_rows rows of n_features features."""
     return Room(
         rows=np.zeros((n_rows, n_features)),
         nodes=np.zeros(n_rows, dtype=np.int64),
@@ -103,32 +103,32 @@ def make_room(n_rows: int, n_features: int) -> Room:
 def learn_epochs(
     rows: Floats2D, nodes: Indices1D, samples: Samples, schedule: Schedule, rule: Rule, history: History, room: Room
 ) -> tuple[int, int, int]:
-    """Make epochs: remove rows if the epoch is checked, record the rows, let those that have joined learn.
+    """Learn epochs: remove rows if the epoch is checked, record the rows, update the rows that have started to learn.
 
     Source: slide "Dynamical GHA with reduced data set"; GHA never checks. With the literal update a check computes the
-    variances from all N responses, and other epochs record none, so that recording takes no time.
+    variances from all N responses; the other epochs record no variances, so that the history takes no time.
 
     Parameters
     ----------
     rows : float64 array, shape (l, m)
-        Changed in place: the rows that are left come first.
+        Changed in place: the remaining rows come first.
     nodes : int64 array, shape (l,)
-        Their initial places. Changed in place.
+        Initial places of the rows, changed in place.
     samples, schedule, rule : Samples, Schedule, Rule
     history : History
-        Filled; a schedule without epochs records the rows as they are.
+        Filled; a schedule without epochs records the given rows.
     room : Room
+        Overwritten.
 
     Returns
     -------
     n_rows, n_epochs, n_operations : int
-        Rows that are left, epochs before the end or a divergence, and multiply-adds that the literal update counts, or
-        would count in place of another.
+        Remaining rows, epochs until the end or a divergence, and multiply-adds of the literal update, for every update.
     """
     n_rows, n_features, n_operations = len(rows), rows.shape[1], 0
     X, mean, variances = samples.X, samples.mean, room.variances
     for epoch in range(len(schedule.orders)):
-        # Var(q̂_j), cheaply by C, or with LITERAL as the slides do; NaN where LITERAL has no check.
+        # Var(q̂_j) = w_j C w_jᵀ, but with LITERAL the variance of all responses; NaN if LITERAL does not check
         checked = schedule.checked[epoch]
         if rule.update != LITERAL:
             quadratic_variances(rows, n_rows, samples.C, variances, room.strip)
@@ -138,12 +138,12 @@ def learn_epochs(
         else:
             for j in range(n_rows):
                 variances[j] = np.nan
-        # Slide "Dynamical GHA", step 2: removal comes before the updates, also in the first epoch.
+        # Slide "Dynamical GHA", step 2: removal precedes the updates, also in the first epoch.
         if checked:
             n_rows = remove_rows(rows, nodes, variances, n_rows, rule, room)
         _record(history, epoch, rows, nodes, variances, n_rows)
         n_learning = _count_learning(nodes, n_rows, schedule.n_joined[epoch], rule.sort)
-        # ΔW: FAST by cumulative residuals (3 l m), LITERAL by the formula (l² m), IN_PLACE as in the notebook.
+        # ΔW = η (y xᵀ − LT(y yᵀ) W): FAST takes 3 l m multiply-adds, LITERAL l² m, IN_PLACE reads updated rows
         order, rate, decay = schedule.orders[epoch], schedule.rates[epoch], schedule.decays[epoch]
         if rule.update == LITERAL:
             n_operations += literal_epoch(rows, n_rows, n_learning, X, mean, order, rate, decay, room.x, room.y)
@@ -164,20 +164,20 @@ def learn_epochs(
 def remove_rows(rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: int, rule: Rule, room: Room) -> int:
     """Move the rows that formula (1) keeps to the front, with their places and variances, and return their number.
 
-    They are sorted by decreasing variance if the rule sorts, else they keep their order. Rows, places and variances,
-    the projection variances of the rows, are changed in place; n_rows >= 1.
+    The rows are sorted by decreasing variance if the rule sorts, or else keep their order. Rows, places and projection
+    variances are changed in place; n_rows >= 1.
     """
     compared, order = room.compared, room.order
     for j in range(n_rows):
         compared[j] = _along_direction(variances[j], rows, j) if rule.per_direction else variances[j]
-    # Var(q̂_0) / Var(q̂_i) > τ, formula (1), for i in decreasing order of variance: the first n_kept of it stay.
+    # Formula (1), Var(q̂_0) / Var(q̂_i) > τ, for rows i in decreasing order of variance: the first n_kept rows stay.
     sort_decreasing(compared, n_rows, order)
     for place in range(n_rows):
         room.y[place] = compared[order[place]]
     n_kept = count_kept(room.y, n_rows, rule.limits)
     if not rule.sort:
         sort_increasing(order, n_kept)
-    # Rows exchange places, so they are copied first; ``compared`` is reused for the variances.
+    # Rows may exchange places, so all are copied first; ``compared`` is reused for the variances.
     for j in range(n_rows):
         room.nodes[j], compared[j] = nodes[j], variances[j]
         for i in range(rows.shape[1]):
@@ -201,7 +201,7 @@ def _along_direction(variance: float, rows: Floats2D, j: int) -> float:
 
 @part
 def _count_learning(nodes: Indices1D, n_rows: int, n_joined: int, sort: bool) -> int:
-    """Return the number of leading rows that learn: by their order if checks sort, else by their initial places."""
+    """Return the number of leading rows that learn: the first n_joined rows if checks sort, or else initial places."""
     if sort:
         return n_joined if n_joined < n_rows else n_rows
     n_learning = 0
@@ -223,7 +223,7 @@ def _has_diverged(rows: Floats2D, n_rows: int) -> bool:
 @part
 def _record(history: History, epoch: int, rows: Floats2D, nodes: Indices1D, variances: Floats1D, n_rows: int) -> None:
     history.dimensionality[epoch] = n_rows
-    # Each row keeps its column; those of removed rows stay NaN.
+    # NaN stays in the columns of removed rows.
     for j in range(history.variances.shape[1]):
         history.variances[epoch, j] = history.along_directions[epoch, j] = np.nan
     for j in range(n_rows):

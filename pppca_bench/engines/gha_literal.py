@@ -1,4 +1,4 @@
-"""GHA updates and responses in compiled code as the sources write them: the slides' formula, the notebook's loop."""
+"""GHA updates and responses in compiled code, as the sources write them: slide formula and notebook loop."""
 
 from typing import Final
 
@@ -27,7 +27,7 @@ def literal_epoch(
     Δw_ji = η [y_j x_i − y_j Σ_{k≤j} w_ki y_k], with the whole sum for every (j, i): the cost grows with l². Rows are
     updated from the last to the first, so that the sum reads old rows. Source: slide "Generalized Hebbian Algorithm".
 
-    Choice: rows that wait are computed like the others, at a rate of zero. The published speed-ups at tau = 5
+    Choice: rows that do not learn yet are computed like the others, at a rate of 0. The published speed-ups at tau = 5
     show the cost of all rows during the same number of epochs for every data fraction.
 
     Parameters
@@ -35,9 +35,9 @@ def literal_epoch(
     W : float64 array, shape (>= n_rows, m)
         The rows; changed in place.
     n_rows, n_learning : int
-        l, and the number of leading rows that learn, 0 <= n_learning <= l; the others wait.
+        l, and the number of leading rows that learn, 0 <= n_learning <= l.
     X, mean : float64 arrays, shape (N, m) and (1, m)
-        The samples, not centred; the mean is subtracted from each as it is read.
+        Samples that are not centred, and the mean to subtract.
     order : int64 array, shape (n,)
         Indices of samples, in the order of learning, each in [0, N).
     learning_rate, decay : float
@@ -47,7 +47,7 @@ def literal_epoch(
     Returns
     -------
     int
-        Multiply-adds made: one for each product y_j x_i, y_j Σ and η [...] of a weight and for each term of a sum; the
+        Multiply-adds: 1 for each product y_j x_i, y_j Σ and η [...] of a weight, and for each term of a sum. The
         subtraction of the mean is preprocessing and does not count.
     """
     n_features = W.shape[1]
@@ -66,7 +66,7 @@ def literal_epoch(
         # w_ji += η [y_j x_i − y_j Σ_{k≤j} w_ki y_k], from the last row j to the first
         for j in range(n_rows - 1, -1, -1):
             for i in range(n_features):
-                # Σ_{k≤j} w_ki y_k, whose cost grows with l²
+                # Σ_{k≤j} w_ki y_k, again for every i and j
                 reconstruction = 0.0
                 for k in range(j + 1):
                     reconstruction += W[k, i] * y[k]
@@ -87,8 +87,8 @@ def count_operations(n_samples: int, n_rows: int, n_features: int) -> int:
 def literal_variances(W: Floats2D, n_rows: int, X: Samples2D, mean: Floats2D, variances: Floats1D, x: Floats1D) -> int:
     """Set ``variances`` to each row's projection variance, from its responses to all samples: N l m multiply-adds.
 
-    Source: slide "Dynamical GHA", step 2. It is the variance if ``mean`` is the samples' mean, the second moment if it
-    is zero.
+    Source: slide "Dynamical GHA", step 2. These are variances if ``mean`` is the mean of the samples, second moments if
+    it is zero.
 
     Parameters
     ----------
@@ -96,14 +96,14 @@ def literal_variances(W: Floats2D, n_rows: int, X: Samples2D, mean: Floats2D, va
     n_rows : int
         l.
     X, mean : float64 arrays, shape (N, m), N >= 1, and (1, m)
-        The samples, not centred; the mean is subtracted from each as it is read.
+        Samples that are not centred, and the mean to subtract.
     variances : float64 array, shape (>= l,)
     x : float64 array, shape (m,), overwritten
 
     Returns
     -------
     int
-        Multiply-adds made; the squares of the N l responses and the subtraction of the mean do not count.
+        Multiply-adds; the squares of the N l responses and the subtraction of the mean do not count.
     """
     n_features = W.shape[1]
     for j in range(n_rows):
@@ -136,10 +136,10 @@ def in_place_epoch(
     x: Floats1D,
     residual: Floats1D,
 ) -> None:
-    """Update W row by row, each row reading those before it as just updated.
+    """Update W row by row, each row from the updated rows before it.
 
-    Source: "Hebbian-Based Principal Component Analysis", trainNetwork. It differs from the update of all rows
-    at once by terms of η², which its published digits show.
+    Source: "Hebbian-Based Principal Component Analysis", trainNetwork. It differs from the update of all rows at once
+    by terms of η², which are visible in the published digits.
 
     Parameters
     ----------
@@ -157,11 +157,11 @@ def in_place_epoch(
             x[i] = X[order[s], i] - mean[0, i]
             residual[i] = x[i]
         for j in range(n_rows):
-            # y_j = w_j x, of the sample, not of the residual: rows need not be orthogonal yet.
+            # y_j = w_j x with the sample x, not its residual, since the rows are not orthogonal yet
             output = 0.0
             for i in range(n_features):
                 output += W[j, i] * x[i]
-            # w_j += η y_j (r − y_j w_j), then r −= y_j w_j: the residual r = x − Σ_{k<j} y_k w_k has updated rows.
+            # w_j += η y_j (r − y_j w_j), then r −= y_j w_j: the residual r = x − Σ_{k<j} y_k w_k of updated rows w_k
             for i in range(n_features):
                 W[j, i] += rate * output * (residual[i] - output * W[j, i])
                 residual[i] -= output * W[j, i]

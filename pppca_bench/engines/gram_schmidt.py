@@ -1,8 +1,8 @@
 """Gram–Schmidt orthonormalisation of the nodes of a linear network in compiled code, eight nodes per register.
 
-A network lies in panels of eight nodes, P = [P_0; P_1; …]: row k of a panel has the weights of feature k, a node per
-lane, so that no sum crosses lanes. All panels have the same number of rows, their depth: the number of features rounded
-up to a multiple of eight; rows beyond the features are zeros.
+A network is stored in panels of eight nodes, P = [P_0; P_1; …]. Row k of a panel contains the weights of feature k, a
+node per lane, so that no sum crosses lanes. All panels have the same number of rows, the depth: the number of features
+rounded up to a multiple of eight. Rows beyond the features are zeros.
 """
 
 import math
@@ -37,10 +37,10 @@ _DEPENDENT_BELOW = 1e-10
 
 
 class Room(NamedTuple):
-    """Work arrays of an evaluation of networks of up to n_nodes nodes, a multiple of eight.
+    """Work arrays for the evaluation of networks of at most n_nodes nodes, a multiple of eight.
 
-    Of `orthonormalise`: factors (n_nodes, 8), gram (8, 8), inverse (8, 8), before (1, 8) and its result, lost
-    (n_nodes,). Of `fitness.evaluate`: raw (1, n_nodes), order (n_nodes,), offsets (8,) and leader (1, depth).
+    For `orthonormalise`: factors (n_nodes, 8), gram (8, 8), inverse (8, 8), before (1, 8) and its result, lost
+    (n_nodes,). For `fitness.evaluate`: raw (1, n_nodes), order (n_nodes,), offsets (8,) and leader (1, depth).
     """
 
     factors: Floats2D
@@ -55,7 +55,7 @@ class Room(NamedTuple):
 
 
 def make_room(n_panels: int, depth: int) -> Room:
-    """Allocate the work arrays for networks of up to n_panels panels."""
+    """Allocate the work arrays for networks of at most n_panels panels."""
     n_nodes = n_panels * WIDTH
     return Room(
         factors=aligned_zeros(n_nodes, WIDTH),
@@ -71,7 +71,7 @@ def make_room(n_panels: int, depth: int) -> Room:
 
 
 def in_panels(nodes: Floats) -> Floats:
-    """Return networks, float64 of shape (…, n_nodes, n_features), in panels, (…, n_panels * depth, 8)."""
+    """Return networks, float64 (…, n_nodes, n_features), in panels, float64 (…, n_panels * depth, 8)."""
     *networks, n_nodes, n_features = nodes.shape
     n_panels, depth = padded(n_nodes) // WIDTH, padded(n_features)
     panels = aligned_zeros(*networks, n_panels * depth, WIDTH)
@@ -88,30 +88,30 @@ def orthonormalise(panels: Floats2D, n_nodes: int, depth: int, n_features: int, 
 
     Source: slide 'Fitness evaluation', step 2.
 
-    From eight nodes B at a time, first their projections on all nodes before them are subtracted, B − Σ_P P (Pᵀ B), by
-    two matrix products; then those on each other: with G = Bᵀ B = L Lᵀ, the orthonormal nodes are L⁻¹ B. Their error is
-    1e-16 times the square of the amplification of rounding errors, see `_invert_factor`. If the amplification exceeds
-    50 everything is repeated, which keeps the nodes orthonormal to 1e-11 even when they are nearly dependent (Daniel,
-    Gragg, Kaufman and Stewart 1976); if it exceeds a million the eight are computed one by one.
+    For eight nodes B at a time, two matrix products subtract the projections on all earlier panels, B − Σ_P P (Pᵀ B).
+    Then, with G = Bᵀ B = L Lᵀ, the orthonormal nodes are L⁻¹ B. Their error is 1e-16 times the square of the
+    amplification of rounding errors, see `_invert_factor`. If the amplification exceeds 50, both steps are repeated,
+    which keeps the nodes orthonormal to 1e-11 even if they are nearly dependent (Daniel, Gragg, Kaufman and Stewart
+    1976). If it exceeds a million, the eight nodes are orthonormalised one by one.
 
-    Choice: a node that depends on the nodes before it (less than 1e-10 of its norm is left) is lost, since it has no
-    direction of its own. If every node is zero the first takes the first coordinate direction, so that no network is
-    ever empty.
+    Choice: a node that depends on earlier nodes (less than 1e-10 of its norm is left) is lost, since it adds no
+    direction. If all nodes are zero, the first node becomes the first coordinate direction, so that no network is
+    empty.
 
     Parameters
     ----------
     panels : float64 array of shape (n_panels * depth, 8), n_panels >= ceil(n_nodes / 8), finite
-        The nodes; lanes beyond the last node have no influence and become zero.
+        The nodes. Lanes beyond the last node have no influence and become zero.
     n_nodes : int
         From 1 to n_features.
     depth : int
         ``n_features`` rounded up to a multiple of eight.
     n_features : int
     room : Room
-        ``lost`` receives whether each node is lost; its weights become zero then.
+        ``lost`` receives whether each node is lost; the weights of a lost node become zero.
     """
     n_lost = 0
-    # In the order of the nodes: the panels above are final when a panel is projected on them.
+    # In the order of the nodes: the earlier panels are final before a panel is projected on them.
     for first in range(0, n_nodes, WIDTH):
         row = first // WIDTH * depth
         n = WIDTH if first + WIDTH <= n_nodes else n_nodes - first
@@ -131,12 +131,13 @@ def orthonormalise(panels: Floats2D, n_nodes: int, depth: int, n_features: int, 
 def _orthonormalise_eight(panels: Floats2D, row: int, depth: int, n_features: int, n: int, room: Room) -> float:
     """Orthonormalise the first n nodes of the panel at a row, in place, and return the amplification of rounding.
 
-    If it exceeds a million, only the projections on the nodes of all panels above are subtracted. ``room.before``
-    keeps the squared norms.
+    If the amplification exceeds a million, only the projections on earlier panels are subtracted. ``room.before``
+    receives the squared norms.
     """
-    # ‖b‖²; B − Σ_P P (Pᵀ B); G = Bᵀ B; L⁻ᵀ; L⁻¹ B
+    # ‖b‖², then B ← B − Σ_P P (Pᵀ B)
     store(room.before, 0, 0, _squared_norms(panels, row, depth))
     _project(panels, row, depth, n_features, room.factors)
+    # G = Bᵀ B = L Lᵀ, L⁻ᵀ, then B ← L⁻¹ B
     store_tile(room.gram, 0, 0, plus_products(zero_tile(), panels, row, 0, panels, row, 0, n_features))
     amplification = _invert_factor(room.gram, room.before, n, room.inverse)
     if amplification <= _ONE_BY_ONE_ABOVE:
@@ -147,7 +148,7 @@ def _orthonormalise_eight(panels: Floats2D, row: int, depth: int, n_features: in
 @part
 def _squared_norms(panels: Floats2D, row: int, depth: int) -> Any:
     """Return Σ_k b_k² of the eight nodes of the panel at a row."""
-    # Four sums, of every fourth feature k: an addition waits for the previous.
+    # Four sums over every fourth feature k, since each addition waits for the previous addition of its sum.
     a = b = c = d = zeros()
     for k in range(row, row + depth, 4):
         a = fma(load(panels, k, 0), load(panels, k, 0), a)
@@ -159,11 +160,12 @@ def _squared_norms(panels: Floats2D, row: int, depth: int) -> Any:
 
 @part
 def _project(panels: Floats2D, row: int, depth: int, n_features: int, factors: Floats2D) -> None:
-    """Set the nodes B of the panel at a row to B − Σ_P P (Pᵀ B) over all panels P above."""
-    # Pᵀ B of all panels first, row i of it for node i of P; then each tile of B is read and written once.
+    """Set the nodes B of the panel at a row to B − Σ_P P (Pᵀ B) over all earlier panels P."""
+    # Pᵀ B of all panels P, with a row for each node of P
     for other in range(0, row, depth):
         overlaps = plus_products(zero_tile(), panels, other, 0, panels, row, 0, n_features)
         store_tile(factors, other // depth * WIDTH, 0, overlaps)
+    # B − Σ_P P (Pᵀ B), tile by tile, so that each tile of B is read and written once
     if row > 0:
         for k in range(0, depth, WIDTH):
             rest = _less_projections(load_tile(panels, row + k, 0), panels, row, depth, k, factors)
@@ -172,8 +174,8 @@ def _project(panels: Floats2D, row: int, depth: int, n_features: int, factors: F
 
 @part
 def _less_projections(x: Tile, panels: Floats2D, row: int, depth: int, k: int, factors: Floats2D) -> Tile:
-    """Return features k to k + 7 of eight nodes, a tile, minus those of Σ_P P (Pᵀ B); the factors are Pᵀ B."""
-    # t_f is feature k + f of the eight nodes; f, the row of Pᵀ B of a node of P, is loaded once for all features.
+    """Return features k to k + 7 of B − Σ_P P (Pᵀ B) for the tile x of B; the factors are Pᵀ B."""
+    # t_i is feature k + i of the eight nodes of B, f the row of Pᵀ B for a node p of P: t_i ← t_i − p_(k+i) f
     t0, t1, t2, t3, t4, t5, t6, t7 = x
     node = 0
     for other in range(k, row + k, depth):
@@ -195,24 +197,24 @@ def _less_projections(x: Tile, panels: Floats2D, row: int, depth: int, k: int, f
 def _invert_factor(gram: Floats2D, before: Floats2D, n: int, inverse: Floats2D) -> float:
     """Set ``inverse`` to L⁻ᵀ of a Gram matrix G = L Lᵀ, which is overwritten; return the amplification of rounding.
 
-    Elimination turns [G | I] into [U | D L⁻¹], where U is upper triangular and D has the square roots of its pivots.
-    Rows and columns beyond the first n are zero.
+    Elimination turns [G | I] into [U | D L⁻¹], where U is upper triangular and D is diagonal with the square roots of
+    the pivots. Rows and columns beyond the first n are zero.
 
-    The amplification is the norm of the longest row of L⁻¹ for nodes of unit norm; the squared norms are those before
-    any projection. It is at least one over the share that is left of a node's norm, and far more if several nodes
-    nearly depend on those before them. If a share is below a millionth, infinity is returned and the inverse is
-    incomplete.
+    The amplification is the norm of the longest row of L⁻¹ for nodes of unit norm; ``before`` are the squared norms
+    before any projection. It is at least the reciprocal of the share of a node's norm that is left, and much larger if
+    several nodes nearly depend on earlier nodes. If a share is below a millionth, infinity is returned and the inverse
+    is incomplete.
     """
-    # Row j of I is set at its pivot; rows beyond n stay zero.
+    # I, whose diagonal is set at each pivot; rows beyond n remain zero.
     for j in range(WIDTH):
         store(inverse, j, 0, zeros())
     for j in range(n):
-        # The pivot G_jj is what is left of ‖b_j‖².
+        # The pivot G_jj is the part of ‖b_j‖² that is left.
         if not gram[j, j] * (_ONE_BY_ONE_ABOVE * _ONE_BY_ONE_ABOVE) > before[0, j]:
             return math.inf
         inverse[j, j] = 1.0
         reciprocal = 1.0 / gram[j, j]
-        # Row i of [G | I] minus (G_ij / G_jj) row j.
+        # Row i of [G | I] ← row i − (G_ij / G_jj) row j
         for i in range(j + 1, n):
             factor = splat(gram[i, j] * reciprocal)
             store(gram, i, 0, subtract(load(gram, i, 0), multiply(load(gram, j, 0), factor)))
@@ -220,9 +222,9 @@ def _invert_factor(gram: Floats2D, before: Floats2D, n: int, inverse: Floats2D) 
     # L⁻¹ = D⁻¹ (D L⁻¹), D_jj = √G_jj
     for j in range(n):
         store(inverse, j, 0, multiply(load(inverse, j, 0), splat(1.0 / math.sqrt(gram[j, j]))))
-    # L⁻ᵀ, whose row j has the factors of node j.
+    # L⁻ᵀ, whose row j contains the factors of node j
     transpose(inverse, 0, 0, inverse, 0, 0)
-    # Lane i is Σ_j (L⁻¹_ij ‖b_j‖)², the squared norm of row i of L⁻¹ for nodes of unit norm.
+    # Lane i is Σ_j (L⁻¹_ij ‖b_j‖)², the squared norm of row i of L⁻¹ for nodes of unit norm
     squares = zeros()
     for j in range(n):
         factors = load(inverse, j, 0)
@@ -237,10 +239,10 @@ def _invert_factor(gram: Floats2D, before: Floats2D, n: int, inverse: Floats2D) 
 
 @part
 def _combine(panels: Floats2D, row: int, depth: int, inverse: Floats2D) -> None:
-    """Replace the eight nodes B of a panel by L⁻¹ B, in place: the row of each feature times L⁻ᵀ."""
+    """Replace the eight nodes B of a panel by L⁻¹ B, in place."""
     c0, c1, c2, c3, c4, c5, c6, c7 = load_tile(inverse, 0, 0)
     for k in range(row, row + depth):
-        # Σ_j B_kj (L⁻ᵀ)_j, even and odd j apart: an addition waits for the previous.
+        # Feature k of L⁻¹ B is Σ_j B_kj (L⁻ᵀ)_j, over even j in a and odd j in b.
         a = multiply(broadcast(panels, k, 0), c0)
         b = multiply(broadcast(panels, k, 1), c1)
         a = fma(broadcast(panels, k, 2), c2, a)
@@ -254,9 +256,9 @@ def _combine(panels: Floats2D, row: int, depth: int, inverse: Floats2D) -> None:
 
 @part
 def _orthonormalise_each(panels: Floats2D, row: int, depth: int, n: int, room: Room) -> int:
-    """Orthonormalise the first n nodes of a panel, which was projected on those above; return the number of lost nodes.
+    """Orthonormalise the first n nodes of a panel that is projected on earlier panels; return the number of lost nodes.
 
-    Their projections are subtracted twice: for nearly dependent nodes, once may leave too much.
+    Projections are subtracted twice, since once may leave too much of nearly dependent nodes.
     """
     # Lanes beyond the last node become zero.
     for k in range(row, row + depth):
@@ -264,7 +266,7 @@ def _orthonormalise_each(panels: Floats2D, row: int, depth: int, n: int, room: R
             panels[k, i] = 0.0
     n_lost = 0
     for i in range(n):
-        # b_i − Σ_{j<i} b_j (b_j b_i), in its own panel
+        # b_i − Σ_{j<i} b_j (b_j b_i) over the nodes of the same panel
         _subtract_projections(panels, row, i, row, depth)
         norm, after = math.sqrt(room.before[0, i]), math.sqrt(_inner_product(panels, row, i, row, i, depth))
         if after <= _DEPENDENT_BELOW * norm:
@@ -273,7 +275,7 @@ def _orthonormalise_each(panels: Floats2D, row: int, depth: int, n: int, room: R
             room.lost[row // depth * WIDTH + i] = True
             n_lost += 1
             continue
-        # The same again over the nodes of all panels, then b_i / ‖b_i‖.
+        # The same over the nodes of all panels, then b_i / ‖b_i‖
         _subtract_projections(panels, row, i, 0, depth)
         after = math.sqrt(_inner_product(panels, row, i, row, i, depth))
         for k in range(row, row + depth):
@@ -283,11 +285,11 @@ def _orthonormalise_each(panels: Floats2D, row: int, depth: int, n: int, room: R
 
 @part
 def _subtract_projections(panels: Floats2D, row: int, i: int, first: int, depth: int) -> None:
-    """Subtract from node i of the panel at a row its projections on the nodes before it, from the panel at ``first``.
+    """Subtract from node i of the panel at a row its projections on earlier nodes, from the panel at ``first`` on.
 
-    These have norm one, or zero if they are lost.
+    The earlier nodes have norm 1, or 0 if they are lost.
     """
-    # b_i ← b_i − b_j (b_j b_i), one b_j after the other
+    # b_i ← b_i − b_j (b_j b_i) for each earlier node b_j in turn
     for node in range(first // depth * WIDTH, row // depth * WIDTH + i):
         other, j = node // WIDTH * depth, node % WIDTH
         factor = _inner_product(panels, row, i, other, j, depth)

@@ -33,19 +33,19 @@ History = dict[str, npt.NDArray[Any]]
 
 _UNIFORMS_AT_ONCE = 2**18
 _LARGEST_SCALE = 1e100
-"""Far below the overflow of a gene's square."""
+"""Far below 1e154, from which on the square of a gene overflows."""
 
 
 class NEpPCA(LinearProjection):
     """Reduce the number of features by neuroevolutionary pseudo-PCA (NE-pPCA).
 
-    A population of linear networks evolves towards orthonormal directions of large variance; at each
-    evaluation a network loses for good the nodes whose projection variance is more than `tau` times smaller
-    than its largest (criterion (1)). Source: slides 'The Neuroevolutionary Algorithm', 'Fitness evaluation'
-    and 'Special crossing operator'.
+    A population of linear networks evolves towards orthonormal directions of large variance. Each evaluation of a
+    network permanently removes the nodes whose projection variance is more than `tau` times smaller than the largest
+    (criterion (1)). Source: slides 'The Neuroevolutionary Algorithm', 'Fitness evaluation' and 'Special crossing
+    operator'.
 
-    The defaults from `population_size` to `mutation_scale` are a joint choice: of about 150 settings, among the closest
-    to the published dimensionalities, checked on other seeds.
+    The defaults from `population_size` to `mutation_scale` are a joint choice: among about 150 settings, they are close
+    to the published dimensionalities, and were checked on other seeds.
 
     Only the covariance matrix is used, Var(q) = q C qᵀ, so that the cost does not depend on the number of samples.
 
@@ -56,82 +56,82 @@ class NEpPCA(LinearProjection):
     population_size : int, default=13
         Number of networks. Choice: the slides give none.
     n_generations : int, default=90
-        Number of times that the population breeds and is evaluated after its first evaluation. Choice: the
-        slides give none; more generations leave fewer nodes, the more so the smaller the noise.
+        Number of times that the population breeds and is evaluated after the first evaluation. Choice: the slides give
+        none; more generations leave fewer nodes, especially with little noise.
     n_components : int or None, default=None
         Nodes of each network at the start, at most n_features. Choice: None, all n_features, since the slides
         remove nodes and never add any.
     tournament_size : int, default=11
-        Networks drawn, with replacement, for each choice of a parent; the fittest is taken. Choice: the
-        slides name no selection; a tournament ignores the scale of the fitness.
+        Networks drawn, with replacement, for the selection of a parent; the fittest is selected. Choice: the slides
+        name no selection; a tournament does not depend on the scale of the fitness.
     n_elite : int, default=0
         Fittest networks that pass unchanged to the next generation, where they are evaluated again; fewer than
         `population_size`. Choice: the slides name none; 0 to 2 give the same dimensionality.
     crossover_probability : float, default=0.98
-        Probability that a child is crossed from two parents; otherwise the fitter parent is copied. Choice:
-        the slides give none; 0.7 to 1 give the same dimensionality.
+        Probability that a child is crossed from two parents; otherwise the fitter parent is copied. Choice: the slides
+        give none; 0.7 to 1 give the same dimensionality.
     mutation_probability : float, default=1.0
-        Probability of each gene to mutate. Choice: the slides give none; 1 is one number less to choose.
+        Probability of each gene to mutate. Choice: the slides give none; with 1 all genes mutate.
     mutation_scale : float, default=0.003
         Standard deviation of the Gaussian noise of a mutation, 0 to 1e100; genes are elements of unit vectors. Choice:
-        the slides give none; several times as much misses the published dimensionalities by a third.
+        the slides give none; values several times as large miss the published dimensionalities by a third.
     min_components : int, default=1
-        Least number of nodes that an evaluation leaves, >= 1, those of the largest variance. Source: slide 'Future
-        Research', constraints.
+        Least number of nodes that an evaluation keeps, >= 1, by decreasing variance. Source: slide 'Future Research',
+        constraints.
     max_components : int or None, default=None
-        Largest number of nodes that an evaluation leaves, >= min_components, those of the largest variance; None sets
-        no limit. Choice: it takes precedence over the other constraints.
+        Largest number of nodes that an evaluation keeps, >= min_components, by decreasing variance; None sets no limit.
+        Choice: it takes precedence over the other constraints.
     min_variance_ratio : float, default=0.0
-        Least share of the total variance, in [0, 1], of the nodes that an evaluation leaves: nodes that criterion (1)
-        would remove stay, by decreasing variance, until it is reached. Source: the same, 'criteria from PCA'.
+        Least share of the total variance, in [0, 1], of the nodes that an evaluation keeps: nodes that criterion (1)
+        would remove stay, by decreasing variance, until the share is reached. Source: the same, 'criteria from PCA'.
     initial_samples : int or None, default=None
-        Number of samples, >= 2, drawn without replacement, whose principal components are the nodes at the start, in
-        all networks but the first with noise of `mutation_scale`. Choice: of all samples if there are fewer. None draws
-        all weights at random. Source: 'Hebbian-Based Principal Component Analysis', summary.
+        Number of samples, >= 2, drawn without replacement, whose principal components are the initial nodes, with noise
+        of `mutation_scale` in all networks except the first. Choice: all samples if there are fewer. None draws all
+        weights at random. Source: 'Hebbian-Based Principal Component Analysis', summary.
     n_iter_no_change : int or None, default=None
-        Number of generations, >= 1, after which the evolution stops if the fitness of the fittest network has not grown
-        by a share of more than `tol` nor its number of nodes changed. None makes all generations.
+        Number of generations, >= 1, after which the evolution stops if neither the fitness of the fittest network has
+        grown by a share of more than `tol` nor its number of nodes has changed. None makes all generations.
     tol : float, default=1e-4
         >= 0; see `n_iter_no_change`.
     n_jobs : int, default=1
-        Threads that share a generation, at most and with -1 the number of processors. The result does not depend on
-        it. Source: slide 'Future Research', parallel fitness. Choice: a generation of less than three milliseconds, on
-        fewer than about 135 features, is not shared.
+        Threads that share a generation, at most the number of processors; -1 stands for all processors. The result does
+        not depend on it. Source: slide 'Future Research', parallel fitness. Choice: threads do not share generations of
+        less than three milliseconds, on fewer than about 135 features.
     result : {"final", "best"}, default="final"
         The fittest network of the last generation, or of all generations. Choice: the slides' step 6 returns "the best
-        found individual", which taken literally is an early individual that still has too many nodes.
+        found individual", which literally is an early individual that still has too many nodes.
     centre : bool, default=True
-        True subtracts the training mean (C is the covariance matrix); False does not (C is the
-        autocorrelation matrix and a "variance" is a second moment). Choice: the slides say covariance matrix; without
-        centring the mean dominates and hardly any node stays.
+        True subtracts the training mean (C is the covariance matrix); False does not (C is the autocorrelation matrix
+        and a "variance" is a second moment). Choice: the slides say covariance matrix; without centring the mean
+        dominates and hardly any node stays.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
-        Source of all randomness. The numbers drawn for a generation do not depend on `tau` nor on the nodes removed,
-        so runs of one seed at several `tau` are paired.
+        Source of all randomness. The numbers drawn for a generation depend neither on `tau` nor on removed nodes, so
+        runs with the same seed and different `tau` are paired.
 
     Attributes
     ----------
     components_ : float64 array of shape (n_components_, n_features)
         Orthonormal rows of the result, by decreasing variance.
     n_components_ : int
-        Number of nodes left.
+        Number of remaining nodes.
     explained_variance_ : float64 array of shape (n_components_,)
         Variance of the training projection on each row. Choice: divisor n_samples; criterion (1) and the
         crossing are ratios and do not depend on it.
     explained_variance_ratio_ : float64 array of shape (n_components_,)
         The same as a share of the trace of C.
     mean_ : float64 array of shape (n_features,)
-        Training mean; zeros when not centred.
+        Training mean; zeros if centre is False.
     fitness_ : float
-        Fitness of the result, summed before its last removal.
+        Fitness of the result, summed before the last removal.
     n_features_in_ : int
         Number of features seen in `fit`.
     n_generations_ : int
-        Generations made.
+        Number of generations.
     history_ : dict of str to array
-        One entry per evaluation of the population, n_generations_ + 1 in all, the first the start:
-        "dimensionality" (int64, of the fittest), "mean_dimensionality" (of the population), "fitness" (of the
-        fittest), "variances" (n_generations_ + 1, nodes at the start) of the fittest, NaN for removed nodes,
-        "optimality": their sum over the largest variance of as many directions.
+        An entry for each of the n_generations_ + 1 evaluations of the population: "dimensionality" (int64),
+        "fitness" and "variances" (n_generations_ + 1, initial nodes; NaN for removed nodes) of the fittest network,
+        "mean_dimensionality" of the population, and "optimality", the sum of the variances over the largest variance of
+        as many directions.
 
     Examples
     --------
@@ -194,25 +194,18 @@ class NEpPCA(LinearProjection):
         y : object
             Ignored.
 
-        Returns
-        -------
-        Self
-            The fitted estimator.
-
         Raises
         ------
-        ValueError
-            When a parameter is out of its range, X has fewer than two samples or values that are not finite,
-            or whose variances are not, or all features are constant (all zero, when not centred).
-        TypeError
-            When a parameter is of the wrong type.
+        ValueError, TypeError
+            If a parameter is out of its range, X has fewer than two samples, values or variances that are not finite,
+            or only constant features (only zeros if not centred).
         """
         check_parameters(self)
         samples = validated_samples(self, X, reset=True, min_samples=2)
-        with np.errstate(over="ignore"):  # which C shows
+        with np.errstate(over="ignore"):  # detected in C
             self.mean_ = samples.mean(axis=0) if self.centre else np.zeros(samples.shape[1])
         C = self._second_moments(samples)
-        # Scaled by a power of two, which rounds nothing, squares of variances neither overflow nor vanish.
+        # Scale by a power of two, which does not round, so that squares of variances neither overflow nor underflow.
         _, exponent = np.frexp(np.trace(C))
         C = np.ldexp(C, -exponent)
         generator = make_generator(self.random_state)
@@ -236,18 +229,7 @@ class NEpPCA(LinearProjection):
         check_order(self, "min_components", "max_components")
 
     def inverse_transform(self, X: npt.ArrayLike) -> Floats:
-        """Return the points of the rows' span that have the given projections.
-
-        Parameters
-        ----------
-        X : array-like, shape (n_samples, n_components_)
-            Projections.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_samples, n_features)
-            Points, with the training mean.
-        """
+        """Return the points (n_samples, n_features) of the rows' span for projections X (n_samples, n_components_)."""
         check_is_fitted(self)
         return np.asarray(X, dtype=np.float64) @ self.components_ + self.mean_
 
@@ -270,7 +252,7 @@ class NEpPCA(LinearProjection):
     def _weights_at_start(self, X: Floats, generator: np.random.Generator) -> Floats:
         """Draw the networks at the start, shape (population_size, n_nodes, n_features).
 
-        Choice: uniform(0, 1); the slides give no distribution and it has no effect.
+        Choice: uniform(0, 1), since the slides give no distribution and it has no effect.
         """
         n_nodes = self._n_rows_at_start(X.shape[1])
         if self.initial_samples is None:
@@ -281,10 +263,7 @@ class NEpPCA(LinearProjection):
         return weights
 
     def _evolve(self, population: Population, generator: np.random.Generator) -> None:
-        """Evolve the population, in place, to the last generation or until it stagnates; keep the best network.
-
-        The random numbers of a generation do not depend on removals.
-        """
+        """Evolve the population, in place, to the last generation or until it stagnates; keep the best network."""
         n_children, n_uniforms = self.population_size - self.n_elite, 2 * self.tournament_size + 1
         step_by_step = self.n_iter_no_change is not None or self.result == "best"
         at_once = 1 if step_by_step else max(1, _UNIFORMS_AT_ONCE // max(1, n_children * n_uniforms))

@@ -1,4 +1,4 @@
-"""Population of linear networks: its generations and their course."""
+"""Population of linear networks, its generations and their history."""
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -15,15 +15,15 @@ from pppca_bench.engines.fitness import Networks, moments_of
 from pppca_bench.engines.gram_schmidt import in_panels
 
 LEAST_SHARED_WORK = 5e7
-"""Multiply-adds from which threads share a generation: about three milliseconds of one thread. Waking a thread and
-waiting for it takes about a tenth of that."""
+"""Multiply-adds from which on threads share a generation: about three milliseconds of a single thread. To wake a thread
+and wait for its end takes about a tenth of this time."""
 
-# The networks first to last - 1 that a thread makes, and its work arrays.
+# Networks first to last - 1, which a thread makes, and its work arrays.
 Share = tuple[int, int, Nursery]
 
 
 class Individual(NamedTuple):
-    """One network: its nodes as rows (size, n_features), their variances (size,), and its fitness."""
+    """A network: nodes as rows (size, n_features), their variances (size,), fitness."""
 
     nodes: Floats
     variances: Floats
@@ -40,13 +40,13 @@ class Population:
     C : float64 array of shape (n_features, n_features)
     rules : Rules
     seed : int, 0 to 2^64 - 1
-        Of the mutation's random numbers.
+        Seed of the mutation's random numbers.
     n_generations : int
-        Largest number of generations; the attribute ``n_generations`` is the number made.
+        Largest number of generations; the attribute ``n_generations`` counts the generations so far.
     n_shares : int
-        Shares in which threads make a generation of `LEAST_SHARED_WORK`. No result depends on it.
+        Number of threads that share a generation of at least `LEAST_SHARED_WORK`. No result depends on it.
     threads : Executor or None
-        Makes all shares but the first, which the calling thread makes; None if there is one share.
+        Makes all shares except the first share, which the calling thread makes; None for a single share.
     """
 
     def __init__(
@@ -80,17 +80,17 @@ class Population:
         self._moments, self._rules = moments_of(C), rules
         self._seed, self._n_drawn = np.uint64(seed), 0
         self._threads = threads
-        # The calling thread has the larger share, since the others have to wake.
+        # The calling thread gets the largest share, since the other threads must wake first.
         bounds = np.ceil(np.linspace(0, n_individuals, min(n_shares, n_individuals) + 1)).astype(int).tolist()
         nurseries = [make_nursery(self.networks, len(self._moments.full)) for _ in bounds[1:]]
         self._shares = [(*place, nursery) for place, nursery in zip(pairwise(bounds), nurseries, strict=True)]
-        # A generation without children evaluates the networks that are there.
+        # A generation without children evaluates the initial networks.
         self.evolve(np.zeros((1, 0, 1)))
 
     def evolve(self, uniforms: Floats) -> None:
         """Make generations, and record them in ``course``; the random numbers are those of `select_parents`."""
         for g in range(len(uniforms)):
-            # Networks only shrink: when a generation is too small to share, so are all that follow.
+            # Networks only shrink, so all generations after a generation that is too small to share are too small.
             if len(self._shares) == 1 or self._work() < LEAST_SHARED_WORK:
                 self._make(uniforms[g:], [(0, len(self.networks.sizes), self._shares[0][2])])
                 return
@@ -98,7 +98,7 @@ class Population:
             record(self.networks, self.course, self.n_generations)
 
     def _work(self) -> float:
-        """Return the multiply-adds of an evaluation: n² m of Gram–Schmidt and n m² / 2 of variances per network."""
+        """Return the multiply-adds of an evaluation: n² m for Gram–Schmidt and n m² / 2 for variances per network."""
         n, m = self.networks.sizes.astype(np.float64), self._n_features
         return float(np.sum(n * (n + m / 2.0) * m))
 
@@ -125,7 +125,7 @@ class Population:
         """Return the fittest network."""
         best = int(np.argmax(self.networks.fitness))
         size, depth = int(self.networks.sizes[best]), padded(self._n_features)
-        # Panels hold a node per column: as rows, without the padding.
+        # Nodes, the columns of the panels, as rows without the padding.
         nodes = self.networks.weights[best].reshape(-1, depth, WIDTH).swapaxes(1, 2).reshape(-1, depth)
         return Individual(
             np.ascontiguousarray(nodes[:size, : self._n_features]),

@@ -1,4 +1,4 @@
-"""Removal of rows of small variance by criterion (1) and its constraints, in compiled code."""
+"""Removal of rows of small variance by criterion (1) and its constraints in compiled code, and sorting."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from pppca_bench.compiled.jit import part
 
 
 class Limits(NamedTuple):
-    """Threshold of criterion (1), >= 1, least and largest number of rows that stay, >= 1, and their least variance."""
+    """Threshold of criterion (1), >= 1, least and largest number of rows to keep, >= 1, least variance to keep."""
 
     tau: float
     min_components: int
@@ -17,26 +17,26 @@ class Limits(NamedTuple):
 
 @part
 def count_kept(variances: Floats1D, n: int, limits: Limits) -> int:
-    """Return the number of rows that stay, 1 to n, by criterion (1), Var(q̂0) / Var(q̂i) > tau, and its constraints.
+    """Return the number of rows to keep, 1 to n, by criterion (1), Var(q̂0) / Var(q̂i) > tau, and its constraints.
 
-    Source: slide "How to decide?", formula (1). Choice: compared as Var(q̂0) > tau Var(q̂i), so that there is no division
-    by zero: a row without variance is removed at any finite tau, unless all are. The first row always stays.
+    Source: slide "How to decide?", formula (1). Choice: Var(q̂0) > tau Var(q̂i) avoids a division by zero; a row without
+    variance is removed at any finite tau, unless no row has variance. The first row always stays.
 
     The rows of the largest variances stay. Of the constraints, the largest number of rows takes precedence over the
-    least number, and this over the least variance.
+    least number, and the least number over the least variance.
 
     Parameters
     ----------
     variances : float64 array of shape (>= n,), >= 0
-        Projection variances, the first n in decreasing order; of orthonormal rows if ``limits.min_variance`` is above
-        zero, since they are summed.
+        Projection variances, the first n in decreasing order. If ``limits.min_variance`` is above zero, the rows must
+        be orthonormal, since the variances are summed.
     n : int, >= 1
     limits : Limits
     """
-    kept, held = 1, variances[0]
+    kept, retained = 1, variances[0]
     # Row i stays if Var(q̂0) <= tau Var(q̂i), or if Σ_{k<i} Var(q̂k) is below the least variance.
-    while kept < n and (variances[0] <= limits.tau * variances[kept] or held < limits.min_variance):
-        held += variances[kept]
+    while kept < n and (variances[0] <= limits.tau * variances[kept] or retained < limits.min_variance):
+        retained += variances[kept]
         kept += 1
     # max(min_components, …), then min(…, max_components)
     if kept < limits.min_components:
@@ -50,7 +50,7 @@ def count_kept(variances: Floats1D, n: int, limits: Limits) -> int:
 def sort_decreasing(values: Floats1D, n: int, order: Indices1D) -> None:
     """Set the first n entries of ``order`` to the indices that sort the first n values in decreasing order.
 
-    Equal values keep their order. An insertion sort, since rows that learn in order are nearly sorted.
+    Equal values keep their order. Choice: insertion sort, since rows that learn in order are nearly sorted.
     """
     for place in range(n):
         free = place

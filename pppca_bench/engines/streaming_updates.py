@@ -1,7 +1,7 @@
-"""Updates of streaming principal components in compiled code: one sample after another, each seen once.
+"""Updates of streaming principal components in compiled code, sample by sample.
 
-Rows lie in memory with their features padded by zeros to a multiple of eight. Sums run over eight lanes in a fixed
-order, so that the numbers are equal on every processor that rounds a multiply-add once.
+The features of rows are padded by zeros to a multiple of eight. Sums run over eight lanes in a fixed order, so that
+results are the same on all processors.
 """
 
 import math
@@ -19,16 +19,16 @@ BATCH = 8
 """Samples per step of AdaOja."""
 
 _DEPENDENT_BELOW = 1e-12
-"""Share of a squared norm below which rounding alone is left after projections on the rows before."""
+"""Share of a sample's squared norm below which its residual after projections on the rows is mere rounding."""
 
 
 class Stream(NamedTuple):
-    """What has been learnt of a stream of samples, and work arrays, for l rows of m features; all change in place.
+    """Learnt state of a stream of samples, and work arrays, for l rows of m features; all arrays change in place.
 
-    rows (l, depth): v of CCIPCA, W of similarity matching, else directions of unit norm; mean (1, depth); variances
-    (l,): along the rows, but ‖v‖² for CCIPCA; squares (l,): Σ ‖g_j‖² of AdaOja; gram (l, l): M, the mean of y yᵀ;
-    inverse (l, l): M⁻¹ of similarity matching, else the identity; total (1,): the mean of ‖x‖²; x, y, z, gradients: of
-    one sample, or of AdaOja's batch.
+    rows (l, depth): v of CCIPCA, W of similarity matching, otherwise directions of unit norm; mean (1, depth);
+    variances (l,): along the rows, but ‖v‖² for CCIPCA; squares (l,): Σ ‖g_j‖² of AdaOja; gram (l, l): M, the mean of
+    y yᵀ; inverse (l, l): M⁻¹ of similarity matching, or the identity; total (1,): the mean of ‖x‖²; x (1, depth),
+    y, z (l,): of the current sample; gradients (l, depth): of AdaOja's batch.
     """
 
     rows: Floats2D
@@ -45,10 +45,10 @@ class Stream(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """Rule, and its rates at sample t: the weight of a sample in means, and the step.
+    """Learning rule, and its rates at sample t: the weight of a sample in means, and the step.
 
     weight = min(1, (1 + amnesia) / min(t, memory)); step = scale / (min(t, memory) + delay); centred: whether the mean
-    is subtracted; samples_per_row: samples before another row starts.
+    is subtracted; samples_per_row: least number of samples between the starts of two rows.
     """
 
     rule: int
@@ -62,9 +62,9 @@ class Rates(NamedTuple):
 
 @kernel
 def learn_stream(X: Samples2D, order: Indices1D, seen: int, n_rows: int, stream: Stream, rates: Rates) -> int:
-    """Learn from samples in an order, and return the number of rows that have started, at most l.
+    """Learn from samples in a given order, and return the number of rows that have started, at most l.
 
-    A row starts from the part of a sample that the rows before it leave.
+    A row starts along the residual of a sample after its projection on the earlier rows.
 
     Parameters
     ----------
@@ -72,12 +72,12 @@ def learn_stream(X: Samples2D, order: Indices1D, seen: int, n_rows: int, stream:
     order : int64 array, shape (n,)
         Indices of samples, each in [0, N).
     seen, n_rows : int
-        Samples that were learnt before, and rows that have started.
+        Number of samples learnt and of rows started before.
     stream, rates : Stream, Rates
     """
     x = stream.x
     for s in range(len(order)):
-        # x − mean, the mean of all samples so far: the first has no deviation.
+        # x ← x − mean, with the mean of all samples so far, so that the deviation of the first sample is 0.
         t = min(float(seen + s + 1), rates.memory)
         _centre(X, order[s], stream, 1.0 / t if rates.centred else 0.0)
         n_deviations = seen + s if rates.centred else seen + s + 1
@@ -85,8 +85,10 @@ def learn_stream(X: Samples2D, order: Indices1D, seen: int, n_rows: int, stream:
             continue
         t = min(float(n_deviations), rates.memory)
         weight, step = min(1.0, (1.0 + rates.amnesia) / t), rates.scale / (t + rates.delay)
+        # total ← total + (‖x‖² − total) / t
         square = _dot(x, 0, x, 0)
         stream.total[0] += (square - stream.total[0]) / t
+        # The rule updates the rows and leaves ‖x‖² of the residual, along which a row may start.
         if rates.rule == CCIPCA:
             left = _ccipca(stream, n_rows, weight, square)
         elif rates.rule == EIGENGAME:
@@ -106,7 +108,7 @@ def learn_stream(X: Samples2D, order: Indices1D, seen: int, n_rows: int, stream:
 
 @part
 def _ccipca(stream: Stream, n_rows: int, weight: float, square: float) -> float:
-    """Update the rows, and return ‖x‖² of what they leave of x.
+    """Update the rows, replace x by its residual, and return ‖x‖².
 
     v ← (1 − w) v + w (x·û) x, û = v / ‖v‖, then x ← x − (x·û) û with the new û. Source: Weng, Zhang and Hwang 2003,
     equations (10) and (11), algorithm 1.
@@ -114,13 +116,14 @@ def _ccipca(stream: Stream, n_rows: int, weight: float, square: float) -> float:
     rows, x, norms = stream.rows, stream.x, stream.variances
     for j in range(n_rows):
         product = _dot(rows, j, x, 0)
-        # v ← a v + b x; then x·v and ‖v‖² follow from those before.
+        # v ← a v + b x with a = 1 − w, b = w x·û, from which the new x·v and ‖v‖² follow without another sum
         a, b = 1.0 - weight, weight * product / math.sqrt(norms[j])
         if a == b == 0.0:
-            # x is orthogonal to v, and the past has no weight: the direction stays.
+            # x is orthogonal to v and earlier samples have no weight: keep the direction.
             a = 1.0
         new_product = a * product + b * square
         new_norm = a * a * norms[j] + 2.0 * a * b * product + b * b * square
+        # x ← x − c v with c = x·v / ‖v‖²; Σ v² and Σ x² of the new v and x
         c = new_product / new_norm
         squares = new_norms = no_sums()
         for k in range(0, rows.shape[1], WIDTH):
@@ -137,7 +140,7 @@ def _ccipca(stream: Stream, n_rows: int, weight: float, square: float) -> float:
 
 @part
 def _eigengame(stream: Stream, n_rows: int, weight: float, step: float) -> float:
-    """Update the rows, and return ‖x‖² of what they leave of x.
+    """Update the rows, replace x by its residual, and return ‖x‖².
 
     g = y_j (x − Σ_{k<j} y_k v_k), y = V x with the old rows, v_j ← v_j + η (g − (g·v_j) v_j), then ‖v_j‖ = 1. Source:
     Gemp et al. 2021, "EigenGame Unloaded", algorithm 1 with one sample per step. Choice: η is divided by the total
@@ -147,7 +150,7 @@ def _eigengame(stream: Stream, n_rows: int, weight: float, step: float) -> float
     rate = step / stream.total[0] if stream.total[0] > 0.0 else 0.0
     _respond(stream, n_rows)
     for j in range(n_rows):
-        # v ← (1 − η y p) v + η y r for the residual r of the rows before, p = r·v; then r ← r − y v with the old v.
+        # v ← (1 − η y p) v + η y r for the residual r after the earlier rows, p = r·v; then r ← r − y v with the old v
         y, p = stream.y[j], _dot(x, 0, rows, j)
         stream.variances[j] += weight * (p * p - stream.variances[j])
         a, b = 1.0 - rate * y * p, rate * y
@@ -164,12 +167,13 @@ def _eigengame(stream: Stream, n_rows: int, weight: float, step: float) -> float
 
 @part
 def _similarity(stream: Stream, n_rows: int, step: float) -> float:
-    """Update W and M⁻¹, and return ‖x‖² of what the rows M⁻¹ W leave of x.
+    """Update W and M⁻¹, replace x by its residual x − Wᵀ M⁻¹ y, and return ‖x‖².
 
     y = M⁻¹ W x; W ← W + η (y xᵀ − W); M ← M + η (y yᵀ − M), M⁻¹ by Sherman and Morrison. Source: Giovannucci, Minden,
     Pehlevan and Chklovskii 2018, algorithm 1.
     """
     rows, x, y, z, inverse = stream.rows, stream.x, stream.y, stream.z, stream.inverse
+    # y = M⁻¹ W x, z = M⁻¹ y
     _respond(stream, n_rows)
     for j in range(n_rows):
         z[j] = y[j]
@@ -178,13 +182,13 @@ def _similarity(stream: Stream, n_rows: int, step: float) -> float:
     overlap = 0.0
     for j in range(n_rows):
         overlap += y[j] * z[j]
-    # (1 − η) M + η y yᵀ has the inverse (M⁻¹ − f z zᵀ) / (1 − η), z = M⁻¹ y.
+    # M ← (1 − η) M + η y yᵀ, whose inverse is (M⁻¹ − f z zᵀ) / (1 − η) with f = η / (1 − η + η y·z)
     f = step / (1.0 - step + step * overlap)
     for i in range(n_rows):
         for j in range(n_rows):
             stream.gram[i, j] += step * (y[i] * y[j] - stream.gram[i, j])
             inverse[i, j] = (inverse[i, j] - f * z[i] * z[j]) / (1.0 - step)
-    # x − Wᵀ M⁻¹ y last, with the old W: the updates need x.
+    # W ← (1 − η) W + η y xᵀ, and x − Wᵀ z with the old W
     for k in range(0, rows.shape[1], WIDTH):
         sample = left = load(x, 0, k)
         for j in range(n_rows):
@@ -197,12 +201,14 @@ def _similarity(stream: Stream, n_rows: int, step: float) -> float:
 
 @part
 def _adaoja(stream: Stream, n_rows: int, weight: float) -> float:
-    """Add y xᵀ to the gradients of the batch, and return ‖x‖² of what the rows leave of x."""
+    """Add y xᵀ to the gradients of the batch, replace x by its residual x − Qᵀ y, and return ‖x‖²."""
     rows, x, y, gram = stream.rows, stream.x, stream.y, stream.gram
     _respond(stream, n_rows)
+    # M ← M + w (y yᵀ − M)
     for i in range(n_rows):
         for j in range(n_rows):
             gram[i, j] += weight * (y[i] * y[j] - gram[i, j])
+    # G ← G + y xᵀ, and x − Qᵀ y
     for k in range(0, rows.shape[1], WIDTH):
         sample = left = load(x, 0, k)
         for j in range(n_rows):
@@ -214,27 +220,31 @@ def _adaoja(stream: Stream, n_rows: int, weight: float) -> float:
 
 @part
 def _step_adaoja(stream: Stream, n_rows: int, kept: float) -> None:
-    """Add g_j / b_j to each row, and orthonormalise them; g_j is the gradient of the batch, b_j² = Σ ‖g_j‖² of all.
+    """Add g_j / b_j to each row and orthonormalise the rows; g_j is the gradient of the batch, b_j² = Σ ‖g_j‖².
 
-    Source: Henriksen and Ward 2019, "AdaOja", algorithm 2, a rate for each row. ``kept`` is the share of b_j² that is
-    not forgotten.
+    Source: Henriksen and Ward 2019, "AdaOja", algorithm 2, with a rate for each row. ``kept`` is the share of the sum
+    b_j² of earlier batches that is kept.
     """
     rows, gradients, squares = stream.rows, stream.gradients, stream.squares
+    # b_j² ← kept b_j² + ‖g_j‖², q_j ← q_j + g_j / b_j
     for j in range(n_rows):
         squares[j] = kept * squares[j] + _dot(gradients, j, gradients, j)
         rate = 1.0 / math.sqrt(squares[j]) if squares[j] > 0.0 else 0.0
         for k in range(0, rows.shape[1], WIDTH):
             store(rows, j, k, fma(splat(rate), load(gradients, j, k), load(rows, j, k)))
             store(gradients, j, k, no_sums())
+    # q_j ← q_j − (q_i·q_j) q_i for all i < j, then ‖q_j‖ = 1
     for j in range(n_rows):
         for i in range(j):
-            _add(rows, j, -_dot(rows, i, rows, j), rows, i)
+            factor = splat(-_dot(rows, i, rows, j))
+            for k in range(0, rows.shape[1], WIDTH):
+                store(rows, j, k, fma(factor, load(rows, i, k), load(rows, j, k)))
         _scale(rows, j, 1.0 / math.sqrt(_dot(rows, j, rows, j)))
 
 
 @part
 def _start_row(stream: Stream, j: int, variance: float, left: float, rule: int) -> None:
-    """Let row j start along x, with a variance; ``left`` is ‖x‖²."""
+    """Start row j along x with the given variance; ``left`` is ‖x‖²."""
     factor = 1.0 / math.sqrt(left)
     if rule in (CCIPCA, SIMILARITY):
         factor *= variance
@@ -247,7 +257,7 @@ def _start_row(stream: Stream, j: int, variance: float, left: float, rule: int) 
 
 @part
 def _centre(X: Samples2D, sample: int, stream: Stream, weight: float) -> None:
-    """Move the mean towards a sample, and set x to the sample minus the mean."""
+    """Set mean ← mean + weight (sample − mean), and x to the sample minus the new mean."""
     n_features = X.shape[1]
     for k in range(0, stream.x.shape[1], WIDTH):
         x, mean = masked_load(X, sample, k, n_features - k), load(stream.mean, 0, k)
@@ -265,7 +275,7 @@ def _respond(stream: Stream, n_rows: int) -> None:
 
 @part
 def _times(A: Floats2D, x: Floats1D, n: int, y: Floats1D) -> None:
-    """Set y to A x, for n rows and columns."""
+    """Set y to A x for the first n rows and columns of A."""
     for i in range(n):
         y[i] = 0.0
         for j in range(n):
@@ -274,8 +284,8 @@ def _times(A: Floats2D, x: Floats1D, n: int, y: Floats1D) -> None:
 
 @part
 def _dot(A: Floats2D, i: int, B: Floats2D, j: int) -> float:
-    """Return the product of row i of A and row j of B."""
-    # Two sums, of even and of odd vectors: an addition waits for the previous.
+    """Return the inner product of row i of A and row j of B."""
+    # Two sums, over even and odd vectors, since each addition waits for the previous addition of its sum.
     even = odd = no_sums()
     last = A.shape[1] - WIDTH
     for k in range(0, last, 2 * WIDTH):
@@ -284,13 +294,6 @@ def _dot(A: Floats2D, i: int, B: Floats2D, j: int) -> float:
     if last % (2 * WIDTH) == 0:
         even = fma(load(A, i, last), load(B, j, last), even)
     return reduce_add(add(even, odd))
-
-
-@part
-def _add(A: Floats2D, i: int, factor: float, B: Floats2D, j: int) -> None:
-    """Add row j of B times a factor to row i of A."""
-    for k in range(0, A.shape[1], WIDTH):
-        store(A, i, k, fma(splat(factor), load(B, j, k), load(A, i, k)))
 
 
 @part
