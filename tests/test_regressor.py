@@ -76,7 +76,7 @@ def test_validation_targets_of_another_width_are_refused(n_outputs, of_validatio
 
 
 def test_classes_are_refused():
-    with pytest.raises(ValueError, match=r"classes of RpropMLPRegressor\(\): expected none, .* got some"):
+    with pytest.raises(ValueError, match=r"classes of RpropMLPRegressor\(\): expected None, .* got \[0, 1\]"):
         fit_together([RpropMLPRegressor()], [approximation(1)], classes=[0, 1])
 
 

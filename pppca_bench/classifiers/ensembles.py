@@ -18,7 +18,7 @@ from pppca_bench.samples import validated_samples
 
 
 class _Ensemble(ByLargestOutput, FittedBySplit):
-    """Base of ensembles of classifiers, the members, each trained on its own sample of the training data."""
+    """Base of ensembles, whose members are trained on samples of the training data."""
 
     estimator: Any
     n_estimators: int
@@ -26,8 +26,8 @@ class _Ensemble(ByLargestOutput, FittedBySplit):
     def _learn(self, split: Split, rng: np.random.Generator) -> None:
         self._train(split, rng)
         if all(hasattr(member, "n_epochs_") for member in self.estimators_):
-            self.n_epochs_ = sum(net.n_epochs_ for net in self.estimators_)
-            self.best_epoch_ = sum(net.best_epoch_ for net in self.estimators_)
+            self.n_epochs_ = sum(member.n_epochs_ for member in self.estimators_)
+            self.best_epoch_ = sum(member.best_epoch_ for member in self.estimators_)
 
     @abstractmethod
     def _train(self, split: Split, rng: np.random.Generator) -> None:
@@ -38,7 +38,7 @@ class _Ensemble(ByLargestOutput, FittedBySplit):
         """Combine the members' outputs into the support of each class, (n_samples, n_classes)."""
 
     def _outputs(self, X: ArrayLike) -> Floats:
-        """Return the support of each class: of a member that is no network 1 for the class that it predicts."""
+        """Return the combined outputs; other members than networks have the output 1 for the class they predict."""
         check_is_fitted(self)
         inputs, members = validated_samples(self, X), self.estimators_
         if isinstance(members[0], MLP | _Ensemble):
@@ -46,13 +46,13 @@ class _Ensemble(ByLargestOutput, FittedBySplit):
         return self._combine([one_hot(member.predict(inputs), self.classes_) for member in members])
 
     def _seeded(self, n_members: int, rng: np.random.Generator) -> list[Any]:
-        """Return unfitted members, each with a seed of its own."""
+        """Return unfitted members, each with its own seed."""
         base = RpropMLPClassifier() if self.estimator is None else self.estimator
         seeds = rng.integers(2**31, size=n_members)
         return [clone(base).set_params(random_state=int(seed)) for seed in seeds]
 
     def _fit_members(self, split: Split, samples: Indices, rng: np.random.Generator) -> list[Any]:
-        """Train a member on each row of sample numbers, networks side by side."""
+        """Train a member on each row of indices of samples, networks side by side."""
         members = self._seeded(len(samples), rng)
         if isinstance(members[0], MLP):
             data = [(split.X[rows], split.y[rows], split.X_val, split.y_val) for rows in samples]
@@ -65,27 +65,27 @@ class _Ensemble(ByLargestOutput, FittedBySplit):
 
 @dataclass(eq=False, repr=False)
 class BaggingClassifier(_Ensemble):
-    """Average classifiers trained on bootstrap samples of the training data, or their votes (Breiman 1996).
+    """Average the outputs, or the votes, of classifiers trained on bootstrap samples (Breiman 1996).
 
     With ``sample_share=0.5, replace=False`` it is the textbook's subagging: samples of half the size, drawn without
     replacement.
 
-    Choice: networks' outputs are averaged by default, as scikit-learn averages probabilities, since a few votes often
-    tie. scikit-learn's own ensemble is not used because it passes no validation data to its members.
+    Choice: outputs are averaged by default, as scikit-learn averages probabilities, since a few votes often tie.
+    scikit-learn's own ensemble passes no validation data to its members.
 
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The network or `StumpClassifier` that is cloned for each sample; its ``random_state`` is not used. None is
+        The network or `StumpClassifier` that is cloned for each sample; its ``random_state`` is not used. None:
         `RpropMLPClassifier()`.
     n_estimators : int, default=10
         Number of members, >= 1. Choice: scikit-learn's default; the textbook asks for at least 50.
     vote : {"mean", "majority"}, default="mean"
-        Average the members' outputs, or count the classes that they predict; of equal counts the first class wins.
+        Average the outputs, or count the predicted classes; of equal counts the first class wins.
     sample_share : float, default=1.0
-        Size of a sample as a share of the training data, at least one; in (0, 1].
+        Size of a sample, at least a single example, as a share of the training data; in (0, 1].
     replace : bool, default=True
-        Whether a sample may have a training example more than once.
+        Whether a sample may contain a training example more than once.
     random_state : int, RandomState, Generator or None, default=None
         Source of the samples, the members' seeds and the held-out share.
 
@@ -105,7 +105,6 @@ class BaggingClassifier(_Ensemble):
     random_state: Any = None
 
     def _train(self, split: Split, rng: np.random.Generator) -> None:
-        """Train all members, networks side by side."""
         n_samples = len(split.X)
         size = max(round(self.sample_share * n_samples), 1)
         if self.replace:
@@ -115,7 +114,6 @@ class BaggingClassifier(_Ensemble):
         self.estimators_ = self._fit_members(split, samples, rng)
 
     def _combine(self, outputs: list[Floats]) -> Floats:
-        """Average the outputs, or the members' votes."""
         if self.vote == "majority":
             outputs = [np.eye(output.shape[1])[output.argmax(axis=1)] for output in outputs]
         return np.mean(outputs, axis=0)
@@ -123,7 +121,7 @@ class BaggingClassifier(_Ensemble):
 
 @dataclass(eq=False, repr=False)
 class AdaBoostClassifier(_Ensemble):
-    """Let classifiers vote, each trained with more weight on the samples that its predecessors misclassify.
+    """Boost classifiers: each gives more weight to the samples that the classifiers before it misclassify.
 
     AdaBoost (Freund & Schapire 1996), for more than two classes SAMME (Zhu, Zou, Rosset & Hastie 2009): with the
     weighted training error ε of a member and K classes the weight of its vote is α = log((1 − ε) / ε) + log(K − 1), and
@@ -132,14 +130,13 @@ class AdaBoostClassifier(_Ensemble):
     A member that takes weights, such as `StumpClassifier`, is trained with them. Choice: for networks, which take no
     weights, samples are drawn with probabilities equal to the weights, Freund and Schapire's own variant. A member no
     better than chance, ε ≥ 1 − 1 / K, ends the boosting and is dropped, unless it is the first. A member without errors
-    ends it too and votes with the ε of half a sample, since α would be infinite. So does a sample with more than
-    half of the weight (Marsland 2009).
+    ends the boosting too, and votes with the ε of half a sample, since α would be infinite. A sample with more than
+    half of the weight also ends it (Marsland 2009).
 
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The network or `StumpClassifier` that is cloned in each round; its ``random_state`` is not used. None is
-        `RpropMLPClassifier()`.
+        As in `BaggingClassifier`; cloned in each round.
     n_estimators : int, default=10
         Largest number of members, >= 1. Choice: as for bagging.
     random_state : int, RandomState, Generator or None, default=None
@@ -160,7 +157,6 @@ class AdaBoostClassifier(_Ensemble):
     random_state: Any = None
 
     def _train(self, split: Split, rng: np.random.Generator) -> None:
-        """Train one member after the other."""
         n_samples, n_classes = len(split.X), len(self.classes_)
         weights = np.full(n_samples, 1.0 / n_samples)
         self.estimators_, votes = [], list[float]()
@@ -196,7 +192,6 @@ class AdaBoostClassifier(_Ensemble):
         return self._fit_members(split, rows, rng)[0]
 
     def _combine(self, outputs: list[Floats]) -> Floats:
-        """Add up the votes."""
         support = np.zeros_like(outputs[0])
         for weight, output in zip(self.estimator_weights_, outputs, strict=True):
             support[np.arange(len(support)), output.argmax(axis=1)] += weight

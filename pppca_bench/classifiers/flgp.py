@@ -1,28 +1,28 @@
-"""Genetic programming of arithmetic expressions, and discriminant functions evolved in layers: `FLGPClassifier`."""
+"""Layered genetic programming of discriminant functions: the estimator `FLGPClassifier`."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any
+from functools import cache
+from typing import Any
 
 import numpy as np
-from annotated_types import Ge, Le
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from pppca_bench.classifiers.mlp import ByLargestOutput
 from pppca_bench.classifiers.training_data import FittedBySplit, Split
 from pppca_bench.compiled.arrays import Flags, Floats
-from pppca_bench.parameters import Count, Probability
+from pppca_bench.parameters import Count, PopulationSize, Probability
 from pppca_bench.samples import validated_samples
 
 Expression = tuple[str | int | float, ...]
 """A tree in prefix order: a name of `OPERATORS`, before its two operands; an int, a feature; a float, a constant."""
 
-Fitness = Callable[[Expression], tuple[float, ...]]
-"""Fitness of an expression: tuples are compared as Python does, the greater is better."""
-
 Layers = list[list[Expression]]
-"""Expressions of each layer, over the outputs of the layer before; the first layer's over the features."""
+"""Expressions of each layer: over the features in the first layer, then over the outputs of the layer before."""
+
+Samples = tuple[Floats, Flags, Floats]
+"""Columns, (n_features, n_samples); whether each sample is of the class, (n_samples,); weights of the samples."""
 
 _LEAST_DIVISOR = 1e-6
 
@@ -49,17 +49,9 @@ _INITIAL_DEPTH = 4
 
 
 def values_of(expression: Expression, columns: Floats) -> Floats:
-    """Compute an expression for every sample; overflow gives infinity, and undefined values are nan.
+    """Compute an expression for each sample, (n_samples,), from the columns, (n_features, n_samples).
 
-    Parameters
-    ----------
-    expression : Expression
-    columns : float64 array, shape (n_features, n_samples)
-        A feature a row.
-
-    Returns
-    -------
-    float64 array, shape (n_samples,)
+    Overflow gives infinity, and undefined values are nan.
     """
     operands: list[Any] = []
     with np.errstate(over="ignore", invalid="ignore"):
@@ -89,12 +81,12 @@ def random_expression(n_features: int, max_depth: int, rng: np.random.Generator)
 
 def subtree(expression: Expression, start: int) -> slice:
     """Return the slice of the tree whose root is at `start`."""
-    n_missing = 1
-    for end in range(start, len(expression)):
+    end, n_missing = start, 1
+    while n_missing > 0:
+        # An operator is an operand itself and needs two more.
         n_missing += 1 if isinstance(expression[end], str) else -1
-        if n_missing == 0:
-            return slice(start, end + 1)
-    raise ValueError(f"expression: expected an operand for every operator, got {expression!r}")
+        end += 1
+    return slice(start, end)
 
 
 def replaced(expression: Expression, start: int, branch: Expression) -> Expression:
@@ -115,63 +107,27 @@ def mutated(expression: Expression, n_features: int, rng: np.random.Generator) -
     return replaced(expression, int(rng.integers(len(expression))), branch)
 
 
-def evolve(
-    fitness: Fitness,
-    n_features: int,
-    rng: np.random.Generator,
-    *,
-    population_size: int,
-    n_generations: int,
-    tournament_size: int,
-    mutation_probability: float,
-    max_nodes: int,
-) -> Iterator[tuple[Expression, tuple[float, ...]]]:
-    """Evolve a population and yield each generation's fittest expression with its fitness.
-
-    Parents are chosen by tournament; a child is either crossed from two or mutated from one; the fittest passes
-    unchanged to the next generation; a child of more than ``max_nodes`` nodes is replaced by its first parent.
-    """
-    known: dict[Expression, tuple[float, ...]] = {}
-
-    def fitness_of(expression: Expression) -> tuple[float, ...]:
-        if expression not in known:
-            known[expression] = fitness(expression)
-        return known[expression]
-
-    def child_of(first: Expression, second: Expression) -> Expression:
-        mutates = rng.random() < mutation_probability
-        child = mutated(first, n_features, rng) if mutates else crossed(first, second, rng)
-        return child if len(child) <= max_nodes else first
-
-    population = [random_expression(n_features, _INITIAL_DEPTH, rng) for _ in range(population_size)]
-    for _ in range(n_generations):
-        worths = [fitness_of(expression) for expression in population]
-        fittest = max(range(population_size), key=worths.__getitem__)
-        yield population[fittest], worths[fittest]
-        draws = rng.integers(population_size, size=(population_size - 1, 2, tournament_size)).tolist()
-        parents = [[population[max(drawn, key=worths.__getitem__)] for drawn in pair] for pair in draws]
-        population = [population[fittest], *(child_of(*pair) for pair in parents)]
-
-
 @dataclass(eq=False, repr=False)
 class FLGPClassifier(ByLargestOutput, FittedBySplit):
     """Classify by discriminant functions that several populations evolve in layers (FLGP).
 
     Layered genetic programming (Lin, Ke, Chien & Yang 2008): each population of a layer evolves, by +, −, × and
     protected ÷, a function that is positive for the samples of a class and not for the others. The outputs of a layer's
-    functions are the features of the next layer; the last layer has one population, whose function decides. The
+    functions are the features of the next layer; the last layer has a single population, whose function decides. The
     features that it uses, traced back to the data, are the selected features. Slide 'Comparison', row "FLGP".
 
     Fitness is the share of training samples that the sign classifies correctly; of equal shares the function of fewer
-    features wins, then the shorter function.
+    features wins, then the shorter function. Parents are chosen by tournament; a child is crossed from two parents or
+    mutated from one; the fittest passes unchanged to the next generation.
 
-    Choice: only the paper's abstract could be consulted; it leaves the rest open. From each population the function of
-    the generation with the least validation error is taken. The output of a function f is f / (1 + |f|), which has its
-    sign and stays bounded where a divisor is small. Two classes need one function; of more classes each has a function,
-    evolved against all others with equal weights of the two sides, and the largest output decides. The abstract does
-    not describe the paper's two ways of selecting features, so only the evolution leaves features out. The defaults of
-    layers, population and tournament have the least validation error of eleven settings tried on the three problems of
-    the slide's table, except for a doubled population, which takes twice the time for the same error.
+    Choice: only the paper's abstract could be consulted; it leaves the rest open. Of each population, the fittest
+    function of the generation with the least validation error is taken. The output of a function f is f / (1 + |f|),
+    which has its sign and stays bounded where a divisor is small. Two classes need a single function; of more classes
+    each has a function, evolved against all others with equal weights of the two sides, and the largest output decides.
+    The abstract does not describe the paper's two ways of selecting features, so only the evolution leaves features
+    out. The defaults of layers, population and tournament have the least validation error of eleven settings tried on
+    the three problems of the slide's table, except for a doubled population, which takes twice the time for the same
+    error.
 
     Parameters
     ----------
@@ -188,7 +144,7 @@ class FLGPClassifier(ByLargestOutput, FittedBySplit):
     mutation_probability : float, default=0.2
         Probability that a child has a single parent and a random new subtree; in [0, 1].
     max_nodes : int, default=31
-        Most operators, features and constants of an expression, >= 1.
+        Most operators, features and constants of a child, >= 1; a larger child is replaced by its first parent.
     random_state : int, RandomState, Generator or None, default=None
         Source of the held-out share and of every draw of the evolution.
 
@@ -202,13 +158,13 @@ class FLGPClassifier(ByLargestOutput, FittedBySplit):
     n_generations_ : int
         Generations of all layers.
     history_ : dict
-        ``correct_percent``, float64 (n_generations_,), of the fittest of each generation, mean over populations.
+        ``correct_percent``, float64 (n_generations_,): of the fittest in each generation, mean over populations.
     """
 
     _: KW_ONLY
     n_layers: Count = 3
     n_populations: Count = 5
-    population_size: Annotated[int, Ge(2), Le(100_000)] = 200
+    population_size: PopulationSize = 200
     n_generations: Count = 40
     tournament_size: Count = 7
     mutation_probability: Probability = 0.2
@@ -225,7 +181,7 @@ class FLGPClassifier(ByLargestOutput, FittedBySplit):
         self.history_ = {"correct_percent": np.mean(np.reshape(self._curves, (-1, self.n_generations_)), axis=0)}
 
     def _outputs(self, X: ArrayLike) -> Floats:
-        """Return the outputs of the functions, one for each class; of two classes the first has the output 0."""
+        """Return the output of each class's function; of two classes the first has the output 0."""
         check_is_fitted(self)
         columns = validated_samples(self, X).T
         outputs = [through(layers, columns)[0] for layers in self.layers_]
@@ -238,38 +194,44 @@ class FLGPClassifier(ByLargestOutput, FittedBySplit):
         is_positive, is_positive_val = split.y == label, split.y_val == label
         weights, weights_val = (self._weights(side) for side in (is_positive, is_positive_val))
         layers: Layers = []
-        for number in range(self.n_layers):
-            is_last = number == self.n_layers - 1
+        for n_populations in [*[self.n_populations] * (self.n_layers - 1), 1]:
             training, validation = (columns, is_positive, weights), (columns_val, is_positive_val, weights_val)
-            evolved = [self._evolve(training, validation, rng) for _ in range(1 if is_last else self.n_populations)]
+            evolved = [self._evolve(training, validation, rng) for _ in range(n_populations)]
             layers.append([expression for expression, _ in evolved])
             self._curves.append(np.mean([curve for _, curve in evolved], axis=0))
             columns, columns_val = (through(layers[-1:], values) for values in (columns, columns_val))
         return layers
 
-    def _evolve(
-        self, training: tuple[Floats, Flags, Floats], validation: tuple[Floats, Flags, Floats], rng: np.random.Generator
-    ) -> tuple[Expression, Floats]:
+    def _evolve(self, training: Samples, validation: Samples, rng: np.random.Generator) -> tuple[Expression, Floats]:
         """Evolve a population; return its best function by validation and the curve of its fittest, in percent."""
 
         def fitness(expression: Expression) -> tuple[float, ...]:
             return share_correct(expression, *training), -len(features_of(expression)), -len(expression)
 
-        fittest = list(
-            evolve(
-                fitness,
-                len(training[0]),
-                rng,
-                population_size=self.population_size,
-                n_generations=self.n_generations,
-                tournament_size=self.tournament_size,
-                mutation_probability=self.mutation_probability,
-                max_nodes=self.max_nodes,
-            )
-        )
+        fittest = list(self._generations(fitness, len(training[0]), rng))
         # Of equally good generations the first: its function has had the least time to overfit.
         chosen = max((function for function, _ in fittest), key=lambda function: share_correct(function, *validation))
         return chosen, np.array([100.0 * correct for _, (correct, *_) in fittest])
+
+    def _generations(
+        self, fitness: Callable[[Expression], tuple[float, ...]], n_features: int, rng: np.random.Generator
+    ) -> Iterator[tuple[Expression, tuple[float, ...]]]:
+        """Evolve a population and yield the fittest expression of each generation, with its fitness."""
+        fitness = cache(fitness)
+        population = [random_expression(n_features, _INITIAL_DEPTH, rng) for _ in range(self.population_size)]
+        for _ in range(self.n_generations):
+            # Python compares tuples by their first entries, then by the next.
+            worths = [fitness(expression) for expression in population]
+            fittest = max(range(len(population)), key=worths.__getitem__)
+            yield population[fittest], worths[fittest]
+            draws = rng.integers(len(population), size=(len(population) - 1, 2, self.tournament_size)).tolist()
+            parents = [[population[max(drawn, key=worths.__getitem__)] for drawn in pair] for pair in draws]
+            population = [population[fittest], *(self._child(a, b, n_features, rng) for a, b in parents)]
+
+    def _child(self, first: Expression, second: Expression, n_features: int, rng: np.random.Generator) -> Expression:
+        mutates = rng.random() < self.mutation_probability
+        child = mutated(first, n_features, rng) if mutates else crossed(first, second, rng)
+        return child if len(child) <= self.max_nodes else first
 
     def _weights(self, is_positive: Flags) -> Floats:
         """Return the weight of each sample; the sum is 1."""
@@ -280,21 +242,12 @@ class FLGPClassifier(ByLargestOutput, FittedBySplit):
 
 
 def share_correct(expression: Expression, columns: Floats, is_positive: Flags, weights: Floats) -> float:
-    """Return the total weight, in [0, 1], of the samples that the sign of the expression classifies correctly.
-
-    Parameters
-    ----------
-    expression : Expression
-    columns : float64 array, shape (n_features, n_samples)
-    is_positive : bool array, shape (n_samples,)
-    weights : float64 array, shape (n_samples,)
-        Their sum is 1.
-    """
+    """Return the total weight, in [0, 1], of the samples that the sign of the expression classifies correctly."""
     return float(weights[(values_of(expression, columns) > 0.0) == is_positive].sum())
 
 
 def used_features(layers: Layers) -> set[int]:
-    """Return the features on which the last layer's first function depends, through all layers."""
+    """Return the features on which the first function of the last layer depends, through all layers."""
     used = {0}
     for expressions in reversed(layers):
         used = set().union(*(features_of(expressions[index]) for index in used))

@@ -1,4 +1,4 @@
-"""Networks that a genetic algorithm evolves: their weights, or their inputs and hidden nodes."""
+"""Genetic algorithms for networks: evolution of the weights, or of the set of inputs and hidden nodes."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -10,19 +10,11 @@ from annotated_types import Ge, Le
 
 from pppca_bench.classifiers.gradient_mlp import RpropMLPClassifier, RpropTraining
 from pppca_bench.classifiers.mlp import MLPClassifier
-from pppca_bench.classifiers.network import connected_inputs, masks_of, pack, uniform_per_weight, unpack
+from pppca_bench.classifiers.network import Activation, connected_inputs, masks_of, pack, uniform_per_weight, unpack
 from pppca_bench.classifiers.training import PopulationErrors, RpropLanes, Task, TrainedNet
 from pppca_bench.classifiers.training_data import Split, hold_out
 from pppca_bench.compiled.arrays import Flags, Floats, Indices
-from pppca_bench.parameters import (
-    Count,
-    LayerSizes,
-    NotNegativeOrInfinite,
-    Positive,
-    PositivePair,
-    Probability,
-    check_order,
-)
+from pppca_bench.parameters import Count, LayerSizes, PopulationSize, Positive, Probability, check_order
 
 Crossover = Literal["uniform", "single_point"]
 Genes = TypeVar("Genes", Floats, Flags)
@@ -58,18 +50,15 @@ class GAMLPClassifier(_Evolved):
     string; elitism. Fitness is the squared error on the training data. Slide 'Comparison', column "GA". The network
     is the Proben1 report's: hidden activation x / (1 + |x|), targets 0 and 1, the class is the largest output.
 
-    Choice: the result is, of the generations' fittest networks, that of the least validation error, and the
-    evolution ends when this has not fallen for `patience` generations; the report's own rule would end it at the
+    Choice: the result is the network of least validation error among the fittest networks of all generations, and the
+    evolution ends when this error has not fallen for `patience` generations; the report's own rule would end it at the
     first rise. The textbooks leave the numbers open: of some twenty settings tried, the defaults have the least mean
     logarithm of the validation error over seven Proben1 problems (all of T2 but thyroid1, which takes too long).
 
     Parameters
     ----------
-    hidden_layer_sizes : sequence of int, default=(16, 8)
-        Units of each hidden layer, >= 1; () is the linear network.
-    shortcuts : bool, default=False
-        Whether each layer takes the inputs and all earlier layers, or only the layer before it.
-    output_activation : {"linear", "softsign"}, default="linear"
+    hidden_layer_sizes, shortcuts, output_activation
+        The network as in `RpropMLPClassifier`.
     population_size : int, default=24
         Networks of a generation, >= 2.
     tournament_size : int, default=4
@@ -93,7 +82,7 @@ class GAMLPClassifier(_Evolved):
     max_generations : int, default=2000
         >= 1.
     strip_length : int, default=5
-        Generations from one validation to the next; >= 1.
+        Generations between two validations; >= 1.
     patience : int, default=100
         Generations without a new least validation error that end the evolution; >= 1.
     random_state : int, RandomState, Generator or None, default=None
@@ -117,8 +106,8 @@ class GAMLPClassifier(_Evolved):
     hidden_layer_sizes: LayerSizes = (16, 8)
     _: KW_ONLY
     shortcuts: bool = False
-    output_activation: Literal["linear", "softsign"] = "linear"
-    population_size: Annotated[int, Ge(2), Le(100_000)] = 24
+    output_activation: Activation = "linear"
+    population_size: PopulationSize = 24
     tournament_size: Count = 4
     n_elite: Annotated[int, Ge(0), Le(100_000)] = 1
     crossover: Crossover = "uniform"
@@ -198,27 +187,27 @@ class GAMLPClassifier(_Evolved):
         return np.concatenate([elite, children])
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class StructureGAClassifier(_Evolved, RpropTraining):
-    """Classify with a network whose inputs and hidden nodes a genetic algorithm picks and that RPROP trains.
+    """Classify with a network trained by RPROP, whose inputs and hidden nodes a genetic algorithm selects.
 
     Another reading of the slides' column "GA" than `GAMLPClassifier`: the string has a bit for each input and each
-    hidden node of the architecture, as the textbooks' strings are of 0 and 1; parents by tournament, uniform crossover,
-    bits flipped with the probability 1 / length of the string, elitism. A node that is left out has weights and step
-    sizes of 0, where RPROP leaves them. Training is the Proben1 report's, section 3.3.
+    hidden node of the architecture, as in the textbooks; parents by tournament, uniform crossover, bits flipped with
+    the probability 1 / length of the string, elitism. A node that is left out has weights and step sizes of 0, where
+    RPROP leaves them. Training is the Proben1 report's, section 3.3.
 
     Choice: a string's network is trained on two thirds of the training data, and its fitness is the least error on the
     other third, since the training error is least with all inputs and nodes. The fittest string's network is then
     trained on all training data, and the validation data only stop that training, as for every other network. All
-    networks of an evolution start from the same weights and step sizes, so that the fitness of a string is unique.
+    networks of an evolution start from the same weights and step sizes, so that a string always has the same fitness.
 
     Parameters
     ----------
     hidden_layer_sizes : sequence of int, default=(16, 8)
-        Most units of each hidden layer, >= 1.
+        Most units of each hidden layer.
     population_size, tournament_size, max_generations : int, default=12, 3, 8
     crossover_probability : float, default=0.9
-        As in `GAMLPClassifier`, of strings.
+        As in `GAMLPClassifier`, for strings.
     patience : int, default=4
         Generations without a smaller error that end the evolution; >= 1.
     max_epochs : int, default=500
@@ -234,29 +223,19 @@ class StructureGAClassifier(_Evolved, RpropTraining):
         Inputs from which a path leads to an output.
     kept_ : bool ndarray of shape (n_features_in_ + number of hidden nodes,)
         The fittest string: inputs first, then hidden nodes layer by layer.
-    coefs_, intercepts_ : list of float64 ndarrays
-        As in `RpropMLPClassifier`; 0 where a node is left out.
-    n_epochs_, best_epoch_, training_curve_, validation_curve_, stop_reason_
-        Of the result's training.
+    coefs_, intercepts_, n_epochs_, best_epoch_, training_curve_, validation_curve_, stop_reason_
+        The last training, as in `RpropMLPClassifier`; weights are 0 where a node is left out.
     history_ : dict of float64 ndarrays of shape (n_generations_,)
         ``best_error`` and ``mean_error`` on the held-out third, squared error percentages.
     """
 
-    hidden_layer_sizes: LayerSizes = (16, 8)
-    _: KW_ONLY
-    shortcuts: bool = False
-    output_activation: Literal["linear", "softsign"] = "linear"
-    population_size: Annotated[int, Ge(2), Le(100_000)] = 12
+    output_activation: Activation = "linear"
+    population_size: PopulationSize = 12
     tournament_size: Count = 3
     crossover_probability: Probability = 0.9
     max_generations: Count = 8
     patience: Count = 4
-    initial_step_range: PositivePair = (0.005, 0.02)
-    initial_weight_range: Positive = 0.01
     max_epochs: Count = 500
-    strip_length: Count = 5
-    generalisation_loss: NotNegativeOrInfinite = 5.0
-    random_state: Any = None
 
     def _started(self, split: Split, rng: np.random.Generator) -> Task:
         inner = hold_out(split, rng)

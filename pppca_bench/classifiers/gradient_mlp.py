@@ -1,4 +1,4 @@
-"""Networks trained by the gradient: by RPROP (classifier and regressor), and by online backpropagation (classifier)."""
+"""Networks trained by gradient descent: RPROP (classifier and regressor) and online backpropagation (classifier)."""
 
 import math
 from collections.abc import Sequence
@@ -29,18 +29,31 @@ from pppca_bench.parameters import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class RpropTraining(MLP):
-    """Base of networks trained by RPROP; constants that are no parameters of a subclass have `RpropMLP`'s defaults."""
+    """Base of networks trained by RPROP with early stopping.
+
+    The constants without an annotation are parameters of some subclasses; the others have these values.
+    """
 
     _remedy = "Scale the features or lower step_max (now {0.step_max})."
 
-    eta_plus: float = 1.2
-    eta_minus: float = 0.5
-    weight_backtracking: bool = True
-    initial_step_range: tuple[float, float]
-    step_min: float = 0.0
-    step_max: float = 50.0
-    training_progress: float = 0.1
+    eta_plus = 1.2
+    eta_minus = 0.5
+    weight_backtracking = True
+    step_min = 0.0
+    step_max = 50.0
+    training_progress = 0.1
+
+    hidden_layer_sizes: LayerSizes = (16, 8)
+    _: KW_ONLY
+    shortcuts: bool = False
+    initial_step_range: PositivePair = (0.005, 0.02)
+    initial_weight_range: Positive = 0.01
+    max_epochs: Count = 3000
+    strip_length: Count = 5
+    generalisation_loss: NotNegativeOrInfinite = 5.0
+    random_state: Any = None
 
     def check_agreement(self) -> None:
         """Raise ParameterError unless the bounds of step sizes are in order."""
@@ -67,31 +80,22 @@ class RpropTraining(MLP):
         )
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class RpropMLP(RpropTraining):
     """A multi-layer perceptron trained by RPROP with early stopping; see `RpropMLPClassifier`."""
 
     _updates = "epoch"
 
-    hidden_layer_sizes: LayerSizes = (16, 8)
-    _: KW_ONLY
-    shortcuts: bool = False
     output_activation: Activation = "linear"
     eta_plus: Annotated[float, Gt(1), FINITE] = 1.2
     eta_minus: OpenShare = 0.5
     weight_backtracking: bool = True
-    initial_step_range: PositivePair = (0.005, 0.02)
     step_min: NotNegative = 0.0
     step_max: Annotated[float, Gt(0)] = 50.0
-    initial_weight_range: Positive = 0.01
-    max_epochs: Count = 3000
-    strip_length: Count = 5
-    generalisation_loss: NotNegativeOrInfinite = 5.0
     successive_increases: NotNegativeCount = 0
     progress_quotient: NotNegative = 0.0
     training_progress: NotNegative = 0.1
     input_scaling: Literal["given", "rms"] = "given"
-    random_state: Any = None
 
     def _scaling(self, X: Floats) -> tuple[Floats, Floats | float]:
         if self.input_scaling == "given":
@@ -136,14 +140,14 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
     successive_increases : int, default=0
         Do not stop by GL before the validation error has also risen in this many successive strips at least once.
     progress_quotient : float, default=0.0
-        Nor before GL / P_k has been above this at least once; >= 0. The search of the report's section 3.3.2 has 8
-        and 3.
+        Do not stop by GL before GL / P_k has been above this at least once; >= 0. The search of the report's section
+        3.3.2 has 8 successive increases and the quotient 3.
     training_progress : float, default=0.1
         Stop when P_k = 1000 (mean / min - 1) of the strip's k training errors is below this; >= 0, 0 for never.
     input_scaling : {"given", "rms"}, default="given"
-        Whether inputs are taken as they are, or centred by the training mean and divided by one number, the root mean
-        square of all centred training inputs. A rotation of the inputs, such as PCA that keeps all components, changes
-        neither the origin nor the scale of "rms" inputs.
+        Whether inputs are taken as they are, or centred by the training mean and divided by a single number, the root
+        mean square of all centred training inputs. A rotation of the inputs, such as PCA that keeps all components,
+        changes neither the origin nor the scale of "rms" inputs.
     random_state : int, RandomState, Generator or None, default=None
         Source of the initial weights, the initial steps and the held-out share.
 
@@ -164,6 +168,9 @@ class RpropMLPClassifier(RpropMLP, MLPClassifier):
     validation_curve_ : float64 ndarray of shape (n_strips,)
         Squared error percentage after each strip.
     stop_reason_ : {"generalisation_loss", "training_progress", "max_epochs"}
+    measures_ : dict of str to float
+        The Proben1 report's measures of a run: least training and validation error, overfit (generalisation loss at
+        the end), total and relevant epochs, connection traversals.
     """
 
 
@@ -200,16 +207,9 @@ class BackpropMLPClassifier(MLPClassifier):
         > 0: η becomes learning_rate / (1 + epoch / decay_epochs), epochs counted from 0. None: η is constant.
     momentum : float, default=0.0
         Share of the previous step in the next step, in [0, 1).
-    initial_weight_range : float, default=0.5
-        Initial weights are uniform in plus or minus this; > 0.
-    max_epochs : int, default=100
-        >= 1.
-    strip_length : int, default=5
-        Epochs from one validation to the next; >= 1.
-    generalisation_loss : float, default=inf
-        Stop when GL = 100 (E_va / E_opt - 1) is above this, in percent; >= 0, infinity for never.
-    training_progress : float, default=0.0
-        Stop when P_k = 1000 (mean / min - 1) of the strip's k training errors is below this; >= 0, 0 for never.
+    initial_weight_range, max_epochs, strip_length : default=0.5, 100, 5
+    generalisation_loss, training_progress : float, default=inf, 0.0
+        Initial weights and early stopping as in `RpropMLPClassifier`; by default all epochs are trained.
     keep : {"last", "best"}, default="last"
         Whether the result has the weights after the last epoch or those of the validation minimum.
     random_state : int, RandomState, Generator or None, default=None
@@ -217,20 +217,12 @@ class BackpropMLPClassifier(MLPClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    n_features_in_ : int
     mean_, scale_ : float64 ndarrays of shape (n_features_in_,)
         Mean and standard deviation by which features are standardised; 0 and 1 unless ``standardise``.
-    coefs_ : list of float64 ndarrays of shape (n_sources, n_units)
-        Weights of each layer.
-    intercepts_ : list of float64 ndarrays of shape (n_units,)
-    n_epochs_, best_epoch_ : int
-        Epochs trained and the epoch of the validation minimum.
     training_curve_ : float64 ndarray of shape (n_epochs_,)
         Squared error percentage of each epoch, with each sample's error before its update.
-    validation_curve_ : float64 ndarray of shape (n_strips,)
-        Squared error percentage after each strip.
-    stop_reason_ : {"generalisation_loss", "training_progress", "max_epochs"}
+    classes_, n_features_in_, coefs_, intercepts_, n_epochs_, best_epoch_, validation_curve_, stop_reason_, measures_
+        As in `RpropMLPClassifier`.
     """
 
     _remedy = "Set standardise, scale the features or lower learning_rate (now {0.learning_rate})."

@@ -26,22 +26,7 @@ from pppca_bench.samples import is_plain, validated_samples
 
 
 class MLP(FittedBySplit):
-    """Base of multi-layer perceptrons with early stopping.
-
-    Attributes
-    ----------
-    mean_, scale_ : float64 ndarray of shape (n_features_in_,), float or float64 ndarray
-        Mean, subtracted from the inputs, and scale, by which they are then divided; 0 and 1 without scaling.
-    coefs_ : list of float64 ndarrays of shape (n_sources, n_units)
-    intercepts_ : list of float64 ndarrays of shape (n_units,)
-    n_epochs_, best_epoch_ : int
-    training_curve_ : float64 ndarray of shape (n_epochs_,)
-    validation_curve_ : float64 ndarray of shape (n_strips,)
-    stop_reason_ : {"generalisation_loss", "training_progress", "max_epochs"}
-    measures_ : dict of str to float
-        The Proben1 report's measures of a run: least training and validation error, overfit (generalisation loss at
-        the end), total and relevant epochs, connection traversals.
-    """
+    """Base of multi-layer perceptrons with early stopping; for the attributes see `RpropMLPClassifier`."""
 
     hidden_layer_sizes: Sequence[int]
     hidden_activation: Literal["softsign", "logistic"] = "softsign"
@@ -57,25 +42,15 @@ class MLP(FittedBySplit):
     random_state: Any
 
     _remedy: ClassVar[str] = "Scale the features."
-    """Advice where the training diverges, with parameters as "{0.name}"."""
+    """Remedy for a training that diverges, with parameters as "{0.name}"."""
 
     _updates: ClassVar[Literal["epoch", "sample", "uncounted"]] = "uncounted"
     """Whether the weights are updated after each epoch or sample; "uncounted" where epochs do not measure the work."""
 
     def squared_error_percent(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Return the squared error percentage of the outputs (Proben1 report, section 2.5).
+        """Return the squared error in percent of the squared range of the targets (Proben1 report, section 2.5).
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Class labels, or the targets of an approximation.
-
-        Returns
-        -------
-        float
-            Percentage of the squared range of the targets.
+        ``y`` has the class labels, (n_samples,), or the targets of an approximation, (n_samples, n_outputs).
         """
         return squared_error_percent(self._outputs(X), self._targets(np.asarray(y)))
 
@@ -98,7 +73,6 @@ class MLP(FittedBySplit):
         return np.zeros(X.shape[1]), 1.0
 
     def _scaled(self, X: Floats) -> Floats:
-        """Return the inputs of the network for samples."""
         return (X - self.mean_) / self.scale_
 
     def _task(self, split: Split) -> Task:
@@ -146,7 +120,7 @@ class MLP(FittedBySplit):
         n_epochs, n_validations = len(net.training_curve), len(net.validation_curve)
         if net.stop_reason == "not_finite":
             raise ValueError(
-                f"training of {self}: expected finite errors, got an error that is not in epoch {n_epochs}. "
+                f"training of {self}: expected finite errors, got nan or infinity in epoch {n_epochs}. "
                 f"{self._remedy.format(self)}"
             )
         self._weights = net.weights
@@ -175,37 +149,15 @@ class MLP(FittedBySplit):
 
 
 class ByLargestOutput(ClassifierMixin):
-    """Mixin of classifiers whose ``_outputs``, (n_samples, n_classes), are largest for the class that they predict."""
+    """Mixin of classifiers by the largest of their ``_outputs``, (n_samples, n_classes)."""
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the outputs; for two classes, the second minus the first.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        float64 array of shape (n_samples, n_classes), or (n_samples,) for two classes
-            The larger, the more likely the class.
-        """
+        """Return the outputs, (n_samples, n_classes); for two classes the second minus the first, (n_samples,)."""
         outputs = self._outputs(X)
         return outputs[:, 1] - outputs[:, 0] if outputs.shape[1] == 2 else outputs
 
     def predict(self, X: ArrayLike) -> Labels:
-        """Return the class with the largest output (winner takes all) for each sample.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            Class labels.
-        """
+        """Return the class label with the largest output for each sample, (n_samples,)."""
         winners = self._outputs(X).argmax(axis=1)
         return self.classes_[winners]
 
@@ -214,20 +166,10 @@ class MLPClassifier(ByLargestOutput, MLP):
     """Base of classifiers by the largest output of a multi-layer perceptron."""
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return class probabilities.
+        """Return the probability of each class, float64 (n_samples, n_classes).
 
         Choice: the point of the probability simplex nearest to the outputs, which estimate the probabilities by
         least squares but may leave [0, 1]; softmax would press targets 0 and 1 into 0.27 and 0.73.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        float64 array of shape (n_samples, n_classes)
-            Each row sums to 1.
         """
         return nearest_probabilities(self._outputs(X))
 
@@ -244,13 +186,13 @@ class MLPRegressor(RegressorMixin, MLP):
         return tags
 
     def predict(self, X: ArrayLike) -> Floats:
-        """Return the outputs, shaped as the targets of `fit`."""
+        """Return the outputs, in the shape of the targets of `fit`."""
         outputs = self._outputs(X)
         return outputs[:, 0] if self._is_single else outputs
 
     def _check_targets(self, y: Floats, y_val: Floats, classes: ArrayLike | None) -> None:
         if classes is not None:
-            raise ValueError(f"classes of {self}: expected none, since targets are numbers, got some")
+            raise ValueError(f"classes of {self}: expected None, since targets are numbers, got {classes!r}")
         self._is_single = y.ndim == 1
         if y.shape[1:] != y_val.shape[1:]:
             shapes = y.shape[1:], y_val.shape[1:]
@@ -277,9 +219,9 @@ Network = TypeVar("Network", bound=MLP)
 def fit_together(
     networks: Sequence[Network], training_sets: Sequence[TrainingSet], *, classes: ArrayLike | None = None
 ) -> list[Network]:
-    """Fit many networks side by side, each with the same result, to the last bit, as `fit` alone gives.
+    """Fit many networks side by side; each result equals that of `fit` to the last bit.
 
-    Nets with equal numbers of training samples, validation samples and outputs share the processor's vectors; the
+    Networks with equal numbers of training samples, validation samples and outputs share the processor's vectors; the
     number of features may differ.
 
     Parameters
@@ -287,7 +229,7 @@ def fit_together(
     networks : sequence of RpropMLPClassifier, RpropMLPRegressor or BackpropMLPClassifier
         Of one class, and equal in all parameters but ``random_state``. They are fitted in place.
     training_sets : sequence of (X, y, X_val, y_val)
-        One for each network.
+        A set for each network.
     classes : array-like, optional
         As in the `fit` of classifiers, for all of them.
 
@@ -299,11 +241,11 @@ def fit_together(
     Raises
     ------
     ValueError
-        If the networks differ in class or parameters, or for any of the reasons that `fit` has.
+        If the networks differ in class or parameters, or for any reason of `fit`.
     """
     if len(networks) != len(training_sets):
         raise ValueError(
-            f"training_sets in fit_together: expected {len(networks)}, one for each network, got {len(training_sets)}"
+            f"training_sets in fit_together: expected {len(networks)}, a set for each network, got {len(training_sets)}"
         )
     _check_alike(networks)
     pairs = zip(networks, training_sets, strict=True)
@@ -319,7 +261,7 @@ def fit_together(
 
 
 def _check_alike(networks: Sequence[Any]) -> None:
-    """Check the parameters, and that the networks differ in nothing but the random state."""
+    """Raise ValueError for invalid parameters, or networks that differ in more than the random state."""
     kinds, first = [type(network) for network in networks], dict[str, Any]()
     if other := next((kind for kind in kinds if kind is not kinds[0]), None):
         raise ValueError(

@@ -120,18 +120,10 @@ def network_outputs(architecture: Architecture, matrices: Sequence[Floats], X: F
 
 
 def masks_of(architecture: Architecture, kept: Flags) -> list[Flags]:
-    """Return which weights a network has without some of its inputs and hidden nodes.
+    """Return the weights of a network that has only some of its inputs and hidden nodes.
 
-    Parameters
-    ----------
-    architecture : Architecture
-        With all inputs and nodes.
-    kept : bool ndarray of shape (n_inputs + number of hidden nodes,)
-
-    Returns
-    -------
-    list of bool ndarrays of shape (n_units, n_sources)
-        A matrix for each layer, the biases' column first.
+    ``kept`` is a bool for each input, then for each hidden node. The result has a bool matrix (n_units, n_sources) for
+    each layer, the biases' column first.
     """
     sizes = (architecture.n_inputs, *architecture.hidden_layer_sizes)
     layers = np.split(kept, np.cumsum(sizes)[:-1])
@@ -144,30 +136,20 @@ def masks_of(architecture: Architecture, kept: Flags) -> list[Flags]:
 
 
 def connected_inputs(architecture: Architecture, masks: Sequence[Flags]) -> Flags:
-    """Return whether a path of weights leads from each input to an output.
+    """Return whether a path of weights leads from each input to an output, bool (n_inputs,).
 
-    Parameters
-    ----------
-    architecture : Architecture
-    masks : sequence of bool ndarrays of shape (n_units, n_sources)
-        Which weights exist, the biases' column first.
-
-    Returns
-    -------
-    bool ndarray of shape (n_inputs,)
+    ``masks`` says which weights exist, as in `masks_of`.
     """
-    # With weights of 1 and no biases nothing cancels: an output is positive exactly where a path leads to it.
+    # With weights of 1 and no biases no terms cancel: an output is positive exactly where a path leads to it.
     paths = [np.insert(mask[:, 1:].astype(np.float64), 0, 0.0, axis=1) for mask in masks]
     reached: Flags = network_outputs(architecture, paths, np.eye(architecture.n_inputs)) > 0.0
     return np.any(reached, axis=1)
 
 
 def squared_error_percent(outputs: Floats, targets: Floats) -> float:
-    """Return 100 times the mean squared difference, in percent of outputs from 0 to 1 (Proben1 report, section 2.5).
+    """Return 100 times the mean squared difference of outputs and targets (Proben1 report, section 2.5).
 
-    Parameters
-    ----------
-    outputs, targets : float64 (n_samples, n_outputs)
+    Both have the shape (n_samples, n_outputs), and the targets a range of 1.
     """
     return 100.0 * float(np.mean((outputs - targets) ** 2))
 

@@ -1,8 +1,8 @@
-"""A network that loses weights by saliency and is retrained: the estimator `PrunedMLPClassifier`."""
+"""Pruning of networks by Optimal Brain Damage: the estimator `PrunedMLPClassifier`."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,21 +11,13 @@ from pppca_bench.classifiers.mlp import MLPClassifier
 from pppca_bench.classifiers.network import Architecture, connected_inputs
 from pppca_bench.classifiers.training import RpropLanes, Task, TrainedNet
 from pppca_bench.compiled.arrays import Flags, Floats
-from pppca_bench.parameters import (
-    Count,
-    LayerSizes,
-    NotNegative,
-    NotNegativeOrInfinite,
-    OpenShare,
-    Positive,
-    PositivePair,
-)
+from pppca_bench.parameters import Count, NotNegative, OpenShare
 
 Masks = list[Flags]
-"""Which weights are left: a (n_units, n_sources) matrix for each layer; the first column, the biases, always is."""
+"""Which weights are left: a (n_units, n_sources) matrix for each layer; its first column, the biases, is all true."""
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class PrunedMLPClassifier(RpropTraining, MLPClassifier):
     """Classify with a network that is trained by RPROP, pruned by saliency and retrained, round after round.
 
@@ -36,12 +28,12 @@ class PrunedMLPClassifier(RpropTraining, MLPClassifier):
     Choice: the pruning ends when there are no more weights than outputs, and the result is the network of least
     validation error in all rounds, so the size is chosen on the validation data; the sources give no rule. A round
     starts from the weights of the previous round's validation minimum, with the initial step sizes. Biases are not
-    pruned: they connect nothing.
+    pruned, since they connect no units.
 
     Parameters
     ----------
     hidden_layer_sizes : sequence of int, default=(16, 8)
-        Units of each hidden layer before the pruning, >= 1; () is the linear network.
+        Units of each hidden layer before the pruning.
     prune_fraction : float, default=0.2
         Share of the remaining weights deleted in a round, at least one weight; in (0, 1). Choice: LeCun et al.
         delete "some".
@@ -52,7 +44,7 @@ class PrunedMLPClassifier(RpropTraining, MLPClassifier):
     shortcuts, initial_step_range, initial_weight_range, strip_length, generalisation_loss, training_progress
         Training and early stopping of every round, as in `RpropMLPClassifier`.
     random_state : int, RandomState, Generator or None, default=None
-        Source of the initial weights, the initial steps and the held-out share.
+        As in `RpropMLPClassifier`.
 
     Attributes
     ----------
@@ -74,18 +66,9 @@ class PrunedMLPClassifier(RpropTraining, MLPClassifier):
         Of the last round.
     """
 
-    hidden_layer_sizes: LayerSizes = (16, 8)
-    _: KW_ONLY
-    shortcuts: bool = False
     prune_fraction: OpenShare = 0.2
     retrain_epochs: Count = 100
-    initial_step_range: PositivePair = (0.005, 0.02)
-    initial_weight_range: Positive = 0.01
-    max_epochs: Count = 3000
-    strip_length: Count = 5
-    generalisation_loss: NotNegativeOrInfinite = 5.0
     training_progress: NotNegative = 0.1
-    random_state: Any = None
 
     def _train(self, tasks: Sequence[Task]) -> list[TrainedNet]:
         masks = [[np.ones(matrix.shape, dtype=bool) for matrix in task.weights] for task in tasks]
@@ -96,7 +79,6 @@ class PrunedMLPClassifier(RpropTraining, MLPClassifier):
             masked = [start.masked(masks[k]) for k, start in zip(active, starts, strict=True)]
             for k, net in zip(active, RpropLanes(masked, self._rprop_rule(), rule).train(), strict=True):
                 rounds[k].append(replace(net, kept=masks[k]))
-            # No more than a weight for each output is the end.
             last = {k: rounds[k][-1] for k in active if rounds[k][-1].stop_reason != "not_finite"}
             active = [k for k, net in last.items() if n_connections(net.kept) > len(net.weights[-1])]
             for k in active:
@@ -127,9 +109,9 @@ def _best(rounds: Sequence[TrainedNet]) -> TrainedNet:
 
 
 def pruned(masks: Masks, saliencies: Sequence[Floats], fraction: float) -> Masks:
-    """Return the masks without the remaining weights of least saliency: a fraction in (0, 1), at least one weight.
+    """Return the masks without the fraction, in (0, 1), of the remaining weights with the least saliency.
 
-    Biases are never deleted. Saliencies and masks have the same shapes.
+    At least a single weight is deleted, and no bias. Saliencies and masks have the same shapes.
     """
     left = np.concatenate([mask[:, 1:].ravel() for mask in masks])
     values = np.concatenate([matrix[:, 1:].ravel() for matrix in saliencies])
@@ -148,10 +130,7 @@ def n_connections(masks: Masks) -> int:
 
 
 class _Layer(NamedTuple):
-    """The values that feed a layer, its own values, and the derivatives f′ and f″ of its activation there.
-
-    Each has a row a unit and a column a sample: NumPy is fast along a long last axis.
-    """
+    """The values that feed a layer, its own values, and f′ and f″ of its activation, each (n_units, n_samples)."""
 
     sources: Floats
     values: Floats
@@ -170,16 +149,8 @@ def optimal_brain_damage(
     Choice: h is exact. LeCun, Denker & Solla 1990 pass ∂²E / ∂a² back from layer to layer without the coupling of the
     units of a layer; here each unit's effect is followed forward to the outputs, which costs little with so few units.
 
-    Parameters
-    ----------
-    architecture : Architecture
-    matrices : sequence of float64 ndarrays of shape (n_units, n_sources)
-        The weights of each layer, biases first.
-    X, targets : float64 ndarrays of shape (n_samples, n_inputs) and (n_samples, n_outputs)
-
-    Returns
-    -------
-    list of float64 ndarrays of shape (n_units, n_sources)
+    ``matrices``, biases first, and the saliencies are a float64 (n_units, n_sources) for each layer; ``X`` and
+    ``targets`` have shapes (n_samples, n_inputs) and (n_samples, n_outputs).
     """
     layers = list(_forward(architecture, matrices, X.T))
     errors = layers[-1].values - targets.T
@@ -213,13 +184,13 @@ def _unit_curvatures(
     """Return ∂²E / ∂a² of each unit of layer k and each sample, (n_units, n_samples).
 
     ``first`` and ``second``, (n_units, n_values, n_samples), are the derivatives of the values that feed the next layer
-    with respect to the sum a of one unit's inputs.
+    with respect to a unit's sum a.
     """
     slope, bend = layers[k].slope, layers[k].bend
     if layers[k] is layers[-1]:
         # E = Σ (f(a) − t)² / 2, so ∂²E / ∂a² = f′² + (f − t) f″.
         return slope**2 + errors * bend
-    # In its own layer a unit changes its own value alone: the derivatives are diagonal matrices.
+    # A unit changes no other value of its layer: the derivatives are diagonal matrices.
     first, second = (derivative[:, None] * np.eye(len(slope))[..., None] for derivative in (slope, bend))
     for matrix, layer in zip(matrices[k + 1 :], layers[k + 1 :], strict=True):
         # Chain rule for a value v = f(s): v′ = f′ s′ and v″ = f″ s′² + f′ s″.

@@ -1,6 +1,5 @@
-"""Classifiers by scikit-learn: the majority class, the decision stump, recursive elimination with a linear SVM."""
+"""Classifiers based on scikit-learn: majority class, decision stump, linear SVM with feature elimination."""
 
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -17,13 +16,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from pppca_bench.classifiers.training_data import FittedBySplit, Labels, SizeRule, Split, chosen_size
-from pppca_bench.compiled.arrays import Flags
 from pppca_bench.parameters import Count, Positives, check_limit, check_parameters, make_generator
 from pppca_bench.samples import validated_samples
 
 
 class MajorityClassifier(DummyClassifier):
-    """Predict the most frequent class of the training data, whatever the features: a reference line for all others."""
+    """Predict the most frequent class of the training data, as a reference line for all other classifiers."""
 
     n_features_ = 0
     """Number of features that are used."""
@@ -34,14 +32,14 @@ class MajorityClassifier(DummyClassifier):
 
 @dataclass(eq=False, repr=False)
 class StumpClassifier(ClassifierMixin, BaseEstimator):
-    """Classify by a decision tree of depth 1, by scikit-learn: the textbook's "stumping", for boosting.
+    """Classify by scikit-learn's decision tree of depth 1: the textbook's "stumping", for boosting.
 
     Choice: the split has the most information gain, as in the textbooks' ID3.
 
     Parameters
     ----------
     random_state : int, RandomState, Generator or None, default=None
-        Decides between splits of equal gain.
+        Chooses between splits of equal gain.
 
     Attributes
     ----------
@@ -56,23 +54,16 @@ class StumpClassifier(ClassifierMixin, BaseEstimator):
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, classes: ArrayLike | None = None
     ) -> Self:
-        """Learn the feature and the threshold at which the stump divides the samples.
+        """Learn the feature and the threshold that divide the samples.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Finite numbers.
-        y : array-like of shape (n_samples,)
-            Class labels.
+        X, y : array-like of shapes (n_samples, n_features) and (n_samples,)
+            Finite numbers, and class labels.
         sample_weight : array-like of shape (n_samples,), optional
             >= 0; equal by default.
         classes : array-like, optional
-            All classes of the problem; by default those of y. A class that y lacks is never predicted.
-
-        Raises
-        ------
-        ValueError
-            If the data are invalid.
+            All classes of the problem; by default those of y. Classes that are not in y are never predicted.
         """
         check_parameters(self)
         samples, labels = validate_data(self, X, y, dtype=np.float64)
@@ -91,21 +82,20 @@ class StumpClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: ArrayLike) -> Labels:
         """Return the class of each sample."""
         check_is_fitted(self)
-        samples = validated_samples(self, X)
-        return self.tree_.predict(samples)
+        return self.tree_.predict(validated_samples(self, X))
 
 
 @dataclass(eq=False, repr=False)
 class RFESVMClassifier(ClassifierMixin, FittedBySplit):
     """Classify by a linear support vector machine on the features left by recursive elimination (RFESVM).
 
-    The machine is trained, the feature with the least sum of squared weights is dropped, and so on down to one
+    The machine is trained, the feature with the least sum of squared weights is dropped, and so on down to a single
     feature (Guyon, Weston, Barnhill & Vapnik 2002). Slide 'Comparison', row "RFESVM". C and the number of features are
     chosen on the validation data.
 
     Choice: features are standardised on the training data, since weights rank only features of equal scale. Of equal
-    validation errors the fewest features are chosen, then the smallest C. As all other classifiers, the chosen machine
-    is trained on the training data alone.
+    validation errors the fewest features are chosen, then the smallest C. The chosen machine is trained on the training
+    data alone, as all other classifiers are.
 
     Parameters
     ----------
@@ -115,7 +105,7 @@ class RFESVMClassifier(ClassifierMixin, FittedBySplit):
     n_features : int or None, default=None
         Number of features to keep, >= 1, or None to choose it on the validation data.
     size_rule : {"least_error", "one_standard_error"}, default="least_error"
-        Take the fewest features of the least validation error, or of an error within a standard error of it.
+        Take the fewest features of the least validation error, or of an error within a standard error of the least.
     random_state : int, RandomState, Generator or None, default=None
         Source of the held-out share; nothing else is random.
 
@@ -142,16 +132,23 @@ class RFESVMClassifier(ClassifierMixin, FittedBySplit):
     def _learn(self, split: Split, rng: np.random.Generator) -> None:  # noqa: ARG002 - nothing else is random
         check_limit(self, "n_features", self.n_features_in_)
         self._scaler = StandardScaler().fit(split.X)
-        candidates = list(self._candidates(split))
-        errors = [100.0 * error for *_, error in candidates]
-        sizes = [int(support.sum()) for _, support, _, _ in candidates]
-        # Candidates come in ascending order of C, so that of equal candidates that of the smallest C is chosen.
+        Z, Z_val = self._scaler.transform(split.X), self._scaler.transform(split.X_val)
+        candidates = []
+        # In ascending order of C: of equal candidates the first has the smallest C.
+        for C in sorted(float(C) for C in self.C):
+            ranking = RFE(SVC(C=C, kernel="linear"), n_features_to_select=1).fit(Z, split.y).ranking_
+            for n_kept in range(1, self.n_features_in_ + 1) if self.n_features is None else [self.n_features]:
+                support = ranking <= n_kept
+                machine = SVC(C=C, kernel="linear").fit(Z[:, support], split.y)
+                error = 100.0 * float(np.mean(machine.predict(Z_val[:, support]) != split.y_val))
+                candidates.append((C, support, machine, n_kept, error))
+        penalties, supports, machines, sizes, errors = zip(*candidates, strict=True)
         best = chosen_size(errors, sizes, len(split.X_val), self.size_rule)
-        self.C_, self.support_, self._machine, _ = candidates[best]
-        self.n_features_ = sizes[best]
+        self.C_, self.support_, self.n_features_ = penalties[best], supports[best], sizes[best]
+        self._machine = machines[best]
         self.measures_ = {"C": self.C_}
         self.history_ = {
-            "C": np.array([C for C, *_ in candidates]),
+            "C": np.array(penalties),
             "n_features": np.array(sizes),
             "validation_error_percent": np.array(errors),
         }
@@ -161,16 +158,3 @@ class RFESVMClassifier(ClassifierMixin, FittedBySplit):
         check_is_fitted(self)
         Z = self._scaler.transform(validated_samples(self, X))
         return self._machine.predict(Z[:, self.support_])
-
-    def _candidates(self, split: Split) -> Iterator[tuple[float, Flags, SVC, float]]:
-        """Yield, for each penalty and number of features: C, the features, the machine and its validation error."""
-        Z, Z_val = self._scaler.transform(split.X), self._scaler.transform(split.X_val)
-        n_features = self.n_features_in_
-        for C in sorted(float(C) for C in self.C):
-            machine = SVC(C=C, kernel="linear")
-            ranking = RFE(machine, n_features_to_select=1).fit(Z, split.y).ranking_
-            for n_kept in range(1, n_features + 1) if self.n_features is None else [self.n_features]:
-                support = ranking <= n_kept
-                machine = SVC(C=C, kernel="linear").fit(Z[:, support], split.y)
-                error = float(np.mean(machine.predict(Z_val[:, support]) != split.y_val))
-                yield C, support, machine, error

@@ -1,4 +1,4 @@
-"""Training data: validation, the held-out share, targets, and the choice among candidates by validation error."""
+"""Training and validation data: checks, the held-out share, targets, and the choice by validation error."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ Choice: a third, as Proben1 has 50 % training and 25 % validation data.
 
 @dataclass(frozen=True)
 class Split:
-    """Training and validation data; the latter has no rows where `fit` got none."""
+    """Training and validation data; without validation data X_val and y_val have no rows."""
 
     X: Floats
     y: Labels
@@ -39,7 +39,7 @@ class Split:
 
 
 class FittedBySplit(BaseEstimator):
-    """Base of estimators that learn from training data and decide by validation data.
+    """Base of estimators that learn from training data and choose by validation data.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class FittedBySplit(BaseEstimator):
         *,
         classes: ArrayLike | None = None,
     ) -> Self:
-        """Learn from (X, y); decide by the errors on (X_val, y_val), such as when to stop or which candidate to choose.
+        """Learn from (X, y); stop the training, or choose a candidate, by the errors on (X_val, y_val).
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class FittedBySplit(BaseEstimator):
         return samples, labels
 
     def _check_targets(self, y: Labels, y_val: Labels, classes: ArrayLike | None) -> None:
-        """Set ``classes_``, of which all labels have to be members."""
+        """Set ``classes_``; raise ValueError for labels that are no members."""
         labels = np.concatenate([y, y_val])
         is_array = type(classes) is np.ndarray and classes.ndim == 1
         self.classes_ = np.unique(labels if classes is None else classes if is_array else column_or_1d(classes))
@@ -123,7 +123,7 @@ class FittedBySplit(BaseEstimator):
             raise ValueError(f"labels of {self}: expected members of classes, got {unknown[0]!r}")
 
     def _prepared(self, split: Split) -> tuple[Split, np.random.Generator]:
-        """Return the split, with validation data held out if there are none, and the generator that drew them."""
+        """Return the split, with validation data held out if there are none, and the generator of all draws."""
         rng = make_generator(self.random_state)
         return split if len(split.X_val) else self._hold_out(split, rng), rng
 
@@ -173,8 +173,8 @@ def chosen_size(errors: ArrayLike, sizes: ArrayLike, n_validation: int, rule: Si
     n_validation : int
         Validation samples, >= 1.
     rule : {"least_error", "one_standard_error"}
-        Low is the least error e, or at most e plus its standard error √(e (1 − e) / n_validation), as Breiman,
-        Friedman, Olshen & Stone 1984 prune trees.
+        Low errors equal the least error e, or are at most e plus its standard error √(e (1 − e) / n_validation), by
+        which Breiman, Friedman, Olshen & Stone 1984 prune trees.
     """
     errors, least = np.asarray(errors), np.min(errors)
     share = least / 100.0
