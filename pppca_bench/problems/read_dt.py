@@ -3,12 +3,13 @@
 import hashlib
 import math
 import re
+from functools import lru_cache
 from io import BytesIO
-from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pppca_bench.errors import DataError
 from pppca_bench.files import printable
@@ -23,16 +24,9 @@ _HEADER_KEYS = (
     "validation_examples",
     "test_examples",
 )
-_FIRST_EXAMPLE_LINE = len(_HEADER_KEYS) + 1
 _COUNT = re.compile(rb"[0-9]{1,9}")
 _DECIMAL = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _REAL_LIMIT = 1.1
-
-_LONGEST_LINE = 4_000_000
-"""Bytes of a line: room for half a million numbers, and little to hold where a file has no line feed at all."""
-
-_VALUES_AT_ONCE = 2**13
-"""Values that are held as text at a time; a number takes eight bytes, its text some fifty."""
 
 
 def read_dt(path: str | Path, *, content: bytes | None = None, remedy: str = "Correct the file.") -> Problem:
@@ -88,16 +82,27 @@ class _Reader:
 
     def problem(self) -> Problem:
         """Return the content of the file."""
-        self._read_header()
-        values = self._read_values()
-        splits = np.split(values, np.cumsum(self._sizes[:2]))
-        outputs_by_split = [split[:, self._n_inputs :] for split in splits]
+        n_bool_inputs, n_inputs, n_outputs, are_classes, sizes = self._read_header()
+        is_bool = np.full(n_inputs + n_outputs, are_classes)
+        is_bool[:n_inputs] = np.arange(n_inputs) < n_bool_inputs
+        rows = []
+        for number in range(1, sum(sizes) + 1):
+            row, tokens = self._read_row(n_inputs, n_outputs, sizes, is_last=number == sum(sizes))
+            self._check_row(row, tokens, is_bool)
+            if are_classes and (n_ones := row[n_inputs:].sum()) != 1:
+                raise self._error(f"exactly one 1 among the {n_outputs} outputs", str(int(n_ones)))
+            rows.append(row)
+        if line := self._next():
+            raise self._error(f"the end of the file after {sum(sizes)} examples", _shown(line))
+        splits = np.split(np.vstack(rows), np.cumsum(sizes[:2]))
+        rows.clear()  # the problem has copies, and a file may be large
+        outputs = [split[:, n_inputs:] for split in splits]
         return Problem.of_splits(
-            [split[:, : self._n_inputs] for split in splits],
-            [outputs.argmax(axis=1) if self._are_classes else outputs for outputs in outputs_by_split],
+            [split[:, :n_inputs] for split in splits],
+            [split.argmax(axis=1) for split in outputs] if are_classes else outputs,
             name=self._path.stem,
-            task="classification" if self._are_classes else "approximation",
-            n_classes=self._n_outputs if self._are_classes else None,
+            task="classification" if are_classes else "approximation",
+            n_classes=n_outputs if are_classes else None,
             sha256=self._sha256.hexdigest(),
         )
 
@@ -106,15 +111,13 @@ class _Reader:
 
     def _next(self) -> bytes:
         """Return the next line with its line feed, b"" at the end of the file."""
-        line = self._file.readline(_LONGEST_LINE + 1)
+        line = self._file.readline()
         self.line += 1
-        if len(line) > _LONGEST_LINE:
-            raise self._error(f"a line of at most {_LONGEST_LINE} bytes", "a longer line")
         self._sha256.update(line)
         return line
 
-    def _read_header(self) -> None:
-        """Read the counts of inputs, outputs and examples, check them and set them as attributes."""
+    def _read_header(self) -> tuple[int, int, int, bool, list[int]]:
+        """Return the numbers of bool inputs, inputs and outputs, whether these are classes, and the splits' sizes."""
         counts = []
         for expected in _HEADER_KEYS:
             line = self._next().rstrip()
@@ -122,70 +125,50 @@ class _Reader:
             if key != expected.encode() or not _COUNT.fullmatch(count):
                 raise self._error(f"'{expected}=<count>', the count of at most 9 digits", _shown(line))
             counts.append(int(count))
-        bool_in, real_in, bool_out, real_out, *self._sizes = counts
-        self._n_inputs, self._n_outputs, self._n_examples = bool_in + real_in, bool_out + real_out, sum(self._sizes)
-        self._are_classes = bool_out > 1
-        self._n_bool_inputs = bool_in
-        if self._n_inputs == 0:
+        bool_in, real_in, bool_out, real_out, *sizes = counts
+        if bool_in + real_in == 0:
             raise self._error("at least one input (bool_in + real_in)", "0", line=2)
-        if self._n_outputs == 0:
+        if bool_out + real_out == 0:
             raise self._error("at least one output (bool_out + real_out)", "0", line=4)
         if bool_out and real_out:
             got = f"bool_out={bool_out} and real_out={real_out}"
             raise self._error("outputs of one kind, bool for classes or real for numbers", got, line=4)
-        if self._sizes[0] == 0:
+        if sizes[0] == 0:
             raise self._error("at least one training example", "0", line=5)
+        return bool_in, bool_in + real_in, bool_out + real_out, bool_out > 1, sizes
 
-    def _read_values(self) -> FloatArray:
-        n_values = self._n_inputs + self._n_outputs
-        n_at_once = max(1, _VALUES_AT_ONCE // n_values)
-        table: dict[bytes, float] = {}
-        blocks = []
-        for start in range(0, self._n_examples, n_at_once):
-            rows = [self._read_row(n_values) for _ in range(min(n_at_once, self._n_examples - start))]
-            if len(table) > _VALUES_AT_ONCE:
-                table.clear()
-            # Each token is converted once: the files repeat few. float() alone would also take nan, inf and 1_000.
-            new = set(chain.from_iterable(rows)) - table.keys()
-            table |= {token: float(token) if _DECIMAL.fullmatch(token) else math.nan for token in new}
-            flat = np.fromiter(map(table.__getitem__, chain.from_iterable(rows)), np.float64)
-            blocks.append(flat.reshape(len(rows), n_values))
-            self._check_values(blocks[-1], rows, start + _FIRST_EXAMPLE_LINE)
-        if line := self._next():
-            raise self._error(f"the end of the file after {self._n_examples} examples", _shown(line))
-        return np.concatenate(blocks)
-
-    def _read_row(self, n_values: int) -> list[bytes]:
+    def _read_row(
+        self, n_inputs: int, n_outputs: int, sizes: list[int], *, is_last: bool
+    ) -> tuple[FloatArray, list[bytes]]:
+        """Return the values of the next line, and their texts."""
         line = self._next()
         if not line:
-            expected = f"{self._n_examples} examples ({' + '.join(map(str, self._sizes))})"
-            raise self._error(expected, f"the end of the file after {self.line - _FIRST_EXAMPLE_LINE}")
-        row = line.split()
-        if len(row) != n_values:
-            expected = f"{n_values} values ({self._n_inputs} inputs + {self._n_outputs} outputs)"
-            raise self._error(expected, str(len(row)))
-        if not line.endswith(b"\n") and self.line == _FIRST_EXAMPLE_LINE + self._n_examples - 1:
+            expected = f"{sum(sizes)} examples ({' + '.join(map(str, sizes))})"
+            raise self._error(expected, f"the end of the file after {self.line - len(_HEADER_KEYS) - 1}")
+        tokens = line.split()
+        if len(tokens) != n_inputs + n_outputs:
+            expected = f"{n_inputs + n_outputs} values ({n_inputs} inputs + {n_outputs} outputs)"
+            raise self._error(expected, str(len(tokens)))
+        if is_last and not line.endswith(b"\n"):
             raise self._error("a line feed after the last value", "the end of the file")
-        return row
+        return np.fromiter(map(_number, tokens), np.float64, len(tokens)), tokens
 
-    def _check_values(self, values: FloatArray, rows: list[list[bytes]], first_line: int) -> None:
-        is_bool = np.zeros(values.shape[1], dtype=bool)
-        is_bool[: self._n_bool_inputs], is_bool[self._n_inputs :] = True, self._are_classes
-        rules = (
-            (np.isfinite(values), "a finite decimal number"),
-            ((values == 0) | (values == 1) | ~is_bool, "0 or 1 (declared bool)"),
-            ((np.abs(values) <= _REAL_LIMIT) | is_bool, f"a number within [-{_REAL_LIMIT}, {_REAL_LIMIT}]"),
-        )
-        for is_right, expected in rules:
-            if not is_right.all():
-                row, column = np.argwhere(~is_right)[0]
-                got = _shown(rows[row][column])
-                raise self._error(f"as value {column + 1} {expected}", got, line=first_line + row)
-        n_ones = values[:, self._n_inputs :].sum(axis=1)
-        wrong = np.flatnonzero(n_ones != 1)
-        if self._are_classes and wrong.size:
-            expected = f"exactly one 1 among the {self._n_outputs} outputs"
-            raise self._error(expected, str(int(n_ones[wrong[0]])), line=first_line + wrong[0])
+    def _check_row(self, row: FloatArray, tokens: list[bytes], is_bool: NDArray[np.bool_]) -> None:
+        """Raise DataError for a value that its column does not admit."""
+        is_right = np.where(is_bool, (row == 0) | (row == 1), np.abs(row) <= _REAL_LIMIT)  # NaN compares as False
+        if is_right.all():
+            return
+        place = int(is_right.argmin())
+        expected = "0 or 1 (declared bool)" if is_bool[place] else f"a number within [-{_REAL_LIMIT}, {_REAL_LIMIT}]"
+        if not math.isfinite(row[place]):
+            expected = "a finite decimal number"
+        raise self._error(f"as value {place + 1} {expected}", _shown(tokens[place]))
+
+
+@lru_cache(maxsize=2**10)  # the files repeat few texts
+def _number(text: bytes) -> float:
+    """Return a decimal number, and NaN for any other text: float() alone would also read inf and 1_000."""
+    return float(text) if _DECIMAL.fullmatch(text) else math.nan
 
 
 def _shown(text: bytes) -> str:
