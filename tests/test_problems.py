@@ -179,18 +179,6 @@ class TestSearch:
         Path("data").mkdir()
         assert download_folders()[0] == Path("data")
 
-    @pytest.mark.usefixtures("places")
-    def test_without_a_home_folder_downloads_need_a_given_one(self, monkeypatch):
-        def no_home() -> Path:
-            raise RuntimeError("could not determine the home directory")
-
-        monkeypatch.setattr(Path, "home", no_home)
-        monkeypatch.delenv("XDG_CACHE_HOME")
-        monkeypatch.delenv("PPPCA_DATA")
-        assert download_folders("given")[0] == Path("given")
-        with pytest.raises(DataError, match=r"because there is no home folder\. Give a folder with --data DIR\.$"):
-            download_folders()
-
     def test_a_tilde_is_the_home_folder(self, monkeypatch, tmp_path):
         monkeypatch.setenv("HOME", str(tmp_path))
         assert given_folders("~/proben1")[0] == tmp_path / "proben1"

@@ -23,17 +23,9 @@ def load_bundled(name: str) -> Problem:
     Choice: the split is one random permutation without strata, as Proben1's; its seed is 1994, the report's
     year. The generator is NumPy's RandomState, whose stream is frozen: no version of NumPy moves a sample.
 
-    Parameters
-    ----------
-    name : {"iris", "wine", "wdbc", "digits", "noisy_circle", "iris_centred", "iris_encoded"}
-        Data set; wdbc is the Wisconsin diagnostic breast cancer set, noisy_circle that of `draw_noisy_circle`. The last
-        two are iris as in the notebook "Hebbian-Based Principal Component Analysis": all 150 samples for training, in
-        the original order, centred, or mapped to [-1, 1].
-
-    Returns
-    -------
-    Problem
-        With ``sha256`` over the shapes and values of all arrays.
+    wdbc is the Wisconsin diagnostic breast cancer set. iris_centred and iris_encoded are iris as in the notebook
+    "Hebbian-Based Principal Component Analysis": all 150 samples for training, in the original order, centred, or
+    mapped to [-1, 1]. ``sha256`` is the digest of the shapes and values of all arrays.
     """
     if name in (_CENTRED, _ENCODED):
         inputs, y, feature_names = _read("iris")

@@ -26,12 +26,7 @@ def own_data_of(
     text: str, target: tuple[str, ...] = (), task: Task | None = None, drop: tuple[str, ...] = ()
 ) -> str | OwnData:
     """Return the data that an argument refers to: a known problem, a file, ``sklearn:NAME``, ``proben1:FAMILY``
-    or ``openml:NUMBER``.
-
-    Raises
-    ------
-    DataError
-        If it refers to nothing; see `find_own_file`.
+    or ``openml:NUMBER``; raise DataError if it refers to nothing.
     """
     source, _, place = text.partition(":")
     if source in ("sklearn", "proben1") or (source == "openml" and place.isdigit()):
@@ -57,12 +52,7 @@ def describe_problem(asked: str | OwnData, data_dir: Path | None = None) -> tupl
     list of (str, str, str, str)
         Name, type, number of gaps, and range or categories of each column; [] for problems that are not tables.
     str
-        What makes the table unusable, a line for each column; "" for a usable table.
-
-    Raises
-    ------
-    DataError
-        If the data are missing.
+        The errors of an unusable table, a line for each column; "" for a usable table.
     """
     if isinstance(asked, str):
         source, problem = open_problem(asked, data_dir)

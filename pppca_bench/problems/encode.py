@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 ENCODING_VERSION = 1
 """To be increased whenever a change of code changes the inputs; part of the problem's digest."""
 
-
 _UNSEEN = -1.0
-"""Index of a category that the table has not."""
+"""Index of a category that the table does not have."""
 
 
 class TrainingRange(MinMaxScaler):  # type: ignore[misc]
@@ -38,27 +37,14 @@ class TrainingRange(MinMaxScaler):  # type: ignore[misc]
 
 
 def make_encoder(columns: Sequence[Column], has_gaps: Sequence[bool]) -> tuple[ColumnTransformer, tuple[str, ...]]:
-    """Return an unfitted encoder of table values, to be fitted on the training rows only, and its output names.
+    """Return an unfitted encoder of table values, to be fitted on the training rows only, and its outputs' names.
 
     Numbers and booleans: missing values are replaced by the training mean, as Proben1 does, then scaled by
     `TrainingRange`; an indicator column marks the missing values of each column that has any. Categories: one-hot, with
     a column for missing values if there are any.
 
-    Choice: the columns follow from the whole table, so that all splits have the same columns; means and ranges are
-    those of the training rows.
-
-    Parameters
-    ----------
-    columns : sequence of Column
-        The inputs.
-    has_gaps : sequence of bool
-        Whether each input has missing values.
-
-    Returns
-    -------
-    ColumnTransformer
-    tuple of str
-        Such as ``"age"``, ``"age missing"`` and ``"colour = red"``.
+    Choice: the outputs follow from the whole table, so that all splits have the same; means and ranges are those of
+    the training rows. Their names are for example ``"age"``, ``"age missing"`` and ``"colour = red"``.
     """
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
@@ -108,7 +94,7 @@ class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
     decimal : {".", ","}
         Decimal mark of numbers that are texts.
     unseen : {"refuse", "ignore"}
-        Whether a category that the table has not is refused, or has 0 in all columns of its categories.
+        Whether a category that the table does not have is refused, or becomes 0 in all columns of its categories.
     """
 
     def __init__(
@@ -124,20 +110,10 @@ class RowEncoder(TransformerMixin, FittedByARun):  # type: ignore[misc]
         self.decimal, self.unseen = decimal, unseen
 
     def transform(self, X: pd.DataFrame) -> FloatArray:
-        """Return float64 inputs of shape (n_rows, n_features).
+        """Return float64 inputs of shape (n_rows, n_features) of rows such as `read_table` reads.
 
-        Parameters
-        ----------
-        X : DataFrame
-            Rows of the table, such as `read_table` reads, with columns in any order; columns that are not inputs are
-            ignored.
-
-        Raises
-        ------
-        TypeError
-            If X is not a data frame.
-        ValueError
-            If a column is missing, has text instead of numbers, or an unknown category.
+        Columns may be in any order; columns that are not inputs are ignored. Raises TypeError for anything but a data
+        frame, ValueError if a column is missing, has text instead of numbers, or an unknown category.
         """
         if not hasattr(X, "columns"):
             raise TypeError(f"X of RowEncoder: expected a data frame with the table's columns, got {type(X).__name__}")

@@ -75,14 +75,9 @@ def _load_proben1(info: ProblemInfo, data_dir: str | Path | None) -> Problem:
 
 
 def read_packaged(info: ProblemInfo) -> bytes:
-    """Return the packaged .dt file of a Proben1 problem, checked against its SHA-256.
+    """Return the .dt file of a Proben1 problem from the packaged archive of its family.
 
-    The package holds an xz archive for each family of problems.
-
-    Raises
-    ------
-    DataError
-        If the archive is missing or damaged, or the file differs from the registered file.
+    Raises DataError if the archive is missing or damaged, or the file differs from the registered file.
     """
     name = f"{info.family}.tar.xz"
     archive = next((folder / name for folder in _FOLDERS if (folder / name).is_file()), None)
@@ -108,24 +103,10 @@ def read_packaged(info: ProblemInfo) -> bytes:
 
 
 def export_files(names: Iterable[str] | None, folder: str | Path) -> list[Path]:
-    """Write packaged Proben1 files, as they were published, into a folder.
+    """Write packaged Proben1 files (all for None), as they were published, into a folder; return their paths.
 
-    Parameters
-    ----------
-    names : iterable of str or None
-        Problems, all of Proben1 by default; bundled problems have no file and are skipped.
-    folder : str or Path
-        Created if necessary. Existing files of the same names are replaced.
-
-    Returns
-    -------
-    list of Path
-        The written files, in the order of the names.
-
-    Raises
-    ------
-    DataError
-        If a name is unknown, an archive is missing or damaged, or the folder cannot be written.
+    Existing files are replaced; bundled problems have no file and are skipped. Raises DataError for an unknown name, a
+    damaged archive, or a folder that cannot be written.
     """
     infos = [problem_info(name) for name in dict.fromkeys(known_problems() if names is None else names)]
     files = {Path(folder, info.filename): info for info in infos if info.source == "proben1"}
@@ -139,12 +120,10 @@ def export_files(names: Iterable[str] | None, folder: str | Path) -> list[Path]:
 
 
 def find_file(name: str, data_dir: str | Path | None = None) -> Path | None:
-    """Return the user's file of a Proben1 problem, or None if the packaged file is read.
-
-    The folders are `data_dir`, then that in $PPPCA_DATA.
-    """
+    """Return the user's file of a Proben1 problem in one of `given_folders`, or None if the packaged file is read."""
     filename = problem_info(name).filename
-    return next((folder / filename for folder in given_folders(data_dir) if _is_file(folder / filename)), None)
+    files = (folder / filename for folder in given_folders(data_dir))
+    return next(filter(os.path.isfile, files), None)  # False in a folder that may not be searched
 
 
 def given_folders(data_dir: str | Path | None = None) -> list[Path]:
@@ -153,40 +132,16 @@ def given_folders(data_dir: str | Path | None = None) -> list[Path]:
 
 
 def find_own_file(name: str, folder: str | Path = ".") -> Path:
-    """Return the path of a user's file.
-
-    Parameters
-    ----------
-    name : str
-        Its path, absolute or relative to the folder; ``~`` is the user's home.
-    folder : str or Path, default="."
-        For a file named in a config, the folder of the config.
-
-    Raises
-    ------
-    OwnDataError
-        If the file does not exist; for a .dt file the message suggests a known problem with a similar name.
-    """
+    """Return the path of a user's file, absolute or relative to a folder; raise OwnDataError if there is none."""
     path = Path(folder) / _expand_home(name)
-    if not _is_file(path):
+    if not os.path.isfile(path):  # noqa: PTH113 as above
         kind, remedy = (".dt file", suggest(path.name)) if path.suffix == ".dt" else ("file", "Check the path.")
         raise OwnDataError(f"{path}: expected a {kind}, got none there. {remedy}")
     return path
 
 
 def _expand_home(path: str | Path) -> Path:
-    """Replace a leading ``~`` or ``~user`` by the user's home folder, if there is any."""
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:
-        return Path(path)
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a folder that may not be searched holds nothing for this user
-        return False
+    return Path(os.path.expanduser(path))  # noqa: PTH111 an unknown ~user stays as it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,21 +191,10 @@ class ProblemSource:
 def open_problem(
     asked: str | OwnData, data_dir: Path | None = None, *, only_local: bool = False
 ) -> tuple[ProblemSource, Problem]:
-    """Load a problem by name or from user-defined data; return its source and its first split.
+    """Return the source and the first split of a known problem, a .dt file or a table.
 
-    Parameters
-    ----------
-    asked : str or OwnData
-        A known problem's name, the path of a .dt file, or a table.
-    data_dir : Path, optional
-        First folder to look for Proben1 files.
-    only_local : bool, default False
-        Download nothing.
-
-    Raises
-    ------
-    DataError
-        See `load_problem` and `DataSet`.
+    ``data_dir`` is the first folder to look for Proben1 files and downloads; ``only_local`` downloads nothing. Raises
+    DataError as `load_problem` and `DataSet` do.
     """
     if isinstance(asked, str):
         problem = load_problem(asked, data_dir)
@@ -261,13 +205,7 @@ def open_problem(
 
 @lru_cache(maxsize=_KEPT)
 def load_again(source: ProblemSource) -> Problem:
-    """Load the data of a source, from the cache of the process if possible.
-
-    Raises
-    ------
-    DataError
-        If they are missing or have changed.
-    """
+    """Return the problem of a source from the cache of the process, or load it; raise DataError if its data changed."""
     data = load_data_set(source.of_repeat(0))
     if data is not None:
         return data.problem(source.split)

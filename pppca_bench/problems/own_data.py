@@ -366,20 +366,8 @@ def split_at_random(rule: SplitRule, y: Targets, number: int, *, stratified: boo
     Choice: the seed is 1994 plus the number of the partition, independent of the config's seed, so that all configs and
     methods use the same splits of the same data.
 
-    Parameters
-    ----------
-    rule : SplitRule
-        Rule without a split column.
-    y : array of shape (n_rows,) or (n_rows, n_outputs)
-    number : int
-        Number of the split, from 0 to ``rule.n_splits`` - 1.
-    stratified : bool
-        Whether to stratify by class; each class then has at least ``rule.n_parts`` rows.
-
-    Returns
-    -------
-    three int64 arrays
-        Rows of each split in random order: methods that use a fraction of the training split take its first rows.
+    Returns the rows of split ``number``, below ``rule.n_splits``, in random order: methods that use a fraction of the
+    training split take its first rows. With ``stratified``, each class has at least ``rule.n_parts`` rows.
     """
     from sklearn.model_selection import KFold, StratifiedKFold
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,6 @@ SKLEARN_NAMES = ("breast_cancer", "diabetes", "digits", "iris", "linnerud", "win
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
 _SEPARATORS = ",;\t"
-_LOCAL = Path("data")
 _RETRIES, _PAUSE_S = 3, 1.0
 
 _CHUNK = 50_000
@@ -65,15 +63,10 @@ def read_table(path: str | Path) -> pd.DataFrame:
 
 
 def read_csv(path: str | Path, decimal: str = ".") -> Table:
-    """Read a CSV file with a header line.
+    """Read a CSV file with a header line; raise OwnDataError if it cannot be read, is empty or not CSV in UTF-8.
 
     Choice: the separator is the most frequent of comma, semicolon and tab in the header. Missing values are empty
     fields, ``?``, as in UCI's files, and the markers of pandas, such as ``NA`` and ``null``.
-
-    Raises
-    ------
-    OwnDataError
-        If the file cannot be read, is empty or not UTF-8, or is no CSV.
     """
     frame, wrong_lines = _read_texts(path)
     lines = frame.index.to_numpy(dtype=np.int64)
@@ -131,15 +124,7 @@ def _first_wrong_byte(data: bytes) -> str:
 
 
 def read_parquet(path: str | Path) -> Table:
-    """Read a Parquet file.
-
-    Raises
-    ------
-    OwnDataError
-        If the file cannot be read.
-    DataError
-        If pyarrow is not installed.
-    """
+    """Read a Parquet file; raise OwnDataError if it cannot be read, DataError without pyarrow."""
     return to_table(_read_parquet_frame(path), str(path))
 
 
@@ -159,13 +144,7 @@ def _read_parquet_frame(path: str | Path) -> pd.DataFrame:
 
 
 def read_sklearn(name: str) -> Table:
-    """Read a data set bundled with scikit-learn, with its targets as last columns.
-
-    Raises
-    ------
-    UnknownProblemError
-        If the name is unknown.
-    """
+    """Read a data set bundled with scikit-learn, with its targets as last columns."""
     if name not in SKLEARN_NAMES:
         raise UnknownProblemError(
             f"sklearn:{name}: expected one of {', '.join(SKLEARN_NAMES)}, got {name!r}. Others are on openml.org:"
@@ -181,11 +160,6 @@ def read_proben1(family: str) -> Table:
     """Return all examples of a Proben1 problem, which its permutations split, in the order of the first permutation.
 
     Columns are named in1, in2, …, and class, or out1, out2, … for approximation.
-
-    Raises
-    ------
-    UnknownProblemError
-        If no problem has this family.
     """
     import pandas as pd
 
@@ -206,24 +180,11 @@ def read_proben1(family: str) -> Table:
 
 
 def read_openml(number: str, data_dir: str | Path | None = None, *, only_local: bool = False) -> Table:
-    """Return a data set of openml.org, downloaded unless a data folder holds it.
+    """Return a data set of openml.org, from one of `download_folders` or, unless ``only_local``, downloaded.
 
     scikit-learn keeps the files in ``openml/`` of the data folder and verifies the server's checksum. The digest of the
-    table is written to ``openml/NUMBER.sha256`` after the first download and compared with it afterwards.
-
-    Parameters
-    ----------
-    number : str
-        The data set's number, such as ``"61"``.
-    data_dir : str or Path, optional
-        First folder to look for it, see `download_folders`.
-    only_local : bool, default False
-        Download nothing.
-
-    Raises
-    ------
-    DataError
-        If the download failed, or the data differ from the first download.
+    table is written to ``openml/NUMBER.sha256`` after the first download and compared with it afterwards. Raises
+    DataError if the download failed, or the data differ from the first download.
     """
     from sklearn.datasets import fetch_openml
 
@@ -260,21 +221,9 @@ def download_folders(data_dir: str | Path | None = None) -> list[Path]:
     """Return the folders to look for downloads: `data_dir`, $PPPCA_DATA, an existing ``data``, the user's cache.
 
     New downloads go to the first.
-
-    Raises
-    ------
-    DataError
-        If no folder is given or exists, and the user has no home folder.
     """
-    folders = [*given_folders(data_dir), *filter(Path.is_dir, [_LOCAL])]
-    with suppress(RuntimeError):  # no home folder
-        folders.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pppca")
-    if not folders:
-        raise DataError(
-            "data: expected a folder for downloads, got none, because there is no home folder. Give a folder with"
-            " --data DIR."
-        )
-    return folders
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))  # noqa: PTH111 homes may be missing
+    return [*given_folders(data_dir), *filter(Path.is_dir, [Path("data")]), cache / "pppca"]
 
 
 def _target_names(target: pd.DataFrame | pd.Series) -> tuple[str, ...]:

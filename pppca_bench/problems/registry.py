@@ -69,29 +69,18 @@ def registered() -> MappingProxyType[str, ProblemInfo]:
 
 
 def known_problems(source: Source | None = None) -> list[str]:
-    """Return the names of the known problems in registry order.
+    """Return the names that `load_problem` accepts, in registry order.
 
     Parameters
     ----------
     source : {"proben1", "bundled"}, optional
         Only the problems of this source; all of them by default.
-
-    Returns
-    -------
-    list of str
-        Names that `load_problem` accepts.
     """
     return [info.name for info in registered().values() if source in (None, info.source)]
 
 
 def problem_info(name: str) -> ProblemInfo:
-    """Return the registry entry of a problem.
-
-    Raises
-    ------
-    UnknownProblemError
-        If the name is unknown; the message suggests the nearest known name.
-    """
+    """Return the registry entry of a problem; raise UnknownProblemError for an unknown name."""
     info = registered().get(name)
     if info is None:
         raise UnknownProblemError(

@@ -167,22 +167,10 @@ def load_saved(path: str | Path) -> Table:
 
 
 def to_table(frame: pd.DataFrame, source: str, *, decimal: str = "", **about: Any) -> Table:
-    """Return a data frame as a table with typed columns.
+    """Return a data frame as a table with typed columns; ``about`` are the table's other attributes.
 
-    Parameters
-    ----------
-    frame : DataFrame
-    source : str
-        Name in messages.
-    decimal : str, default ""
-        Decimal mark of a frame of texts, to be typed by `type_texts`; "" keeps the types of the frame.
-    **about
-        Other attributes of the table.
-
-    Raises
-    ------
-    OwnDataError
-        If there is no row or no column, or column names are missing or repeated.
+    With a ``decimal`` mark, the frame has texts, which `type_texts` types; otherwise it keeps its types. Raises
+    OwnDataError if there is no row or no column, or column names are missing or repeated.
     """
     names = frame.columns.map(str)
     if names.has_duplicates:
