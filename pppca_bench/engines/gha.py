@@ -150,6 +150,10 @@ class GHA(LinearProjection):
         y : None
             Ignored.
 
+        Returns
+        -------
+        self
+
         Raises
         ------
         ValueError, TypeError
@@ -168,6 +172,10 @@ class GHA(LinearProjection):
             Training samples.
         y : None
             Ignored.
+
+        Returns
+        -------
+        self
         """
         return self._fit(X, 1, first=not hasattr(self, "components_"))
 
