@@ -57,7 +57,7 @@ def test_a_long_table_may_break_over_pages():
 
 
 def test_published_numbers_are_below_ours_in_one_table():
-    tables = {table.id: render(table, "latex") for table in full_tables(2)}
+    tables = {table.id: render(table, form="latex") for table in full_tables(2)}
     for name in ("T0", "T1", "P8"):
         assert tables[name].count(r"\begin{tabular}") == 1
     lines = tables["T1"].splitlines()
@@ -82,7 +82,7 @@ def test_all_tables_compile_in_one_document_without_a_lost_character(tmp_path):
     odd = [Document(f"Z{n}_{ODD[:9]}", ODD, ODD, (ODD, "{}"), rows[:n], (ODD,)) for n in (3, len(rows))]
     documents = [*(table for table in full_tables(2) if table.was_run), *odd]
     for sd in (False, True):
-        texts = [render(document, "latex", sd=sd) for document in documents]
+        texts = [render(document, form="latex", sd=sd) for document in documents]
         text = "\n\\clearpage\n".join([PREAMBLE, r"\listoftables", *texts, r"\end{document}"])
         log = compiled(text, tmp_path, f"sd_{sd}")
         assert "Missing character" not in log

@@ -58,7 +58,7 @@ def test_every_link_leads_to_a_file_that_is_written(tiny: tuple[list[Table], lis
     (tmp_path / "tables").mkdir()
     for table in (table for table in tables if table.was_run):
         for form in ("markdown", "latex", "csv"):
-            (tmp_path / "tables" / f"{table.id}.{EXTENSIONS[form]}").write_text(render(table, form))
+            (tmp_path / "tables" / f"{table.id}.{EXTENSIONS[form]}").write_text(render(table, form=form))
     write_figures(figures, [], tmp_path / "figures")
     targets = re.findall(r"\]\(([^#)]+)\)", render_index(tables, figures))
     assert {"tables/T1.md", "tables/T1.tex", "tables/T1.csv", "figures/F1.png", "figures/F5.svg"} <= set(targets)
@@ -116,7 +116,7 @@ def test_a_cell_of_several_settings_is_not_called_not_run(tmp_path: Path) -> Non
     lines = not_run(*build(tmp_path, ne_ppca_runs(5.0, 1, 1) + ne_ppca_runs(10.0, 1, 1) + other))
     (told,) = [line for line in lines if "several settings" in line]
     assert told.startswith("T1. ")
-    assert told.endswith(": 1 of 32 cells left empty, of several settings (cancer1)")
+    assert told.endswith(": 1 of 32 cells, empty because of several settings (cancer1)")
 
 
 def test_the_index_lists_scores_and_results_that_differ(tiny: tuple[list[Table], list[Figure]]) -> None:

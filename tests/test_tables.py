@@ -117,7 +117,7 @@ def filled(tables: list[Table]) -> list[Table]:
 
 
 def everything(tables: list[Table], form: Format) -> str:
-    return "\n".join(render(table, form).strip("\n") + "\n" for table in filled(tables))
+    return "\n".join(render(table, form=form).strip("\n") + "\n" for table in filled(tables))
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def tables(tmp_path_factory) -> dict[str, Table]:
 
 def ours(table: Table) -> list[str]:
     """Return the lines of a table's first grid in the terminal."""
-    return render(table, "terminal").split("\n\n")[1].splitlines()
+    return render(table, form="terminal").split("\n\n")[1].splitlines()
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -208,26 +208,26 @@ def test_a_number_that_rounds_to_zero_has_no_sign(value, form, text):
 
 
 def test_published_numbers_and_differences_are_below_ours(tables):
-    text = render(tables["T5"], "terminal")
+    text = render(tables["T5"], form="terminal")
     _, published_part = text.split('Published (slide "Speed-up and Accuracy (cancer1, 9 features, 350 samples)"')
     assert "cancer1, 100%  2.30 (1.0)  1.78 (2.5)  1.44 (4.0)  1.67 (5.6)" in published_part
     _, difference = published_part.split("Difference, ours − published:")
     assert "0.00 (0.0)" in difference
     assert "+0.00" not in difference
-    t1 = render(tables["T1"], "terminal").split("Difference, ours − published:")[1]
+    t1 = render(tables["T1"], form="terminal").split("Difference, ours − published:")[1]
     assert "−1.32 (+0.3)" in t1, "1.50 (1.5) against 2.82 (1.2)"
 
 
 def test_missing_repeats_are_counted_in_the_note(tables):
-    text = render(tables["T1"], "terminal")
-    missing = "* 3 of the repeats asked for are missing (1 failed): `pppca run` adds them"
-    assert f"Means over 2 repeats. {missing}; `pppca list --failed` names the failed ones." in text
-    assert "not in" not in render(tables["P3"], "terminal")
+    text = render(tables["T1"], form="terminal")
+    missing = "* 3 of the planned repeats are missing (1 failed): `pppca run` adds them"
+    assert f"Means over 2 repeats. {missing}; `pppca list --failed` lists the failed repeats." in text
+    assert "not in" not in render(tables["P3"], form="terminal")
 
 
 def test_a_missing_run_of_several_columns_is_counted_once(tables):
-    said = "A single repeat. * 1 of the repeats asked for are missing (0 failed): `pppca run` adds them."
-    assert said in render(tables["P4"], "terminal")
+    said = "A single repeat. * 1 of the planned repeats are missing (0 failed): `pppca run` adds them."
+    assert said in render(tables["P4"], form="terminal")
 
 
 def test_a_quantity_without_repeats_is_not_missing():
@@ -236,17 +236,17 @@ def test_a_quantity_without_repeats_is_not_missing():
     own = cell("cancer1", "all_features", {}, PIVOT)
     runs = [(spec := RunSpec(f"{k}", own, k, k), RunResult(spec.key, "done", values=v)) for k, v in enumerate(networks)]
     table = by_name(runs, plans_of(runs))["P8"]
-    assert "ρ" in render(table, "terminal")
-    assert "*" not in render(table, "terminal")
+    assert "ρ" in render(table, form="terminal")
+    assert "*" not in render(table, form="terminal")
     late = by_name([*runs, (RunSpec("3", own, 3, 3), None)], plans_of([*runs, (RunSpec("3", own, 3, 3), None)]))["P8"]
-    assert "* 1 of the repeats asked for are missing" in render(late, "terminal")
+    assert "* 1 of the planned repeats are missing" in render(late, form="terminal")
 
 
 class TestSpread:
     """Tables whose columns are pairs, mean and standard deviation."""
 
     def row(self, table: Table, caption: str) -> list[str]:
-        text = render(table, "terminal").split(f"{caption}", 1)[1]
+        text = render(table, form="terminal").split(f"{caption}", 1)[1]
         (line,) = [line for line in text.split("\n\n")[1].splitlines() if line.startswith("cancer1 ")]
         return line.split()[1:]
 
@@ -255,7 +255,7 @@ class TestSpread:
         assert found == "2.87 0.27 1.96 0.25 1.60 0.41 0.81 – 1.47 0.60 4.48 4.87 152 111 133 97"
 
     def test_a_number_printed_without_a_deviation_has_a_dash(self, tables):
-        text = render(tables["P3"], "terminal").split("Published")[1]
+        text = render(tables["P3"], form="terminal").split("Published")[1]
         (line,) = [line for line in text.split("\n\n")[1].splitlines() if line.startswith("mushroom1 ")]
         assert " ".join(line.split()[1:]) == "0.014 – 0.014 – 0.011 – 0.00 – 0.00 – 3000 – 3000 –"
 
@@ -266,7 +266,7 @@ class TestSpread:
         assert found == "−0.32 ? +0.34 ? +0.62 ? +0.14 −0.07 = +18.52 +103 = −6 ="
 
     def test_a_number_of_the_csv_has_one_row_with_its_deviation(self, tables):
-        rows = [row for row in csv.DictReader(io.StringIO(render(tables["P8"], "csv"))) if row["row"] == "cancer1"]
+        rows = [row for row in csv.DictReader(io.StringIO(render(tables["P8"], form="csv"))) if row["row"] == "cancer1"]
         assert len(rows) == len(tables["P8"].column_labels) == 8
         (correlation,) = [row for row in rows if row["quantity"] == "correlation"]
         assert float(correlation["mean"]) == pytest.approx(1.81 / math.sqrt(0.84 * 4.3275))
@@ -276,7 +276,7 @@ class TestSpread:
 
 
 def test_speedups_are_shown_by_kind_with_the_time_of_gha(tables):
-    text = render(tables["T4"], "terminal")
+    text = render(tables["T4"], form="terminal")
     assert "Time of GHA, ms: 11.25 (published: 218.74)." in text
     for caption, value in [("multiply-adds", "6.25"), ("fast kernel", "2.25")]:
         grid = text[text.index(caption) :].split("\n\n")[1]
@@ -298,19 +298,19 @@ def test_records_hold_mean_spread_number_and_interval(tables):
 
 
 def test_standard_deviations_are_shown_on_request(tables):
-    lines = render(tables["T1"], "terminal", sd=True).split("Published")[0].splitlines()
+    lines = render(tables["T1"], form="terminal", sd=True).split("Published")[0].splitlines()
     (cancer1,) = [re.split(r"  +", line) for line in lines if line.startswith("cancer1")]
     assert cancer1[1] == "2.30 ± 0.42 (1.0 ± 0.0)"
-    assert "±" not in render(tables["T1"], "terminal")
-    assert r"2.30 $\pm$ 0.42 (1.0 $\pm$ 0.0)" in render(tables["T1"], "latex", sd=True)
-    assert render(tables["P8"], "terminal", sd=True) == render(tables["P8"], "terminal")
+    assert "±" not in render(tables["T1"], form="terminal")
+    assert r"2.30 $\pm$ 0.42 (1.0 $\pm$ 0.0)" in render(tables["T1"], form="latex", sd=True)
+    assert render(tables["P8"], form="terminal", sd=True) == render(tables["P8"], form="terminal")
 
 
 def test_without_runs_every_table_is_published_numbers_alone():
     empty = tables_of([], {})
     assert [table.id for table in empty] == [layout.id for layout in layouts()]
     assert filled(empty) == []
-    text = render(empty[1], "terminal")
+    text = render(empty[1], form="terminal")
     assert "2.30 (1)" in text
     assert "Difference" not in text
 
@@ -435,7 +435,7 @@ class TestTablesOfASingleConfig:
         table = by_name(runs, {"mine": runs})["X"]
         full = "decay_epochs = 12, head_start = 0.25, learning_rate = 0.0123456"
         assert table.row_labels[f"cancer1 (9), GHA, {full}"] == "cancer1 (9), GHA, setting 1"
-        assert f"Setting 1: {full}." in render(table, "markdown").splitlines()
+        assert f"Setting 1: {full}." in render(table, form="markdown").splitlines()
         assert {record["row"] for record in records(table)} == table.row_labels.keys()
 
 
@@ -462,7 +462,7 @@ class TestOtherSettings:
 
     def test_a_list_fits_a_terminal_by_short_titles_that_are_explained_below(self):
         table = by_name([run("dgha"), run("ne_ppca")])["R"]
-        terminal, markdown = render(table, "terminal"), render(table, "markdown")
+        terminal, markdown = render(table, form="terminal"), render(table, form="markdown")
         assert max(map(len, terminal.splitlines())) <= 100
         assert "Dim.    Var., %    Opt., %    Rec. error" in terminal
         assert "Opt.: optimality; Rec. error: reconstruction error." in terminal
@@ -501,8 +501,8 @@ class TestSeveralSettings:
         assert found["T5"].cells[PLACE].listed_in == ("X",)
         for form in ("terminal", "markdown"):
             line = "No number is shown for cancer1, 100% at τ = 15, because several settings were run: see X."
-            assert line in render(found["T5"], form).splitlines()
-        assert f" {escaped(line, 'latex')}" in render(found["T5"], "latex")
+            assert line in render(found["T5"], form=form).splitlines()
+        assert f" {escaped(line, 'latex')}" in render(found["T5"], form="latex")
         assert list(found["X"].row_labels) == [
             "cancer1 (9), DGHA, 100%, learning_rate = 1",
             "cancer1 (9), DGHA, 100%, learning_rate = 0.5",
@@ -512,7 +512,7 @@ class TestSeveralSettings:
         runs = [run("ne_ppca", tau=tau, n_generations=n) for tau in (5.0, 10.0) for n in (3, 4)]
         found = self.found(cancer1=runs)
         text = "for cancer1 at τ = 5, τ = 10, because several settings were run: see variants_cancer1."
-        assert text in render(found["T1"], "terminal")
+        assert text in render(found["T1"], form="terminal")
 
     @pytest.mark.parametrize("other", [{"data_sha256": "b"}, {"algorithms": (("dgha", 2),)}], ids=["data", "version"])
     def test_other_data_and_versions_are_several_settings(self, other):
@@ -540,9 +540,9 @@ class TestCells:
         odd = r"a|b & 50% of_x#{1}^~$\.dt"
         own = TableCell("a", "b", ("dimensionality",), "{}", {"dimensionality": summary(3.0)})
         table = Table("T", "", "", odd, {"a": odd}, {"b": odd}, {("a", "b"): own})
-        rows = [line for line in render(table, "markdown").splitlines() if line.startswith("|")]
+        rows = [line for line in render(table, form="markdown").splitlines() if line.startswith("|")]
         assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {3}
-        (line, *_) = [line for line in render(table, "latex").splitlines() if r"a\textbar{}b" in line]
+        (line, *_) = [line for line in render(table, form="latex").splitlines() if r"a\textbar{}b" in line]
         assert line.count("&") == line.count(r"\&") + 1
         assert not re.search(r"(?<!\\)[%#_$]", line)
         assert r"\textbackslash{}.dt" in line

@@ -7,11 +7,11 @@ from report_runs import FACTS, cell_of, network_runs, results_by_config, run_of,
 
 from pppca_bench.references.reference import own_references
 from pppca_bench.reporting.comparison import render_scores, scores
-from pppca_bench.reporting.document import Agreement, Document, csv_text, joined_agreements
+from pppca_bench.reporting.document import Agreement, Document, joined_agreements
 from pppca_bench.reporting.index_page import not_run, render_index
 from pppca_bench.reporting.own_documents import CONFIGS, distribution_document, five_numbers
 from pppca_bench.reporting.snapshot import Snapshot
-from pppca_bench.reporting.table_text import document_of, render
+from pppca_bench.reporting.table_text import render
 
 REFERENCES = own_references()
 PROBLEMS = ["cancer1", "building1"]
@@ -39,19 +39,19 @@ def tables(runs=RUNS) -> Snapshot:
 
 class TestText:
     def test_terminal_text_has_a_heading_rows_and_notes(self):
-        text = render(ODD, "terminal")
+        text = render(ODD, form="terminal")
         assert text.startswith("Z1. Odd & even\n==============\n\nName")
         assert text.endswith("y              –\n\nA note of 5 %.\n")
 
     def test_csv_and_json_hold_plain_records(self):
-        assert render(ODD, "csv") == "table,row,a,b\nZ1,x_1,2,\nZ1,y,,0.5\n"
-        assert json.loads(render(ODD, "json"))[1] == {"table": "Z1", "row": "y", "a": None, "b": 0.5}
+        assert render(ODD, form="csv") == "table,row,a,b\nZ1,x_1,2,\nZ1,y,,0.5\n"
+        assert json.loads(render(ODD, form="json"))[1] == {"table": "Z1", "row": "y", "a": None, "b": 0.5}
 
     def test_missing_runs_are_noted(self):
         late = Document(
             **{name: getattr(ODD, name) for name in ("id", "title", "place", "headers", "rows")}, n_missing=3
         )
-        assert "* 3 of the runs asked for are missing: `pppca run` adds them." in render(late, "terminal")
+        assert "* 3 of the planned runs are missing: `pppca run` adds them." in render(late, form="terminal")
 
 
 class TestAgreements:
@@ -141,7 +141,7 @@ class TestRegistry:
         assert [name for name, table in shown.items() if table.was_run] == ["T0", "P5", "P6", "P7"]
 
     def test_one_csv_holds_tables_of_means_and_of_texts(self):
-        header, *lines = csv_text([document_of(table) for table in tables().values()]).splitlines()
+        header, *lines = render(*tables().values(), form="csv").splitlines()
         assert {"P3", "P5", "P12"} <= {line.partition(",")[0] for line in lines}
         assert {"mean", "published_network", "n_planned"} <= set(header.split(","))
 

@@ -216,7 +216,7 @@ def _write_tables(names: Sequence[str], results: Path, quiet: bool) -> None:
         if len(names) > 1:
             click.echo(f"Tables of {name}\n")
         shown = [table for table in tables if table.id != RETAINED or len(tables) == 1]
-        click.echo("\n\n".join(render(table, "terminal") for table in shown), nl=False)
+        click.echo(render(*shown, form="terminal"), nl=False)
         for table in shown:
             if isinstance(table, Table) and table.id == "X":
                 click.echo("".join(f"\n{line}\n" for line in least_errors(table)), nl=False)

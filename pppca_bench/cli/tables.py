@@ -73,8 +73,7 @@ def tables(
     CONFIGS are names of configs that were run (all by default). LaTeX needs the packages booktabs, graphicx and
     longtable.
     """
-    from pppca_bench.reporting.document import csv_text, records_of
-    from pppca_bench.reporting.table_text import document_of, render
+    from pppca_bench.reporting.table_text import render
 
     with read_store(results) as store:
         snapshot = read_snapshot(store, configs, problems, methods, references)
@@ -84,14 +83,8 @@ def tables(
     if out is not None:
         _write_tables(chosen, form, out, sd=sd)
         click.echo(f"Wrote {len(chosen)} tables to {out}.")
-    elif form == "json":
-        import json
-
-        click.echo(json.dumps(records_of([document_of(table) for table in chosen]), indent=1))
-    elif form == "csv":
-        click.echo(csv_text([document_of(table) for table in chosen]), nl=False)
     else:
-        click.echo("\n\n".join(render(table, form, sd=sd) for table in chosen), nl=False)
+        click.echo(render(*chosen, form=form, sd=sd), nl=False)
 
 
 def _choose(snapshot: Snapshot, names: Collection[str], show_all: bool) -> list[Table | Document]:
@@ -220,7 +213,7 @@ def _write_tables(tables: Sequence[Table | Document], form: Format, folder: Path
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{table.id}.{EXTENSIONS[form]}" for table in tables]
     for path, table in zip(paths, tables, strict=True):
-        atomic_write(path, render(table, form, sd=sd))
+        atomic_write(path, render(table, form=form, sd=sd))
     return paths
 
 

@@ -1,4 +1,4 @@
-"""Documents: tables of texts with plain records, and their formats (terminal, Markdown, LaTeX, CSV, JSON)."""
+"""Documents, tables of texts with records, and their formats: terminal, Markdown, LaTeX, CSV, JSON."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ SIGNED = "+.2f"
 """Format of a difference in percentage points."""
 
 _ROUNDING = 1e-12
-"""Smaller absolute values are rounding errors, and printed as 0."""
+"""Smaller absolute values are rounding errors and printed as 0."""
 
 LONG = 64
-"""Largest number of rows of a LaTeX table that is kept on one page."""
+"""Largest number of rows of a LaTeX table on a single page."""
 
 _SMALL = 36
-"""Largest number of rows of a LaTeX table that is printed in the normal font size."""
+"""Largest number of rows of a LaTeX table in the normal font size."""
 
 INDENT = "\u2003"
 """Indentation of a row's label."""
@@ -41,9 +41,9 @@ INDENT = "\u2003"
 _ESCAPED = str.maketrans(
     {character: f"\\{character}" for character in "%#_&${}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", INDENT: r"\quad{}"}
-    # The oldest text fonts print other characters in the place of these.
+    # LaTeX's oldest text fonts print other characters instead of these.
     | {"|": r"\textbar{}", "<": r"\textless{}", ">": r"\textgreater{}"}
-    # LaTeX would read these as options after the end of a row, and a bracket as the end of a caption's option.
+    # At the start of a row LaTeX reads these as options, and in a caption's option a bracket as its end.
     | {"[": "{[}", "]": "{]}", "*": "{*}"}
     | {"–": "--", "…": r"\ldots{}", "‖": r"$\|$"}
     | {"−": "$-$", "±": r"$\pm$", "×": r"$\times$", "≠": r"$\neq$", "≤": r"$\leq$", "≥": r"$\geq$"}
@@ -54,7 +54,7 @@ _ESCAPED = str.maketrans(
 
 
 class Grid(NamedTuple):
-    """Texts in rows and columns below those of a document; ``name`` ends its label in LaTeX."""
+    """Further rows and columns of texts of a document; ``name`` is the end of the label in LaTeX."""
 
     name: str
     caption: str
@@ -64,9 +64,9 @@ class Grid(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Number of published cells, those with a result of ours, and those where the two agree.
+    """Number of published cells, of cells with a result of ours, and of cells where both agree.
 
-    Agreements of the same name, of several documents, are one score; ``target`` is that of `share`.
+    Agreements of the same name in several documents are a single score; ``target`` is the target of `share`.
     """
 
     name: str
@@ -77,35 +77,37 @@ class Agreement:
 
     @property
     def share(self) -> float | None:
-        """Return the share of the cells that agree; None if none of them was run."""
+        """Return the share of the cells with a result that agree; None without results."""
         return self.n_same / self.n_run if self.n_run else None
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Table of texts, as it is printed; the rows' names are in the first column."""
+    """Table of texts as printed; the first column has the names of the rows."""
 
     id: str
     title: str
-    place: str  # where a table like it was published; "" for a table of our own
+    place: str  # where it was published; "" for a table of our own
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
-    notes: Sequence[str] = ()  # paragraphs below
+    notes: Sequence[str] = ()  # paragraphs below the rows
     records: Sequence[Mapping[str, object]] = ()  # by row, for CSV and JSON; published values as ``published_<name>``
     agreements: tuple[Agreement, ...] = ()
     was_run: bool = False
-    n_missing: int = 0  # runs that were planned and are not done
-    agrees: tuple[bool | None, ...] = ()  # by row, with the published value; None if not run, empty if not compared
-    others: Sequence[Grid] = ()  # grids below the first
+    n_missing: int = 0  # planned runs that are not done
+    agrees: tuple[
+        bool | None, ...
+    ] = ()  # whether each row agrees with the published value; None if not run, empty if not compared
+    others: Sequence[Grid] = ()  # grids below the rows
 
     def paragraphs(self) -> list[str]:
         """Return the source, the notes and the number of missing runs, where there are any."""
         place = [f"After the {self.place}."] if self.place else []
-        late = f"* {self.n_missing} of the runs asked for are missing: `pppca run` adds them."
+        late = f"* {self.n_missing} of the planned runs are missing: `pppca run` adds them."
         return [*place, *self.notes, *([late] if self.n_missing else [])]
 
     def trimmed(self) -> Document | None:
-        """Return the document without the rows that have no number of ours; None if no row is left."""
+        """Return the document without the rows that have no result of ours; None if no row is left."""
         kept = [number for number, record in enumerate(self.records) if _has_result(record)]
         if not kept:
             return None
@@ -120,7 +122,7 @@ def _has_result(record: Mapping[str, object]) -> bool:
 
 
 def joined_agreements(documents: Iterable[Document]) -> list[Agreement]:
-    """Return the agreements of documents, those of the same name added up."""
+    """Return the agreements of documents; agreements of the same name are added up."""
     joined: dict[str, Agreement] = {}
     for new in (agreement for document in documents for agreement in document.agreements):
         old = joined.get(new.name, Agreement(new.name, 0, 0, 0))
@@ -156,22 +158,26 @@ def listed(words: Sequence[str]) -> str:
 
 
 def count_in_words(counts: Collection[int]) -> str:
-    """Return such as ``"9 to 10 repeats"``, given the number of repeats behind each mean (at least one)."""
+    """Return a text such as ``"9 to 10 repeats"``, given the numbers of repeats of some means (at least one)."""
     low, high = min(counts), max(counts)
     if high == 1:
         return "a single repeat"
     return f"{high} repeats" if low == high else f"{low} to {high} repeats"
 
 
-def render_document(document: Document, form: Format) -> str:
-    """Render a document; CSV and JSON hold its records, the others its texts.
+def render_documents(documents: Sequence[Document], form: Format) -> str:
+    """Render documents one below the other; CSV and JSON have their records, the other formats their texts.
 
     In LaTeX each grid is a table with a caption and a label, such as ``tab:T4-speedup_fast``.
     """
     if form == "csv":
-        return csv_text([document])
+        return _csv(_records(documents))
     if form == "json":
-        return json.dumps(records_of([document]), indent=1, ensure_ascii=False)
+        return f"{json.dumps(_records(documents), indent=1, ensure_ascii=False)}\n"
+    return "\n\n".join(_render(document, form) for document in documents)
+
+
+def _render(document: Document, form: Format) -> str:
     title, notes = f"{document.id}. {document.title}", document.paragraphs()
     if form == "latex":
         caption = " ".join([f"{document.title}.", *notes])
@@ -188,6 +194,20 @@ def render_document(document: Document, form: Format) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _records(documents: Sequence[Document]) -> list[dict[str, object]]:
+    """Return the records of documents, each with the document's identifier as its table."""
+    return [{"table": document.id, **record} for document in documents for record in document.records]
+
+
+def _csv(records: Sequence[Mapping[str, object]]) -> str:
+    """Return records as a CSV with the columns of all of them."""
+    import pandas as pd
+
+    columns = list(dict.fromkeys(name for record in records for name in record)) or ["table"]
+    rounded = [{name: ten_digits(value) for name, value in record.items()} for record in records]
+    return to_csv(pd.DataFrame(rounded, columns=columns, dtype=object))
+
+
 def environment(*, autoescape: bool = False) -> Environment:
     """Return the environment of the package's templates."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -201,25 +221,10 @@ def environment(*, autoescape: bool = False) -> Environment:
     )
 
 
-def records_of(documents: Sequence[Document]) -> list[dict[str, object]]:
-    """Return the records of documents, each with the document's identifier as its table."""
-    return [{"table": document.id, **record} for document in documents for record in document.records]
-
-
-def csv_text(documents: Sequence[Document]) -> str:
-    """Return the records of documents as one CSV with the columns of all of them."""
-    import pandas as pd
-
-    records = records_of(documents)
-    columns = list(dict.fromkeys(name for record in records for name in record)) or ["table"]
-    rounded = [{name: ten_digits(value) for name, value in record.items()} for record in records]
-    return to_csv(pd.DataFrame(rounded, columns=columns, dtype=object))
-
-
 def ten_digits(value: object) -> object:
-    """Return a float with ten significant digits, and 0 for less than 1e-12 in magnitude; anything else as it is.
+    """Return a float rounded to ten significant digits, 0 if below 1e-12 in magnitude; other values unchanged.
 
-    Processors agree on these digits, and differences of equal numbers are rounding errors.
+    Ten digits are the same on all processors; smaller numbers are rounding errors.
     """
     if not isinstance(value, float):
         return value
@@ -237,7 +242,7 @@ def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], form: Form
 
 
 def escaped(text: str, form: Format) -> str:
-    """Return a text with the characters escaped that have a meaning in a format."""
+    """Escape the characters of a text that have a meaning in a format."""
     if form == "latex":
         return re.sub(r":(?=\w)", r":\\allowbreak{}", printable(text).translate(_ESCAPED))  # in proben1:mushroom
     return in_markdown(text) if form == "markdown" else printable(text)
@@ -248,9 +253,9 @@ def latex_table(
 ) -> str:
     """Lay out texts with the rules of booktabs: the first column to the left, the others to the right.
 
-    A table that is wider than the page is scaled to its width (graphicx); with more than `LONG` rows it is a
-    ``longtable`` instead, whose first column is wrapped. Without a caption it is a bare ``tabular``; ``short`` is the
-    caption in the list of tables. All texts are escaped here.
+    A table that is wider than the page is scaled to its width (graphicx); a table with more than `LONG` rows is a
+    ``longtable`` with a wrapped first column. Without a caption the result is a bare ``tabular``; ``short`` is the
+    caption in the list of tables. All texts are escaped.
     """
     first, *body = (" & ".join(escaped(entry, "latex") for entry in line) + r" \\" for line in (headers, *rows))
     head, columns = [r"\toprule", first, r"\midrule"], "l" + "r" * (len(headers) - 1)
@@ -272,7 +277,7 @@ def latex_table(
 
 
 def _wrapped_columns(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return the columns of a long table: the first takes the width that the others leave."""
+    """Return the column types of a ``longtable``: the first column takes the width that the others leave."""
     first, *others = (max(map(len, column)) for column in zip(headers, *rows, strict=True))
     if first <= 20:
         return "l" + "r" * len(others)

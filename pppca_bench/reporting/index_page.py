@@ -1,4 +1,4 @@
-"""Index of the results: main results in sentences, claims, and links to every table and figure."""
+"""Index of the results: main results, claims, and links to every table and figure."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def render_index(
     rankings: Sequence[tuple[Contest, Ranking]] = (),
     findings: Sequence[Finding] = (),
 ) -> str:
-    """Render the index as Markdown, with links relative to the folder that holds ``tables`` and ``figures``.
+    """Render the index as Markdown, with links relative to the folder of ``tables`` and ``figures``.
 
-    Tables of which nothing was run, and figures without panels, are only named.
+    Tables without runs, and figures without panels, are named without links.
     """
     of_means = [table for table in tables if isinstance(table, Table)]
     compared = compare(of_means)
@@ -47,14 +47,14 @@ def render_index(
 
 
 def figure_notes(figure: Figure) -> list[str]:
-    """Return the source of a figure and the parts that were not run; the drawing itself has its other notes."""
+    """Return the source of a figure and the parts that were not run; the drawing has its other notes."""
     place = f"Source: {figure.place}." if figure.place else ""
     gap = f"Not run: {'; '.join(figure.missing)}." if figure.missing else ""
     return [text for text in (place, gap) if text]
 
 
 def not_run(tables: Sequence[Table | Document], figures: Sequence[Figure]) -> list[str]:
-    """Return a line for each published table or figure of which something was not run."""
+    """Return a line for each published table or figure with missing runs."""
     nothing = [table for table in tables if isinstance(table, Table) and table.reference and not table.was_run]
     lines = [f"{table.id}. {table.title}: all of it" for table in nothing]
     lines += [f"{table.id}. {table.title}: {gap}" for table in tables for gap in _gaps(table)]
@@ -73,7 +73,7 @@ def _gaps(table: Table | Document) -> Iterator[str]:
         if absent := [cell for cell in expected if not cell.ours and not cell.listed_in]:
             yield f"{len(absent)} of {len(expected)} cells ({_rows(absent)})"
         if ambiguous := [cell for cell in expected if cell.listed_in]:
-            yield f"{len(ambiguous)} of {len(expected)} cells left empty, of several settings ({_rows(ambiguous)})"
+            yield f"{len(ambiguous)} of {len(expected)} cells, empty because of several settings ({_rows(ambiguous)})"
         if late := [cell for cell in table.late if cell.ours]:
             yield f"{sum(cell.n_planned - cell.n for cell in late)} repeats, in {len(late)} cells"
 
@@ -83,7 +83,7 @@ def _rows(cells: Sequence[TableCell]) -> str:
 
 
 def _repeats(table: Table | Document) -> str:
-    """Return the number of repeats behind a table of runs, in words."""
+    """Return the number of repeats of a table, in words; "" for a table without repeats."""
     cells = table.cells.values() if isinstance(table, Table) else ()
     counts = {cell.n for cell in cells if cell.n}
     return count_in_words(counts) if counts and any(cell.n_planned for cell in cells) else ""
@@ -99,7 +99,7 @@ _OTHERS = {"close": "are close", "differs": "differ", "undecided": "are undecide
 
 
 def headline(comparisons: Sequence[Comparison], findings: Sequence[Finding]) -> list[str]:
-    """Return the numbers reproduced, the verdicts on the claims, and the conclusions of the claims that have any.
+    """Return sentences: how many numbers are reproduced, the verdicts on the claims, and their conclusions.
 
     Numbers that the sources print again are not counted.
     """
@@ -112,7 +112,7 @@ def headline(comparisons: Sequence[Comparison], findings: Sequence[Finding]) -> 
 
 
 def _reproduced(results: Sequence[Comparison]) -> list[str]:
-    """Count the reproduced numbers, also of those that a search for settings looked at."""
+    """Return a sentence on the reproduced numbers, and one on the numbers that a search for settings looked at."""
     counts = Counter[str](item.verdict for item in results)
     if not counts:
         return []
@@ -134,9 +134,9 @@ def _count_verdicts(verdicts: Iterable[str]) -> str:
 
 
 def least_errors(table: Table) -> list[str]:
-    """Return the least test error on each problem of a list of runs, and the fewest features within a point of it.
+    """Return sentences: the least test error of each problem, and the fewest features within a point of it.
 
-    The table is a list of runs with errors and dimensionalities, such as X.
+    The cells of the table have errors and dimensionalities, as those of X.
     """
     cells = [
         (cell.source.only["problem"], cell.ours["test_error_percent"].mean, cell.ours["dimensionality"].mean, cell)

@@ -1,4 +1,4 @@
-"""Results at one moment: the runs, and a registry of the tables that they fill."""
+"""Snapshot of the results: runs, and a registry of the tables that they fill."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 
 class Snapshot(Mapping[str, Table | Document]):
-    """Results at one moment, and all tables by identifier, each of which is built on first access.
+    """Results, and all tables by identifier, each built on first access.
 
-    In the order of print: the references' tables, tables of texts, tables of our own; also those that nothing fills.
+    In the order of print: the references' tables, tables of texts, tables of our own; tables without runs are included.
     ``facts`` are the sizes of the problems, by name; ``builders`` return the tables.
     """
 
@@ -80,22 +80,22 @@ class Snapshot(Mapping[str, Table | Document]):
 
     @property
     def of_means(self) -> list[Table]:
-        """Return the references' tables, and our own that something fills."""
+        """Return the references' tables, and the tables of our own with runs."""
         tables = [table for table in self.values() if isinstance(table, Table)]
         return [table for table in tables if table.reference or table.was_run]
 
     @property
     def of_texts(self) -> list[Document]:
-        """Return the tables of texts, also those that nothing fills."""
+        """Return the tables of texts, with runs or without."""
         return [table for table in self.values() if isinstance(table, Document)]
 
     @property
     def filled(self) -> list[Table | Document]:
-        """Return the tables of which something was planned."""
+        """Return the tables with planned runs."""
         return [table for table in self.values() if table.was_run]
 
     def rankings(self) -> list[tuple[Contest, Ranking]]:
-        """Rank the methods in each contest of which enough was run."""
+        """Rank the methods of each contest with enough runs."""
         from pppca_bench.reporting.ranking import CONTESTS, rank
 
         rankings = []
@@ -106,7 +106,7 @@ class Snapshot(Mapping[str, Table | Document]):
         return rankings
 
     def findings(self, figures: Sequence[Figure]) -> list[Finding]:
-        """Judge the slides' claims, given the figures."""
+        """Judge the slides' claims."""
         from pppca_bench.reporting.claims import judge_claims
 
         tables = {table.id: table for table in self.of_means}
@@ -119,7 +119,7 @@ class Snapshot(Mapping[str, Table | Document]):
         return Evidence(self.results, self.facts, tables, figures, claims, configs)
 
     def figures(self, store: Store) -> list[Figure]:
-        """Gather the figures, whose learning curves are read from the database."""
+        """Return the figures; their learning curves are read from the database."""
         from pppca_bench.reporting.figure_data import build_figures, streaming_figure
 
         figures = build_figures(self.results, store, self.of_means, self.references)
@@ -127,7 +127,7 @@ class Snapshot(Mapping[str, Table | Document]):
 
 
 def _cells_in_documents(results: Results) -> dict[Cell, str]:
-    """Return the cells that a table of texts shows, so that no list has to, and its identifier."""
+    """Return the cells that a table of texts shows, with its identifier: no list of our own repeats them."""
     documents = {SEARCH: "P7", PRINTED: "P_training"} | {config: f"D_{config}" for config in CONFIGS}
     return {
         cell: document
@@ -153,18 +153,18 @@ def take_snapshot(
     store : Store
         The database.
     references, added : sequence of Reference
-        The package's references, and user-defined references, whose tables come after the others.
+        The package's references, and user-defined references, whose tables come last.
     configs, problems, methods : sequence of str, optional
-        Names of those whose runs count; all by default.
+        Names of the configs, problems and methods whose runs count; all by default.
 
     Raises
     ------
     UnknownConfigError
-        A config of that name was never run into the database.
+        The database has no config of that name.
     UnknownNameError
-        None of the configs' runs is of that problem or method.
+        The configs have no run of that problem or method.
     DataError
-        An added reference has a table's identifier that is taken, or a cell that names no run.
+        An added reference has the identifier of another table, or a cell without runs.
     """
     cells = store.runs_by_cell(configs or None)
     check_known("problem", problems, dict.fromkeys(cell.problem for cell in cells))

@@ -1,4 +1,4 @@
-"""Tables of means: cells with our numbers beside the published numbers, filled from results."""
+"""Tables of means: our numbers and the published numbers of each cell."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from pppca_bench.references.reference import Reference
 from pppca_bench.reporting.summary import CellSource, CellSummary, Results, Summary, source_of, summarise
 from pppca_bench.runs import SIZES, Cell, ProblemFacts, Selector
 
-Homes = Callable[[], Mapping[Cell, Sequence[str]]]
-"""Returns the tables that show each cell of the results."""
-
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
@@ -27,13 +24,15 @@ class TableCell:
     form: str  # format string of their texts, such as "{} ({})"
     ours: Mapping[str, Summary] = field(default_factory=dict)
     published: Mapping[str, Number] = field(default_factory=dict)
-    values: Mapping[str, Mapping[int, float]] = field(default_factory=dict)  # of each repeat, by its number
+    values: Mapping[str, Mapping[int, float]] = field(default_factory=dict)  # by quantity and number of the repeat
     n_planned: int = 0
     n_failed: int = 0
-    selector: Selector | None = None  # the runs that fill it; None if no run can, or if the table lists runs
-    fillable: bool = False  # by runs or by a problem's data, unlike numbers that a source only cites
+    selector: Selector | None = (
+        None  # the runs that fill it; None if no run can, or if each row is a cell of the results
+    )
+    fillable: bool = False  # whether runs or a problem's data can fill it; false for numbers that a source cites
     settings: str = ""  # as in `CellSummary`
-    listed_in: tuple[str, ...] = ()  # tables that list its runs, if several settings would fill it and it is empty
+    listed_in: tuple[str, ...] = ()  # tables with its runs, if it is empty because several settings would fill it
     differing: tuple[str, ...] = ()  # as in `CellSummary`
     source: CellSource | None = None
 
@@ -44,12 +43,12 @@ class TableCell:
 
     @property
     def was_run(self) -> bool:
-        """Return whether its runs were planned, or its data read."""
+        """Return whether runs of it were planned, or its data read."""
         return bool(self.ours or self.n_planned or self.listed_in)
 
     @property
     def incomplete(self) -> bool:
-        """Return whether planned repeats are not done; those without the cell's quantities count as done."""
+        """Return whether planned repeats are not done; repeats without the cell's quantities count as done."""
         return max(self.n, *map(len, self.values.values()), 0) < self.n_planned
 
     def filled(self, summary: CellSummary, quantities: Collection[str], source: CellSource | None) -> TableCell:
@@ -68,7 +67,7 @@ class TableCell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Table whose cells are numbers; labels are by the key of the row or column, in the order of print."""
+    """Table of numbers; labels of rows and columns are by their keys, in the order of print."""
 
     id: str
     title: str
@@ -78,26 +77,26 @@ class Table:
     column_labels: Mapping[str, str]
     cells: Mapping[tuple[str, str], TableCell]
     reference: Reference | None = None
-    also: tuple[str, ...] = ()  # quantities with grids of their own below
+    also: tuple[str, ...] = ()  # quantities with further grids below
     notes: tuple[str, ...] = ()  # quantities whose medians over the cells are printed below
     spread: bool = False  # whether each column is a pair, mean and standard deviation
     is_list: bool = False  # whether a row is a cell of the results, and a column a quantity of it
     remark: str = ""  # printed below
-    remark_on: tuple[str, ...] = ()  # keys of the rows or columns that the remark is about; empty for the whole table
+    remark_on: tuple[str, ...] = ()  # keys of the rows or columns of the remark; empty for the whole table
 
     @property
     def was_run(self) -> bool:
-        """Return whether any of its runs was planned."""
+        """Return whether runs of any cell were planned, or its data read."""
         return any(cell.was_run for cell in self.cells.values())
 
     @property
     def shows_runs(self) -> bool:
-        """Return whether it shows runs, not only the sizes of data sets."""
+        """Return whether it shows runs, not only sizes of data sets."""
         return any(cell.n_planned or cell.listed_in for cell in self.cells.values())
 
     @property
     def late(self) -> list[TableCell]:
-        """Return the incomplete cells; of cells with the same runs, only that with the most repeats."""
+        """Return the incomplete cells; of several cells with the same runs, the cell with the most repeats."""
         first = next(iter(self.column_labels), "")
         late: dict[object, TableCell] = {}
         for cell in self.cells.values():
@@ -107,7 +106,7 @@ class Table:
         return list(late.values())
 
     def trimmed(self) -> Table | None:
-        """Return the table without the rows and columns of which nothing was run; None if nothing is left."""
+        """Return the table without the rows and columns without runs; None if nothing is left."""
         run = [place for place, cell in self.cells.items() if cell.was_run]
         if not run:
             return None
@@ -144,13 +143,13 @@ def fill_table(
     facts: Mapping[str, ProblemFacts],
     *,
     configs: Collection[str] | None = None,
-    homes: Homes = dict,
+    homes: Callable[[], Mapping[Cell, Sequence[str]]] = dict,
 ) -> Table:
     """Fill a published table.
 
-    A cell is filled by the runs of one setting, which one of ``configs`` plans (by default those that the reference
-    names; empty for all configs). If runs of several settings would fill it, it stays empty and names the tables of our
-    own that list them (``homes``).
+    A cell is filled by the runs of a single setting that any of ``configs`` plans (by default the configs that the
+    reference names; empty for all configs). If runs of several settings would fill it, it stays empty and refers to the
+    tables of our own with these runs; ``homes`` returns the tables that show each cell of the results.
     """
     configs = filling_configs(layout, reference) if configs is None else configs
     cells = {}
@@ -189,7 +188,12 @@ def filling_configs(layout: Layout, reference: Reference) -> Collection[str]:
 
 
 def _with_runs(
-    cell: TableCell, selector: Selector, quantities: set[str], results: Results, configs: Collection[str], homes: Homes
+    cell: TableCell,
+    selector: Selector,
+    quantities: set[str],
+    results: Results,
+    configs: Collection[str],
+    homes: Callable[[], Mapping[Cell, Sequence[str]]],
 ) -> TableCell:
     """Return a cell filled by the runs of its selector."""
     matching = results.matching(selector, configs)

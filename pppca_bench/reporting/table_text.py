@@ -1,4 +1,4 @@
-"""Texts of tables of means: our numbers, the published numbers, their differences, notes and records."""
+"""Texts of tables of means: our numbers, published numbers, differences, notes and records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pppca_bench.reporting.document import (
     Grid,
     count_in_words,
     number_text,
-    render_document,
+    render_documents,
     true_minus,
 )
 from pppca_bench.reporting.labels import grouped
@@ -29,17 +29,17 @@ SIGNS: Mapping[Verdict, str] = {"reproduced": "=", "undecided": "?", "close": "~
 """Signs of the verdicts, printed beside differences."""
 
 
-def render(table: Table | Document, form: Format, *, sd: bool = False) -> str:
-    """Render a table as text; see `document_of` and `render_document`."""
-    return render_document(document_of(table, form, sd=sd), form)
+def render(*tables: Table | Document, form: Format, sd: bool = False) -> str:
+    """Render tables as text; see `document_of` and `render_documents`."""
+    return render_documents([document_of(table, form, sd=sd) for table in tables], form)
 
 
 def document_of(table: Table | Document, form: Format = "markdown", *, sd: bool = False) -> Document:
-    """Return a table of means as a document; a document is returned as it is.
+    """Return a table of means as a document; a document is returned unchanged.
 
     In the terminal and in LaTeX the columns of a list have short titles, with a legend below. In LaTeX the published
-    numbers of a row stand below ours, without the differences, so that there is a single table. With ``sd`` means are
-    printed as mean ± standard deviation, unless the latter has a column of its own.
+    numbers are in the rows below ours, without the differences, so that there is a single table. With ``sd`` means are
+    printed as mean ± standard deviation, unless standard deviations have their own columns.
     """
     if isinstance(table, Document):
         return table
@@ -68,14 +68,14 @@ def document_of(table: Table | Document, form: Format = "markdown", *, sd: bool 
 
 
 def _joined(ours: Sequence[str], published: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield the lines of a row, ours and then the published line if it has any number."""
+    """Yield our line of a row, then the published line if it has any number."""
     yield ours
     if not set(published[1:]) <= {EMPTY, ""}:
         yield [f"{INDENT}published", *published[1:]]
 
 
 def _differences(table: Table, grid: Callable[..., Grid]) -> Grid:
-    """Return the grid of differences; in a table with spread the sign of the verdict stands beside each."""
+    """Return the grid of differences; in a table with spread each has the sign of its verdict beside it."""
     rules = table.reference.tolerances if table.spread and table.reference else {}
     caption = "Difference, ours − published"
     if table.spread:
@@ -85,7 +85,7 @@ def _differences(table: Table, grid: Callable[..., Grid]) -> Grid:
 
 
 def records(table: Table) -> list[dict[str, object]]:
-    """Return a plain record for each number of a table; None for missing values."""
+    """Return a record for each number of a table; None for missing values."""
     listed = []
     for cell in table.cells.values():
         source = cell.source.record() if cell.source else dict(NO_SOURCE)
@@ -110,7 +110,7 @@ def _grid(
     texts: Callable[[TableCell], list[str]],
     second: str = "stddev",
 ) -> Grid:
-    """Fill a grid; in a table with spread each cell has two columns, the second with the header ``second``."""
+    """Fill a grid with texts; in a table with spread a cell has two columns, the second with the header ``second``."""
     width = 2 if table.spread else 1
     headers = [table.row_header, *(header for label in columns for header in [label, second][:width])]
     rows = []
@@ -125,7 +125,7 @@ def _grid(
 
 
 def _ours(sd: bool, cell: TableCell) -> list[str]:
-    """Return our text of a cell for its first quantity, and the standard deviation's where there is a summary."""
+    """Return our numbers of a cell, and the standard deviation of its first quantity if that was run."""
     ours = cell.ours.get(cell.shows[0])
     return [ours_text(cell, sd=sd)] if ours is None else [ours_text(cell, sd=sd), _sd_text(cell, ours.sd)]
 
@@ -136,7 +136,7 @@ def _published(cell: TableCell) -> list[str]:
 
 
 def _difference(rules: Mapping[str, Tolerance], cell: TableCell) -> list[str]:
-    """Return the differences, and the sign of the verdict on the first where there is a rule for it."""
+    """Return the differences of a cell, and the sign of the verdict on the first if there is a rule for it."""
     both = {name: number for name, number in cell.published.items() if name in cell.ours}
     texts = {name: number_text(name, cell.ours[name].mean - number.value, "+") for name, number in both.items()}
     first, line = cell.shows[0], [filled(cell.form, [texts.get(name, "") for name in cell.shows])]
@@ -167,7 +167,7 @@ def ours_text(cell: TableCell, *, sd: bool = False) -> str:
 
 
 def published_texts(cell: TableCell) -> list[str]:
-    """Return the published numbers of a cell as they were printed, in the order of `shows`; "" for a missing number."""
+    """Return the published numbers of a cell as printed, in the order of ``shows``; "" for a missing number."""
     return [true_minus(cell.published[name].text) if name in cell.published else "" for name in cell.shows]
 
 
@@ -177,7 +177,7 @@ def filled(form: str, texts: Sequence[str]) -> str:
 
 
 def filled_parts(form: str, texts: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the parts of `filled`: each text after the characters before it; the last pair has no text."""
+    """Return the parts of `filled`: pairs of the characters before a text, and the text; the last text is empty."""
     n_given = max((place for place, text in enumerate(texts, 1) if text), default=0)
     if not n_given:
         return [("", EMPTY)]
@@ -188,7 +188,7 @@ def filled_parts(form: str, texts: Sequence[str]) -> list[tuple[str, str]]:
 
 def notes(table: Table) -> list[str]:
     """Return the paragraphs below a table."""
-    # The numbers of a cell are named if some are in brackets.
+    # Name the numbers of a cell if some are in brackets.
     shown = {(cell.form, cell.shows) for cell in table.cells.values() if len(cell.shows) > 1 and "(" in cell.form}
     texts = sorted({filled(form, [_lower(described(name).title) for name in names]) for form, names in shown})
     basis = [f"Each cell shows {' or '.join(texts)}."] if texts else []
@@ -228,12 +228,12 @@ def _notes_on_repeats(table: Table) -> Iterator[str]:
         yield text + (f" (published: {theirs[0]})." if theirs else ".")
     if late := table.late:
         missing, failed = sum(cell.n_planned - cell.n for cell in late), sum(cell.n_failed for cell in late)
-        names = "; `pppca list --failed` names the failed ones" if failed else ""
-        yield f"* {missing} of the repeats asked for are missing ({failed} failed): `pppca run` adds them{names}."
+        names = "; `pppca list --failed` lists the failed repeats" if failed else ""
+        yield f"* {missing} of the planned repeats are missing ({failed} failed): `pppca run` adds them{names}."
 
 
 def _note_on_settings(table: Table) -> str:
-    """Name the cells that are empty because runs of several settings would fill them, and the tables with these."""
+    """Name the cells that are empty because several settings would fill them, and the tables with these settings."""
     ambiguous = [cell for cell in table.cells.values() if cell.listed_in]
     if not ambiguous:
         return ""
